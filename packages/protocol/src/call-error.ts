@@ -1,0 +1,84 @@
+import { type ErrorCode, type Executed, factsOf } from "./error-codes.ts";
+
+/** `error` of an `invocationresult` as it stands on the wire. `details` goes only to receivers that declared `error_details`. */
+export interface WireError {
+  readonly code: string;
+  readonly message: string;
+  readonly stacktrace?: string | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface CallErrorOptions {
+  /** Facts a caller may branch on; they travel. Never secrets, never stacks. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+  /** Stays in this process, for logs. */
+  readonly cause?: unknown;
+  /** Stack of the handler that failed, as its SDK sent it. */
+  readonly stacktrace?: string | undefined;
+}
+
+// A registered symbol, not instanceof: two copies of this package in one process must still recognise each other's errors.
+const brand = Symbol.for("svc.CallError");
+
+/**
+ * Why a call failed: a code to branch on, a sentence for people, facts in `details`.
+ * `code` is one of the error-code table or a handler's own.
+ */
+export class CallError extends Error {
+  readonly code: string;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly stacktrace: string | undefined;
+
+  constructor(code: ErrorCode | (string & {}), message: string, options: CallErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "CallError";
+    this.code = code;
+    this.details = options.details;
+    this.stacktrace = options.stacktrace;
+    Object.defineProperty(this, brand, { value: true });
+  }
+
+  /** True when the same call may succeed later without a change by the caller. */
+  get retryable(): boolean {
+    return factsOf(this.code).retryable;
+  }
+
+  /** Whether the function may have run. */
+  get executed(): Executed {
+    return factsOf(this.code).executed;
+  }
+
+  get httpStatus(): number {
+    return factsOf(this.code).httpStatus;
+  }
+
+  static is(thrown: unknown): thrown is CallError {
+    return typeof thrown === "object" && thrown !== null && brand in thrown;
+  }
+
+  /** Whatever was thrown, as a CallError: a CallError stays itself, an Error becomes `invocation_failed` with its message and stack. */
+  static from(thrown: unknown): CallError {
+    if (CallError.is(thrown)) return thrown;
+    if (thrown instanceof Error) {
+      const code = "code" in thrown && typeof thrown.code === "string" && /^[a-z]/.test(thrown.code) ? thrown.code : "invocation_failed";
+      return new CallError(code, thrown.message || thrown.name, { cause: thrown, stacktrace: thrown.stack });
+    }
+    return new CallError("invocation_failed", typeof thrown === "string" ? thrown : `the handler threw ${describe(thrown)}`, { cause: thrown });
+  }
+
+  static fromWire(error: WireError): CallError {
+    return new CallError(error.code, error.message, { details: error.details, stacktrace: error.stacktrace });
+  }
+
+  toWire(): WireError {
+    return { code: this.code, message: this.message, stacktrace: this.stacktrace, details: this.details };
+  }
+}
+
+function describe(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
+}

@@ -1,0 +1,289 @@
+import { CallError } from "./call-error.ts";
+import { type Envelope, MAX_DEPTH, memberSpans, scanEnvelope } from "./envelope.ts";
+import { isUuid, nameProblem } from "./ids.ts";
+import { actionSchema, type Message, type MessageOf, type MessageType, messageSchemas, wireErrorSchema } from "./messages.ts";
+import { Payload } from "./payload.ts";
+
+export interface DecodeOptions {
+  /** The sender declared the feature `payload_last`. */
+  readonly payloadIsLast: boolean;
+}
+
+/** Why a frame is not a message, with what could still be read of it, so that the sender can be told which call it was. */
+export interface UndecodableFrame {
+  readonly type: "undecodable";
+  readonly error: CallError;
+  /** The frame's `type`, when that much could be read. */
+  readonly messageType: string | undefined;
+  readonly invocationId: string | undefined;
+  readonly functionId: string | undefined;
+  /** The `id` of a registration. */
+  readonly id: string | undefined;
+}
+
+const PAYLOAD_MEMBERS: ReadonlySet<string> = new Set(["data", "result", "metadata"]);
+/** Frames above this many bytes are spliced as bytes when the sender allows it; below, text is cheaper. */
+const BIG_FRAME_BYTES = 2048;
+/** The envelope of a big frame must fit into its first so many bytes to be read without the rest. */
+const BIG_FRAME_HEAD_BYTES = 2048;
+
+const decoder = new TextDecoder();
+
+/** Reads one frame that arrived as text. Never throws. */
+export function decodeFrame(frame: string, options: DecodeOptions): Message | UndecodableFrame {
+  const envelope = scanEnvelope(frame, options.payloadIsLast && frame.endsWith("}"), frame.length);
+  if (envelope !== undefined) {
+    const message = fromEnvelope(envelope, (start, end) => Payload.fromText(frame.slice(start, end)));
+    if (message !== undefined) return message;
+  }
+  return decodeByParsing(frame);
+}
+
+/**
+ * Reads one frame that arrived as UTF-8 bytes (already checked to be UTF-8). A big payload of a sender that puts it last is
+ * taken as a slice of the bytes, unread. Never throws.
+ */
+export function decodeFrameBytes(bytes: Uint8Array, options: DecodeOptions, toText: (bytes: Uint8Array) => string): Message | UndecodableFrame {
+  if (options.payloadIsLast && bytes.length > BIG_FRAME_BYTES && bytes[bytes.length - 1] === 0x7d) {
+    const head = toText(bytes.subarray(0, BIG_FRAME_HEAD_BYTES));
+    const envelope = scanEnvelope(head, true, bytes.length);
+    // Offsets are characters of the head; they are byte offsets only while everything before the payload is ASCII.
+    if (envelope !== undefined && envelope.payloadEnd === bytes.length - 1 && isAscii(bytes, envelope.payloadStart)) {
+      const message = fromEnvelope(envelope, (start, end) => Payload.fromBytes(bytes.subarray(start, end)));
+      if (message !== undefined) return message;
+    }
+  }
+  return decodeFrame(toText(bytes), options);
+}
+
+function isAscii(bytes: Uint8Array, end: number): boolean {
+  for (let at = 0; at < end; at++) if ((bytes[at] as number) > 127) return false;
+  return true;
+}
+
+function fromEnvelope(envelope: Envelope, slice: (start: number, end: number) => Payload): Message | undefined {
+  const { invocationId, functionId } = envelope;
+  if (invocationId !== undefined && !isUuid(invocationId)) return undefined;
+  const payload = envelope.payloadStart === -1 ? undefined : slice(envelope.payloadStart, envelope.payloadEnd);
+  if (envelope.type === "invokefunction") {
+    if (nameProblem(functionId, "function id") !== undefined) return undefined;
+    if (envelope.error !== undefined) return undefined;
+    let action: MessageOf<"invokefunction">["action"];
+    if (envelope.action !== undefined) {
+      const parsed = actionSchema.safeParse(tryParse(envelope.action));
+      if (!parsed.success) return undefined;
+      action = parsed.data;
+    }
+    if (envelope.metadata !== undefined && tryParse(envelope.metadata) === undefined) return undefined;
+    if (envelope.timeoutMs !== undefined && !messageSchemas.invokefunction.shape.timeout_ms.safeParse(envelope.timeoutMs).success) return undefined;
+    return {
+      type: "invokefunction",
+      invocation_id: invocationId as MessageOf<"invokefunction">["invocation_id"],
+      function_id: functionId as MessageOf<"invokefunction">["function_id"],
+      data: payload ?? Payload.null,
+      traceparent: envelope.traceparent,
+      baggage: envelope.baggage,
+      action,
+      metadata: envelope.metadata === undefined ? undefined : Payload.fromText(envelope.metadata),
+      timeout_ms: envelope.timeoutMs,
+      caller: undefined,
+      job: undefined,
+    };
+  }
+  if (invocationId === undefined || envelope.action !== undefined || envelope.timeoutMs !== undefined) return undefined;
+  let error: MessageOf<"invocationresult">["error"];
+  if (envelope.error !== undefined) {
+    const parsed = wireErrorSchema.safeParse(tryParse(envelope.error));
+    if (!parsed.success) return undefined;
+    error = parsed.data;
+  }
+  return {
+    type: "invocationresult",
+    invocation_id: invocationId as MessageOf<"invocationresult">["invocation_id"],
+    function_id: functionId,
+    result: payload,
+    error,
+    traceparent: envelope.traceparent,
+    baggage: envelope.baggage,
+  };
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The slow path, and the specification of what a frame means. */
+export function decodeByParsing(frame: string): Message | UndecodableFrame {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(frame);
+  } catch (cause) {
+    return undecodable(`the frame is not JSON: ${(cause as Error).message}`, {});
+  }
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return undecodable("the frame is not a JSON object", {});
+  const members = raw as Record<string, unknown>;
+  const type = Object.hasOwn(members, "type") ? members.type : undefined;
+  if (typeof type !== "string") return undecodable("the frame has no `type`", members);
+  if (!Object.hasOwn(messageSchemas, type)) {
+    return undecodable(`unknown message type ${JSON.stringify(type.slice(0, 64))}; known: ${Object.keys(messageSchemas).join(", ")}`, members);
+  }
+  const fields: Record<string, unknown> = { ...members };
+  if (type === "invokefunction" || type === "invocationresult") {
+    const spans = memberSpans(frame, PAYLOAD_MEMBERS);
+    for (const name of PAYLOAD_MEMBERS) {
+      if (!Object.hasOwn(members, name)) continue;
+      const span = spans.get(name);
+      if (span === undefined) return undecodable(`\`${name}\` is nested deeper than ${MAX_DEPTH} levels`, members);
+      fields[name] = Payload.fromText(frame.slice(span[0], span[1]));
+    }
+    if (type === "invokefunction") {
+      fields.data ??= Payload.null;
+      if (members.metadata === null) fields.metadata = undefined;
+      // What a worker says about its caller or job is not the engine's word.
+      fields.caller = undefined;
+      fields.job = undefined;
+    }
+    if (members.error === false || members.error === "" || members.error === 0) fields.error = undefined;
+  }
+  const parsed = messageSchemas[type as MessageType].safeParse(fields);
+  if (parsed.success) return parsed.data as Message;
+  const issue = parsed.error.issues[0];
+  const where = issue === undefined || issue.path.length === 0 ? "" : `\`${issue.path.join(".")}\`: `;
+  return undecodable(`${type}: ${where}${issue?.message ?? "malformed"}`, members);
+}
+
+function undecodable(message: string, members: Record<string, unknown>): UndecodableFrame {
+  const string = (name: string): string | undefined => {
+    const value = Object.hasOwn(members, name) ? members[name] : undefined;
+    return typeof value === "string" ? value : undefined;
+  };
+  const invocationId = string("invocation_id");
+  const type = string("type");
+  const name = type !== undefined && NAMING_MESSAGES.has(type) ? nameProblemOf(members) : undefined;
+  return {
+    type: "undecodable",
+    error: new CallError(name === undefined ? "invalid_message" : "invalid_name", name ?? message),
+    messageType: type,
+    invocationId: invocationId !== undefined && isUuid(invocationId) ? invocationId : undefined,
+    functionId: string("function_id"),
+    id: string("id"),
+  };
+}
+
+/** Messages whose ids must be good names; a result repeats an id that was accepted before. */
+const NAMING_MESSAGES: ReadonlySet<string> = new Set(["registerfunction", "registertriggertype", "registertrigger", "invokefunction"]);
+
+function nameProblemOf(members: Record<string, unknown>): string | undefined {
+  for (const key of ["id", "function_id", "trigger_type"]) {
+    const value = members[key];
+    const problem = typeof value === "string" ? nameProblem(value, `\`${key}\``) : undefined;
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** Writes a message whose members are plain values; the two that carry payloads have writers of their own below. */
+export function encodeMessage(message: Exclude<Message, MessageOf<"invokefunction"> | MessageOf<"invocationresult">>): string {
+  return JSON.stringify(message);
+}
+
+/** A frame in the form it is to be sent: text, or UTF-8 pieces when a big payload is passed on as the bytes it came in. */
+export type Frame = string | readonly Uint8Array[];
+
+const encoder = new TextEncoder();
+
+/** Opens with the unread payload and closes with what the receiver acts on, so that nothing inside the payload can override it. */
+function splice(opening: string, payload: Payload, rest: string): Frame {
+  const bytes = payload.rawBytes;
+  if (bytes === undefined) return opening + payload.text() + rest;
+  return [encoder.encode(opening), bytes, encoder.encode(rest)];
+}
+
+export interface InvokeFields {
+  readonly invocationId: string;
+  readonly functionId: string;
+  readonly data: Payload;
+  readonly traceparent?: string | undefined;
+  readonly baggage?: string | undefined;
+  readonly metadata?: Payload | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly caller?: { readonly worker_id: string; readonly name: string } | undefined;
+  readonly job?: { readonly queue: string; readonly id: string; readonly attempt: number } | undefined;
+}
+
+/**
+ * An `invokefunction` for a callee that tolerates bad frames: every member it acts on stands behind the payload, unset ones
+ * as null, so that a payload that was not read cannot smuggle one in.
+ */
+export function encodeGuardedInvoke(fields: InvokeFields): Frame {
+  return splice(
+    '{"data":',
+    fields.data,
+    `,"type":"invokefunction","invocation_id":"${fields.invocationId}","function_id":${quote(fields.functionId)},"traceparent":${quote(
+      fields.traceparent,
+    )},"baggage":${quote(fields.baggage)},"action":null,"metadata":${fields.metadata?.text() ?? "null"},"timeout_ms":${fields.timeoutMs ?? "null"},"caller":${
+      fields.caller === undefined ? "null" : JSON.stringify(fields.caller)
+    },"job":${fields.job === undefined ? "null" : JSON.stringify(fields.job)}}`,
+  );
+}
+
+/** An `invokefunction` of the published wire: unset members are absent. The payload must be known to be JSON. */
+export function encodePublishedInvoke(fields: InvokeFields): Frame {
+  return splice(
+    '{"data":',
+    fields.data,
+    `,"type":"invokefunction","invocation_id":"${fields.invocationId}","function_id":${quote(fields.functionId)}${member("traceparent", fields.traceparent)}${member(
+      "baggage",
+      fields.baggage,
+    )}${fields.metadata === undefined ? "" : `,"metadata":${fields.metadata.text()}`}}`,
+  );
+}
+
+export interface ResultFields {
+  readonly invocationId: string;
+  readonly functionId: string;
+  readonly result?: Payload | undefined;
+  readonly error?: { readonly code: string; readonly message: string; readonly stacktrace?: string | undefined; readonly details?: unknown } | undefined;
+  readonly traceparent?: string | undefined;
+  readonly baggage?: string | undefined;
+}
+
+/** An `invocationresult` for a caller that tolerates bad frames. */
+export function encodeGuardedResult(fields: ResultFields): Frame {
+  const rest = `"type":"invocationresult","invocation_id":"${fields.invocationId}","function_id":${quote(fields.functionId)},"error":${
+    fields.error === undefined ? "null" : JSON.stringify(fields.error)
+  },"traceparent":${quote(fields.traceparent)},"baggage":${quote(fields.baggage)}}`;
+  return fields.result === undefined ? `{${rest}` : splice('{"result":', fields.result, `,${rest}`);
+}
+
+/** An `invocationresult` of the published wire. The payload must be known to be JSON. */
+export function encodePublishedResult(fields: ResultFields): Frame {
+  const error = fields.error === undefined ? "" : `,"error":${JSON.stringify({ code: fields.error.code, message: fields.error.message, stacktrace: fields.error.stacktrace })}`;
+  const rest = `"type":"invocationresult","invocation_id":"${fields.invocationId}","function_id":${quote(fields.functionId)}${error}${member(
+    "traceparent",
+    fields.traceparent,
+  )}${member("baggage", fields.baggage)}}`;
+  return fields.result === undefined ? `{${rest}` : splice('{"result":', fields.result, `,${rest}`);
+}
+
+function member(name: string, value: string | undefined): string {
+  return value === undefined ? "" : `,"${name}":${quote(value)}`;
+}
+
+function quote(value: string | undefined): string {
+  return value === undefined ? "null" : JSON.stringify(value);
+}
+
+export function frameBytes(frame: Frame): number {
+  if (typeof frame !== "string") return frame.reduce((sum, piece) => sum + piece.byteLength, 0);
+  return frame.length;
+}
+
+/** Text of a frame; only for tests and transports that carry text. */
+export function frameText(frame: Frame): string {
+  return typeof frame === "string" ? frame : frame.map((piece) => decoder.decode(piece)).join("");
+}

@@ -1,0 +1,278 @@
+/**
+ * Finds the members of a frame without parsing the payload. This is the fast path for the two messages that make up the
+ * traffic; whatever looks unusual makes it give up (undefined), and the caller parses the frame as JSON instead: the slow path
+ * is the specification, and the two are compared by a fuzz test.
+ */
+export interface Envelope {
+  type: "invokefunction" | "invocationresult";
+  invocationId: string | undefined;
+  functionId: string;
+  /** True when the payload's member is `result`, false when it is `data`. */
+  payloadIsResult: boolean;
+  /** Where `data` or `result` stands in the frame: [start, end). `start` is -1 when the member is absent. */
+  payloadStart: number;
+  payloadEnd: number;
+  traceparent: string | undefined;
+  baggage: string | undefined;
+  /** Raw JSON text of members that are read only when present. */
+  action: string | undefined;
+  metadata: string | undefined;
+  timeoutMs: number | undefined;
+  error: string | undefined;
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+
+/** Deepest nesting of a payload that the fast path accepts; deeper ones are refused by the slow path. */
+export const MAX_DEPTH = 128;
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9;
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (isSpace(text.charCodeAt(at))) at++;
+  return at;
+}
+
+/** Index of the quote that ends the string opened at `open`, or -1. */
+function endOfString(text: string, open: number): number {
+  let at = text.indexOf('"', open + 1);
+  while (at !== -1) {
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return at;
+    at = text.indexOf('"', at + 1);
+  }
+  return -1;
+}
+
+/** Index just behind the value that starts at `from`, or -1. Checks balance, not grammar. */
+function endOfValue(text: string, from: number): number {
+  const first = text.charCodeAt(from);
+  if (first === QUOTE) {
+    const end = endOfString(text, from);
+    return end === -1 ? -1 : end + 1;
+  }
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) {
+    let depth = 0;
+    for (let at = from; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) {
+        at = endOfString(text, at);
+        if (at === -1) return -1;
+      } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+        if (++depth > MAX_DEPTH) return -1;
+      } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+        if (--depth === 0) return at + 1;
+      }
+    }
+    return -1;
+  }
+  let at = from;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === CLOSE_BRACE || isSpace(code)) break;
+  }
+  return at === from ? -1 : at;
+}
+
+/** The string between the quotes at `start` and `end - 1`, when it needs no unescaping and holds no control character. */
+function plainString(text: string, start: number, end: number): string | undefined {
+  if (text.charCodeAt(start) !== QUOTE) return undefined;
+  const inner = text.slice(start + 1, end - 1);
+  for (let at = 0; at < inner.length; at++) {
+    const code = inner.charCodeAt(at);
+    if (code === BACKSLASH || code < 32) return undefined;
+  }
+  return inner;
+}
+
+/**
+ * Reads the envelope of one frame.
+ *
+ * @param text the frame, or its first part when `restFrom` is given
+ * @param payloadIsLast the sender promised that `data` or `result` is the last member, so the payload runs to the closing brace
+ * @param frameLength length of the whole frame in the units of the returned offsets; only read when `payloadIsLast`
+ */
+export function scanEnvelope(text: string, payloadIsLast: boolean, frameLength: number): Envelope | undefined {
+  if (text.charCodeAt(0) !== OPEN_BRACE) return undefined;
+  const found: Envelope = {
+    type: "invokefunction",
+    invocationId: undefined,
+    functionId: "",
+    payloadIsResult: false,
+    payloadStart: -1,
+    payloadEnd: -1,
+    traceparent: undefined,
+    baggage: undefined,
+    action: undefined,
+    metadata: undefined,
+    timeoutMs: undefined,
+    error: undefined,
+  };
+  let seen = 0;
+  let at = 1;
+  for (;;) {
+    at = skipSpace(text, at);
+    if (text.charCodeAt(at) !== QUOTE) return undefined;
+    const keyEnd = endOfString(text, at);
+    if (keyEnd === -1) return undefined;
+    const key = text.slice(at + 1, keyEnd);
+    at = skipSpace(text, keyEnd + 1);
+    if (text.charCodeAt(at) !== COLON) return undefined;
+    const start = skipSpace(text, at + 1);
+
+    const bit = memberBit(key);
+    // An unknown or escaped key needs a real parser; a repeated member means that the last one wins. Both are for the slow path.
+    if (bit === 0 || (seen & bit) !== 0) return undefined;
+    seen |= bit;
+
+    if (payloadIsLast && bit === PAYLOAD) {
+      if (start >= frameLength - 1) return undefined;
+      found.payloadIsResult = key === "result";
+      found.payloadStart = start;
+      found.payloadEnd = frameLength - 1;
+      return finish(found, seen);
+    }
+
+    const end = endOfValue(text, start);
+    if (end === -1) return undefined;
+    if (!store(found, key, text, start, end)) return undefined;
+
+    at = skipSpace(text, end);
+    const next = text.charCodeAt(at);
+    if (next === COMMA) {
+      at++;
+      continue;
+    }
+    if (next !== CLOSE_BRACE || skipSpace(text, at + 1) !== text.length) return undefined;
+    return finish(found, seen);
+  }
+}
+
+const TYPE = 1;
+const FUNCTION_ID = 2;
+const PAYLOAD = 4;
+
+function memberBit(key: string): number {
+  switch (key) {
+    case "type":
+      return TYPE;
+    case "function_id":
+      return FUNCTION_ID;
+    case "data":
+    case "result":
+      // One bit for both: a frame with both is for the slow path.
+      return PAYLOAD;
+    case "invocation_id":
+      return 8;
+    case "traceparent":
+      return 16;
+    case "baggage":
+      return 32;
+    case "action":
+      return 64;
+    case "metadata":
+      return 128;
+    case "timeout_ms":
+      return 256;
+    case "error":
+      return 512;
+    case "namespace":
+      return 1024;
+    case "caller":
+      return 2048;
+    case "job":
+      return 4096;
+    default:
+      return 0;
+  }
+}
+
+/** Keeps a member; false when its value needs the slow path. */
+function store(found: Envelope, key: string, text: string, start: number, end: number): boolean {
+  switch (key) {
+    case "data":
+    case "result":
+      found.payloadIsResult = key === "result";
+      found.payloadStart = start;
+      found.payloadEnd = end;
+      return true;
+    case "type": {
+      const type = plainString(text, start, end);
+      if (type !== "invokefunction" && type !== "invocationresult") return false;
+      found.type = type;
+      return true;
+    }
+    case "function_id": {
+      const id = plainString(text, start, end);
+      if (id === undefined) return false;
+      found.functionId = id;
+      return true;
+    }
+    case "invocation_id":
+    case "traceparent":
+    case "baggage": {
+      const absent = isNull(text, start, end);
+      const value = absent ? undefined : plainString(text, start, end);
+      if (!absent && value === undefined) return false;
+      if (key === "invocation_id") found.invocationId = value;
+      else if (key === "traceparent") found.traceparent = value;
+      else found.baggage = value;
+      return true;
+    }
+    case "timeout_ms": {
+      if (isNull(text, start, end)) return true;
+      const raw = text.slice(start, end);
+      if (!/^[1-9][0-9]{0,9}$/.test(raw)) return false;
+      found.timeoutMs = Number(raw);
+      return true;
+    }
+    case "action":
+    case "metadata":
+    case "error":
+      if (!isNull(text, start, end)) found[key] = text.slice(start, end);
+      return true;
+    // `namespace` is tolerated and ignored; `caller` and `job` are the engine's to say, so what a worker says is not even read.
+    default:
+      return text.charCodeAt(start) === QUOTE ? plainString(text, start, end) !== undefined : isNull(text, start, end);
+  }
+}
+
+function isNull(text: string, start: number, end: number): boolean {
+  return end - start === 4 && text.startsWith("null", start);
+}
+
+function finish(found: Envelope, seen: number): Envelope | undefined {
+  if ((seen & (TYPE | FUNCTION_ID)) !== (TYPE | FUNCTION_ID)) return undefined;
+  if ((seen & PAYLOAD) !== 0 && found.payloadIsResult !== (found.type === "invocationresult")) return undefined;
+  return found;
+}
+
+/** Where the values of the named top-level members stand in a frame that is known to be JSON; last one wins. */
+export function memberSpans(frame: string, names: ReadonlySet<string>): Map<string, readonly [number, number]> {
+  const spans = new Map<string, readonly [number, number]>();
+  let at = skipSpace(frame, 0) + 1;
+  for (;;) {
+    at = skipSpace(frame, at);
+    if (frame.charCodeAt(at) !== QUOTE) return spans;
+    const keyEnd = endOfString(frame, at);
+    const key = JSON.parse(frame.slice(at, keyEnd + 1)) as string;
+    const start = skipSpace(frame, skipSpace(frame, keyEnd + 1) + 1);
+    const end = endOfValue(frame, start);
+    if (end === -1) return spans;
+    if (names.has(key)) spans.set(key, [start, end]);
+    at = skipSpace(frame, end);
+    if (frame.charCodeAt(at) !== COMMA) return spans;
+    at++;
+  }
+}

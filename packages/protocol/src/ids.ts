@@ -1,0 +1,61 @@
+import { z } from "zod";
+
+type Branded<Name extends string> = string & { readonly __brand: Name };
+
+/** What callers name: `namespace::name` or a dotted path. 1 to 256 bytes of UTF-8, no control characters. */
+export type FunctionId = Branded<"FunctionId">;
+/** Given by the engine to each connection: a UUID, new on every connect. */
+export type WorkerId = Branded<"WorkerId">;
+/** A UUID made by the caller; the same id names the call on the caller's and on the callee's connection. */
+export type InvocationId = Branded<"InvocationId">;
+/** A UUID made by the worker that asks for the binding; kept over reconnects. */
+export type TriggerId = Branded<"TriggerId">;
+/** `http`, `cron`, `state`, or a type that a worker provides. Same rule as function ids. */
+export type TriggerTypeId = Branded<"TriggerTypeId">;
+
+/** Longest id or name, in bytes of UTF-8. */
+export const MAX_NAME_BYTES = 256;
+
+const encoder = new TextEncoder();
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/** Says what is wrong with a name, or nothing when it may be used as an id. `what` opens the sentence, e.g. "function id". */
+export function nameProblem(name: string, what: string): string | undefined {
+  if (name.trim() === "") return `${what} is empty; give it 1 to ${MAX_NAME_BYTES} bytes`;
+  // A string of n UTF-16 units has at least n bytes, so most names need no encoding to be judged.
+  if (name.length > MAX_NAME_BYTES || (name.length * 3 > MAX_NAME_BYTES && encoder.encode(name).length > MAX_NAME_BYTES)) {
+    return `${what} is longer than ${MAX_NAME_BYTES} bytes`;
+  }
+  if (controlCharacter.test(name)) return `${what} holds a control character`;
+  return undefined;
+}
+
+function nameSchema<Name extends string>(what: string, description: string) {
+  return z
+    .string()
+    .min(1)
+    .meta({ description })
+    .superRefine((name, context) => {
+      const problem = nameProblem(name, what);
+      if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+    })
+    .transform((name) => name as Branded<Name>);
+}
+
+export const functionIdSchema = nameSchema<"FunctionId">("function id", "Function id, e.g. `math::add`");
+export const triggerIdSchema = nameSchema<"TriggerId">("trigger id", "Trigger id, a UUID made by the worker");
+export const triggerTypeIdSchema = nameSchema<"TriggerTypeId">("trigger type", "Trigger type, e.g. `http`");
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** True for the 36-character form of a UUID, any version. */
+export function isUuid(text: string): boolean {
+  return text.length === 36 && uuidPattern.test(text);
+}
+
+export const invocationIdSchema = z
+  .string()
+  .refine(isUuid, { message: "invocation_id must be a UUID" })
+  .meta({ description: "Invocation id, a UUID made by the caller" })
+  .transform((id) => id as InvocationId);

@@ -1,0 +1,51 @@
+export { CallError, type CallErrorOptions, type WireError } from "./call-error.ts";
+export {
+  type DecodeOptions,
+  decodeByParsing,
+  decodeFrame,
+  decodeFrameBytes,
+  encodeGuardedInvoke,
+  encodeGuardedResult,
+  encodeMessage,
+  encodePublishedInvoke,
+  encodePublishedResult,
+  type Frame,
+  frameBytes,
+  frameText,
+  type InvokeFields,
+  type ResultFields,
+  type UndecodableFrame,
+} from "./codec.ts";
+export { MAX_DEPTH } from "./envelope.ts";
+export { type ErrorCode, type ErrorCodeFacts, type Executed, errorCodes, factsOf } from "./error-codes.ts";
+export {
+  type FunctionId,
+  functionIdSchema,
+  type InvocationId,
+  isUuid,
+  MAX_NAME_BYTES,
+  nameProblem,
+  type TriggerId,
+  type TriggerTypeId,
+  triggerIdSchema,
+  triggerTypeIdSchema,
+  type WorkerId,
+} from "./ids.ts";
+export {
+  type Action,
+  type Caller,
+  DEFAULT_TIMEOUT_MS,
+  FEATURES,
+  type Feature,
+  type Job,
+  MAX_FRAME_BYTES,
+  MAX_TIMEOUT_MS,
+  type Message,
+  type MessageOf,
+  type MessageType,
+  messageSchemas,
+  PUBLISHED_PYTHON_MAX_FRAME_BYTES,
+  type WorkerIntroduction,
+  workerIntroductionSchema,
+} from "./messages.ts";
+export { Payload } from "./payload.ts";

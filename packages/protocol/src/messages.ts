@@ -1,0 +1,178 @@
+import { z } from "zod";
+import { functionIdSchema, invocationIdSchema, triggerIdSchema, triggerTypeIdSchema } from "./ids.ts";
+import { Payload } from "./payload.ts";
+
+/**
+ * What a connection says it understands, in `features` of its `engine::workers::register` call. Published clients declare none,
+ * and get exactly the published wire.
+ */
+export const FEATURES = [
+  /** Understands `cancelinvocation`. */
+  "cancel",
+  /** Takes `caller` on `invokefunction`. */
+  "caller",
+  /** Sends `timeout_ms` and leaves the deadline to the engine; without it a call gets the legacy deadline. */
+  "deadlines",
+  /** Takes `error.details`. */
+  "error_details",
+  /** Takes `job` on `invokefunction`. */
+  "job",
+  /** Always writes `data` or `result` as the last member of its frames, so that the engine need not look for its end. */
+  "payload_last",
+  /** Wants `triggerregistrationresult` for success too, with `status` and `reason`. */
+  "registration_results",
+  /** Survives a frame that is not JSON, so that unread payloads may be spliced into frames for it. */
+  "tolerates_bad_frames",
+] as const;
+export type Feature = (typeof FEATURES)[number];
+
+/** Largest frame, in bytes, either way. The engine closes with 1009 above it; our SDKs refuse locally. */
+export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+/** What the published Python client accepts, in bytes; larger frames would make it drop its connection. */
+export const PUBLISHED_PYTHON_MAX_FRAME_BYTES = 1024 * 1024;
+/** Longest deadline that may be asked for, in milliseconds: one day. */
+export const MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000;
+/** Deadline of a call that names none, in milliseconds, where the caller declared `deadlines`. */
+export const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** Optional on this wire means: absent or null. */
+function optional<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value): z.output<Schema> | undefined => value ?? undefined);
+}
+
+const anyJson = z.unknown().optional();
+const payload = z.custom<Payload>((value) => value instanceof Payload);
+/** JSON Schema of a payload: any value. Payloads are carried, not read. */
+const payloadSlot = payload.meta({ description: "Any JSON value; carried without being read" });
+const optionalPayload = payload.optional().meta({ description: "Any JSON value; carried without being read" });
+
+export const wireErrorSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  stacktrace: optional(z.string()),
+  details: optional(z.record(z.string(), z.unknown())),
+});
+
+export const callerSchema = z.object({ worker_id: z.string(), name: z.string() });
+/** Who called: the engine's word, never the payload's. */
+export type Caller = z.output<typeof callerSchema>;
+
+export const jobSchema = z.object({ queue: z.string(), id: z.string(), attempt: z.number().int().min(1) });
+/** The queued job that a call carries out; `attempt` starts at 1. */
+export type Job = z.output<typeof jobSchema>;
+
+const timeoutMs = z.number().int().min(1).max(MAX_TIMEOUT_MS).meta({ description: "Deadline in milliseconds" });
+
+export const actionSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("void") }),
+  z.object({ type: z.literal("enqueue"), queue: z.string().min(1).max(256) }),
+]);
+export type Action = z.output<typeof actionSchema>;
+
+/** How a function that is reached over HTTP is called (protocol section 7). Kept as registered; acted on by a later version. */
+const httpInvocationSchema = z.looseObject({ url: z.string() });
+
+export const messageSchemas = {
+  workerregistered: z.object({
+    type: z.literal("workerregistered"),
+    worker_id: z.string().meta({ description: "UUID of this connection" }),
+    reattach_token: optional(z.string()),
+    engine: optional(z.object({ version: z.string(), instance_id: z.string() })),
+  }),
+  registerfunction: z.object({
+    type: z.literal("registerfunction"),
+    id: functionIdSchema,
+    description: optional(z.string()),
+    request_format: optional(anyJson),
+    response_format: optional(anyJson),
+    metadata: optional(anyJson),
+    invocation: optional(httpInvocationSchema),
+    timeout_ms: optional(timeoutMs),
+  }),
+  unregisterfunction: z.object({ type: z.literal("unregisterfunction"), id: functionIdSchema }),
+  invokefunction: z.object({
+    type: z.literal("invokefunction"),
+    invocation_id: optional(invocationIdSchema),
+    function_id: functionIdSchema,
+    data: payloadSlot,
+    traceparent: optional(z.string()),
+    baggage: optional(z.string()),
+    action: optional(actionSchema),
+    metadata: optionalPayload,
+    timeout_ms: optional(timeoutMs),
+    caller: optional(callerSchema),
+    job: optional(jobSchema),
+  }),
+  invocationresult: z.object({
+    type: z.literal("invocationresult"),
+    invocation_id: invocationIdSchema,
+    function_id: z.string(),
+    result: optionalPayload,
+    error: optional(wireErrorSchema),
+    traceparent: optional(z.string()),
+    baggage: optional(z.string()),
+  }),
+  cancelinvocation: z.object({
+    type: z.literal("cancelinvocation"),
+    invocation_id: invocationIdSchema,
+    reason: optional(z.string()),
+  }),
+  registertriggertype: z.object({
+    type: z.literal("registertriggertype"),
+    id: triggerTypeIdSchema,
+    description: z.string(),
+    trigger_request_format: optional(anyJson),
+    call_request_format: optional(anyJson),
+  }),
+  unregistertriggertype: z.object({ type: z.literal("unregistertriggertype"), id: triggerTypeIdSchema }),
+  registertrigger: z.object({
+    type: z.literal("registertrigger"),
+    id: triggerIdSchema,
+    trigger_type: triggerTypeIdSchema,
+    function_id: functionIdSchema,
+    config: anyJson.meta({ description: "Absent counts as null: the published Python client drops it" }),
+    metadata: optional(anyJson),
+  }),
+  unregistertrigger: z.object({
+    type: z.literal("unregistertrigger"),
+    id: triggerIdSchema,
+    trigger_type: optional(z.string()),
+  }),
+  triggerregistrationresult: z.object({
+    type: z.literal("triggerregistrationresult"),
+    id: triggerIdSchema,
+    trigger_type: z.string(),
+    function_id: z.string(),
+    error: optional(wireErrorSchema),
+    status: optional(z.enum(["active", "inactive", "error"])),
+    reason: optional(z.string()),
+  }),
+  registerservice: z.object({ type: z.literal("registerservice"), id: z.string() }),
+  reattach: z.object({
+    type: z.literal("reattach"),
+    previous_worker_id: z.string(),
+    reattach_token: optional(z.string()),
+  }),
+  ping: z.object({ type: z.literal("ping") }),
+  pong: z.object({ type: z.literal("pong") }),
+  error: z.object({ type: z.literal("error"), error: wireErrorSchema }),
+} as const;
+
+export type MessageType = keyof typeof messageSchemas;
+export type MessageOf<Type extends MessageType> = z.output<(typeof messageSchemas)[Type]>;
+export type Message = { [Type in MessageType]: MessageOf<Type> }[MessageType];
+
+/** What `engine::workers::register` takes: how a worker introduces itself after each connect. */
+export const workerIntroductionSchema = z.object({
+  runtime: optional(z.string().max(256)),
+  version: optional(z.string().max(256)),
+  name: optional(z.string().max(4096)),
+  description: optional(z.string().max(16_384)),
+  os: optional(z.string().max(1024)),
+  pid: optional(z.number().int()),
+  isolation: optional(z.string().max(256)),
+  /** What kind of process this is; only `worker` counts as an active worker process. */
+  kind: optional(z.enum(["worker", "cli", "console"])),
+  features: optional(z.array(z.string().max(64)).max(64)),
+});
+export type WorkerIntroduction = z.output<typeof workerIntroductionSchema>;

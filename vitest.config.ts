@@ -1,0 +1,20 @@
+import { defineConfig } from "vitest/config";
+
+// Sources are used directly across packages (export condition "@svc/source"), so a test never runs against a stale build.
+// The one exception is the store thread: Node 20 cannot run TypeScript in a worker thread, so it needs `tsc -b` first.
+export default defineConfig({
+  resolve: { conditions: ["@svc/source"] },
+  ssr: { resolve: { conditions: ["@svc/source"] } },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: { name: "unit", include: ["packages/*/src/**/*.test.ts", "bench/src/**/*.test.ts"], environment: "node", testTimeout: 10_000 },
+      },
+      {
+        extends: true,
+        test: { name: "e2e", include: ["e2e/src/**/*.test.ts"], environment: "node", testTimeout: 240_000, hookTimeout: 240_000, fileParallelism: false },
+      },
+    ],
+  },
+});
