@@ -1,0 +1,33 @@
+/** Time comes in by this door, so that tests move it by hand. */
+export interface Clock {
+  /** Wall clock, milliseconds since 1970. May jump. */
+  now(): number;
+  /** Milliseconds from an arbitrary start; never goes back. For deadlines and durations. */
+  monotonic(): number;
+  /** Runs `action` once after `ms` milliseconds. Returns how to call it off. Does not keep the process alive. */
+  after(ms: number, action: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, action) {
+    const timer = setTimeout(action, ms);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Runs `action` every `ms` milliseconds until the returned function is called. A run starts only after the one before ended. */
+export function every(clock: Clock, ms: number, action: () => void): () => void {
+  let cancel = clock.after(ms, tick);
+  let stopped = false;
+  function tick(): void {
+    action();
+    if (!stopped) cancel = clock.after(ms, tick);
+  }
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import { decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, type WorkerId } from "@svc/protocol";
+import { every } from "./clock.ts";
+import type { FrameSocket } from "./frame-socket.ts";
+import type { Kernel } from "./kernel.ts";
+import { Session } from "./session.ts";
+
+/** Pings go out this often, in milliseconds; a peer that sends nothing for `DEAD_AFTER_MS` is cut off. */
+const PING_EVERY_MS = 10_000;
+const DEAD_AFTER_MS = 25_000;
+/** Above either of these a worker gets no further calls (`worker_overloaded`) and is not read from until it catches up. */
+const MAX_QUEUED_FRAMES = 4_096;
+const MAX_QUEUED_BYTES = MAX_FRAME_BYTES;
+/** A worker whose queue stays over the limit for so long is cut off, in milliseconds. */
+const STALLED_AFTER_MS = 30_000;
+/** How often a full queue is looked at again, in milliseconds. */
+const BACKPRESSURE_CHECK_MS = 50;
+/** Small frames are cheaper to handle as text than as bytes. */
+const SMALL_FRAME_BYTES = 2_048;
+/** "Service restart": every published client reconnects on it; on 1000 and 1001 the published Python client never does. */
+const CLOSE_SERVICE_RESTART = 1012;
+
+const TELEMETRY_PREFIXES: ReadonlySet<string> = new Set(["OTLP", "MTRC", "LOGS"]);
+const toText = (bytes: Uint8Array): string => (bytes as Buffer).toString("utf8");
+
+/** One worker's socket: heartbeat, send queue with its bound, and back-pressure. What the frames mean is the session's business. */
+export class Connection {
+  readonly session: Session;
+  readonly #kernel: Kernel;
+  readonly #socket: FrameSocket;
+  readonly #stopHeartbeat: () => void;
+  #lastHeardAt: number;
+  #ended = false;
+  #fullSince: number | undefined;
+
+  constructor(kernel: Kernel, socket: FrameSocket) {
+    this.#kernel = kernel;
+    this.#socket = socket;
+    this.#lastHeardAt = kernel.clock.monotonic();
+    this.session = new Session(
+      kernel,
+      { send: (frame) => this.#send(frame), isFull: () => this.#isFull(), drop: (reason) => this.drop(reason) },
+      { workerId: randomUUID() as WorkerId, reattachToken: randomUUID(), remoteAddress: socket.remoteAddress },
+    );
+    this.#stopHeartbeat = every(kernel.clock, PING_EVERY_MS, () => this.#beat());
+    kernel.sessions.add(this.session);
+    socket.listen({
+      onFrame: (bytes, kind) => this.#receive(bytes, kind),
+      onAlive: () => {
+        this.#lastHeardAt = kernel.clock.monotonic();
+      },
+      onClosed: (code, reason) => this.#closed(code, reason),
+    });
+    this.session.greet();
+    this.session.log.debug("a worker connected", { remoteAddress: socket.remoteAddress });
+  }
+
+  /** Ends the connection now: the worker's registrations and calls are gone when this returns. */
+  drop(reason: string): void {
+    if (this.#ended) return;
+    this.#socket.close(CLOSE_SERVICE_RESTART, reason.slice(0, 120));
+    this.#closed(CLOSE_SERVICE_RESTART, reason);
+  }
+
+  /** Ends the socket without a closing word, after the frames that are queued. */
+  hangUp(): void {
+    this.#socket.hangUp();
+    this.#closed(1006, "the engine stopped");
+  }
+
+  #receive(bytes: Buffer, kind: "text" | "binary"): void {
+    if (this.#ended) return;
+    this.#lastHeardAt = this.#kernel.clock.monotonic();
+    // Telemetry may share the socket; it is taken and dropped until there is a store for it.
+    if (kind === "binary" && TELEMETRY_PREFIXES.has(bytes.toString("latin1", 0, 4))) return;
+    const options = { payloadIsLast: this.session.features.has("payload_last") };
+    const message = bytes.length <= SMALL_FRAME_BYTES ? decodeFrame(toText(bytes), options) : decodeFrameBytes(bytes, options, toText);
+    if (message.type === "undecodable" && isBlank(bytes)) return;
+    this.session.receive(message);
+    if (this.#isFull()) this.#holdBack();
+  }
+
+  #send(frame: Frame): void {
+    if (!this.#ended) this.#socket.send(frame);
+  }
+
+  #isFull(): boolean {
+    return this.#socket.queuedFrames >= MAX_QUEUED_FRAMES || this.#socket.queuedBytes >= MAX_QUEUED_BYTES;
+  }
+
+  /**
+   * The peer does not read what it is sent. Reading from it stops as well, so that answers to its own calls cannot pile up,
+   * and starts again once its queue has room.
+   */
+  #holdBack(): void {
+    if (this.#fullSince !== undefined) return;
+    this.#fullSince = this.#kernel.clock.monotonic();
+    this.#socket.pause();
+    this.session.log.warn("a worker does not keep up; it gets no further calls until it does", {
+      queuedFrames: this.#socket.queuedFrames,
+      queuedBytes: this.#socket.queuedBytes,
+    });
+    const look = (): void => {
+      if (this.#ended || this.#fullSince === undefined) return;
+      if (!this.#isFull()) {
+        this.#fullSince = undefined;
+        this.#socket.resume();
+      } else if (this.#kernel.clock.monotonic() - this.#fullSince >= STALLED_AFTER_MS) {
+        this.drop("the worker did not read from its socket for 30 s");
+      } else {
+        this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, look);
+      }
+    };
+    this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, look);
+  }
+
+  #beat(): void {
+    // While reading is paused nothing can be heard; the stall limit watches over that time.
+    if (this.#fullSince !== undefined) {
+      this.#lastHeardAt = this.#kernel.clock.monotonic();
+      return;
+    }
+    if (this.#isFull()) this.#holdBack();
+    const quietMs = this.#kernel.clock.monotonic() - this.#lastHeardAt;
+    if (quietMs >= DEAD_AFTER_MS) {
+      this.session.log.warn("a worker fell silent and was cut off", { quietMs: Math.round(quietMs), workerName: this.session.name });
+      this.#socket.terminate();
+      this.#closed(1006, "the worker fell silent");
+      return;
+    }
+    this.#socket.ping();
+  }
+
+  #closed(code: number, reason: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#stopHeartbeat();
+    const { session } = this;
+    this.#kernel.sessions.remove(session);
+    session.end();
+    this.#kernel.triggers.forgetWorker(session.workerId);
+    this.#kernel.changes.emit({ kind: "worker", id: session.workerId, op: "removed" });
+    session.log.debug("a worker disconnected", { code, reason, workerName: session.name });
+  }
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return bytes.length < SMALL_FRAME_BYTES && bytes.toString("utf8").trim() === "";
+}

@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import { Changes } from "./changes.ts";
+import type { Clock } from "./clock.ts";
+import { type Kernel, WORKER_LIMITS, type WorkerLimits } from "./kernel.ts";
+import { LiveDirectory } from "./live-directory.ts";
+import type { Logger } from "./logger.ts";
+import { Registry } from "./registry.ts";
+import { Router } from "./router.ts";
+import { Sessions } from "./sessions.ts";
+import { TriggerRegistry } from "./trigger-registry.ts";
+
+export interface KernelOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly version: string;
+  /** Milliseconds; the object is read at each call. */
+  readonly deadlines: Kernel["deadlines"];
+  readonly limits?: Partial<WorkerLimits>;
+}
+
+/** Joins the kernel's parts. Nothing here listens, reads files or starts timers. */
+export function createKernel(options: KernelOptions): { readonly kernel: Kernel; readonly directory: LiveDirectory } {
+  const { clock, log, deadlines } = options;
+  const changes = new Changes(log);
+  const sessions = new Sessions();
+  const registry = new Registry((id, op) => {
+    changes.emit({ kind: "function", id, op });
+    triggers.functionChanged(id);
+  });
+  const router = new Router({ registry, clock, defaultTimeoutMs: () => deadlines.defaultTimeoutMs });
+  const triggers = new TriggerRegistry({
+    host: {
+      call: (functionId, payload, callOptions) => router.call(functionId, payload, callOptions),
+      functionIsLive: (functionId) => registry.find(functionId) !== undefined,
+    },
+    clock,
+    onChange: (binding, op) => {
+      changes.emit({ kind: "trigger", id: binding.id, op });
+      // A function's listing names its triggers.
+      if (op !== "updated" && registry.find(binding.functionId) !== undefined) changes.emit({ kind: "function", id: binding.functionId, op: "updated" });
+    },
+  });
+  const kernel: Kernel = {
+    registry,
+    router,
+    triggers,
+    sessions,
+    changes,
+    clock,
+    log,
+    limits: { ...WORKER_LIMITS, ...options.limits },
+    identity: { version: options.version, instanceId: randomUUID(), startedAtMs: clock.now() },
+    deadlines,
+  };
+  return { kernel, directory: new LiveDirectory({ registry, sessions, triggers, changes }) };
+}

@@ -1,0 +1,95 @@
+import type { FunctionId } from "@svc/protocol";
+
+export type FunctionStatus = "available" | "busy" | "draining";
+export type TriggerStatus = "active" | "inactive" | "error";
+
+/** One function as listings show it. */
+export interface FunctionView {
+  readonly function_id: FunctionId;
+  readonly description: string | null;
+  readonly request_format: unknown;
+  readonly response_format: unknown;
+  readonly metadata: unknown;
+  readonly status: FunctionStatus;
+  /** True for `engine::*` and functions whose metadata says `internal: true`. */
+  readonly internal: boolean;
+  /** Name of the first worker that provides it. */
+  readonly worker_name: string;
+  readonly workers: readonly { readonly id: string; readonly name: string }[];
+  readonly triggers: readonly { readonly id: string; readonly type: string }[];
+}
+
+/** One connected worker, or one module of the engine. */
+export interface WorkerView {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly runtime: string;
+  readonly version: string | null;
+  readonly os: string | null;
+  readonly ip_address: string | null;
+  readonly pid: number | null;
+  readonly isolation: string | null;
+  /** True for modules, the console and one-shot CLI calls: not counted as active worker processes. */
+  readonly internal: boolean;
+  /** `connected`, or `available` for a module. */
+  readonly status: "connected" | "available";
+  readonly connected_at_ms: number;
+  readonly function_count: number;
+  readonly functions: readonly string[];
+  readonly active_invocations: number;
+  /** The config entry that the engine started this process for, when it did. */
+  readonly configured_worker: string | null;
+}
+
+/** One trigger binding. */
+export interface TriggerView {
+  readonly id: string;
+  readonly trigger_type: string;
+  readonly function_id: FunctionId;
+  readonly config: unknown;
+  readonly metadata: unknown;
+  readonly worker_name: string;
+  readonly status: TriggerStatus;
+  /** Why the status is inactive or error. */
+  readonly reason: string | null;
+  readonly internal: boolean;
+}
+
+export interface TriggerTypeView {
+  readonly id: string;
+  readonly description: string;
+  readonly worker_name: string;
+  readonly trigger_request_format: unknown;
+  readonly call_request_format: unknown;
+  readonly instance_count: number;
+}
+
+/** What the dashboard counts; system things are left out. */
+export interface Counters {
+  readonly functions: number;
+  readonly triggers: number;
+  readonly workers: number;
+  readonly streams: number;
+}
+
+export interface DirectoryChange {
+  readonly kind: "worker" | "function" | "trigger";
+  readonly id: string;
+  /** `removed` means that the id is gone from the listing. */
+  readonly op: "created" | "updated" | "removed";
+}
+
+/** Read-only view of the running system. Views are made on each call and never change afterwards. */
+export interface Directory {
+  functions(): readonly FunctionView[];
+  functionById(id: string): FunctionView | undefined;
+  workers(): readonly WorkerView[];
+  workerById(id: string): WorkerView | undefined;
+  triggers(): readonly TriggerView[];
+  triggerById(id: string): TriggerView | undefined;
+  triggerTypes(): readonly TriggerTypeView[];
+  counters(): Counters;
+  /** Tells of each change, synchronously, after it took effect. A listener that throws is logged. */
+  onChange(listener: (change: DirectoryChange) => void): () => void;
+}

@@ -1,0 +1,33 @@
+import type { Frame } from "@svc/protocol";
+
+/** What a transport tells its user. */
+export interface FrameSocketListener {
+  /** One message; text arrives as its UTF-8 bytes, already checked. */
+  onFrame(bytes: Buffer, kind: "text" | "binary"): void;
+  /** The peer answered a ping, or sent one. */
+  onAlive(): void;
+  /** The connection is over, whoever ended it. Called once. */
+  onClosed(code: number, reason: string): void;
+}
+
+/** A connection that carries whole frames, in order. The seam between the kernel and any transport. */
+export interface FrameSocket {
+  readonly remoteAddress: string | undefined;
+  /** Must be called once, before the first frame can arrive. */
+  listen(listener: FrameSocketListener): void;
+  /** Queues a text frame; frames queued in one turn of the event loop leave together. */
+  send(frame: Frame): void;
+  /** Frames and bytes queued and not yet taken by the operating system. */
+  readonly queuedFrames: number;
+  readonly queuedBytes: number;
+  /** Stops and resumes reading; the peer's writes then wait. */
+  pause(): void;
+  resume(): void;
+  ping(): void;
+  /** Closes with a code and reason; frames already queued still go out. */
+  close(code: number, reason: string): void;
+  /** Sends what is queued, then ends the connection without a closing word. */
+  hangUp(): void;
+  /** Cuts the connection at once. */
+  terminate(): void;
+}

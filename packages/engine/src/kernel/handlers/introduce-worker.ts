@@ -1,0 +1,51 @@
+import { CallError, FEATURES, type Feature, type FunctionId, type MessageOf, Payload, workerIntroductionSchema } from "@svc/protocol";
+import type { Outcome } from "../call.ts";
+import type { Kernel } from "../kernel.ts";
+import type { Session } from "../session.ts";
+
+/** What every SDK calls after each connect, to say who it is. */
+export const REGISTER_WORKER = "engine::workers::register" as FunctionId;
+
+const MAX_SHOWN_CHARACTERS = 280;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: removing control and bidi characters is the purpose
+const UNSHOWN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const KNOWN_FEATURES: ReadonlySet<string> = new Set(FEATURES);
+
+/** Takes effect before the next frame of the connection is read: what follows may depend on the declared features. */
+export function introduceWorker(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel): Outcome {
+  let value: unknown;
+  try {
+    value = message.data.value();
+  } catch (thrown) {
+    return { ok: false, error: CallError.from(thrown) };
+  }
+  const parsed = workerIntroductionSchema.safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const problem = `${REGISTER_WORKER}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? "malformed"}`;
+    session.log.warn("a worker's introduction was refused", { problem });
+    session.sendError(new CallError("invalid_input", problem));
+    return { ok: false, error: new CallError("invalid_input", problem) };
+  }
+  const { name, description, runtime, version, os, pid, isolation, kind, features } = parsed.data;
+  session.introduce(
+    {
+      name: shown(name ?? "") || session.workerId,
+      description: description === undefined ? undefined : shown(description),
+      runtime: runtime ?? "unknown",
+      version,
+      os,
+      pid,
+      isolation,
+      kind: kind ?? "worker",
+    },
+    new Set((features ?? []).filter((feature): feature is Feature => KNOWN_FEATURES.has(feature))),
+  );
+  kernel.changes.emit({ kind: "worker", id: session.workerId, op: "updated" });
+  return { ok: true, result: Payload.fromValue({ success: true }) };
+}
+
+/** Names reach terminals and pages, so what could disturb those is taken out. */
+function shown(text: string): string {
+  return text.replace(UNSHOWN, "").slice(0, MAX_SHOWN_CHARACTERS);
+}

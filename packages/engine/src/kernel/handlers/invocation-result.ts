@@ -1,0 +1,22 @@
+import { CallError, type MessageOf } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { Session } from "../session.ts";
+
+/** A worker answers a call. Only calls that were sent to this connection can be answered by it. */
+export function invocationResult(message: MessageOf<"invocationresult">, session: Session, kernel: Kernel): void {
+  const call = session.held.get(message.invocation_id);
+  if (call === undefined) {
+    session.log.debug("an answer came for a call that this worker does not hold", { invocationId: message.invocation_id });
+    return;
+  }
+  if (message.error !== undefined) {
+    kernel.router.settle(call, { ok: false, error: CallError.fromWire(message.error) });
+    return;
+  }
+  kernel.router.settle(call, {
+    ok: true,
+    result: message.result,
+    traceparent: message.traceparent ?? call.traceparent,
+    baggage: message.baggage ?? call.baggage,
+  });
+}

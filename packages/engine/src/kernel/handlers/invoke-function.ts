@@ -1,0 +1,103 @@
+import { CallError, type FunctionId, type MessageOf, Payload } from "@svc/protocol";
+import type { CallRequest, Outcome } from "../call.ts";
+import type { Kernel } from "../kernel.ts";
+import { newInvocationId } from "../router.ts";
+import type { Session } from "../session.ts";
+import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
+import { introduceWorker, REGISTER_WORKER } from "./introduce-worker.ts";
+
+/** The function that a queue provides for `action: enqueue`. */
+const ENQUEUE = "engine::queue::enqueue" as FunctionId;
+
+/** A worker calls a function. The payload is passed on unread. */
+export function invokeFunction(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel): void {
+  const { invocation_id: wanted, function_id: functionId, action } = message;
+  const isVoid = action?.type === "void" || wanted === undefined;
+  if (functionId === REGISTER_WORKER) {
+    const outcome = introduceWorker(message, session, kernel);
+    if (!isVoid) session.answer(wanted, functionId, outcome);
+    return;
+  }
+  if (action?.type === "enqueue") {
+    enqueue(message, action.queue, session, kernel);
+    return;
+  }
+  if (isVoid) {
+    kernel.router.start(requestOf(message, session, kernel, (outcome) => logVoidFailure(outcome, functionId, session)));
+    return;
+  }
+  if (session.made.size >= kernel.limits.maxCallsInFlight) {
+    const error = new CallError("too_many_calls", `this connection has ${session.made.size} calls in flight, which is the limit`, {
+      details: { limit: kernel.limits.maxCallsInFlight },
+    });
+    session.answer(wanted, functionId, { ok: false, error });
+    return;
+  }
+  if (session.made.has(wanted)) {
+    const error = new CallError("invalid_message", `invocation_id ${wanted} is already in use by a call in flight`);
+    session.log.warn("a frame was refused", { problem: error.message });
+    session.sendError(error);
+    return;
+  }
+  const request = requestOf(message, session, kernel, (outcome) => {
+    session.made.delete(wanted);
+    session.answer(wanted, functionId, outcome);
+  });
+  const call = kernel.router.start({ ...request, id: wanted });
+  if (call !== undefined) session.made.set(wanted, call);
+}
+
+function requestOf(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel, onSettled: CallRequest["onSettled"]): CallRequest {
+  const { deadlines } = kernel;
+  return {
+    id: newInvocationId(),
+    functionId: message.function_id,
+    payload: message.data,
+    timeoutMs: session.features.has("deadlines") ? message.timeout_ms : undefined,
+    fallbackTimeoutMs: session.features.has("deadlines") ? deadlines.defaultTimeoutMs : deadlines.legacyCallTimeoutMs,
+    traceparent: cleanTraceparent(message.traceparent),
+    baggage: cleanBaggage(message.baggage),
+    metadata: message.metadata,
+    caller: session.caller,
+    job: undefined,
+    // A worker with calls in its hands may need further calls to finish them.
+    whileDraining: session.held.size > 0,
+    onSettled,
+  };
+}
+
+function enqueue(message: MessageOf<"invokefunction">, queue: string, session: Session, kernel: Kernel): void {
+  const { invocation_id: wanted, function_id: functionId } = message;
+  const answer = (outcome: Outcome): void => {
+    if (wanted === undefined) logVoidFailure(outcome, functionId, session);
+    else session.answer(wanted, functionId, outcome);
+  };
+  if (kernel.registry.find(ENQUEUE) === undefined) {
+    const error = new CallError("enqueue_error", `no queue is installed (nobody provides ${ENQUEUE}); add one with: svc worker add svc-queue`);
+    answer({ ok: false, error });
+    return;
+  }
+  let payload: Payload;
+  try {
+    payload = Payload.fromValue({
+      queue,
+      function_id: functionId,
+      data: message.data.value(),
+      messageReceiptId: newInvocationId(),
+      traceparent: message.traceparent,
+      baggage: message.baggage,
+    });
+  } catch (thrown) {
+    answer({ ok: false, error: CallError.from(thrown) });
+    return;
+  }
+  const request = requestOf(message, session, kernel, (outcome) => {
+    if (outcome.ok || outcome.error.code === "enqueue_error") answer(outcome);
+    else answer({ ok: false, error: new CallError("enqueue_error", `${outcome.error.code}: ${outcome.error.message}`, { details: outcome.error.details }) });
+  });
+  kernel.router.start({ ...request, functionId: ENQUEUE, payload, timeoutMs: undefined });
+}
+
+function logVoidFailure(outcome: Outcome, functionId: FunctionId, session: Session): void {
+  if (!outcome.ok) session.log.info("a void call failed", { functionId, code: outcome.error.code, problem: outcome.error.message });
+}

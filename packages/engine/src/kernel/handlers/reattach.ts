@@ -1,0 +1,26 @@
+import { timingSafeEqual } from "node:crypto";
+import { isUuid, type MessageOf } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { Session } from "../session.ts";
+
+/**
+ * A worker that reconnects retires its former connection, so that the replay of its registrations meets a clean slate. The
+ * former connection is gone before the next frame is read. Never answered.
+ */
+export function reattach(message: MessageOf<"reattach">, session: Session, kernel: Kernel): void {
+  const { previous_worker_id: previousId, reattach_token: token } = message;
+  if (!isUuid(previousId) || previousId === session.workerId) return;
+  const previous = kernel.sessions.byId(previousId);
+  if (previous === undefined) return;
+  if (token === undefined || !sameToken(token, previous.reattachToken)) {
+    session.log.warn("a reattach with a wrong token was ignored", { previousWorkerId: previousId });
+    return;
+  }
+  previous.drop("the worker reconnected");
+}
+
+function sameToken(a: string, b: string): boolean {
+  const left = Buffer.from(a);
+  const right = Buffer.from(b);
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,39 @@
+import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { Session } from "../session.ts";
+
+/** Ids that belong to the engine; a queue provider may take this one. */
+const OPEN_ENGINE_ID = "engine::queue::enqueue";
+
+/** A worker offers a function. Registering the same id again on the same connection replaces it. */
+export function registerFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): void {
+  const { id } = message;
+  const problem = refusal(id, session, kernel);
+  if (problem !== undefined) {
+    session.log.warn("a function was refused", { functionId: id, problem });
+    session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registerfunction", id } }));
+    return;
+  }
+  const replaced = session.functions.get(id);
+  const undo = session.scope.add(
+    kernel.registry.register(id, session, {
+      description: message.description,
+      requestFormat: message.request_format,
+      responseFormat: message.response_format,
+      metadata: message.metadata,
+      timeoutMs: message.timeout_ms,
+    }),
+  );
+  session.functions.set(id, undo);
+  // After the new one is in, so that the function is never gone in between.
+  replaced?.();
+}
+
+function refusal(id: FunctionId, session: Session, kernel: Kernel): string | undefined {
+  if (id.startsWith("engine::") && id !== OPEN_ENGINE_ID) return `${id} is reserved: ids that begin with engine:: belong to the engine`;
+  const entry = kernel.registry.find(id);
+  if (entry?.registrations.some((registration) => registration.provider.builtIn)) return `${id} is reserved: the module ${entry.registrations[0]?.provider.name} provides it`;
+  const { maxFunctions } = kernel.limits;
+  if (!session.functions.has(id) && session.functions.size >= maxFunctions) return `this connection has ${maxFunctions} functions, which is the limit`;
+  return undefined;
+}

@@ -1,0 +1,45 @@
+import { CallError, type MessageOf } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { Session } from "../session.ts";
+import type { Binding, TriggerTypeProvider } from "../trigger-binding.ts";
+
+/** A worker offers a trigger type. A type that the engine provides cannot be taken over; one of a worker is replaced. */
+export function registerTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): void {
+  const { id } = message;
+  const refuse = (problem: string): void => {
+    session.log.warn("a trigger type was refused", { triggerType: id, problem });
+    session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registertriggertype", id } }));
+  };
+  const current = kernel.triggers.typeById(id)?.provider;
+  if (current?.builtIn) {
+    refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
+    return;
+  }
+  if (!session.triggerTypes.has(id) && session.triggerTypes.size >= kernel.limits.maxTriggerTypes) {
+    refuse(`this connection has ${kernel.limits.maxTriggerTypes} trigger types, which is the limit`);
+    return;
+  }
+  const provider: TriggerTypeProvider = {
+    workerId: session.workerId,
+    get workerName() {
+      return session.name;
+    },
+    builtIn: false,
+    attach: (binding) => deliverBinding(binding, session),
+  };
+  const replaced = session.triggerTypes.get(id);
+  const undo = session.scope.add(
+    kernel.triggers.provideType({ id, description: message.description, requestFormat: message.trigger_request_format, callRequestFormat: message.call_request_format, provider }),
+  );
+  session.triggerTypes.set(id, undo);
+  replaced?.();
+}
+
+/** The provider fires by calling the function itself, so all that the engine does is to tell it of the binding, and of its end. */
+function deliverBinding(binding: Binding, session: Session): () => void {
+  const { id, type, functionId, config, metadata } = binding;
+  session.send({ type: "registertrigger", id, trigger_type: type, function_id: functionId, config, metadata });
+  return () => {
+    if (!session.scope.ended) session.send({ type: "unregistertrigger", id, trigger_type: type });
+  };
+}

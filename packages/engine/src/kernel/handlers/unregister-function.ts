@@ -1,0 +1,9 @@
+import type { MessageOf } from "@svc/protocol";
+import type { Session } from "../session.ts";
+
+/** Takes away this connection's registration and no other. Calls in hand go on. */
+export function unregisterFunction(message: MessageOf<"unregisterfunction">, session: Session): void {
+  const undo = session.functions.get(message.id);
+  session.functions.delete(message.id);
+  undo?.();
+}

@@ -1,0 +1,9 @@
+import type { MessageOf } from "@svc/protocol";
+import type { Session } from "../session.ts";
+
+/** The type goes; bindings of it wait until somebody provides it again. */
+export function unregisterTriggerType(message: MessageOf<"unregistertriggertype">, session: Session): void {
+  const undo = session.triggerTypes.get(message.id);
+  session.triggerTypes.delete(message.id);
+  undo?.();
+}

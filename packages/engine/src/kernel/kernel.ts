@@ -1,0 +1,33 @@
+import type { Changes } from "./changes.ts";
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+import type { Registry } from "./registry.ts";
+import type { Router } from "./router.ts";
+import type { Sessions } from "./sessions.ts";
+import type { TriggerRegistry } from "./trigger-registry.ts";
+
+/** Caps that one worker connection may not pass. */
+export interface WorkerLimits {
+  readonly maxFunctions: number;
+  readonly maxTriggers: number;
+  readonly maxTriggerTypes: number;
+  /** Calls that one connection may have made and not yet have answered. */
+  readonly maxCallsInFlight: number;
+}
+
+export const WORKER_LIMITS: WorkerLimits = { maxFunctions: 10_000, maxTriggers: 10_000, maxTriggerTypes: 1_000, maxCallsInFlight: 10_000 };
+
+/** The parts that message handlers work on. */
+export interface Kernel {
+  readonly registry: Registry;
+  readonly router: Router;
+  readonly triggers: TriggerRegistry;
+  readonly sessions: Sessions;
+  readonly changes: Changes;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly limits: WorkerLimits;
+  readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };
+  /** Deadlines in milliseconds; read at each call, since the config may change. */
+  readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };
+}

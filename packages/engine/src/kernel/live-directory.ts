@@ -1,0 +1,183 @@
+import type { FunctionId } from "@svc/protocol";
+import type { Changes } from "./changes.ts";
+import type { Counters, Directory, DirectoryChange, FunctionStatus, FunctionView, TriggerTypeView, TriggerView, WorkerView } from "./directory.ts";
+import type { ModuleHost } from "./module-host.ts";
+import type { FunctionEntry, Registry } from "./registry.ts";
+import type { Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+import type { Binding } from "./trigger-binding.ts";
+import type { TriggerRegistry } from "./trigger-registry.ts";
+
+/** Views of the kernel's own tables, made when they are asked for. */
+export class LiveDirectory implements Directory {
+  readonly #registry: Registry;
+  readonly #sessions: Sessions;
+  readonly #triggers: TriggerRegistry;
+  readonly #changes: Changes;
+  #moduleHost: ModuleHost | undefined;
+
+  constructor(parts: { readonly registry: Registry; readonly sessions: Sessions; readonly triggers: TriggerRegistry; readonly changes: Changes }) {
+    this.#registry = parts.registry;
+    this.#sessions = parts.sessions;
+    this.#triggers = parts.triggers;
+    this.#changes = parts.changes;
+  }
+
+  /** The host is made after the directory, since modules see the directory. */
+  setModuleHost(host: ModuleHost): void {
+    this.#moduleHost = host;
+  }
+
+  functions(): FunctionView[] {
+    return [...this.#registry.entries()].map((entry) => this.#functionView(entry)).sort((a, b) => compare(a.function_id, b.function_id));
+  }
+
+  functionById(id: string): FunctionView | undefined {
+    const entry = this.#registry.find(id as FunctionId);
+    return entry === undefined ? undefined : this.#functionView(entry);
+  }
+
+  workers(): WorkerView[] {
+    const modules = this.#moduleHost?.providers().map(({ provider, summary, startedAtMs }): WorkerView => ({
+      id: provider.workerId,
+      name: provider.name,
+      description: summary,
+      runtime: "engine",
+      version: null,
+      os: null,
+      ip_address: null,
+      pid: process.pid,
+      isolation: "in-process",
+      internal: true,
+      status: "available",
+      connected_at_ms: startedAtMs,
+      function_count: provider.functionIds.length,
+      functions: provider.functionIds,
+      active_invocations: provider.inFlight,
+      configured_worker: null,
+    }));
+    return [...this.#sessions.all().map((session) => this.#sessionView(session)), ...(modules ?? [])].sort((a, b) => compare(a.name, b.name));
+  }
+
+  workerById(id: string): WorkerView | undefined {
+    const session = this.#sessions.byId(id);
+    if (session !== undefined) return this.#sessionView(session);
+    return this.workers().find((worker) => worker.id === id);
+  }
+
+  triggers(): TriggerView[] {
+    return [...this.#triggers.bindings()].map((binding) => this.#triggerView(binding));
+  }
+
+  triggerById(id: string): TriggerView | undefined {
+    const binding = this.#triggers.bindingById(id);
+    return binding === undefined ? undefined : this.#triggerView(binding);
+  }
+
+  triggerTypes(): TriggerTypeView[] {
+    const counts = new Map<string, number>();
+    for (const binding of this.#triggers.bindings()) counts.set(binding.type, (counts.get(binding.type) ?? 0) + 1);
+    return [...this.#triggers.types()]
+      .map(({ id, description, requestFormat, callRequestFormat, provider }) => ({
+        id,
+        description,
+        worker_name: provider.workerName,
+        trigger_request_format: requestFormat ?? null,
+        call_request_format: callRequestFormat ?? null,
+        instance_count: counts.get(id) ?? 0,
+      }))
+      .sort((a, b) => compare(a.id, b.id));
+  }
+
+  counters(): Counters {
+    let functions = 0;
+    for (const entry of this.#registry.entries()) if (!isInternal(entry)) functions++;
+    let triggers = 0;
+    for (const binding of this.#triggers.bindings()) if (!isInternalId(binding.functionId)) triggers++;
+    const workers = this.#sessions.all().filter((session) => session.introduction?.kind === "worker").length;
+    return { functions, triggers, workers, streams: 0 };
+  }
+
+  onChange(listener: (change: DirectoryChange) => void): () => void {
+    return this.#changes.listen(listener);
+  }
+
+  #functionView(entry: FunctionEntry): FunctionView {
+    const { description } = entry.registrations[0] as FunctionEntry["registrations"][number];
+    const workers = entry.registrations.map(({ provider }) => ({ id: provider.workerId, name: nameOf(provider.name, entry.id) }));
+    return {
+      function_id: entry.id,
+      description: description.description ?? null,
+      request_format: description.requestFormat ?? null,
+      response_format: description.responseFormat ?? null,
+      metadata: description.metadata ?? null,
+      status: statusOf(entry),
+      internal: isInternal(entry),
+      worker_name: workers[0]?.name ?? "",
+      workers,
+      triggers: [...this.#triggers.bindingsOf(entry.id)].map(({ id, type }) => ({ id, type })),
+    };
+  }
+
+  #sessionView(session: Session): WorkerView {
+    const { introduction } = session;
+    return {
+      id: session.workerId,
+      name: introduction?.name ?? session.workerId,
+      description: introduction?.description ?? null,
+      runtime: introduction?.runtime ?? "unknown",
+      version: introduction?.version ?? null,
+      os: introduction?.os ?? null,
+      ip_address: session.remoteAddress ?? null,
+      pid: introduction?.pid ?? null,
+      isolation: introduction?.isolation ?? null,
+      internal: introduction?.kind !== "worker",
+      status: "connected",
+      connected_at_ms: session.connectedAtMs,
+      function_count: session.functions.size,
+      functions: [...session.functions.keys()].sort(compare),
+      active_invocations: session.inFlight,
+      configured_worker: this.#triggers.configuredWorkerOf(session.workerId) ?? null,
+    };
+  }
+
+  #triggerView(binding: Binding): TriggerView {
+    const { status, reason } = binding.standing;
+    return {
+      id: binding.id,
+      trigger_type: binding.type,
+      function_id: binding.functionId,
+      config: binding.config,
+      metadata: binding.metadata ?? null,
+      worker_name: nameOf(binding.workerName, binding.functionId),
+      status,
+      reason: reason ?? null,
+      internal: isInternalId(binding.functionId),
+    };
+  }
+}
+
+function statusOf(entry: FunctionEntry): FunctionStatus {
+  const refusals = entry.registrations.map(({ provider }) => provider.refusal());
+  if (refusals.includes(undefined)) return "available";
+  return refusals.includes("overloaded") ? "busy" : "draining";
+}
+
+/** A worker that has not introduced itself yet goes by the first part of the id. */
+function nameOf(name: string, id: string): string {
+  return name === "" ? (id.split("::")[0] ?? id) : name;
+}
+
+function isInternalId(id: string): boolean {
+  return id.startsWith("engine::") && !id.startsWith("engine::queue::");
+}
+
+function isInternal(entry: FunctionEntry): boolean {
+  if (isInternalId(entry.id)) return true;
+  const metadata = entry.registrations[0]?.description.metadata;
+  return typeof metadata === "object" && metadata !== null && "internal" in metadata && metadata.internal === true;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

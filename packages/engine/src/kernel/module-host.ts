@@ -1,0 +1,262 @@
+import { mkdirSync } from "node:fs";
+import { CallError, type FunctionId, nameProblem, Payload, type TriggerTypeId } from "@svc/protocol";
+import { z } from "zod";
+import type { Directory } from "./directory.ts";
+import type { Kernel } from "./kernel.ts";
+import type { FunctionSpec, HttpMount, Module, ModuleContext, RealtimeSocket, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
+import { describeIssues, ModuleProvider } from "./module-provider.ts";
+import { Scope, type Undo } from "./scope.ts";
+
+/** What the host needs of the engine's listeners. */
+export interface MountPoints {
+  mountHttp(mount: HttpMount): Undo;
+  mountSocket(path: string, accept: (socket: RealtimeSocket) => void): Undo;
+  reportReadiness(problem: () => string | undefined): Undo;
+}
+
+/** A module that should be running, with its config block as it stands in the file. */
+export interface ModuleRequest {
+  readonly name: string;
+  readonly config: unknown;
+}
+
+export interface ModuleState {
+  readonly name: string;
+  readonly state: "starting" | "running" | "failed";
+  readonly reason: string | undefined;
+  readonly startedAtMs: number;
+}
+
+interface Running {
+  readonly module: Module;
+  config: unknown;
+  readonly scope: Scope;
+  readonly provider: ModuleProvider;
+  readonly instance: RunningModule;
+  readonly abort: AbortController;
+  readonly startedAtMs: number;
+}
+
+/** How long a module may take to stop before it is cut off, in milliseconds. */
+const STOP_GRACE_MS = 10_000;
+
+/** Starts, reconfigures and stops modules in a running engine, and undoes whatever a stopped one left behind. */
+export class ModuleHost {
+  readonly #known: ReadonlyMap<string, Module>;
+  readonly #kernel: Kernel;
+  readonly #directory: Directory;
+  readonly #mounts: MountPoints;
+  readonly #dataDir: string;
+  readonly #running = new Map<string, Running>();
+  readonly #failed = new Map<string, { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }>();
+  readonly #starting = new Set<string>();
+
+  constructor(options: {
+    readonly modules: readonly Module[];
+    readonly kernel: Kernel;
+    readonly directory: Directory;
+    readonly mounts: MountPoints;
+    readonly dataDir: string;
+  }) {
+    this.#known = new Map(options.modules.map((module) => [module.name, module]));
+    this.#kernel = options.kernel;
+    this.#directory = options.directory;
+    this.#mounts = options.mounts;
+    this.#dataDir = options.dataDir;
+  }
+
+  states(): ModuleState[] {
+    const running = [...this.#running.values()].map(({ module, startedAtMs }) => ({ name: module.name, state: "running" as const, reason: undefined, startedAtMs }));
+    const failed = [...this.#failed].map(([name, { reason, atMs }]) => ({ name, state: "failed" as const, reason, startedAtMs: atMs }));
+    const starting = [...this.#starting].map((name) => ({ name, state: "starting" as const, reason: undefined, startedAtMs: this.#kernel.clock.now() }));
+    return [...running, ...failed, ...starting];
+  }
+
+  providers(): { readonly provider: ModuleProvider; readonly summary: string; readonly startedAtMs: number }[] {
+    return [...this.#running.values()].map(({ provider, module, startedAtMs }) => ({ provider, summary: module.summary, startedAtMs }));
+  }
+
+  /** Makes exactly the requested modules run. Returns one sentence for each that could not be started; the others run. */
+  async apply(requests: readonly ModuleRequest[]): Promise<string[]> {
+    const wanted = new Map(requests.map((request) => [request.name, request]));
+    const gone = [...this.#running.values()].filter(({ module }) => !wanted.has(module.name));
+    for (const running of gone.reverse()) await this.#stop(running);
+    for (const name of this.#failed.keys()) if (!wanted.has(name)) this.#failed.delete(name);
+
+    const problems: string[] = [];
+    for (const request of this.#inStartOrder(requests)) {
+      try {
+        await this.#bring(request);
+        this.#failed.delete(request.name);
+      } catch (error) {
+        const reason = (error as Error).message;
+        this.#failed.set(request.name, { request, reason, atMs: this.#kernel.clock.now() });
+        this.#kernel.log.error("a module could not be started", { module: request.name, error });
+        problems.push(`${request.name}: ${reason}`);
+      }
+    }
+    return problems;
+  }
+
+  /** Stops all modules, latest first. */
+  async stopAll(): Promise<void> {
+    for (const running of [...this.#running.values()].reverse()) await this.#stop(running);
+  }
+
+  async #bring(request: ModuleRequest): Promise<void> {
+    const module = this.#known.get(request.name);
+    if (module === undefined) throw new Error(`this engine has no module named ${request.name}`);
+    const parsed = module.config.safeParse(request.config ?? {});
+    if (!parsed.success) throw new Error(describeIssues(parsed.error).replaceAll("the payload", "config"));
+    const running = this.#running.get(request.name);
+    if (running === undefined) {
+      await this.#start(module, parsed.data);
+      return;
+    }
+    if (isDeepEqual(running.config, parsed.data)) return;
+    if (running.instance.reconfigure !== undefined) {
+      await running.instance.reconfigure(parsed.data);
+      running.config = parsed.data;
+      return;
+    }
+    await this.#stop(running);
+    await this.#start(module, parsed.data);
+  }
+
+  async #start(module: Module, config: unknown): Promise<void> {
+    const kernel = this.#kernel;
+    const scope = new Scope();
+    const abort = new AbortController();
+    const log = kernel.log.with({ module: module.name });
+    const provider = new ModuleProvider({ name: module.name, router: kernel.router, log });
+    mkdirSync(this.#dataDir, { recursive: true });
+    this.#starting.add(module.name);
+    try {
+      const context = this.#contextFor({ config, scope, abort, provider, log });
+      const instance = await module.start(context);
+      this.#running.set(module.name, { module, config, scope, provider, instance, abort, startedAtMs: kernel.clock.now() });
+      kernel.changes.emit({ kind: "worker", id: provider.workerId, op: "created" });
+      log.debug("a module started");
+    } catch (error) {
+      abort.abort();
+      provider.stop();
+      scope.end();
+      throw error;
+    } finally {
+      this.#starting.delete(module.name);
+    }
+  }
+
+  async #stop(running: Running): Promise<void> {
+    const { module, scope, provider, instance, abort } = running;
+    this.#running.delete(module.name);
+    let cancelGrace = (): void => {};
+    const graceOver = new Promise<"late">((resolve) => {
+      cancelGrace = this.#kernel.clock.after(STOP_GRACE_MS, () => {
+        abort.abort();
+        resolve("late");
+      });
+    });
+    try {
+      const ended = await Promise.race([Promise.resolve(instance.stop()), graceOver]);
+      if (ended === "late") this.#kernel.log.warn("a module did not stop in time and was cut off", { module: module.name, graceMs: STOP_GRACE_MS });
+    } catch (error) {
+      this.#kernel.log.error("a module failed while stopping", { module: module.name, error });
+    }
+    cancelGrace();
+    abort.abort();
+    provider.stop();
+    scope.end();
+    this.#kernel.changes.emit({ kind: "worker", id: provider.workerId, op: "removed" });
+  }
+
+  #contextFor(own: { config: unknown; scope: Scope; abort: AbortController; provider: ModuleProvider; log: Kernel["log"] }): ModuleContext<unknown> {
+    const { config, scope, abort, provider, log } = own;
+    const kernel = this.#kernel;
+    return {
+      config,
+      log,
+      clock: kernel.clock,
+      signal: abort.signal,
+      dataDir: this.#dataDir,
+      directory: this.#directory,
+      call: (functionId, payload, options = {}) =>
+        kernel.router.call(functionId as FunctionId, payload, { ...options, caller: { worker_id: provider.workerId, name: provider.name } }),
+      provideFunction: (spec) => scope.add(this.#provideFunction(spec as FunctionSpec<unknown>, provider)),
+      provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
+      mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
+      mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
+      reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
+    };
+  }
+
+  #provideFunction(spec: FunctionSpec<unknown>, provider: ModuleProvider): Undo {
+    const problem = nameProblem(spec.id, "function id");
+    if (problem !== undefined) throw new TypeError(problem);
+    const forget = provider.add(spec);
+    const unregister = this.#kernel.registry.register(spec.id as FunctionId, provider, {
+      description: spec.summary,
+      requestFormat: jsonSchemaOf(spec.input),
+      responseFormat: spec.output === undefined ? undefined : jsonSchemaOf(spec.output),
+      metadata: undefined,
+      timeoutMs: undefined,
+    });
+    return () => {
+      unregister();
+      forget();
+    };
+  }
+
+  #provideTrigger(spec: TriggerSpec<unknown>, provider: ModuleProvider): Undo {
+    return this.#kernel.triggers.provideType({
+      id: spec.type as TriggerTypeId,
+      description: spec.summary,
+      requestFormat: jsonSchemaOf(spec.settings),
+      callRequestFormat: undefined,
+      provider: {
+        workerId: provider.workerId,
+        workerName: provider.name,
+        builtIn: true,
+        attach: (binding) => {
+          const settings = spec.settings.safeParse(binding.config ?? {});
+          if (!settings.success) {
+            throw new CallError("trigger_registration_failed", `${spec.type} trigger: ${describeIssues(settings.error).replaceAll("the payload", "config")}`);
+          }
+          const seen: TriggerBinding<unknown> = {
+            id: binding.id,
+            functionId: binding.functionId,
+            settings: settings.data,
+            fire: (payload, options) => binding.fire(payload, options),
+            passes: (payload, options) => binding.passes(payload, options),
+            report: (problem) => binding.report(problem),
+          };
+          return spec.bind(seen);
+        },
+      },
+    });
+  }
+
+  #inStartOrder(requests: readonly ModuleRequest[]): ModuleRequest[] {
+    const byName = new Map(requests.map((request) => [request.name, request]));
+    const ordered: ModuleRequest[] = [];
+    const visit = (request: ModuleRequest, path: readonly string[]): void => {
+      if (ordered.includes(request)) return;
+      if (path.includes(request.name)) throw new TypeError(`modules require each other in a circle: ${[...path, request.name].join(" -> ")}`);
+      for (const required of this.#known.get(request.name)?.requires ?? []) {
+        const found = byName.get(required);
+        if (found !== undefined) visit(found, [...path, request.name]);
+      }
+      ordered.push(request);
+    };
+    for (const request of byName.values()) visit(request, []);
+    return ordered;
+  }
+}
+
+function isDeepEqual(a: unknown, b: unknown): boolean {
+  return Payload.fromValue(a).text() === Payload.fromValue(b).text();
+}
+
+function jsonSchemaOf(schema: z.ZodType): unknown {
+  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+}

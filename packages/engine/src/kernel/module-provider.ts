@@ -1,0 +1,109 @@
+import { CallError, Payload } from "@svc/protocol";
+import type { z } from "zod";
+import type { Call, Provider, Refusal } from "./call.ts";
+import type { Logger } from "./logger.ts";
+import type { FunctionSpec, HandlerContext } from "./module.ts";
+import { PendingCalls } from "./pending-calls.ts";
+import type { Router } from "./router.ts";
+
+/** Runs the functions of one module. The counterpart of a worker's session, without a socket. */
+export class ModuleProvider implements Provider {
+  readonly workerId: string;
+  readonly name: string;
+  readonly builtIn = true;
+  readonly #router: Router;
+  readonly #log: Logger;
+  readonly #specs = new Map<string, FunctionSpec<unknown>>();
+  readonly #held = new PendingCalls();
+  readonly #running = new Map<Call, AbortController>();
+  #stopped = false;
+
+  constructor(options: { readonly name: string; readonly router: Router; readonly log: Logger }) {
+    this.name = options.name;
+    this.workerId = moduleWorkerId(options.name);
+    this.#router = options.router;
+    this.#log = options.log;
+  }
+
+  get inFlight(): number {
+    return this.#held.size;
+  }
+
+  get functionIds(): readonly string[] {
+    return [...this.#specs.keys()];
+  }
+
+  add(spec: FunctionSpec<unknown>): () => void {
+    this.#specs.set(spec.id, spec);
+    return () => {
+      if (this.#specs.get(spec.id) === spec) this.#specs.delete(spec.id);
+    };
+  }
+
+  refusal(): Refusal | undefined {
+    return this.#stopped ? "draining" : undefined;
+  }
+
+  deliver(call: Call): CallError | undefined {
+    const spec = this.#specs.get(call.functionId);
+    if (spec === undefined) return new CallError("function_not_found", `Function ${call.functionId} not found`);
+    const input = parseInput(spec, call.payload);
+    if (CallError.is(input)) return input;
+    const controller = new AbortController();
+    this.#held.hold(call);
+    this.#running.set(call, controller);
+    const context: HandlerContext = { caller: call.caller, signal: controller.signal, traceparent: call.traceparent, baggage: call.baggage };
+    void this.#run(call, spec, input.value, context);
+    return undefined;
+  }
+
+  withdraw(call: Call, reason: string): void {
+    this.#running.get(call)?.abort(new CallError("call_cancelled", reason));
+  }
+
+  release(call: Call): void {
+    this.#held.release(call);
+    this.#running.delete(call);
+  }
+
+  /** Fails what is still running. */
+  stop(): void {
+    this.#stopped = true;
+    for (const call of this.#held.all()) {
+      this.withdraw(call, "the module stopped");
+      this.#router.settle(call, { ok: false, error: new CallError("invocation_stopped", "Invocation stopped") });
+    }
+  }
+
+  async #run(call: Call, spec: FunctionSpec<unknown>, input: unknown, context: HandlerContext): Promise<void> {
+    try {
+      const result = await spec.handle(input, context);
+      this.#router.settle(call, { ok: true, result: result instanceof Payload ? result : Payload.fromValue(result), traceparent: call.traceparent, baggage: call.baggage });
+    } catch (thrown) {
+      const error = CallError.from(thrown);
+      if (!CallError.is(thrown)) this.#log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
+      this.#router.settle(call, { ok: false, error });
+    }
+  }
+}
+
+export function moduleWorkerId(name: string): string {
+  return `module:${name}`;
+}
+
+function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly value: unknown } | CallError {
+  let value: unknown;
+  try {
+    value = payload.value();
+  } catch (thrown) {
+    return CallError.from(thrown);
+  }
+  const parsed = spec.input.safeParse(value);
+  if (parsed.success) return { value: parsed.data };
+  return new CallError("invalid_input", `${spec.id}: ${describeIssues(parsed.error)}`, { details: { function_id: spec.id } });
+}
+
+/** One clause for each problem: where, and what was expected. */
+export function describeIssues(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.length === 0 ? "the payload" : `\`${issue.path.map(String).join(".")}\``}: ${issue.message}`).join("; ");
+}

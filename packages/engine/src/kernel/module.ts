@@ -1,0 +1,134 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Caller, FunctionId, Job, Payload } from "@svc/protocol";
+import type { z } from "zod";
+import type { Clock } from "./clock.ts";
+import type { Directory } from "./directory.ts";
+import type { Logger } from "./logger.ts";
+import type { Undo } from "./scope.ts";
+
+export type Awaitable<T> = T | Promise<T>;
+
+/** What a capability (http, state, cron, …) is to the engine. One object, no base class. */
+export interface Module<Config = unknown> {
+  /** Also the config key and the log scope, e.g. `svc-state`. */
+  readonly name: string;
+  /** One line for listings. */
+  readonly summary: string;
+  /** Parses the module's block of the config file; its JSON Schema feeds the docs and the console. */
+  readonly config: z.ZodType<Config>;
+  /** Modules that must be running first. The engine starts in this order and stops in reverse. */
+  readonly requires?: readonly string[];
+  /** Rejecting here stops the engine from starting; in a running engine the module stays out and the reason is shown. */
+  start(context: ModuleContext<Config>): Awaitable<RunningModule<Config>>;
+}
+
+export interface RunningModule<Config = unknown> {
+  /** Takes a config that already parsed. Absent means: the engine stops and starts the module instead. */
+  reconfigure?(next: Config): Awaitable<void>;
+  /** Finishes work in hand; `context.signal` aborts when the grace period ends. Registrations are undone by the engine. */
+  stop(): Awaitable<void>;
+}
+
+/** Keeps the config's type through to `start`. */
+export function defineModule<Config>(module: Module<Config>): Module<Config> {
+  return module;
+}
+
+export interface CallOptions {
+  /** UUID of the call; made by the engine when absent. */
+  readonly invocationId?: string | undefined;
+  /** Deadline in milliseconds. Default 30 s. */
+  readonly timeoutMs?: number | undefined;
+  /** Aborting withdraws the call: the callee is told, the promise rejects with `call_cancelled`. */
+  readonly signal?: AbortSignal | undefined;
+  readonly traceparent?: string | undefined;
+  readonly baggage?: string | undefined;
+  readonly metadata?: Payload | undefined;
+  readonly job?: Job | undefined;
+}
+
+/** What a module's function is told besides its input. */
+export interface HandlerContext {
+  /** The worker that called; undefined when a module or the engine did. */
+  readonly caller: Caller | undefined;
+  /** Aborts when the caller goes, the deadline passes or the module stops. */
+  readonly signal: AbortSignal;
+  readonly traceparent: string | undefined;
+  readonly baggage: string | undefined;
+}
+
+export interface FunctionSpec<Input> {
+  readonly id: string;
+  readonly summary: string;
+  /** The engine parses the payload with it before `handle` runs; a payload that does not fit is answered with `invalid_input`. */
+  readonly input: z.ZodType<Input>;
+  /** What it answers, for listings and docs. */
+  readonly output?: z.ZodType;
+  /** The result is written as JSON; a `Payload` is passed on unread. Throw a CallError to fail with a code. */
+  handle(input: Input, context: HandlerContext): Awaitable<unknown>;
+}
+
+/** One trigger that a worker asked for, as the module that provides its type sees it. */
+export interface TriggerBinding<Settings> {
+  /** Stable while the binding lives. */
+  readonly id: string;
+  readonly functionId: FunctionId;
+  readonly settings: Settings;
+  /** Calls the bound function, with the trigger's metadata. Rejects with CallError. */
+  fire(payload: Payload, options?: CallOptions): Promise<Payload>;
+  /** False only when the trigger has a `condition_function_id` and that function answered the JSON value `false`. Rejects when it failed. */
+  passes(payload: Payload, options?: CallOptions): Promise<boolean>;
+  /** Shows the binding as in error, with the reason; undefined takes that back. */
+  report(problem: string | undefined): void;
+}
+
+export interface TriggerSpec<Settings> {
+  /** The trigger type's id, e.g. `http`. */
+  readonly type: string;
+  readonly summary: string;
+  /** Parses a binding's `config`; one that does not fit is refused with `trigger_registration_failed`. */
+  readonly settings: z.ZodType<Settings>;
+  /** Starts to watch for the occasion. Throwing refuses the binding with the thrown message. */
+  bind(binding: TriggerBinding<Settings>): Undo;
+}
+
+export interface HttpMount {
+  /** Paths that begin with this go to `handle`; the longest prefix wins. `/` takes what no other mount takes. */
+  readonly prefix: string;
+  /** `path` is the decoded-once pathname as sent, without query. Rejections are answered with 500 and logged. */
+  handle(request: IncomingMessage, response: ServerResponse, path: string): Awaitable<void>;
+}
+
+/** One WebSocket on the engine's real-time listener. */
+export interface RealtimeSocket {
+  /** Queues a text frame. */
+  send(text: string): void;
+  /** Bytes queued and not yet taken by the peer. */
+  readonly bufferedBytes: number;
+  onMessage(listener: (text: string) => void): void;
+  onClose(listener: () => void): void;
+  close(code: number, reason: string): void;
+}
+
+/** All of the engine that a module can see. Whatever is made through it is undone when the module stops. */
+export interface ModuleContext<Config> {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Aborts when the grace period of a stop ends. */
+  readonly signal: AbortSignal;
+  /** Absolute path of the data folder, e.g. `/project/.svc/data`. Exists. */
+  readonly dataDir: string;
+  /** Read-only view of workers, functions, triggers and counters, with changes as they happen. */
+  readonly directory: Directory;
+  /** Calls a function wherever it lives. Rejects with CallError. */
+  call(functionId: string, payload: Payload, options?: CallOptions): Promise<Payload>;
+  provideFunction<Input>(spec: FunctionSpec<Input>): Undo;
+  provideTrigger<Settings>(spec: TriggerSpec<Settings>): Undo;
+  /** Routes on the engine's HTTP listener (3111). */
+  mountHttp(mount: HttpMount): Undo;
+  /** Sockets on the engine's real-time listener (3112). One acceptor per path. */
+  mountSocket(path: string, accept: (socket: RealtimeSocket) => void): Undo;
+  /** While `problem` answers a sentence, `/readyz` answers 503 and lists it. */
+  reportReadiness(problem: () => string | undefined): Undo;
+}

@@ -1,0 +1,87 @@
+import type { FunctionId } from "@svc/protocol";
+import type { Provider } from "./call.ts";
+import type { Undo } from "./scope.ts";
+
+/** What a provider says about a function it registers. */
+export interface FunctionDescription {
+  readonly description: string | undefined;
+  readonly requestFormat: unknown;
+  readonly responseFormat: unknown;
+  readonly metadata: unknown;
+  /** Deadline of calls that name none, in milliseconds. */
+  readonly timeoutMs: number | undefined;
+}
+
+export interface Registration {
+  readonly provider: Provider;
+  readonly description: FunctionDescription;
+}
+
+export interface FunctionEntry {
+  readonly id: FunctionId;
+  /** Never empty while the entry is in the registry. In order of arrival. */
+  readonly registrations: Registration[];
+  /** Where the search for the least busy provider starts, so that ties go round. */
+  turn: number;
+}
+
+/** Who provides each function right now. Knows neither sockets nor time. */
+export class Registry {
+  readonly #functions = new Map<FunctionId, FunctionEntry>();
+  readonly #onChange: (id: FunctionId, op: "created" | "updated" | "removed") => void;
+
+  constructor(onChange: (id: FunctionId, op: "created" | "updated" | "removed") => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Adds one provider to the function. The undo takes away this registration and no other. */
+  register(id: FunctionId, provider: Provider, description: FunctionDescription): Undo {
+    const registration: Registration = { provider, description };
+    const known = this.#functions.get(id);
+    if (known === undefined) this.#functions.set(id, { id, registrations: [registration], turn: 0 });
+    else if (provider.builtIn) known.registrations.unshift(registration);
+    else known.registrations.push(registration);
+    this.#onChange(id, known === undefined ? "created" : "updated");
+    return () => this.#remove(id, registration);
+  }
+
+  find(id: FunctionId): FunctionEntry | undefined {
+    return this.#functions.get(id);
+  }
+
+  entries(): IterableIterator<FunctionEntry> {
+    return this.#functions.values();
+  }
+
+  #remove(id: FunctionId, registration: Registration): void {
+    const entry = this.#functions.get(id);
+    const at = entry?.registrations.indexOf(registration) ?? -1;
+    if (entry === undefined || at === -1) return;
+    entry.registrations.splice(at, 1);
+    if (entry.registrations.length === 0) this.#functions.delete(id);
+    this.#onChange(id, entry.registrations.length === 0 ? "removed" : "updated");
+  }
+}
+
+export type Choice = { readonly registration: Registration } | { readonly refusal: "draining" | "overloaded" };
+
+/** The provider with the fewest calls in flight; ties go round. Draining and overloaded ones are passed over. */
+export function chooseProvider(entry: FunctionEntry): Choice {
+  const { registrations } = entry;
+  const count = registrations[0]?.provider.builtIn ? 1 : registrations.length;
+  entry.turn = (entry.turn + 1) % count;
+  let best: Registration | undefined;
+  let overloaded = false;
+  for (let step = 0; step < count; step++) {
+    const candidate = registrations[(entry.turn + step) % count] as Registration;
+    const refusal = candidate.provider.refusal();
+    if (refusal !== undefined) {
+      overloaded ||= refusal === "overloaded";
+      continue;
+    }
+    if (best === undefined || candidate.provider.inFlight < best.provider.inFlight) best = candidate;
+    if (best.provider.inFlight === 0) break;
+  }
+  if (best !== undefined) return { registration: best };
+  return { refusal: overloaded ? "overloaded" : "draining" };
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import { CallError, type Caller, type FunctionId, type InvocationId, type Job, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
+import type { Call, CallRequest, Outcome } from "./call.ts";
+import type { Clock } from "./clock.ts";
+import { Deadlines } from "./deadlines.ts";
+import { chooseProvider, type Registry } from "./registry.ts";
+
+/** Totals since the start. */
+export interface RouterCounts {
+  calls: number;
+  succeeded: number;
+  failed: number;
+  timedOut: number;
+  cancelled: number;
+  inFlight: number;
+}
+
+export interface RouterCallOptions {
+  readonly invocationId?: string | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly traceparent?: string | undefined;
+  readonly baggage?: string | undefined;
+  readonly metadata?: Payload | undefined;
+  readonly caller?: Caller | undefined;
+  readonly job?: Job | undefined;
+  readonly whileDraining?: boolean;
+}
+
+/**
+ * Gets every call exactly one answer before its deadline. Hands a call to one provider at most, never tries again by itself,
+ * and does not read payloads.
+ */
+export class Router {
+  readonly counts: RouterCounts = { calls: 0, succeeded: 0, failed: 0, timedOut: 0, cancelled: 0, inFlight: 0 };
+  readonly #registry: Registry;
+  readonly #clock: Clock;
+  readonly #defaultTimeoutMs: () => number;
+  readonly #deadlines: Deadlines<Call>;
+  #draining = false;
+  #idle: (() => void)[] = [];
+
+  constructor(options: { readonly registry: Registry; readonly clock: Clock; readonly defaultTimeoutMs: () => number }) {
+    this.#registry = options.registry;
+    this.#clock = options.clock;
+    this.#defaultTimeoutMs = options.defaultTimeoutMs;
+    this.#deadlines = new Deadlines(options.clock, (call) => this.#expire(call));
+  }
+
+  /** Sends the call on its way. Returns undefined when it was settled at once, with an error. */
+  start(request: CallRequest): Call | undefined {
+    this.counts.calls++;
+    if (this.#draining && !request.whileDraining) {
+      return this.#refuse(request, new CallError("draining", "the engine is shutting down and takes no new calls"));
+    }
+    const entry = this.#registry.find(request.functionId);
+    if (entry === undefined) return this.#refuse(request, functionNotFound(request.functionId));
+    const choice = chooseProvider(entry);
+    if ("refusal" in choice) {
+      const error =
+        choice.refusal === "draining"
+          ? new CallError("draining", `every worker that provides ${request.functionId} is shutting down`)
+          : new CallError("worker_overloaded", `every worker that provides ${request.functionId} has a full outbound buffer`);
+      return this.#refuse(request, error);
+    }
+    const { provider, description } = choice.registration;
+    const timeoutMs = Math.min(request.timeoutMs ?? description.timeoutMs ?? request.fallbackTimeoutMs, MAX_TIMEOUT_MS);
+    const call: Call = {
+      id: request.id,
+      functionId: request.functionId,
+      payload: request.payload,
+      timeoutMs: request.timeoutMs,
+      fallbackTimeoutMs: request.fallbackTimeoutMs,
+      traceparent: request.traceparent,
+      baggage: request.baggage,
+      metadata: request.metadata,
+      caller: request.caller,
+      job: request.job,
+      whileDraining: request.whileDraining,
+      onSettled: request.onSettled,
+      provider,
+      deadlineAt: this.#clock.monotonic() + timeoutMs,
+      effectiveTimeoutMs: timeoutMs,
+      settled: false,
+    };
+    this.counts.inFlight++;
+    this.#deadlines.add(call);
+    const problem = provider.deliver(call);
+    if (problem !== undefined) {
+      this.settle(call, { ok: false, error: problem });
+      return undefined;
+    }
+    return call.settled ? undefined : call;
+  }
+
+  /** The answer has come, or the provider has gone. Settling twice does nothing: the first outcome stands. */
+  settle(call: Call, outcome: Outcome): void {
+    if (call.settled) return;
+    call.settled = true;
+    this.#deadlines.remove(call);
+    call.provider.release(call);
+    this.counts.inFlight--;
+    if (outcome.ok) this.counts.succeeded++;
+    else this.counts.failed++;
+    call.onSettled(outcome);
+    if (this.counts.inFlight === 0 && this.#idle.length > 0) {
+      for (const resolve of this.#idle.splice(0)) resolve();
+    }
+  }
+
+  /** The caller has lost interest: the callee is told, the caller's side is settled with `call_cancelled`. */
+  cancel(call: Call, reason: string): void {
+    if (call.settled) return;
+    this.counts.cancelled++;
+    call.provider.withdraw(call, reason);
+    this.settle(call, { ok: false, error: new CallError("call_cancelled", `the call of ${call.functionId} was cancelled: ${reason}`) });
+  }
+
+  /** The same as `start`, as a promise. Rejects with CallError. */
+  call(functionId: FunctionId, payload: Payload, options: RouterCallOptions = {}): Promise<Payload> {
+    return new Promise((resolve, reject) => {
+      const { signal } = options;
+      if (signal?.aborted) {
+        reject(new CallError("call_cancelled", `the call of ${functionId} was cancelled before it began`));
+        return;
+      }
+      let abort: (() => void) | undefined;
+      const call = this.start({
+        id: (options.invocationId as InvocationId | undefined) ?? newInvocationId(),
+        functionId,
+        payload,
+        timeoutMs: options.timeoutMs,
+        fallbackTimeoutMs: this.#defaultTimeoutMs(),
+        traceparent: options.traceparent,
+        baggage: options.baggage,
+        metadata: options.metadata,
+        caller: options.caller,
+        job: options.job,
+        whileDraining: options.whileDraining ?? false,
+        onSettled: (outcome) => {
+          if (abort !== undefined) signal?.removeEventListener("abort", abort);
+          if (outcome.ok) resolve(outcome.result ?? Payload.null);
+          else reject(outcome.error);
+        },
+      });
+      if (call !== undefined && signal !== undefined) {
+        abort = () => this.cancel(call, "the caller withdrew it");
+        signal.addEventListener("abort", abort, { once: true });
+      }
+    });
+  }
+
+  /** Takes no new work from now on and resolves when the last call is settled, or after `graceMs`. True when nothing is left. */
+  async drain(graceMs: number): Promise<boolean> {
+    this.#draining = true;
+    if (this.counts.inFlight === 0) return true;
+    return new Promise<boolean>((resolve) => {
+      const cancel = this.#clock.after(graceMs, () => resolve(false));
+      this.#idle.push(() => {
+        cancel();
+        resolve(true);
+      });
+    });
+  }
+
+  #refuse(request: CallRequest, error: CallError): undefined {
+    this.counts.failed++;
+    request.onSettled({ ok: false, error });
+    return undefined;
+  }
+
+  #expire(call: Call): void {
+    if (call.settled) return;
+    this.counts.timedOut++;
+    call.provider.withdraw(call, "deadline");
+    const { functionId, effectiveTimeoutMs } = call;
+    const error = new CallError("call_timeout", `${functionId} did not answer within ${effectiveTimeoutMs} ms`, {
+      details: { function_id: functionId, timeout_ms: effectiveTimeoutMs },
+    });
+    this.settle(call, { ok: false, error });
+  }
+}
+
+export function newInvocationId(): InvocationId {
+  return randomUUID() as InvocationId;
+}
+
+/** The text is matched on by published clients. */
+export function functionNotFound(id: FunctionId): CallError {
+  return new CallError("function_not_found", `Function ${id} not found`, { details: { function_id: id } });
+}

@@ -1,0 +1,249 @@
+import {
+  CallError,
+  type Caller,
+  encodeGuardedInvoke,
+  encodeGuardedResult,
+  encodeMessage,
+  encodePublishedInvoke,
+  encodePublishedResult,
+  type Feature,
+  type Frame,
+  frameBytes,
+  type FunctionId,
+  type InvocationId,
+  type Message,
+  type MessageOf,
+  PUBLISHED_PYTHON_MAX_FRAME_BYTES,
+  type TriggerId,
+  type TriggerTypeId,
+  type UndecodableFrame,
+  type WorkerId,
+} from "@svc/protocol";
+import type { Call, Outcome, Provider, Refusal } from "./call.ts";
+import type { TriggerStatus } from "./directory.ts";
+import { dispatch } from "./handlers/index.ts";
+import type { Kernel } from "./kernel.ts";
+import type { Logger } from "./logger.ts";
+import { PendingCalls } from "./pending-calls.ts";
+import { Scope, type Undo } from "./scope.ts";
+import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
+import type { BindingHold } from "./trigger-registry.ts";
+
+/** What a session needs of the connection below it. */
+export interface SessionOutlet {
+  send(frame: Frame): void;
+  /** True while so much is waiting to be read by the peer that no further call may be added. */
+  isFull(): boolean;
+  /** Ends the connection; the session is told by `end`. */
+  drop(reason: string): void;
+}
+
+/** How a worker introduced itself in its `engine::workers::register` call. */
+export interface Introduction {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly runtime: string;
+  readonly version: string | undefined;
+  readonly os: string | undefined;
+  readonly pid: number | undefined;
+  readonly isolation: string | undefined;
+  readonly kind: "worker" | "cli" | "console";
+}
+
+const NO_FEATURES: ReadonlySet<Feature> = new Set();
+
+/**
+ * What one worker's connection means: takes its messages, and hands back messages through the outlet. Does no I/O and
+ * knows no time. Everything that the worker registered lies in its scope and goes with it.
+ */
+export class Session implements Provider, TriggerOwner {
+  readonly workerId: WorkerId;
+  readonly reattachToken: string;
+  readonly remoteAddress: string | undefined;
+  readonly connectedAtMs: number;
+  readonly scope = new Scope();
+  readonly log: Logger;
+  readonly builtIn = false;
+  /** Undo of each function that this connection registered. */
+  readonly functions = new Map<FunctionId, Undo>();
+  readonly triggerTypes = new Map<TriggerTypeId, Undo>();
+  readonly triggers = new Map<TriggerId, { readonly hold: BindingHold; readonly leave: Undo }>();
+  /** Calls that this worker is running. */
+  readonly held = new PendingCalls();
+  /** Calls that this worker made and waits for. Void calls are not among them. */
+  readonly made = new Map<InvocationId, Call>();
+  introduction: Introduction | undefined;
+  features: ReadonlySet<Feature> = NO_FEATURES;
+  readonly #kernel: Kernel;
+  readonly #outlet: SessionOutlet;
+  #caller: Caller;
+
+  constructor(kernel: Kernel, outlet: SessionOutlet, identity: { readonly workerId: WorkerId; readonly reattachToken: string; readonly remoteAddress: string | undefined }) {
+    this.#kernel = kernel;
+    this.#outlet = outlet;
+    this.workerId = identity.workerId;
+    this.reattachToken = identity.reattachToken;
+    this.remoteAddress = identity.remoteAddress;
+    this.connectedAtMs = kernel.clock.now();
+    this.log = kernel.log.with({ workerId: identity.workerId });
+    this.#caller = { worker_id: identity.workerId, name: "" };
+  }
+
+  get name(): string {
+    return this.introduction?.name ?? "";
+  }
+
+  get caller(): Caller {
+    return this.#caller;
+  }
+
+  get inFlight(): number {
+    return this.held.size;
+  }
+
+  /** The first frame of every connection. */
+  greet(): void {
+    const { version, instanceId } = this.#kernel.identity;
+    this.send({ type: "workerregistered", worker_id: this.workerId, reattach_token: this.reattachToken, engine: { version, instance_id: instanceId } });
+  }
+
+  introduce(introduction: Introduction, features: ReadonlySet<Feature>): void {
+    this.introduction = introduction;
+    this.features = features;
+    this.#caller = { worker_id: this.workerId, name: introduction.name };
+  }
+
+  receive(message: Message | UndecodableFrame): void {
+    dispatch(message, this, this.#kernel);
+  }
+
+  send(message: Exclude<Message, MessageOf<"invokefunction"> | MessageOf<"invocationresult">>): void {
+    this.#outlet.send(encodeMessage(message));
+  }
+
+  /** Says that a frame was refused, where no other answer exists for it. Published clients ignore the message. */
+  sendError(error: CallError): void {
+    this.send({ type: "error", error: { code: error.code, message: error.message, stacktrace: undefined, details: error.details } });
+  }
+
+  /** Ends the connection from our side. */
+  drop(reason: string): void {
+    this.#outlet.drop(reason);
+  }
+
+  /** The connection is gone: what it registered goes, what it ran fails, what it waited for is cancelled. */
+  end(): void {
+    if (this.scope.ended) return;
+    const stopped = this.held.all();
+    this.scope.end();
+    for (const call of [...this.made.values()]) this.#kernel.router.cancel(call, "the caller's connection ended");
+    this.made.clear();
+    for (const call of stopped) {
+      const error = new CallError("invocation_stopped", "Invocation stopped", { details: { function_id: call.functionId, worker_id: this.workerId } });
+      this.#kernel.router.settle(call, { ok: false, error });
+    }
+  }
+
+  // Provider: this worker runs calls.
+
+  refusal(): Refusal | undefined {
+    if (this.scope.ended) return "draining";
+    return this.#outlet.isFull() ? "overloaded" : undefined;
+  }
+
+  deliver(call: Call): CallError | undefined {
+    if (this.held.has(call.id)) return new CallError("invalid_message", `invocation_id ${call.id} is already in use by a call in flight`);
+    const frame = this.#encodeCall(call);
+    if (CallError.is(frame)) return frame;
+    this.held.hold(call);
+    this.#outlet.send(frame);
+    return undefined;
+  }
+
+  withdraw(call: Call, reason: string): void {
+    if (this.features.has("cancel") && !this.scope.ended) this.send({ type: "cancelinvocation", invocation_id: call.id, reason });
+  }
+
+  release(call: Call): void {
+    this.held.release(call);
+  }
+
+  // TriggerOwner: this worker asked for bindings.
+
+  notify(request: TriggerRequest, standing: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined }): void {
+    if (this.scope.ended) return;
+    const wantsAll = this.features.has("registration_results");
+    const failure = standing.error ?? (standing.status === "error" ? new CallError("trigger_registration_failed", standing.reason ?? "the trigger does not work") : undefined);
+    // On the published wire success is silent.
+    if (failure === undefined && !wantsAll) return;
+    this.send({
+      type: "triggerregistrationresult",
+      id: request.id,
+      trigger_type: request.type,
+      function_id: request.functionId,
+      error: failure === undefined ? undefined : { code: failure.code, message: failure.message, stacktrace: undefined, details: undefined },
+      status: wantsAll ? standing.status : undefined,
+      reason: wantsAll ? standing.reason : undefined,
+    });
+  }
+
+  /** Fails a call that this worker runs. */
+  failHeld(call: Call, error: CallError): void {
+    this.#kernel.router.settle(call, { ok: false, error });
+  }
+
+  /** Answers a call that this worker made. */
+  answer(invocationId: InvocationId, functionId: string, outcome: Outcome): void {
+    if (this.scope.ended) return;
+    const guarded = this.features.has("tolerates_bad_frames");
+    const fields = outcome.ok
+      ? { invocationId, functionId, result: outcome.result, traceparent: outcome.traceparent, baggage: outcome.baggage }
+      : { invocationId, functionId, error: this.#wireError(outcome.error) };
+    if (guarded) {
+      this.#outlet.send(encodeGuardedResult(fields));
+      return;
+    }
+    if (outcome.ok && outcome.result !== undefined && !outcome.result.isJson()) {
+      const error = new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`);
+      this.#outlet.send(encodePublishedResult({ invocationId, functionId, error: this.#wireError(error) }));
+      return;
+    }
+    const frame = encodePublishedResult(fields);
+    const problem = this.#tooLarge(frame, `the result of ${functionId}`);
+    this.#outlet.send(problem === undefined ? frame : encodePublishedResult({ invocationId, functionId, error: this.#wireError(problem) }));
+  }
+
+  #encodeCall(call: Call): Frame | CallError {
+    const { id, functionId, payload, traceparent, baggage, metadata } = call;
+    if (this.features.has("tolerates_bad_frames")) {
+      return encodeGuardedInvoke({
+        invocationId: id,
+        functionId,
+        data: payload,
+        traceparent,
+        baggage,
+        metadata,
+        timeoutMs: this.features.has("deadlines") ? call.effectiveTimeoutMs : undefined,
+        caller: this.features.has("caller") ? call.caller : undefined,
+        job: this.features.has("job") ? call.job : undefined,
+      });
+    }
+    if (!payload.isJson()) return new CallError("invalid_message", "the payload is not JSON");
+    const frame = encodePublishedInvoke({ invocationId: id, functionId, data: payload, traceparent, baggage, metadata });
+    return this.#tooLarge(frame, `the payload for ${functionId}`) ?? frame;
+  }
+
+  /** The published Python client drops its connection over a frame above 1 MiB. */
+  #tooLarge(frame: Frame, what: string): CallError | undefined {
+    if (this.introduction?.runtime !== "python" || this.features.size > 0) return undefined;
+    const bytes = typeof frame === "string" ? Buffer.byteLength(frame) : frameBytes(frame);
+    if (bytes <= PUBLISHED_PYTHON_MAX_FRAME_BYTES) return undefined;
+    const limit = PUBLISHED_PYTHON_MAX_FRAME_BYTES;
+    return new CallError("payload_too_large", `${what} makes a frame of ${bytes} bytes; this worker's client takes ${limit}`, { details: { bytes, limit } });
+  }
+
+  #wireError(error: CallError): { code: string; message: string; stacktrace: string | undefined; details?: Readonly<Record<string, unknown>> | undefined } {
+    const { code, message, stacktrace, details } = error;
+    return this.features.has("error_details") ? { code, message, stacktrace, details: { executed: error.executed, ...details } } : { code, message, stacktrace };
+  }
+}

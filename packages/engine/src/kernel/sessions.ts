@@ -1,0 +1,26 @@
+import type { Session } from "./session.ts";
+
+/** The live worker connections. */
+export class Sessions {
+  readonly #sessions = new Map<string, Session>();
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  add(session: Session): void {
+    this.#sessions.set(session.workerId, session);
+  }
+
+  remove(session: Session): void {
+    if (this.#sessions.get(session.workerId) === session) this.#sessions.delete(session.workerId);
+  }
+
+  byId(workerId: string): Session | undefined {
+    return this.#sessions.get(workerId);
+  }
+
+  all(): Session[] {
+    return [...this.#sessions.values()];
+  }
+}

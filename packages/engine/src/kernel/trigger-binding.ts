@@ -1,0 +1,161 @@
+import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import { canonicalJson } from "./canonical-json.ts";
+import type { TriggerStatus } from "./directory.ts";
+import type { CallOptions } from "./module.ts";
+import type { Undo } from "./scope.ts";
+
+export interface TriggerRequest {
+  readonly id: TriggerId;
+  readonly type: TriggerTypeId;
+  readonly functionId: FunctionId;
+  readonly config: unknown;
+  readonly metadata: unknown;
+}
+
+/** A worker that asked for a binding. */
+export interface TriggerOwner {
+  readonly workerId: string;
+  readonly name: string;
+  /** Tells the worker how its request stands, or that a standing one went wrong. */
+  notify(request: TriggerRequest, standing: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined }): void;
+}
+
+/** Whoever fires triggers of a type: a module, or a worker. */
+export interface TriggerTypeProvider {
+  readonly workerId: string;
+  readonly workerName: string;
+  /** Bindings of a worker's type end with their last owner; those of the engine are kept for a while (decision 11). */
+  readonly builtIn: boolean;
+  /** Starts to watch for the occasion; throws CallError when the config is refused. */
+  attach(binding: Binding): Undo;
+}
+
+/** What a binding needs of its surroundings. */
+export interface BindingHost {
+  call(functionId: FunctionId, payload: Payload, options: CallOptions): Promise<Payload>;
+  functionIsLive(functionId: FunctionId): boolean;
+  changed(binding: Binding): void;
+}
+
+/** Two requests with the same key are one binding, fired once, however many workers ask for it (decision 10). */
+export function bindingKey(request: TriggerRequest): string {
+  return canonicalJson([request.type, request.functionId, request.config ?? null]);
+}
+
+/** One binding of a function to an occasion, with all the workers that asked for it. */
+export class Binding {
+  readonly key: string;
+  readonly type: TriggerTypeId;
+  readonly functionId: FunctionId;
+  readonly config: unknown;
+  metadata: unknown;
+  /** Each owner's request, by owner and trigger id. */
+  readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
+  /** Set while the last owner is away and the binding is kept for its return. */
+  kept: { readonly configuredWorker: string | undefined; readonly cancel: () => void } | undefined;
+  #id: TriggerId;
+  #workerName: string;
+  #detach: Undo | undefined;
+  #problem: string | undefined;
+  #attaching = false;
+  readonly #host: BindingHost;
+
+  constructor(request: TriggerRequest, owner: TriggerOwner, host: BindingHost) {
+    this.key = bindingKey(request);
+    this.type = request.type;
+    this.functionId = request.functionId;
+    this.config = request.config ?? null;
+    this.metadata = request.metadata;
+    this.#id = request.id;
+    this.#workerName = owner.name;
+    this.#host = host;
+  }
+
+  /** The first request's id; it stays while the binding lives, whichever owner goes. */
+  get id(): TriggerId {
+    return this.#id;
+  }
+
+  get workerName(): string {
+    const [first] = this.owners.values();
+    if (first !== undefined) this.#workerName = first.owner.name;
+    return this.#workerName;
+  }
+
+  get attached(): boolean {
+    return this.#detach !== undefined;
+  }
+
+  get standing(): { readonly status: TriggerStatus; readonly reason: string | undefined } {
+    if (this.#problem !== undefined) return { status: "error", reason: this.#problem };
+    if (!this.attached) return { status: "inactive", reason: `no one provides the trigger type ${this.type}${moduleHint(this.type)}` };
+    if (this.owners.size === 0) return { status: "inactive", reason: "the worker that asked for it is away" };
+    if (!this.#host.functionIsLive(this.functionId)) return { status: "inactive", reason: `no live worker provides ${this.functionId}` };
+    return { status: "active", reason: undefined };
+  }
+
+  /** Hands the binding to the provider of its type. A refusal is kept as its problem and returned. */
+  attach(provider: TriggerTypeProvider): CallError | undefined {
+    this.detach();
+    this.#attaching = true;
+    try {
+      this.#detach = provider.attach(this);
+    } catch (thrown) {
+      const cause = CallError.from(thrown);
+      const error = cause.code === "invocation_failed" ? new CallError("trigger_registration_failed", cause.message, { cause }) : cause;
+      this.#problem = error.message;
+      return error;
+    } finally {
+      this.#attaching = false;
+    }
+    return undefined;
+  }
+
+  detach(): void {
+    const detach = this.#detach;
+    this.#detach = undefined;
+    this.#problem = undefined;
+    detach?.();
+  }
+
+  /** The provider found, now or later, that the binding does not work; undefined takes that back. */
+  report(problem: string | undefined): void {
+    if (this.#problem === problem) return;
+    this.#problem = problem;
+    // While it is being attached, whoever attaches it tells the owners how it ended.
+    if (!this.#attaching) this.#host.changed(this);
+  }
+
+  fire(payload: Payload, options: CallOptions = {}): Promise<Payload> {
+    const metadata = this.metadata === undefined || this.metadata === null ? undefined : Payload.fromValue(this.metadata);
+    return this.#host.call(this.functionId, payload, metadata === undefined ? options : { ...options, metadata });
+  }
+
+  async passes(payload: Payload, options: CallOptions = {}): Promise<boolean> {
+    const { config } = this;
+    if (typeof config !== "object" || config === null || !("condition_function_id" in config)) return true;
+    const condition = config.condition_function_id;
+    if (typeof condition !== "string") return true;
+    const answer = await this.#host.call(condition as FunctionId, payload, options);
+    return answer.text().trim() !== "false";
+  }
+}
+
+/** Which module to add for a type that nobody provides. */
+const MODULE_OF_TYPE: ReadonlyMap<string, string> = new Map([
+  ["http", "svc-http"],
+  ["state", "svc-state"],
+  ["cron", "svc-cron"],
+  ["event", "svc-event"],
+  ["subscribe", "svc-event"],
+  ["queue", "svc-queue"],
+  ["durable:subscriber", "svc-queue"],
+  ["stream", "svc-stream"],
+  ["stream:join", "svc-stream"],
+  ["stream:leave", "svc-stream"],
+]);
+
+function moduleHint(type: string): string {
+  const module = MODULE_OF_TYPE.get(type);
+  return module === undefined ? "" : `; add it with: svc worker add ${module}`;
+}

@@ -1,0 +1,203 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type FunctionId, FEATURES, type Feature, Payload } from "@svc/protocol";
+import { Connection } from "../kernel/connection.ts";
+import { createKernel } from "../kernel/create-kernel.ts";
+import type { Directory } from "../kernel/directory.ts";
+import type { Kernel, WorkerLimits } from "../kernel/kernel.ts";
+import { type LogRecord, createLogger } from "../kernel/logger.ts";
+import type { CallOptions, HttpMount, Module, RealtimeSocket } from "../kernel/module.ts";
+import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
+import { systemClock } from "../kernel/clock.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { type InMemoryClient, inMemoryPair } from "../transport/in-memory.ts";
+
+/** A worker on the in-memory transport that speaks frames as plain objects. */
+export interface InMemoryWorker extends InMemoryClient {
+  readonly id: string;
+  readonly reattachToken: string;
+  say(message: Readonly<Record<string, unknown>>): void;
+  /** Registers a function and answers each call of it with what `handle` returns; a throw becomes an error answer. */
+  serve(functionId: string, handle: (data: unknown, frame: Record<string, unknown>) => unknown): void;
+  /** Makes a call and resolves with its `invocationresult` frame. */
+  call(functionId: string, data?: unknown, more?: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;
+}
+
+export interface InMemoryEngine {
+  readonly kernel: Kernel;
+  readonly directory: Directory;
+  /** Log records so far. */
+  readonly logs: readonly LogRecord[];
+  /** Calls a function as a module would. Rejects with CallError. */
+  call(functionId: string, payload?: unknown, options?: CallOptions): Promise<unknown>;
+  /** Connects a worker. By default it declares every feature; `features: []` makes a published client. */
+  connectWorker(options?: { readonly name?: string; readonly features?: readonly Feature[]; readonly runtime?: string; readonly pid?: number; readonly kind?: string }): Promise<InMemoryWorker>;
+  /** Loads, reconfigures and stops modules so that exactly these run. */
+  applyModules(requests: readonly ModuleRequest[]): Promise<string[]>;
+  moduleStates(): readonly ModuleState[];
+  /** Base address of a real HTTP server that serves the modules' mounts, e.g. `http://127.0.0.1:40123`. Started on first use. */
+  http(): Promise<string>;
+  /** Opens a socket on the real-time mount at `path`. */
+  openSocket(path: string): { readonly received: string[]; send(text: string): void; close(): void };
+  stop(): Promise<void>;
+}
+
+export interface InMemoryEngineOptions {
+  /** Modules to know; those with an entry in `config` are started, all of them when `config` is absent. */
+  readonly modules?: readonly Module<never>[];
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly clock?: Clock;
+  readonly limits?: Partial<WorkerLimits>;
+  readonly dataDir?: string;
+  readonly deadlines?: Partial<Kernel["deadlines"]>;
+}
+
+/** The real kernel and real modules without the engine's listeners and config file. */
+export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promise<InMemoryEngine> {
+  const logs: LogRecord[] = [];
+  const clock = options.clock ?? systemClock;
+  const ownDataDir = options.dataDir === undefined ? mkdtempSync(join(tmpdir(), "svc-engine-")) : undefined;
+  const { kernel, directory } = createKernel({
+    clock,
+    log: createLogger({ level: "debug", now: () => clock.now(), write: (record) => logs.push(record) }),
+    version: "0.0.0-test",
+    deadlines: { defaultTimeoutMs: 30_000, legacyCallTimeoutMs: 900_000, ...options.deadlines },
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  });
+  const httpMounts: HttpMount[] = [];
+  const socketMounts = new Map<string, (socket: RealtimeSocket) => void>();
+  const modules = (options.modules ?? []) as readonly Module[];
+  const host = new ModuleHost({
+    modules,
+    kernel,
+    directory,
+    mounts: {
+      mountHttp(mount) {
+        httpMounts.push(mount);
+        return () => httpMounts.splice(httpMounts.indexOf(mount), 1);
+      },
+      mountSocket(path, accept) {
+        socketMounts.set(path, accept);
+        return () => socketMounts.delete(path);
+      },
+      reportReadiness: () => () => {},
+    },
+    dataDir: options.dataDir ?? (ownDataDir as string),
+  });
+  directory.setModuleHost(host);
+
+  async function handleHttp(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? "/").split("?")[0] ?? "/";
+    const mount = httpMounts.filter(({ prefix }) => path.startsWith(prefix)).sort((a, b) => b.prefix.length - a.prefix.length)[0];
+    if (mount === undefined) response.writeHead(404).end();
+    else await mount.handle(request, response, path);
+  }
+  const server = createServer((request, response) => {
+    handleHttp(request, response).catch((error: unknown) => {
+      kernel.log.error("an HTTP mount failed", { error });
+      response.writeHead(500).end();
+    });
+  });
+  let base: Promise<string> | undefined;
+
+  const engine: InMemoryEngine = {
+    kernel,
+    directory,
+    logs,
+    async call(functionId, payload, callOptions) {
+      const result = await kernel.router.call(functionId as FunctionId, Payload.fromValue(payload), callOptions);
+      return result.value();
+    },
+    connectWorker: (workerOptions) => connectWorker(kernel, workerOptions),
+    applyModules: (requests) => host.apply(requests),
+    moduleStates: () => host.states(),
+    http() {
+      base ??= new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)));
+      return base;
+    },
+    openSocket(path) {
+      const accept = socketMounts.get(path);
+      if (accept === undefined) throw new Error(`no module serves ${path}`);
+      const received: string[] = [];
+      let onMessage: (text: string) => void = () => {};
+      let onClose: () => void = () => {};
+      accept({
+        send: (text) => received.push(text),
+        bufferedBytes: 0,
+        onMessage: (listener) => {
+          onMessage = listener;
+        },
+        onClose: (listener) => {
+          onClose = listener;
+        },
+        close: () => onClose(),
+      });
+      return { received, send: (text) => onMessage(text), close: () => onClose() };
+    },
+    async stop() {
+      await host.stopAll();
+      server.closeAllConnections();
+      server.close();
+      if (ownDataDir !== undefined) rmSync(ownDataDir, { recursive: true, force: true });
+    },
+  };
+  const problems = await host.apply(modules.filter(({ name }) => options.config === undefined || Object.hasOwn(options.config, name)).map(({ name }) => ({ name, config: options.config?.[name] })));
+  if (problems.length > 0) {
+    await engine.stop();
+    throw new Error(problems.join("\n"));
+  }
+  return engine;
+}
+
+async function connectWorker(
+  kernel: Kernel,
+  options: { readonly name?: string; readonly features?: readonly Feature[]; readonly runtime?: string; readonly pid?: number; readonly kind?: string } = {},
+): Promise<InMemoryWorker> {
+  const { socket, client } = inMemoryPair();
+  new Connection(kernel, socket);
+  const greeting = await client.next((frame) => frame.type === "workerregistered");
+  const say = (message: Readonly<Record<string, unknown>>): void => client.send(JSON.stringify(message));
+  say({
+    type: "invokefunction",
+    function_id: "engine::workers::register",
+    action: { type: "void" },
+    data: { runtime: options.runtime ?? "test", name: options.name ?? "worker", kind: options.kind ?? "worker", features: options.features ?? FEATURES, ...(options.pid === undefined ? {} : { pid: options.pid }) },
+  });
+  const handlers = new Map<string, (data: unknown, frame: Record<string, unknown>) => unknown>();
+
+  async function answer(frame: Record<string, unknown>): Promise<void> {
+    const common = { type: "invocationresult", invocation_id: frame.invocation_id, function_id: frame.function_id };
+    try {
+      const result = await handlers.get(String(frame.function_id))?.(frame.data, frame);
+      say({ ...common, result });
+    } catch (thrown) {
+      say({ ...common, error: { code: "invocation_failed", message: (thrown as Error).message } });
+    }
+  }
+  async function serveCalls(): Promise<void> {
+    for (;;) void answer(await client.next((frame) => frame.type === "invokefunction" && handlers.has(String(frame.function_id))));
+  }
+
+  let serving = false;
+  return Object.assign(Object.create(client, Object.getOwnPropertyDescriptors(client)) as InMemoryClient, {
+    id: String(greeting.worker_id),
+    reattachToken: String(greeting.reattach_token),
+    say,
+    serve(functionId: string, handle: (data: unknown, frame: Record<string, unknown>) => unknown) {
+      handlers.set(functionId, handle);
+      say({ type: "registerfunction", id: functionId });
+      if (serving) return;
+      serving = true;
+      // Ends with the connection.
+      serveCalls().catch(() => {});
+    },
+    async call(functionId: string, data: unknown, more: Readonly<Record<string, unknown>> = {}) {
+      const id = crypto.randomUUID();
+      say({ type: "invokefunction", invocation_id: id, function_id: functionId, ...more, data });
+      return client.next((frame) => frame.type === "invocationresult" && frame.invocation_id === id);
+    },
+  });
+}

@@ -1,0 +1,55 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { Connection } from "../kernel/connection.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { type AccessRules, upgradeRefusal } from "./guards.ts";
+import { answerError, Listener, refuseUpgrade } from "./listener.ts";
+import { acceptWebSocket } from "./websocket.ts";
+
+/** The listener that workers connect to: `/` for messages, `/otel` for telemetry. */
+export class Bridge {
+  readonly listener: Listener;
+  readonly #kernel: Kernel;
+  readonly #rules: () => AccessRules;
+  readonly #connections = new Set<Connection>();
+  #closing = false;
+
+  constructor(kernel: Kernel, rules: () => AccessRules) {
+    this.#kernel = kernel;
+    this.#rules = rules;
+    this.listener = new Listener({
+      what: "workers",
+      onRequest: (_request, response) =>
+        answerError(response, 426, "invalid_message", "this port speaks WebSocket; workers connect to / (the HTTP API is on another port)", { upgrade: "websocket" }),
+      onUpgrade: (request, stream, head) => this.#upgrade(request, stream, head),
+    });
+  }
+
+  /** Cuts every worker's socket. No close frame: one published client takes a clean close for the end and never comes back. */
+  dropAll(): void {
+    this.#closing = true;
+    for (const connection of this.#connections) connection.hangUp();
+  }
+
+  #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const refusal = upgradeRefusal(request, this.listener.port, this.#rules());
+    if (refusal !== undefined) {
+      refuseUpgrade(stream, refusal.status, refusal.code, refusal.message);
+      return;
+    }
+    const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
+    if (this.#closing) {
+      refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
+      return;
+    }
+    if (path === "/") acceptWebSocket(request, stream, head, (socket) => this.#track(new Connection(this.#kernel, socket)));
+    // Telemetry is taken and dropped until there is a store for it; refusing it would hang a published client's shutdown.
+    else if (path === "/otel") acceptWebSocket(request, stream, head, (socket) => socket.listen({ onFrame: () => {}, onAlive: () => {}, onClosed: () => {} }));
+    else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
+  }
+
+  #track(connection: Connection): void {
+    this.#connections.add(connection);
+    connection.session.scope.add(() => this.#connections.delete(connection));
+  }
+}

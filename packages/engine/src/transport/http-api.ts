@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "../kernel/logger.ts";
+import type { HttpMount } from "../kernel/module.ts";
+import type { Undo } from "../kernel/scope.ts";
+import { type AccessRules, hostIsOurs } from "./guards.ts";
+import { answerError, answerJson, Listener, refuseUpgrade } from "./listener.ts";
+
+/** Health, readiness and whatever modules mount, on the engine's HTTP listener. */
+export class HttpApi {
+  readonly listener: Listener;
+  readonly #rules: () => AccessRules;
+  readonly #log: Logger;
+  readonly #mounts: HttpMount[] = [];
+  readonly #readiness = new Set<() => string | undefined>();
+  #draining = false;
+
+  constructor(log: Logger, rules: () => AccessRules) {
+    this.#rules = rules;
+    this.#log = log;
+    this.listener = new Listener({
+      what: "HTTP",
+      onRequest: (request, response) => this.#answer(request, response),
+      onUpgrade: (_request, stream) => refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", "this port takes no WebSocket connections; workers connect to the bridge port"),
+    });
+  }
+
+  mount(mount: HttpMount): Undo {
+    this.#mounts.push(mount);
+    this.#mounts.sort((a, b) => b.prefix.length - a.prefix.length);
+    return () => {
+      const at = this.#mounts.indexOf(mount);
+      if (at !== -1) this.#mounts.splice(at, 1);
+    };
+  }
+
+  reportReadiness(problem: () => string | undefined): Undo {
+    const own = (): string | undefined => problem();
+    this.#readiness.add(own);
+    return () => this.#readiness.delete(own);
+  }
+
+  /** From now on `/readyz` answers 503 and connections are closed after their answer. */
+  startDraining(): void {
+    this.#draining = true;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    response.on("error", () => {});
+    if (this.#draining) response.setHeader("connection", "close");
+    const { host } = request.headers;
+    if (!hostIsOurs(host, this.listener.port, this.#rules())) {
+      answerError(response, 421, "misdirected_request", `the Host ${JSON.stringify(host ?? "")} is not served here; add it to engine.allowed_hosts`);
+      return;
+    }
+    const path = pathOf(request.url ?? "/");
+    if (path === "/healthz" || path === "/readyz") {
+      this.#health(request, response, path);
+      return;
+    }
+    const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
+    if (mount === undefined) {
+      answerError(response, 404, "NOT_FOUND", `nothing is served at ${path}; to serve functions over HTTP: svc worker add svc-http`);
+      return;
+    }
+    this.#handle(mount, request, response, path).catch((error: unknown) => {
+      this.#log.error("an HTTP handler failed", { path, error });
+      if (response.headersSent) response.destroy();
+      else answerError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
+    });
+  }
+
+  async #handle(mount: HttpMount, request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    await mount.handle(request, response, path);
+  }
+
+  #health(request: IncomingMessage, response: ServerResponse, path: "/healthz" | "/readyz"): void {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      answerError(response, 405, "method_not_allowed", `${path} takes GET`, { allow: "GET, HEAD" });
+      return;
+    }
+    if (path === "/healthz") {
+      answerJson(response, 200, { status: "ok" });
+      return;
+    }
+    const reasons = [...this.#readiness].map((problem) => problem()).filter((reason) => reason !== undefined);
+    if (this.#draining) reasons.unshift("the engine is shutting down");
+    if (reasons.length === 0) answerJson(response, 200, { status: "ready" });
+    else answerJson(response, 503, { status: "not_ready", reasons }, { "retry-after": "1" });
+  }
+}
+
+/** The path as sent, without query; an absolute-form target counts by its path. */
+function pathOf(target: string): string {
+  const absolute = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target);
+  const rest = absolute === null ? target : target.slice(absolute[0].length);
+  const path = rest.split(/[?#]/, 1)[0] ?? "";
+  return path === "" ? "/" : path;
+}

@@ -1,0 +1,119 @@
+import { type Frame, frameText } from "@svc/protocol";
+import type { FrameSocket, FrameSocketListener } from "../kernel/frame-socket.ts";
+
+/** The client's end of an in-memory connection: frames are text, in order, delivered in a later microtask. */
+export interface InMemoryClient {
+  send(frame: string): void;
+  sendBinary(bytes: Uint8Array): void;
+  /** Frames from the engine that were not yet taken. */
+  readonly received: string[];
+  /** Resolves with the next frame that `wanted` accepts, taking it out of `received`; rejects when the connection ends first. */
+  next(wanted?: (frame: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>;
+  /** Stops taking frames, as a worker that does not read its socket; they stay queued at the engine. */
+  stall(): void;
+  unstall(): void;
+  /** True while the engine does not read what this end sends. */
+  readonly paused: boolean;
+  close(): void;
+  readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
+}
+
+/** Two ends of a connection without a network, for tests of the real kernel. */
+export function inMemoryPair(): { readonly socket: FrameSocket; readonly client: InMemoryClient } {
+  let listener: FrameSocketListener | undefined;
+  let open = true;
+  let paused = false;
+  let stalled = false;
+  const toEngine: (() => void)[] = [];
+  const toClient: string[] = [];
+  const received: string[] = [];
+  const waiting: { wanted: (frame: Record<string, unknown>) => boolean; resolve: (frame: Record<string, unknown>) => void; reject: (error: Error) => void }[] = [];
+  let resolveClosed: (closed: { code: number; reason: string }) => void = () => {};
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    resolveClosed = resolve;
+  });
+
+  function end(code: number, reason: string): void {
+    if (!open) return;
+    flushToClient();
+    open = false;
+    listener?.onClosed(code, reason);
+    resolveClosed({ code, reason });
+    for (const { reject } of waiting.splice(0)) reject(new Error(`the connection ended: ${code} ${reason}`));
+  }
+
+  function flushToEngine(): void {
+    while (!paused && toEngine.length > 0) toEngine.shift()?.();
+  }
+
+  function flushToClient(): void {
+    if (stalled) return;
+    for (const frame of toClient.splice(0)) {
+      const parsed = JSON.parse(frame) as Record<string, unknown>;
+      const at = waiting.findIndex(({ wanted }) => wanted(parsed));
+      if (at === -1) received.push(frame);
+      else waiting.splice(at, 1)[0]?.resolve(parsed);
+    }
+  }
+
+  function deliver(bytes: Buffer, kind: "text" | "binary"): void {
+    toEngine.push(() => open && listener?.onFrame(bytes, kind));
+    queueMicrotask(flushToEngine);
+  }
+
+  const socket: FrameSocket = {
+    remoteAddress: "127.0.0.1",
+    listen(next) {
+      listener = next;
+    },
+    send(frame: Frame) {
+      if (!open) return;
+      toClient.push(frameText(frame));
+      queueMicrotask(flushToClient);
+    },
+    get queuedFrames() {
+      return toClient.length;
+    },
+    get queuedBytes() {
+      return toClient.reduce((sum, frame) => sum + Buffer.byteLength(frame), 0);
+    },
+    pause() {
+      paused = true;
+    },
+    resume() {
+      paused = false;
+      queueMicrotask(flushToEngine);
+    },
+    ping() {
+      if (open && !stalled) listener?.onAlive();
+    },
+    close: end,
+    hangUp: () => end(1006, ""),
+    terminate: () => end(1006, ""),
+  };
+
+  const client: InMemoryClient = {
+    send: (frame) => deliver(Buffer.from(frame), "text"),
+    sendBinary: (bytes) => deliver(Buffer.from(bytes), "binary"),
+    received,
+    next(wanted = () => true) {
+      const at = received.findIndex((frame) => wanted(JSON.parse(frame) as Record<string, unknown>));
+      if (at !== -1) return Promise.resolve(JSON.parse(received.splice(at, 1)[0] as string) as Record<string, unknown>);
+      if (!open) return Promise.reject(new Error("the connection has ended"));
+      return new Promise((resolve, reject) => waiting.push({ wanted, resolve, reject }));
+    },
+    stall() {
+      stalled = true;
+    },
+    unstall() {
+      stalled = false;
+      queueMicrotask(flushToClient);
+    },
+    get paused() {
+      return paused;
+    },
+    close: () => end(1000, ""),
+    closed,
+  };
+  return { socket, client };
+}
