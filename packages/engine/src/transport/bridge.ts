@@ -20,7 +20,9 @@ export class Bridge {
     this.listener = new Listener({
       what: "workers",
       onRequest: (_request, response) =>
-        answerError(response, 426, "invalid_message", "this port speaks WebSocket; workers connect to / (the HTTP API is on another port)", { upgrade: "websocket" }),
+        answerError(response, 426, "invalid_message", "this port speaks WebSocket; workers connect to / (the HTTP API is on another port)", {
+          upgrade: "websocket",
+        }),
       onUpgrade: (request, stream, head) => this.#upgrade(request, stream, head),
     });
   }

@@ -16,7 +16,13 @@ export function hostIsOurs(host: string | undefined, port: number, rules: Access
   if (host === undefined) return false;
   const split = splitHost(host.toLowerCase());
   if (split === undefined || split.port !== port) return false;
-  return split.name === "localhost" || split.name === "127.0.0.1" || split.name === "[::1]" || split.name.endsWith(".localhost") || rules.allowedHosts.includes(split.name);
+  return (
+    split.name === "localhost" ||
+    split.name === "127.0.0.1" ||
+    split.name === "[::1]" ||
+    split.name.endsWith(".localhost") ||
+    rules.allowedHosts.includes(split.name)
+  );
 }
 
 function splitHost(host: string): { readonly name: string; readonly port: number } | undefined {
@@ -41,10 +47,18 @@ export interface UpgradeRefusal {
 export function upgradeRefusal(request: IncomingMessage, port: number, rules: AccessRules): UpgradeRefusal | undefined {
   const { host, origin } = request.headers;
   if (!hostIsOurs(host, port, rules)) {
-    return { status: "421 Misdirected Request", code: "misdirected_request", message: `the Host ${JSON.stringify(host ?? "")} is not served here; add it to engine.allowed_hosts` };
+    return {
+      status: "421 Misdirected Request",
+      code: "misdirected_request",
+      message: `the Host ${JSON.stringify(host ?? "")} is not served here; add it to engine.allowed_hosts`,
+    };
   }
   if (!originIsAllowed(origin, rules)) {
-    return { status: "403 Forbidden", code: "FORBIDDEN", message: `the origin ${JSON.stringify(origin ?? "")} may not connect; add it to engine.allowed_origins` };
+    return {
+      status: "403 Forbidden",
+      code: "FORBIDDEN",
+      message: `the origin ${JSON.stringify(origin ?? "")} may not connect; add it to engine.allowed_origins`,
+    };
   }
   return undefined;
 }

@@ -20,7 +20,8 @@ export class HttpApi {
     this.listener = new Listener({
       what: "HTTP",
       onRequest: (request, response) => this.#answer(request, response),
-      onUpgrade: (_request, stream) => refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", "this port takes no WebSocket connections; workers connect to the bridge port"),
+      onUpgrade: (_request, stream) =>
+        refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", "this port takes no WebSocket connections; workers connect to the bridge port"),
     });
   }
 

@@ -27,7 +27,8 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
   const toEngine: (() => void)[] = [];
   const toClient: string[] = [];
   const received: string[] = [];
-  const waiting: { wanted: (frame: Record<string, unknown>) => boolean; resolve: (frame: Record<string, unknown>) => void; reject: (error: Error) => void }[] = [];
+  const waiting: { wanted: (frame: Record<string, unknown>) => boolean; resolve: (frame: Record<string, unknown>) => void; reject: (error: Error) => void }[] =
+    [];
   let resolveClosed: (closed: { code: number; reason: string }) => void = () => {};
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     resolveClosed = resolve;

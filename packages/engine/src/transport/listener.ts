@@ -154,7 +154,12 @@ export function refuseUpgrade(stream: Duplex, status: string, code: string, mess
 /** Answers with JSON. */
 export function answerJson(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
   const text = JSON.stringify(body);
-  response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text), "x-content-type-options": "nosniff", ...headers });
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+    "x-content-type-options": "nosniff",
+    ...headers,
+  });
   response.end(text);
 }
 

@@ -1,0 +1,153 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { CallError, functionIdSchema, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
+import { z } from "zod";
+import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
+import { sendError, sendJson } from "./respond.ts";
+
+export interface InvokeRules {
+  readonly enabled: boolean;
+  /** True when a page of this origin may call. Undefined: no page sent it. */
+  originIsAllowed(origin: string | undefined): boolean;
+  /** True when the browser's `Sec-Fetch-Site` says that it is not another site's doing. */
+  fetchSiteIsSafe(request: IncomingMessage): boolean;
+}
+
+/** The function that a queue provides. */
+const ENQUEUE = "engine::queue::enqueue";
+/** Largest request body, in bytes. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+const bodySchema = z
+  .object({
+    function_id: functionIdSchema,
+    payload: z.unknown().optional(),
+    input: z.unknown().optional(),
+    data: z.unknown().optional(),
+    timeout_ms: z.number().int().min(1).max(MAX_TIMEOUT_MS).optional(),
+    mode: z.enum(["sync", "void", "enqueue"]).default("sync"),
+    queue: z.string().min(1).max(256).optional(),
+    metadata: z.unknown().optional(),
+  })
+  .strict();
+
+/** Calls the function that the body names and answers its result, or `{"error":{...}}` with a fitting status. */
+export async function answerInvoke(own: {
+  request: IncomingMessage;
+  response: ServerResponse;
+  context: ModuleContext<unknown>;
+  rules: InvokeRules;
+}): Promise<void> {
+  const { request, response, context, rules } = own;
+  if (request.method !== "POST") {
+    sendError(response, 405, "method_not_allowed", "/_console/invoke takes POST", { headers: { allow: "POST" } });
+    return;
+  }
+  const refusal = refusalOf(request, rules);
+  if (refusal !== undefined) {
+    sendError(response, refusal.status, refusal.code, refusal.message);
+    return;
+  }
+  const body = await readBody(request);
+  if (body === undefined) {
+    sendError(response, 413, "payload_too_large", `the body is over ${MAX_BODY_BYTES} bytes`, { headers: { connection: "close" } });
+    return;
+  }
+  let parsed: z.output<typeof bodySchema>;
+  try {
+    parsed = parseBody(body);
+  } catch (thrown) {
+    const error = CallError.from(thrown);
+    sendError(response, error.httpStatus, error.code, error.message);
+    return;
+  }
+  await call(parsed, response, context);
+}
+
+/** A page of another site can send a form or plain text unasked; it cannot send this content type without asking, and is refused then. */
+function refusalOf(request: IncomingMessage, rules: InvokeRules): { readonly status: number; readonly code: string; readonly message: string } | undefined {
+  if (!rules.originIsAllowed(request.headers.origin)) {
+    return {
+      status: 403,
+      code: "FORBIDDEN",
+      message: `the origin ${JSON.stringify(request.headers.origin)} may not call functions; add it to engine.allowed_origins`,
+    };
+  }
+  if (!rules.fetchSiteIsSafe(request)) return { status: 403, code: "FORBIDDEN", message: "the request comes from a page of another site" };
+  const mediaType = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  if (mediaType !== "application/json") return { status: 415, code: "unsupported_media_type", message: "send the body with Content-Type: application/json" };
+  return undefined;
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parseBody(body: Buffer): z.output<typeof bodySchema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch (cause) {
+    throw new CallError("invalid_json", `the body is not JSON: ${(cause as Error).message}`, { cause });
+  }
+  const parsed = bodySchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const where = issue === undefined || issue.path.length === 0 ? "the body" : `\`${issue.path.join(".")}\``;
+  throw new CallError("invalid_input", `${where}: ${issue?.message ?? "malformed"}; expected {"function_id": "...", "payload": ...}`);
+}
+
+async function call(body: z.output<typeof bodySchema>, response: ServerResponse, context: ModuleContext<unknown>): Promise<void> {
+  const traceId = randomBytes(16).toString("hex");
+  const traceparent = `00-${traceId}-${randomBytes(8).toString("hex")}-01`;
+  const invocationId = randomUUID();
+  const headers = { "x-svc-invocation-id": invocationId, "x-svc-trace-id": traceId };
+  const payload = Payload.fromValue(body.payload ?? body.input ?? body.data);
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort();
+  response.once("close", onClose);
+  const options = {
+    invocationId,
+    timeoutMs: body.timeout_ms,
+    traceparent,
+    metadata: body.metadata === undefined ? undefined : Payload.fromValue(body.metadata),
+  };
+  try {
+    if (body.mode === "void") {
+      // Answered as soon as the call is on its way; how it ends is nobody's to wait for.
+      context
+        .call(body.function_id, payload, options)
+        .catch((thrown: unknown) => context.log.info("a void call failed", { functionId: body.function_id, problem: (thrown as Error).message }));
+      sendJson(response, 202, "null", headers);
+      return;
+    }
+    const result = body.mode === "enqueue" ? await enqueue(body, payload, context, options) : await context.call(body.function_id, payload, { ...options, signal: gone.signal });
+    // A worker's answer is passed on unread; if it is not JSON, that must not look like a success.
+    if (!result.isJson()) throw new CallError("invalid_message", `${body.function_id} answered with something that is not JSON`);
+    sendJson(response, 200, result.text(), headers);
+  } catch (thrown) {
+    const error = CallError.from(thrown);
+    const retry = error.httpStatus === 503 ? { ...headers, "retry-after": "1" } : headers;
+    sendError(response, error.httpStatus, error.code, error.message, { details: error.details, headers: retry });
+  } finally {
+    response.off("close", onClose);
+  }
+}
+
+async function enqueue(body: z.output<typeof bodySchema>, payload: Payload, context: ModuleContext<unknown>, options: CallOptions): Promise<Payload> {
+  const job = { queue: body.queue ?? "default", function_id: body.function_id, data: payload.value(), messageReceiptId: randomUUID(), traceparent: options.traceparent };
+  try {
+    return await context.call(ENQUEUE, Payload.fromValue(job), options);
+  } catch (thrown) {
+    const error = CallError.from(thrown);
+    if (error.code !== "function_not_found") throw error;
+    throw new CallError("enqueue_error", `no queue is installed (nobody provides ${ENQUEUE}); add one with: svc worker add svc-queue`, { cause: thrown });
+  }
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { inMemoryEngine, manualClock } from "../../testing/index.ts";
+import { liveUpdates } from "./index.ts";
+
+interface StreamMessage {
+  readonly type: string;
+  readonly streamName: string;
+  readonly id: string | null;
+  readonly event: { readonly type: string; readonly data: unknown };
+  readonly data?: { readonly code: string };
+}
+
+async function start() {
+  const clock = manualClock();
+  const engine = await inMemoryEngine({ modules: [liveUpdates], clock });
+  const socket = engine.openSocket("/");
+  const join = (streamName: string, more: object = {}): void => socket.send(JSON.stringify({ type: "join", data: { subscriptionId: streamName, streamName, groupId: "all", ...more } }));
+  const take = (): StreamMessage[] => socket.received.splice(0).map((text) => JSON.parse(text) as StreamMessage);
+  return { clock, engine, socket, join, take };
+}
+
+describe("live updates", () => {
+  it("answer a join with what there is, then send changes, those of a tenth of a second together", async () => {
+    const { clock, engine, join, take } = await start();
+    join("svc.functions");
+    join("svc.counters");
+    const [functions, counters] = take();
+    expect(functions).toMatchObject({ type: "stream", streamName: "svc.functions", groupId: "all", event: { type: "sync" } });
+    expect(counters).toMatchObject({ event: { data: [{ functions: 0, workers: 0 }] } });
+
+    const worker = await engine.connectWorker({ name: "math" });
+    worker.say({ type: "registerfunction", id: "math::add" });
+    worker.say({ type: "registerfunction", id: "math::add", description: "adds" });
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    expect(take()).toEqual([]);
+    clock.advance(100);
+    expect(take()).toMatchObject([
+      { streamName: "svc.functions", id: "math::add", event: { type: "create", data: { function_id: "math::add", description: "adds", worker_name: "math" } } },
+      { streamName: "svc.counters", event: { type: "update", data: { functions: 1, workers: 1, triggers: 0 } } },
+    ]);
+
+    worker.close();
+    clock.advance(100);
+    expect(take().map(({ id, event }) => [id, event.type])).toEqual([
+      ["math::add", "delete"],
+      ["counters", "update"],
+    ]);
+  });
+
+  it("of one item reach only who joined that item", async () => {
+    const { clock, engine, join, take } = await start();
+    join("svc.functions", { id: "b" });
+    expect(take()).toMatchObject([{ id: "b", event: { type: "sync", data: null } }]);
+    const worker = await engine.connectWorker();
+    worker.say({ type: "registerfunction", id: "a" });
+    worker.say({ type: "registerfunction", id: "b" });
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    clock.advance(100);
+    expect(take().map(({ id }) => id)).toEqual(["b"]);
+  });
+
+  it("stop after a leave", async () => {
+    const { clock, engine, join, take, socket } = await start();
+    join("svc.workers");
+    socket.send(JSON.stringify({ type: "leave", data: { subscriptionId: "svc.workers", streamName: "svc.workers", groupId: "all" } }));
+    take();
+    await engine.connectWorker();
+    clock.advance(100);
+    expect(take()).toEqual([]);
+  });
+
+  it.each(["{oops", '{"type":"jump"}', '{"type":"join","data":{"streamName":"svc.workers"}}', '{"type":"join","data":{"subscriptionId":"s","streamName":"__proto__","groupId":"all"}}'])(
+    "answer %s with an error and go on",
+    async (text) => {
+      const { socket, join, take } = await start();
+      socket.send(text);
+      expect(take()).toMatchObject([{ type: "error", data: { code: expect.stringMatching(/invalid_message|NOT_FOUND/) } }]);
+      join("svc.workers");
+      expect(take()).toMatchObject([{ type: "stream" }]);
+    },
+  );
+});

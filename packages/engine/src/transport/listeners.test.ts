@@ -1,0 +1,214 @@
+import { once } from "node:events";
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { systemClock } from "../kernel/clock.ts";
+import { createKernel } from "../kernel/create-kernel.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { Bridge } from "./bridge.ts";
+import { hostIsOurs, originIsAllowed } from "./guards.ts";
+import { HttpApi } from "./http-api.ts";
+import { ListenError } from "./listener.ts";
+import { Realtime } from "./realtime.ts";
+
+const LOOPBACK = { host: "127.0.0.1", port: 0 };
+const rules = { allowedOrigins: ["http://app.example"], allowedHosts: ["dev.example"] };
+const undo: (() => void)[] = [];
+afterEach(() => {
+  for (const close of undo.splice(0).reverse()) close();
+});
+
+async function bridge() {
+  const { kernel } = createKernel({ clock: systemClock, log: silentLogger, version: "0", deadlines: { defaultTimeoutMs: 30_000, legacyCallTimeoutMs: 900_000 } });
+  const made = new Bridge(kernel, () => rules);
+  await made.listener.bind(LOOPBACK);
+  undo.push(() => made.listener.close());
+  return { kernel, made, port: made.listener.port };
+}
+
+/** Status of a refused upgrade, or the open socket. */
+async function upgrade(url: string, headers: Record<string, string> = {}): Promise<WebSocket | { status: number | undefined; body: string }> {
+  const socket = new WebSocket(url, { headers, handshakeTimeout: 5_000 });
+  undo.push(() => socket.terminate());
+  return new Promise((resolve, reject) => {
+    socket.once("open", () => resolve(socket));
+    socket.once("error", reject);
+    socket.once("unexpected-response", (_request, response) => {
+      let body = "";
+      response.on("data", (chunk: Buffer) => {
+        body += chunk.toString();
+      });
+      response.on("end", () => resolve({ status: response.statusCode, body }));
+    });
+  });
+}
+
+async function get(port: number, path: string, headers: Record<string, string> = {}): Promise<{ status: number | undefined; body: string }> {
+  const sent = httpRequest({ host: "127.0.0.1", port, path, headers });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [import("node:http").IncomingMessage];
+  let body = "";
+  for await (const chunk of response) body += String(chunk);
+  return { status: response.statusCode, body };
+}
+
+describe("the guard of the listeners", () => {
+  it.each([
+    ["localhost:80", true],
+    ["LOCALHOST:80", true],
+    ["app.localhost:80", true],
+    ["127.0.0.1:80", true],
+    ["[::1]:80", true],
+    ["dev.example:80", true],
+    ["localhost", true],
+    ["localhost:81", false],
+    ["0.0.0.0:80", false],
+    ["evil.example:80", false],
+    ["localhost.evil.example:80", false],
+    ["localhost:80@evil.example", false],
+    ["", false],
+    [undefined, false],
+  ])("takes the Host %s: %s", (host, expected) => {
+    expect(hostIsOurs(host, 80, rules)).toBe(expected);
+  });
+
+  it.each([
+    [undefined, true],
+    ["http://app.example", true],
+    ["null", false],
+    ["http://localhost:3000", false],
+    ["https://app.example", false],
+  ])("takes the Origin %s: %s", (origin, expected) => {
+    expect(originIsAllowed(origin, rules)).toBe(expected);
+  });
+});
+
+describe("the bridge", () => {
+  it("greets a worker at / and takes telemetry at /otel, in both loopback families", async () => {
+    const { port } = await bridge();
+    for (const host of ["127.0.0.1", "[::1]"]) {
+      const socket = new WebSocket(`ws://${host}:${port}/?any=query`);
+      undo.push(() => socket.terminate());
+      const [first] = (await once(socket, "message")) as [Buffer];
+      expect(JSON.parse(first.toString())).toMatchObject({ type: "workerregistered" });
+    }
+    expect(await upgrade(`ws://127.0.0.1:${port}/otel`)).toBeInstanceOf(WebSocket);
+  });
+
+  it("refuses other paths with 404, foreign pages with 403 and foreign names with 421", async () => {
+    const { port } = await bridge();
+    const url = `ws://127.0.0.1:${port}`;
+    expect(await upgrade(`${url}/nope`)).toMatchObject({ status: 404 });
+    expect(await upgrade(`${url}/`, { origin: "http://evil.example" })).toMatchObject({ status: 403, body: expect.stringContaining("allowed_origins") });
+    expect(await upgrade(`${url}/`, { origin: "null" })).toMatchObject({ status: 403 });
+    expect(await upgrade(`${url}/otel`, { origin: "http://evil.example" })).toMatchObject({ status: 403 });
+    expect(await upgrade(`${url}/`, { host: `evil.example:${port}` })).toMatchObject({ status: 421, body: expect.stringContaining("allowed_hosts") });
+    expect(await upgrade(`${url}/`, { origin: "http://app.example" })).toBeInstanceOf(WebSocket);
+  });
+
+  it("closes with 1009 on a frame over 16 MiB and goes on serving others", async () => {
+    const { port } = await bridge();
+    const socket = (await upgrade(`ws://127.0.0.1:${port}/`)) as WebSocket;
+    const closed = once(socket, "close");
+    socket.on("error", () => {});
+    socket.send("x".repeat(16 * 1024 * 1024 + 1));
+    expect((await closed)[0]).toBe(1009);
+    expect(await upgrade(`ws://127.0.0.1:${port}/`)).toBeInstanceOf(WebSocket);
+  });
+
+  it("hangs up without a close code when the engine stops, after what was queued", async () => {
+    const { port, made, kernel } = await bridge();
+    const socket = (await upgrade(`ws://127.0.0.1:${port}/`)) as WebSocket;
+    const frames: string[] = [];
+    socket.on("message", (data) => frames.push(String(data)));
+    const closed = once(socket, "close");
+    kernel.sessions.all()[0]?.send({ type: "pong" });
+    made.dropAll();
+    expect((await closed)[0]).toBe(1006);
+    expect(frames.map((frame) => (JSON.parse(frame) as { type: string }).type)).toContain("pong");
+  });
+
+  it("tells plain HTTP clients what this port is", async () => {
+    const { port } = await bridge();
+    expect(await get(port, "/", { host: `localhost:${port}` })).toMatchObject({ status: 426, body: expect.stringContaining("WebSocket") });
+  });
+});
+
+describe("the HTTP listener", () => {
+  async function api() {
+    const made = new HttpApi(silentLogger, () => rules);
+    await made.listener.bind(LOOPBACK);
+    undo.push(() => made.listener.close());
+    return { made, port: made.listener.port };
+  }
+
+  it("answers health, and readiness with its reasons", async () => {
+    const { made, port } = await api();
+    const host = { host: `localhost:${port}` };
+    expect(await get(port, "/healthz", host)).toEqual({ status: 200, body: '{"status":"ok"}' });
+    expect(await get(port, "/readyz", host)).toMatchObject({ status: 200 });
+    const takeBack = made.reportReadiness(() => "the store is closed");
+    expect(await get(port, "/readyz", host)).toEqual({ status: 503, body: '{"status":"not_ready","reasons":["the store is closed"]}' });
+    takeBack();
+    made.startDraining();
+    expect(await get(port, "/readyz", host)).toMatchObject({ status: 503 });
+  });
+
+  it("gives a request to the mount with the longest prefix, and 404 to the rest with a hint", async () => {
+    const { made, port } = await api();
+    const host = { host: `localhost:${port}` };
+    expect(await get(port, "/a", host)).toMatchObject({ status: 404, body: expect.stringContaining("svc worker add svc-http") });
+    made.mount({ prefix: "/", handle: (_request, response) => void response.end("root") });
+    const takeBack = made.mount({ prefix: "/api/", handle: (_request, response, path) => void response.end(path) });
+    made.mount({ prefix: "/broken", handle: () => Promise.reject(new Error("boom")) });
+    expect(await get(port, "/api/x?y=1", host)).toMatchObject({ body: "/api/x" });
+    expect(await get(port, "/other", host)).toMatchObject({ body: "root" });
+    expect(await get(port, "/broken", host)).toMatchObject({ status: 500 });
+    takeBack();
+    expect(await get(port, "/api/x", host)).toMatchObject({ body: "root" });
+  });
+
+  it("refuses a foreign Host with 421 on every path", async () => {
+    const { port } = await api();
+    expect(await get(port, "/healthz", { host: `evil.example:${port}` })).toMatchObject({ status: 421 });
+  });
+
+  it("names a port that is in use, and keeps the one before when a move fails", async () => {
+    const { made, port } = await api();
+    const blocker = createServer().listen(0, "127.0.0.1");
+    await once(blocker, "listening");
+    undo.push(() => blocker.close());
+    const taken = (blocker.address() as AddressInfo).port;
+    const failure = await made.listener.bind({ host: "127.0.0.1", port: taken }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ListenError);
+    expect((failure as Error).message).toContain(`port ${taken} is in use`);
+    expect(await get(port, "/healthz", { host: `localhost:${port}` })).toMatchObject({ status: 200 });
+  });
+
+  it("moves to another port", async () => {
+    const { made, port } = await api();
+    await made.listener.bind(LOOPBACK);
+    const moved = made.listener.port;
+    expect(moved).not.toBe(port);
+    expect(await get(moved, "/healthz", { host: `localhost:${moved}` })).toMatchObject({ status: 200 });
+  });
+});
+
+describe("the real-time listener", () => {
+  it("opens mounted sockets, and refuses foreign pages and unknown paths", async () => {
+    const realtime = new Realtime(systemClock, () => rules);
+    await realtime.listener.bind(LOOPBACK);
+    undo.push(() => realtime.listener.close());
+    realtime.mount("/", (socket) => socket.onMessage((text) => socket.send(`echo ${text}`)));
+    const url = `ws://127.0.0.1:${realtime.listener.port}`;
+    const socket = (await upgrade(`${url}/`)) as WebSocket;
+    socket.send("hi");
+    expect(String(((await once(socket, "message")) as [Buffer])[0])).toBe("echo hi");
+    expect(await upgrade(`${url}/nope`)).toMatchObject({ status: 404 });
+    expect(await upgrade(`${url}/`, { origin: "http://evil.example" })).toMatchObject({ status: 403 });
+    const closed = once(socket, "close");
+    socket.send("x".repeat(64 * 1024 + 1));
+    expect((await closed)[0]).toBe(1009);
+  });
+});
