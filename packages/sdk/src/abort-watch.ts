@@ -1,0 +1,34 @@
+import type { PendingCall } from "./pending-calls.ts";
+
+/**
+ * Withdraws calls when their signal aborts. One listener per signal, however many calls share it: a handler that makes a
+ * hundred calls would otherwise leave a hundred listeners, and Node warns from eleven on.
+ */
+export class AbortWatch {
+  readonly #withdraw: (call: PendingCall) => void;
+  readonly #watched = new WeakMap<AbortSignal, Set<PendingCall>>();
+
+  constructor(withdraw: (call: PendingCall) => void) {
+    this.#withdraw = withdraw;
+  }
+
+  /** The signal must not be aborted yet, and the call must not have ended. */
+  watch(signal: AbortSignal, call: PendingCall): void {
+    const calls = this.#watched.get(signal) ?? this.#listen(signal);
+    calls.add(call);
+    call.onEnd = () => calls.delete(call);
+  }
+
+  #listen(signal: AbortSignal): Set<PendingCall> {
+    const calls = new Set<PendingCall>();
+    this.#watched.set(signal, calls);
+    signal.addEventListener(
+      "abort",
+      () => {
+        for (const call of [...calls]) this.#withdraw(call);
+      },
+      { once: true },
+    );
+    return calls;
+  }
+}

@@ -1,0 +1,112 @@
+import { CallError } from "@svc/protocol";
+import { ActiveCall, type ActiveCallHost, type Ambient } from "./active-call.ts";
+import type { Handler } from "./calls.ts";
+import { parsePayload, type ZodSchema } from "./schema.ts";
+import type { AcceptedCall } from "./session.ts";
+import { callErrorFrom } from "./thrown.ts";
+
+export interface FunctionEntry {
+  readonly handler: Handler<unknown>;
+  /** Reads the payload before the handler sees it. */
+  readonly schema: ZodSchema | undefined;
+}
+
+/** Where outcomes go. */
+export interface Answers {
+  answer(invocationId: string, result: unknown): void;
+  fail(invocationId: string, error: CallError): void;
+}
+
+/** Runs handlers, all at once: the engine bounds how many calls a worker holds. */
+export class CallRunner {
+  readonly #host: ActiveCallHost;
+  readonly #ambient: Ambient;
+  readonly #answers: Answers;
+  readonly #entries = new Map<string, FunctionEntry>();
+  readonly #active = new Map<string, ActiveCall>();
+
+  constructor(options: { readonly host: ActiveCallHost; readonly ambient: Ambient; readonly answers: Answers }) {
+    this.#host = options.host;
+    this.#ambient = options.ambient;
+    this.#answers = options.answers;
+  }
+
+  add(functionId: string, entry: FunctionEntry): void {
+    this.#entries.set(functionId, entry);
+  }
+
+  /** Removes this registration only; a later one of the same id stays. */
+  remove(functionId: string, entry: FunctionEntry): boolean {
+    return this.#entries.get(functionId) === entry && this.#entries.delete(functionId);
+  }
+
+  run(call: AcceptedCall): void {
+    const entry = this.#entries.get(call.functionId);
+    if (entry === undefined) {
+      this.#answers.fail(call.invocationId, new CallError("function_not_found", `Function ${call.functionId} not found`));
+      return;
+    }
+    const active = new ActiveCall(call, this.#host);
+    this.#active.set(call.invocationId, active);
+    let outcome: unknown;
+    try {
+      outcome = this.#ambient.run(active, carryOut, entry, call.payload, active);
+      if (isThenable(outcome)) {
+        outcome.then(
+          (result) => this.#done(active, result),
+          (thrown) => this.#failed(active, thrown),
+        );
+        return;
+      }
+    } catch (thrown) {
+      this.#failed(active, thrown);
+      return;
+    }
+    this.#done(active, outcome);
+  }
+
+  cancel(invocationId: string, reason: string): void {
+    this.#active.get(invocationId)?.abort(reason);
+  }
+
+  /** One promise for each call in hand, resolved when its handler is through. */
+  ends(): readonly Promise<void>[] {
+    return [...this.#active.values()].map(
+      (active) =>
+        new Promise<void>((resolve) => {
+          active.onEnd = resolve;
+        }),
+    );
+  }
+
+  #done(active: ActiveCall, result: unknown): void {
+    this.#settle(active);
+    this.#answers.answer(active.invocation_id, result);
+    active.end();
+  }
+
+  #failed(active: ActiveCall, thrown: unknown): void {
+    this.#settle(active);
+    const error = callErrorFrom(thrown);
+    // A CallError is an answer; anything else is a surprise that its author wants to see here, with its stack.
+    if (error !== thrown) active.log.error("a handler failed", { error: thrown });
+    this.#answers.fail(active.invocation_id, error);
+    active.end();
+  }
+
+  /** After a reconnect the same id may be in hand again; only the call's own entry goes. */
+  #settle(active: ActiveCall): void {
+    if (this.#active.get(active.invocation_id) === active) this.#active.delete(active.invocation_id);
+  }
+}
+
+function carryOut(entry: FunctionEntry, payload: unknown, active: ActiveCall): unknown {
+  if (entry.schema === undefined) return entry.handler(payload, active);
+  const input = parsePayload(entry.schema, payload, active.function_id);
+  // Only a schema with asynchronous checks gives a promise.
+  return input instanceof Promise ? input.then((parsed) => entry.handler(parsed, active)) : entry.handler(input, active);
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}

@@ -1,0 +1,231 @@
+import { describe, expect, it } from "vitest";
+import { Backoff, type ReconnectOptions } from "./backoff.ts";
+import { CLOSE_TIMEOUT_MS, Connection, HANDSHAKE_TIMEOUT_MS, STABLE_AFTER_MS } from "./connection.ts";
+import { silentLogger } from "./logger.ts";
+import { ManualClock } from "./manual-clock.test.support.ts";
+import type { Socket, SocketEvents } from "./socket.ts";
+
+/** A socket in memory: the test plays the engine by `events`. */
+class MemorySocket implements Socket {
+  readonly events: SocketEvents;
+  readonly sent: string[] = [];
+  readonly bufferedBytes = 0;
+  pings = 0;
+  closes = 0;
+  terminated = false;
+
+  constructor(events: SocketEvents) {
+    this.events = events;
+  }
+  send(text: string): void {
+    this.sent.push(text);
+  }
+  flushed(): Promise<void> {
+    return Promise.resolve();
+  }
+  ping(): void {
+    this.pings++;
+  }
+  close(): void {
+    this.closes++;
+  }
+  terminate(): void {
+    this.terminated = true;
+    this.events.closed("terminated");
+  }
+}
+
+function setUp(reconnect: ReconnectOptions = { jitter: 0 }) {
+  const clock = new ManualClock();
+  const sockets: MemorySocket[] = [];
+  const told: string[] = [];
+  const connection = new Connection({
+    address: "ws://svc:secret@engine:1/?token=t",
+    clock,
+    logger: silentLogger,
+    backoff: new Backoff(reconnect, () => 0.5),
+    openSocket: (_address, events) => {
+      const socket = new MemorySocket(events);
+      sockets.push(socket);
+      return socket;
+    },
+    events: {
+      opened: () => told.push("opened"),
+      message: (text) => told.push(`message ${text}`),
+      lost: () => told.push("lost"),
+      state: (state) => told.push(state),
+    },
+  });
+  connection.start();
+  const socket = (): MemorySocket => sockets.at(-1) as MemorySocket;
+  return { clock, sockets, socket, told, connection };
+}
+
+describe("the connection", () => {
+  it("tells of opening, greeting, loss and the new attempt in this order", () => {
+    const { socket, told, connection, clock } = setUp();
+    socket().events.opened();
+    connection.confirmed();
+    socket().events.message("hello");
+    socket().events.closed("gone");
+    clock.advance(1000);
+    expect(told).toEqual(["connecting", "opened", "connected", "message hello", "lost", "reconnecting"]);
+  });
+
+  it("waits 1, 2, 4, 8, 16, 30 and again 30 seconds between attempts that fail", () => {
+    const { clock, sockets, socket } = setUp();
+    for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
+      const before = sockets.length;
+      socket().events.closed("refused");
+      clock.advance(seconds * 1000 - 1);
+      expect(sockets).toHaveLength(before);
+      clock.advance(1);
+      expect(sockets).toHaveLength(before + 1);
+    }
+  });
+
+  it("keeps the back-off when sockets open and close again before the engine greets", () => {
+    const { clock, sockets, socket } = setUp();
+    for (const seconds of [1, 2, 4]) {
+      socket().events.opened();
+      socket().events.closed("kicked");
+      const before = sockets.length;
+      clock.advance(seconds * 1000 - 1);
+      expect(sockets).toHaveLength(before);
+      clock.advance(1);
+      expect(sockets).toHaveLength(before + 1);
+    }
+  });
+
+  it.each(["greeted", "stable"])("starts the back-off anew after a connection that was %s, whatever the close", (how) => {
+    const { clock, sockets, socket, connection } = setUp();
+    for (const seconds of [1, 2, 4]) {
+      socket().events.closed("refused");
+      clock.advance(seconds * 1000);
+    }
+    socket().events.opened();
+    if (how === "greeted") connection.confirmed();
+    else clock.advance(STABLE_AFTER_MS);
+    const before = sockets.length;
+    socket().events.closed("closed with code 1000");
+    clock.advance(1000);
+    expect(sockets).toHaveLength(before + 1);
+  });
+
+  it("cuts a handshake that takes too long and tries again", () => {
+    const { clock, sockets, socket, connection } = setUp();
+    clock.advance(HANDSHAKE_TIMEOUT_MS);
+    expect(socket().terminated).toBe(true);
+    expect(connection.lastProblem).toContain("handshake");
+    clock.advance(1000);
+    expect(sockets).toHaveLength(2);
+  });
+
+  it("pings every 20 seconds and gives an engine up that is silent for 60", () => {
+    const { clock, socket, connection } = setUp();
+    socket().events.opened();
+    const first = socket();
+    clock.advance(20_000);
+    first.events.alive();
+    clock.advance(40_000);
+    expect(first.pings).toBe(3);
+    expect(first.terminated).toBe(false);
+    clock.advance(20_000);
+    expect(first.terminated).toBe(true);
+    expect(connection.state).toBe("reconnecting");
+  });
+
+  it("gives up after the allowed attempts", () => {
+    const { clock, sockets, socket, connection, told } = setUp({ maxAttempts: 2, jitter: 0 });
+    for (const seconds of [1, 2, 4]) {
+      socket().events.closed("refused");
+      clock.advance(seconds * 1000);
+    }
+    expect(sockets).toHaveLength(3);
+    expect(connection.state).toBe("failed");
+    expect(told.filter((event) => event === "failed")).toHaveLength(1);
+    expect(clock.timers).toBe(0);
+  });
+
+  it("closes politely, cuts after a second, and leaves no timer", async () => {
+    const { clock, socket, connection } = setUp();
+    socket().events.opened();
+    const stopped = connection.stop();
+    expect(socket().closes).toBe(1);
+    clock.advance(CLOSE_TIMEOUT_MS);
+    await stopped;
+    expect(socket().terminated).toBe(true);
+    expect(connection.state).toBe("closed");
+    expect(clock.timers).toBe(0);
+  });
+
+  it("makes no new attempt once it was stopped while waiting for one", async () => {
+    const { clock, sockets, socket, connection } = setUp();
+    socket().events.closed("refused");
+    await connection.stop();
+    clock.advance(60_000);
+    expect(sockets).toHaveLength(1);
+    expect(clock.timers).toBe(0);
+  });
+
+  it("tries again when a socket cannot even be made", () => {
+    const clock = new ManualClock();
+    let attempts = 0;
+    const connection = new Connection({
+      address: "ws://x",
+      clock,
+      logger: silentLogger,
+      backoff: new Backoff({ jitter: 0 }),
+      openSocket: () => {
+        attempts++;
+        throw new Error("no sockets here");
+      },
+      events: { opened: () => {}, message: () => {}, lost: () => {}, state: () => {} },
+    });
+    connection.start();
+    clock.advance(3000);
+    expect(attempts).toBe(3);
+    expect(connection.lastProblem).toBe("no sockets here");
+  });
+
+  it("survives listeners that throw", () => {
+    const clock = new ManualClock();
+    const sockets: MemorySocket[] = [];
+    const boom = (): never => {
+      throw new Error("boom");
+    };
+    const connection = new Connection({
+      address: "ws://x",
+      clock,
+      logger: silentLogger,
+      backoff: new Backoff(),
+      openSocket: (_address, events) => {
+        const socket = new MemorySocket(events);
+        sockets.push(socket);
+        return socket;
+      },
+      events: { opened: boom, message: boom, lost: boom, state: boom },
+    });
+    connection.start();
+    sockets[0]?.events.opened();
+    sockets[0]?.events.message("x");
+    connection.confirmed();
+    sockets[0]?.events.closed("gone");
+    expect(connection.state).toBe("reconnecting");
+  });
+
+  it("never shows the address's secrets", () => {
+    expect(setUp().connection.shownAddress).toBe("ws://svc:***@engine:1/?***");
+  });
+});
+
+describe("the back-off", () => {
+  it("spreads each wait by the jitter to both sides", () => {
+    expect(new Backoff({}, () => 0).next()).toBe(700);
+    expect(new Backoff({}, () => 0.999_999).next()).toBe(1299);
+  });
+
+  it.each([{ initialDelayMs: -1 }, { multiplier: 0.5 }, { jitter: 2 }, { maxDelayMs: Number.NaN }, { maxAttempts: -1 }])("refuses %j", (options) => {
+    expect(() => new Backoff(options)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,247 @@
+import { CallError } from "@svc/protocol";
+import { redactAddress } from "./address.ts";
+import type { Backoff } from "./backoff.ts";
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+import type { OpenSocket, Socket } from "./socket.ts";
+
+/**
+ * `connecting`: the first attempt is under way. `connected`: the engine has greeted this worker. `reconnecting`: the connection
+ * was lost, or an attempt failed, and the next one waits or is under way. `failed`: the allowed attempts are used up.
+ * `closed`: the worker was shut down. `disconnected`: not started.
+ */
+export type ConnectionState = "disconnected" | "connecting" | "connected" | "reconnecting" | "failed" | "closed";
+
+export const HANDSHAKE_TIMEOUT_MS = 10_000;
+export const PING_EVERY_MS = 20_000;
+export const IDLE_LIMIT_MS = 60_000;
+/** A connection that lasted so long counts as good, and the back-off starts anew. */
+export const STABLE_AFTER_MS = 5000;
+/** How long a goodbye may take before the socket is cut. */
+export const CLOSE_TIMEOUT_MS = 1000;
+
+export interface ConnectionEvents {
+  opened(): void;
+  message(text: string): void;
+  /** Only after `opened`. */
+  lost(): void;
+  state(state: ConnectionState): void;
+}
+
+export interface ConnectionOptions {
+  readonly address: string;
+  readonly openSocket: OpenSocket;
+  readonly clock: Clock;
+  readonly backoff: Backoff;
+  readonly logger: Logger;
+  readonly events: ConnectionEvents;
+}
+
+/** Keeps one socket to the engine open: handshake deadline, heartbeat, and a new attempt after every close, clean or not. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #shownAddress: string;
+  #state: ConnectionState = "disconnected";
+  #socket: Socket | undefined;
+  #open = false;
+  #lastHeardMs = 0;
+  #lastProblem = "";
+  readonly #timers = new Set<() => void>();
+  #stopped: (() => void) | undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#shownAddress = redactAddress(options.address);
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** Why the last attempt or connection ended; empty when none has. */
+  get lastProblem(): string {
+    return this.#lastProblem;
+  }
+
+  /** The address without secrets. */
+  get shownAddress(): string {
+    return this.#shownAddress;
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket?.bufferedBytes ?? 0;
+  }
+
+  start(): void {
+    if (this.#state !== "disconnected") return;
+    this.#attempt("connecting");
+  }
+
+  /** Frames that come while no socket is open are dropped; the session sends none then. */
+  send(text: string): void {
+    if (this.#open) this.#socket?.send(text);
+  }
+
+  flushed(): Promise<void> {
+    return this.#socket?.flushed() ?? Promise.resolve();
+  }
+
+  /** The engine greeted this worker: the connection works. */
+  confirmed(): void {
+    if (!this.#open) return;
+    this.#options.backoff.reset();
+    this.#enter("connected");
+  }
+
+  /** Cuts the socket; a new attempt follows. For an engine that has stopped reading. */
+  drop(reason: string): void {
+    this.#lastProblem = reason;
+    this.#socket?.terminate();
+  }
+
+  /** Ends for good. Resolves when the socket is closed, at the latest after a second. */
+  async stop(): Promise<void> {
+    if (this.#state === "closed") return;
+    const socket = this.#socket;
+    this.#cancelTimers();
+    if (socket === undefined) {
+      this.#enter("closed");
+      return;
+    }
+    const closed = new Promise<void>((resolve) => {
+      this.#stopped = resolve;
+    });
+    this.#after(CLOSE_TIMEOUT_MS, () => socket.terminate());
+    if (this.#open) socket.close();
+    else socket.terminate();
+    await closed;
+  }
+
+  #attempt(state: "connecting" | "reconnecting"): void {
+    const { address, openSocket } = this.#options;
+    this.#enter(state);
+    // Set by the callbacks of this attempt's socket; nothing of an earlier socket is alive here.
+    let closedWhileOpening: string | undefined;
+    try {
+      this.#socket = openSocket(address, {
+        opened: () => this.#onOpened(),
+        message: (text) => this.#onMessage(text),
+        alive: () => this.#heard(),
+        closed: (reason) => {
+          if (this.#socket === undefined) closedWhileOpening = reason;
+          else this.#onClosed(reason);
+        },
+      });
+    } catch (thrown) {
+      closedWhileOpening = thrown instanceof Error ? thrown.message : String(thrown);
+    }
+    if (closedWhileOpening !== undefined) {
+      this.#onClosed(closedWhileOpening);
+      return;
+    }
+    this.#after(HANDSHAKE_TIMEOUT_MS, () => {
+      this.#lastProblem = `the handshake took longer than ${HANDSHAKE_TIMEOUT_MS} ms`;
+      this.#socket?.terminate();
+    });
+  }
+
+  #onOpened(): void {
+    this.#cancelTimers();
+    // A stop that came during the handshake keeps its own way; its socket is being cut.
+    if (this.#stopped !== undefined) return;
+    this.#open = true;
+    this.#lastProblem = "";
+    this.#heard();
+    this.#after(STABLE_AFTER_MS, () => this.#options.backoff.reset());
+    if (this.#socket?.ping !== undefined) this.#heartbeat();
+    this.#guard(() => this.#options.events.opened());
+  }
+
+  #onMessage(text: string): void {
+    this.#heard();
+    this.#guard(() => this.#options.events.message(text));
+  }
+
+  #heard(): void {
+    this.#lastHeardMs = this.#options.clock.monotonicMs();
+  }
+
+  #heartbeat(): void {
+    this.#after(PING_EVERY_MS, () => {
+      if (this.#options.clock.monotonicMs() - this.#lastHeardMs >= IDLE_LIMIT_MS) {
+        this.drop(`nothing was heard from the engine for ${IDLE_LIMIT_MS} ms`);
+        return;
+      }
+      this.#socket?.ping?.();
+      this.#heartbeat();
+    });
+  }
+
+  #onClosed(reason: string): void {
+    const wasOpen = this.#open;
+    this.#open = false;
+    this.#socket = undefined;
+    this.#cancelTimers();
+    if (this.#lastProblem === "") this.#lastProblem = reason;
+    if (wasOpen) this.#guard(() => this.#options.events.lost());
+    if (this.#stopped !== undefined) {
+      this.#enter("closed");
+      this.#stopped();
+      return;
+    }
+    // A listener told of the loss may have shut the worker down already.
+    if (this.#state === "closed") return;
+    this.#planNext();
+  }
+
+  #planNext(): void {
+    const { backoff, logger } = this.#options;
+    const delayMs = backoff.next();
+    const fields = { address: this.#shownAddress, reason: this.#lastProblem, attempt: backoff.attempts };
+    if (delayMs === undefined) {
+      logger.error("gave up connecting to the engine", fields);
+      this.#enter("failed");
+      return;
+    }
+    logger.warn("not connected to the engine, trying again", { ...fields, delay_ms: delayMs });
+    this.#after(delayMs, () => {
+      this.#lastProblem = "";
+      this.#attempt("reconnecting");
+    });
+    this.#enter("reconnecting");
+  }
+
+  #enter(state: ConnectionState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#guard(() => this.#options.events.state(state));
+  }
+
+  #after(delayMs: number, action: () => void): void {
+    const cancel = this.#options.clock.after(delayMs, () => {
+      this.#timers.delete(cancel);
+      action();
+    });
+    this.#timers.add(cancel);
+  }
+
+  #cancelTimers(): void {
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+  }
+
+  /** What a listener throws must not reach the socket's loop. */
+  #guard(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#options.logger.error("a connection listener failed; this is a defect of the SDK or of a listener", { error });
+    }
+  }
+}
+
+/** The error of a wait for the connection that ended without one. */
+export function notConnected(connection: Connection, why: string): CallError {
+  const problem = connection.lastProblem === "" ? "" : `: ${connection.lastProblem}`;
+  return new CallError("disconnected", `${why} ${connection.shownAddress}${problem}`, { details: { address: connection.shownAddress, sent: false } });
+}

@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import type { IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type WebSocket, WebSocketServer } from "ws";
+
+export type Frame = Readonly<Record<string, unknown>>;
+
+/** A real WebSocket server that greets workers; the test reads their frames and writes the engine's. */
+export class FakeEngine {
+  readonly #server: WebSocketServer;
+  readonly frames: Frame[] = [];
+  readonly headers: IncomingHttpHeaders[] = [];
+  readonly sockets: WebSocket[] = [];
+  readonly #waiting = new Set<() => void>();
+  /** Answers frames by itself: what it returns is sent back. */
+  reply: (frame: Frame) => Frame | undefined = () => undefined;
+
+  private constructor(server: WebSocketServer) {
+    this.#server = server;
+    server.on("connection", (socket, request) => {
+      this.sockets.push(socket);
+      this.headers.push(request.headers);
+      socket.on("message", (data) => {
+        const frame = JSON.parse(String(data)) as Frame;
+        this.frames.push(frame);
+        const reply = this.reply(frame);
+        if (reply !== undefined) socket.send(JSON.stringify(reply));
+        for (const look of [...this.#waiting]) look();
+      });
+      socket.send(JSON.stringify({ type: "workerregistered", worker_id: `worker-${this.sockets.length}`, reattach_token: "token" }));
+    });
+  }
+
+  static async start(port = 0): Promise<FakeEngine> {
+    const server = new WebSocketServer({ port, host: "127.0.0.1" });
+    await once(server, "listening");
+    return new FakeEngine(server);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get address(): string {
+    return `ws://127.0.0.1:${this.port}`;
+  }
+
+  send(frame: Frame | string): void {
+    this.sockets.at(-1)?.send(typeof frame === "string" ? frame : JSON.stringify(frame));
+  }
+
+  /** The first frame, past or to come, that has these members. */
+  async frame(members: Frame, occurrence = 1): Promise<Frame> {
+    for (;;) {
+      const found = this.frames.filter((frame) => Object.entries(members).every(([name, value]) => JSON.stringify(frame[name]) === JSON.stringify(value)))[
+        occurrence - 1
+      ];
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => {
+        const look = (): void => {
+          this.#waiting.delete(look);
+          resolve();
+        };
+        this.#waiting.add(look);
+      });
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#server.clients) socket.terminate();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+}

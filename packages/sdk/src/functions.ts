@@ -1,0 +1,13 @@
+/**
+ * The functions that calls know by type. Empty here; a project declares its own:
+ *
+ * ```ts
+ * declare module "@svc/sdk" {
+ *   interface Functions {
+ *     "math::add": { payload: { a: number; b: number }; result: { c: number } };
+ *   }
+ * }
+ * ```
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: made to be merged with
+export interface Functions {}

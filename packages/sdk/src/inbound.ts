@@ -1,0 +1,129 @@
+import { type Caller, isUuid, type Job, type MessageOf, messageSchemas, type WireError } from "@svc/protocol";
+import { type BrokenFrame, readBrokenFrame } from "./frames.ts";
+
+/** A call that the engine asks this worker to carry out. */
+export interface InboundCall {
+  readonly type: "invokefunction";
+  /** Absent only from engines that want no answer. */
+  readonly invocationId: string | undefined;
+  readonly functionId: string;
+  readonly payload: unknown;
+  readonly metadata: unknown;
+  readonly traceparent: string | undefined;
+  readonly baggage: string | undefined;
+  readonly caller: Caller | undefined;
+  readonly job: Job | undefined;
+}
+
+/** The answer to a call of this worker. */
+export interface InboundResult {
+  readonly type: "invocationresult";
+  readonly invocationId: string;
+  readonly result: unknown;
+  readonly error: WireError | undefined;
+}
+
+type RareType = "workerregistered" | "cancelinvocation" | "registertrigger" | "unregistertrigger" | "triggerregistrationresult" | "error" | "ping";
+
+export type Inbound =
+  | InboundCall
+  | InboundResult
+  | { [Type in RareType]: MessageOf<Type> }[RareType]
+  | { readonly type: "ignored" }
+  | { readonly type: "broken"; readonly problem: string; readonly call: BrokenFrame | undefined };
+
+const RARE: ReadonlySet<string> = new Set<RareType>([
+  "workerregistered",
+  "cancelinvocation",
+  "registertrigger",
+  "unregistertrigger",
+  "triggerregistrationresult",
+  "error",
+  "ping",
+]);
+
+const ignored = { type: "ignored" } as const;
+
+/** Reads a frame from the engine. Never throws. Message types that are unknown here are ignored, for newer engines. */
+export function decodeInbound(text: string): Inbound {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch (cause) {
+    if (text.trim() === "") return ignored;
+    const call = readBrokenFrame(text);
+    const what = call === undefined ? "frame" : "payload";
+    return { type: "broken", problem: `the ${what} is not JSON${call === undefined ? `: ${(cause as Error).message}` : ""}`, call };
+  }
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return { type: "broken", problem: "the frame is not a JSON object", call: undefined };
+  const members = raw as Readonly<Record<string, unknown>>;
+  // The two messages of every call are checked by hand: a schema costs more than the rest of the call.
+  if (members.type === "invokefunction") return inboundCall(members);
+  if (members.type === "invocationresult") return inboundResult(members);
+  if (typeof members.type !== "string" || !RARE.has(members.type)) return ignored;
+  const parsed = messageSchemas[members.type as RareType].safeParse(members);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  return { type: "broken", problem: `${members.type}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? "malformed"}`, call: undefined };
+}
+
+function inboundCall(members: Readonly<Record<string, unknown>>): Inbound {
+  const invocationId = members.invocation_id ?? undefined;
+  const functionId = members.function_id;
+  if (invocationId !== undefined && (typeof invocationId !== "string" || !isUuid(invocationId))) {
+    return { type: "broken", problem: "invokefunction: `invocation_id` is not a UUID", call: undefined };
+  }
+  if (typeof functionId !== "string") {
+    const call = invocationId === undefined ? undefined : ({ type: "invokefunction", invocationId, functionId: "" } as const);
+    return { type: "broken", problem: "invokefunction: `function_id` is not a string", call };
+  }
+  return {
+    type: "invokefunction",
+    invocationId,
+    functionId,
+    payload: members.data ?? null,
+    metadata: members.metadata ?? undefined,
+    traceparent: optionalString(members.traceparent),
+    baggage: optionalString(members.baggage),
+    caller: callerOf(members.caller),
+    job: jobOf(members.job),
+  };
+}
+
+function inboundResult(members: Readonly<Record<string, unknown>>): Inbound {
+  const invocationId = members.invocation_id;
+  if (typeof invocationId !== "string") return { type: "broken", problem: "invocationresult: `invocation_id` is not a string", call: undefined };
+  return { type: "invocationresult", invocationId, result: members.result, error: members.error ? wireErrorOf(members.error) : undefined };
+}
+
+function optionalString(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function callerOf(value: unknown): Caller | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { worker_id, name } = value as Readonly<Record<string, unknown>>;
+  return typeof worker_id === "string" && typeof name === "string" ? { worker_id, name } : undefined;
+}
+
+function jobOf(value: unknown): Job | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { queue, id, attempt } = value as Readonly<Record<string, unknown>>;
+  return typeof queue === "string" && typeof id === "string" && typeof attempt === "number" ? { queue, id, attempt } : undefined;
+}
+
+/** An error in any shape that was ever sent; one without code and message counts as `UNKNOWN`, as on the published wire. */
+function wireErrorOf(value: unknown): WireError {
+  if (typeof value === "object" && value !== null) {
+    const { code, message, stacktrace, details } = value as Readonly<Record<string, unknown>>;
+    if (typeof code === "string" && typeof message === "string") {
+      return {
+        code,
+        message,
+        stacktrace: optionalString(stacktrace),
+        details: typeof details === "object" && details !== null && !Array.isArray(details) ? (details as Record<string, unknown>) : undefined,
+      };
+    }
+  }
+  return { code: "UNKNOWN", message: typeof value === "string" ? value : JSON.stringify(value) };
+}

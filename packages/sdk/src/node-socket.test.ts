@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { createServer, type Socket as TcpSocket } from "node:net";
+import { MAX_FRAME_BYTES } from "@svc/protocol";
+import { describe, expect, it } from "vitest";
+import { type WebSocket, WebSocketServer } from "ws";
+import { nodeSockets } from "./node-socket.ts";
+import type { Socket } from "./socket.ts";
+
+interface Opened {
+  readonly socket: Socket;
+  readonly peer: WebSocket;
+  readonly closed: Promise<string>;
+  readonly messages: string[];
+  nextMessage(): Promise<void>;
+}
+
+async function withPair(test: (pair: Opened) => Promise<void>): Promise<void> {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const messages: string[] = [];
+  let onMessage = (): void => {};
+  let socket: Socket | undefined;
+  const connected = once(server, "connection");
+  let onOpen = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    onOpen = resolve;
+  });
+  const closed = new Promise<string>((resolve) => {
+    socket = nodeSockets({})(`ws://127.0.0.1:${port}`, {
+      opened: onOpen,
+      message: (text) => {
+        messages.push(text);
+        onMessage();
+      },
+      alive: () => {},
+      closed: resolve,
+    });
+  });
+  const [peer] = (await connected) as [WebSocket];
+  try {
+    await opened;
+    const nextMessage = (): Promise<void> =>
+      new Promise((resolve) => {
+        onMessage = resolve;
+      });
+    await test({ socket: socket as Socket, peer, closed, messages, nextMessage });
+  } finally {
+    for (const client of server.clients) client.terminate();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+}
+
+describe("the Node socket", () => {
+  it("writes the frames of one tick at once, and flushed resolves when they are written", () =>
+    withPair(async ({ socket, peer }) => {
+      const received: string[] = [];
+      const all = new Promise<void>((resolve) => {
+        peer.on("message", (data) => {
+          received.push(String(data));
+          if (received.length === 100) resolve();
+        });
+      });
+      const below = (peer as unknown as { _socket: TcpSocket })._socket;
+      let reads = 0;
+      below.on("data", () => reads++);
+      for (let n = 0; n < 100; n++) socket.send(`frame ${n}`);
+      expect(socket.bufferedBytes).toBeGreaterThan(0);
+      await socket.flushed();
+      expect(socket.bufferedBytes).toBe(0);
+      await all;
+      expect(received).toEqual(Array.from({ length: 100 }, (_, n) => `frame ${n}`));
+      expect(reads).toBeLessThan(10);
+      await socket.flushed();
+    }));
+
+  it("takes binary frames as text, and frames of the largest size", () =>
+    withPair(async ({ peer, messages, nextMessage }) => {
+      let next = nextMessage();
+      peer.send(Buffer.from('{"type":"ping"}'));
+      await next;
+      next = nextMessage();
+      peer.send("x".repeat(MAX_FRAME_BYTES + 1024));
+      await next;
+      expect(messages.map((text) => text.length)).toEqual([15, MAX_FRAME_BYTES + 1024]);
+    }));
+
+  it("says why it closed, and writes what was sent just before a close", () =>
+    withPair(async ({ socket, peer, closed }) => {
+      const message = once(peer, "message");
+      socket.send("last words");
+      socket.close();
+      expect(String((await message)[0])).toBe("last words");
+      expect(await closed).toContain("1000");
+    }));
+
+  it("names the peer's reason", () =>
+    withPair(async ({ peer, closed }) => {
+      peer.close(1012, "restarting");
+      expect(await closed).toBe("closed with code 1012 (restarting)");
+    }));
+
+  it("tells of a refused upgrade with its status", async () => {
+    const server = createServer((socket) => socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    const reason = await new Promise<string>((resolve) => {
+      nodeSockets({})(`ws://127.0.0.1:${port}`, { opened: () => {}, message: () => {}, alive: () => {}, closed: resolve });
+    });
+    expect(reason).toContain("401");
+    server.close();
+  });
+});

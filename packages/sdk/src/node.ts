@@ -1,0 +1,84 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { arch, hostname, platform, release } from "node:os";
+import type { ActiveCall, Ambient } from "./active-call.ts";
+import { resolveAddress } from "./address.ts";
+import { systemClock } from "./clock.ts";
+import { createLogger, jsonLine, type Logger, logLevelFrom } from "./logger.ts";
+import { nodeSockets } from "./node-socket.ts";
+import type { WorkerOptions } from "./options.ts";
+import { shutDownOnSignals } from "./process-signals.ts";
+import { newUuid } from "./uuid.ts";
+import { Worker } from "./worker.ts";
+
+export { CallError, type Caller, type ErrorCode, type Job } from "@svc/protocol";
+export type { ReconnectOptions } from "./backoff.ts";
+export type { CallContext, CallOptions, CallRequest, EnqueueReceipt, EnqueueRequest, Handler, PayloadOf, ResultOf } from "./calls.ts";
+export type { ConnectionState } from "./connection.ts";
+// By star, because a module can only merge its declarations into what another one exports by star (or declares itself).
+export * from "./functions.ts";
+export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions, type LogLevel, type LogRecord, silentLogger } from "./logger.ts";
+export type { WorkerOptions } from "./options.ts";
+export type { Binding } from "./provided-bindings.ts";
+export type { FunctionOptions, Registration, TriggerTypeInput } from "./registration-options.ts";
+export type { Format, JsonSchema } from "./schema.ts";
+export type { TriggerResult } from "./session.ts";
+export type { TriggerHandlers } from "./trigger-providers.ts";
+export type { RegisteredTrigger, TriggerInput } from "./triggers.ts";
+export { VERSION } from "./version.ts";
+export type { WaitOptions, Worker } from "./worker.ts";
+
+export interface NodeWorkerOptions extends WorkerOptions {
+  /** Headers of the upgrade, e.g. `authorization`. Default: a bearer header of `SVC_TOKEN` where that is set and the address has no password. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** On SIGTERM and SIGINT, once: shut all workers of this process down and exit 0. Default true. */
+  readonly handleSignals?: boolean | undefined;
+}
+
+const activeCall = new AsyncLocalStorage<ActiveCall>();
+const ambient: Ambient = {
+  run: (call, body, ...args) => activeCall.run(call, body, ...args),
+  current: () => activeCall.getStore(),
+};
+
+/**
+ * Connects a worker to the engine and keeps it connected. Returns at once: what is registered and called before the connection
+ * stands is sent when it does.
+ *
+ * @param address `ws://` or `wss://` URL; default the environment's `SVC_URL`, else `ws://localhost:49134`. May hold
+ *   credentials: `ws://svc:TOKEN@host`.
+ * @throws TypeError for an address that is no such URL and for options out of range.
+ */
+export function connect(address: string, options?: NodeWorkerOptions): Worker;
+export function connect(options?: NodeWorkerOptions): Worker;
+export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerOptions): Worker {
+  const options = (typeof first === "string" ? second : first) ?? {};
+  const address = resolveAddress(typeof first === "string" ? first : undefined, process.env.SVC_URL);
+  const worker = new Worker(address, options, {
+    openSocket: nodeSockets({ ...tokenHeader(address), ...options.headers }),
+    ambient,
+    clock: systemClock,
+    newId: newUuid,
+    name: process.env.SVC_WORKER_NAME?.trim() || `${hostname()}:${process.pid}`,
+    greeting: {
+      runtime: "node",
+      os: `${platform()} ${release()} (${arch()})`,
+      pid: process.pid,
+      isolation: process.env.SVC_ISOLATION,
+      language: Intl.DateTimeFormat().resolvedOptions().locale,
+      framework: "svc-node",
+    },
+    logger: stderrLogger(),
+  });
+  if (options.handleSignals ?? true) shutDownOnSignals(worker);
+  return worker;
+}
+
+function tokenHeader(address: string): Readonly<Record<string, string>> {
+  const token = process.env.SVC_TOKEN?.trim();
+  return token === undefined || token === "" || new URL(address).password !== "" ? {} : { authorization: `Bearer ${token}` };
+}
+
+/** JSON lines on stderr: stdout belongs to the program. */
+function stderrLogger(): Logger {
+  return createLogger({ level: logLevelFrom(process.env.SVC_LOG_LEVEL), write: (record) => process.stderr.write(`${jsonLine(record)}\n`) });
+}

@@ -1,0 +1,49 @@
+import { CallError } from "@svc/protocol";
+import { encodeCall, oversize } from "./frames.ts";
+import { MAX_QUEUED_CALLS } from "./pending-calls.ts";
+
+/** A call that this worker makes. */
+export interface OutboundCall {
+  readonly action?: { readonly type: "void" } | { readonly type: "enqueue"; readonly queue: string } | undefined;
+  readonly functionId: string;
+  readonly payload?: unknown;
+  readonly metadata?: unknown;
+  /** As the caller named it; absent leaves the deadline to the worker's options. */
+  readonly timeoutMs?: number | undefined;
+  readonly traceparent?: string | undefined;
+  readonly baggage?: string | undefined;
+}
+
+/** The call as a frame. Throws `invalid_input` for what JSON cannot hold and `payload_too_large`. */
+export function encodeOutbound(call: OutboundCall, invocationId: string | undefined, timeoutMs: number | undefined): string {
+  const frame = encodeCall({
+    invocationId,
+    functionId: call.functionId,
+    payload: jsonText(call.payload, call.functionId, "payload"),
+    traceparent: call.traceparent,
+    baggage: call.baggage,
+    action: call.action,
+    metadata: call.metadata === undefined ? undefined : jsonText(call.metadata, call.functionId, "metadata"),
+    timeoutMs,
+  });
+  const tooLarge = oversize(frame, `the payload for function ${call.functionId}`);
+  if (tooLarge !== undefined) throw tooLarge;
+  return frame;
+}
+
+function jsonText(value: unknown, functionId: string, what: "payload" | "metadata"): string {
+  if (value === undefined) return "null";
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw new CallError("invalid_input", `the ${what} for function ${functionId} cannot be written as JSON: ${(cause as Error).message}`, { cause });
+  }
+  if (text === undefined) throw new CallError("invalid_input", `the ${what} for function ${functionId} cannot be written as JSON: it is a ${typeof value}`);
+  return text;
+}
+
+export function queueFull(functionId: string): CallError {
+  const message = `not connected, and ${MAX_QUEUED_CALLS} calls already wait for the connection (the bound); function ${functionId} was not called`;
+  return new CallError("disconnected", message, { details: { function_id: functionId, max_queued_calls: MAX_QUEUED_CALLS, sent: false } });
+}

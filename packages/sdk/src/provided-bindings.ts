@@ -1,0 +1,58 @@
+import { encodeMessage, type MessageOf, type TriggerId, type WireError } from "@svc/protocol";
+
+/** A trigger that the engine asks a provider of its type to bind. */
+export interface Binding {
+  readonly id: string;
+  readonly trigger_type: string;
+  readonly function_id: string;
+  readonly config: unknown;
+  readonly metadata?: unknown;
+}
+
+/** The bindings that the engine delivered to this worker as a provider. The engine's word to let go names only the id. */
+export class ProvidedBindings {
+  readonly #byId = new Map<string, Binding>();
+
+  /** Keeps the binding; returns it with the one that it replaces. */
+  add(message: MessageOf<"registertrigger">): { readonly binding: Binding; readonly replaced: Binding | undefined } {
+    const replaced = this.remove(message.id);
+    const binding: Binding = {
+      id: message.id,
+      trigger_type: message.trigger_type,
+      function_id: message.function_id,
+      config: message.config ?? null,
+      metadata: message.metadata ?? undefined,
+    };
+    this.#byId.set(binding.id, binding);
+    return { binding, replaced };
+  }
+
+  holds(binding: Binding): boolean {
+    return this.#byId.get(binding.id) === binding;
+  }
+
+  remove(id: string): Binding | undefined {
+    const binding = this.#byId.get(id);
+    this.#byId.delete(id);
+    return binding;
+  }
+
+  removeAll(): readonly Binding[] {
+    const all = [...this.#byId.values()];
+    this.#byId.clear();
+    return all;
+  }
+}
+
+/** The provider's answer to a binding that was delivered to it. */
+export function encodeBindingResult(binding: Pick<Binding, "id" | "trigger_type" | "function_id">, error: WireError | undefined): string {
+  return encodeMessage({
+    type: "triggerregistrationresult",
+    id: binding.id as TriggerId,
+    trigger_type: binding.trigger_type,
+    function_id: binding.function_id,
+    error: error === undefined ? undefined : { code: error.code, message: error.message, stacktrace: error.stacktrace, details: error.details },
+    status: undefined,
+    reason: undefined,
+  });
+}

@@ -1,0 +1,33 @@
+import type { Format, InputOf, JsonSchema, ZodSchema } from "./schema.ts";
+
+export interface FunctionOptions<Request extends Format | undefined = Format | undefined, Response extends Format | undefined = Format | undefined> {
+  readonly description?: string | undefined;
+  /** What the payload looks like. A zod schema also types the handler's input and is enforced before the handler runs. */
+  readonly request_format?: Request;
+  /** What the result looks like; shown, and by a zod schema also typed, but not enforced. */
+  readonly response_format?: Response;
+  /** Descriptive only; any JSON. */
+  readonly metadata?: unknown;
+  /** Deadline that the engine gives calls of this function that name none, in milliseconds, 1 to 86,400,000. */
+  readonly timeout_ms?: number | undefined;
+}
+
+/** What a handler may return where its function has this response format. */
+export type ResultFor<Response> = Response extends ZodSchema ? InputOf<Response> : unknown;
+/** A format that is only shown. */
+export type HandFormat = JsonSchema | boolean;
+
+export interface Registration {
+  readonly id: string;
+  /** Undoes this registration. Once is enough; again does nothing. Calls in hand are finished. */
+  unregister(): void;
+}
+
+export interface TriggerTypeInput {
+  readonly id: string;
+  readonly description: string;
+  /** What the config of a trigger of this type looks like. */
+  readonly trigger_request_format?: Format | undefined;
+  /** What the payload looks like with which functions are called. */
+  readonly call_request_format?: Format | undefined;
+}

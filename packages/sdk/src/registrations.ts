@@ -1,0 +1,110 @@
+import { encodeMessage, type FunctionId, type MessageOf, nameProblem, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+
+export interface FunctionRegistration {
+  readonly id: string;
+  readonly description?: string | undefined;
+  /** JSON Schema. */
+  readonly request_format?: unknown;
+  /** JSON Schema. */
+  readonly response_format?: unknown;
+  readonly metadata?: unknown;
+  readonly timeout_ms?: number | undefined;
+}
+
+export interface TriggerRegistration {
+  readonly id: string;
+  readonly type: string;
+  readonly function_id: string;
+  readonly config: unknown;
+  readonly metadata?: unknown;
+}
+
+export interface TriggerTypeRegistration {
+  readonly id: string;
+  readonly description: string;
+  readonly trigger_request_format?: unknown;
+  readonly call_request_format?: unknown;
+}
+
+type Kind = "functions" | "triggers" | "types";
+const NOUN = { functions: "function id", triggers: "trigger id", types: "trigger type" } as const satisfies Record<Kind, string>;
+
+/** What this worker has registered, as the frames that say so: replayed on every open in the order types, functions, triggers. */
+export class Registrations {
+  readonly #frames: Record<Kind, Map<string, string>> = { types: new Map(), functions: new Map(), triggers: new Map() };
+
+  /** The frame to send. Throws TypeError for a bad or taken id and for what JSON cannot hold. */
+  addFunction(registration: FunctionRegistration): string {
+    const message: MessageOf<"registerfunction"> = {
+      type: "registerfunction",
+      id: registration.id as FunctionId,
+      description: registration.description,
+      request_format: registration.request_format,
+      response_format: registration.response_format,
+      metadata: registration.metadata,
+      invocation: undefined,
+      timeout_ms: registration.timeout_ms,
+    };
+    return this.#add("functions", registration.id, message);
+  }
+
+  addTriggerType(registration: TriggerTypeRegistration): string {
+    const message: MessageOf<"registertriggertype"> = {
+      type: "registertriggertype",
+      id: registration.id as TriggerTypeId,
+      description: registration.description,
+      trigger_request_format: registration.trigger_request_format,
+      call_request_format: registration.call_request_format,
+    };
+    return this.#add("types", registration.id, message);
+  }
+
+  addTrigger(registration: TriggerRegistration): string {
+    requireName(registration.type, "trigger type");
+    requireName(registration.function_id, "function id");
+    const message: MessageOf<"registertrigger"> = {
+      type: "registertrigger",
+      id: registration.id as TriggerId,
+      trigger_type: registration.type as TriggerTypeId,
+      function_id: registration.function_id as FunctionId,
+      config: registration.config ?? null,
+      metadata: registration.metadata,
+    };
+    return this.#add("triggers", registration.id, message);
+  }
+
+  #add(kind: Kind, id: string, message: Parameters<typeof encodeMessage>[0]): string {
+    requireName(id, NOUN[kind]);
+    if (this.#frames[kind].has(id)) throw new TypeError(`${NOUN[kind]} ${id} is already registered by this worker; unregister it first`);
+    let frame: string;
+    try {
+      frame = encodeMessage(message);
+    } catch (cause) {
+      throw new TypeError(`the registration of ${NOUN[kind]} ${id} cannot be written as JSON: ${(cause as Error).message}`, { cause });
+    }
+    this.#frames[kind].set(id, frame);
+    return frame;
+  }
+
+  has(kind: Kind, id: string): boolean {
+    return this.#frames[kind].has(id);
+  }
+
+  /** False when it was not registered. */
+  remove(kind: Kind, id: string): boolean {
+    return this.#frames[kind].delete(id);
+  }
+
+  functionIds(): readonly string[] {
+    return [...this.#frames.functions.keys()];
+  }
+
+  replay(): readonly string[] {
+    return [...this.#frames.types.values(), ...this.#frames.functions.values(), ...this.#frames.triggers.values()];
+  }
+}
+
+function requireName(name: unknown, what: string): void {
+  const problem = typeof name === "string" ? nameProblem(name, what) : `${what} must be a string, not ${typeof name}`;
+  if (problem !== undefined) throw new TypeError(problem);
+}

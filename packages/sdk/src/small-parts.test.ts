@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { isUuid } from "@svc/protocol";
+import { describe, expect, it } from "vitest";
+import { DEFAULT_ADDRESS, redactAddress, resolveAddress } from "./address.ts";
+import { readBrokenFrame } from "./frames.ts";
+import { createLogger, jsonLine, type LogRecord, logLevelFrom, unthrowing } from "./logger.ts";
+import { newUuid } from "./uuid.ts";
+import { VERSION } from "./version.ts";
+
+it("the version is the package's", () => {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
+  expect(VERSION).toBe(version);
+});
+
+it("the browser entry reaches neither `ws` nor Node's own modules", () => {
+  const seen = new Set<string>();
+  const foreign = new Set<string>();
+  const visit = (file: URL): void => {
+    if (seen.has(file.href)) return;
+    seen.add(file.href);
+    for (const [, typeOnly, specifier] of readFileSync(file, "utf8").matchAll(/^(?:import|export) (type )?[^"]*from "([^"]+)";$/gm)) {
+      if (typeOnly !== undefined || specifier === undefined) continue;
+      if (specifier.startsWith(".")) visit(new URL(specifier, file));
+      else foreign.add(specifier);
+    }
+  };
+  visit(new URL("browser.ts", import.meta.url));
+  expect(seen.size).toBeGreaterThan(15);
+  expect([...foreign].sort()).toEqual(["@svc/protocol", "zod/v4/core"]);
+});
+
+describe("the address", () => {
+  it("is the argument, else SVC_URL, else the default", () => {
+    expect(resolveAddress("ws://a:1", "ws://b:1")).toBe("ws://a:1");
+    expect(resolveAddress(undefined, " ws://b:1 ")).toBe("ws://b:1");
+    expect(resolveAddress(undefined, "  ")).toBe(DEFAULT_ADDRESS);
+    expect(resolveAddress(undefined, undefined)).toBe("ws://localhost:49134");
+    expect(resolveAddress("wss://svc:token@host/", undefined)).toBe("wss://svc:token@host/");
+  });
+
+  it("names its source when it is bad", () => {
+    expect(() => resolveAddress(undefined, "nonsense")).toThrow('SVC_URL is not a URL: "nonsense"');
+    expect(() => resolveAddress("http://x", undefined)).toThrow("must begin with ws:// or wss://, not http://");
+  });
+
+  it("is shown without secrets", () => {
+    expect(redactAddress("ws://svc:token@host:1/?k=v")).toBe("ws://svc:***@host:1/?***");
+  });
+});
+
+describe("ids", () => {
+  it("are distinct UUIDs of version 4", () => {
+    const ids = Array.from({ length: 5000 }, newUuid);
+    expect(new Set(ids).size).toBe(5000);
+    for (const id of ids) expect(isUuid(id) && /^.{14}4.{4}[89ab]/.test(id), id).toBe(true);
+  });
+});
+
+describe("the logger", () => {
+  const record = (fields: Record<string, unknown>): LogRecord => ({ timeMs: 0, level: "info", message: "hello", fields });
+
+  it("writes one line of JSON whose head no field can replace", () => {
+    const line = jsonLine(record({ a: 1, level: "fake", message: "fake", text: "a\nb" }));
+    expect(line).not.toContain("\n");
+    expect(JSON.parse(line)).toEqual({ time: "1970-01-01T00:00:00.000Z", level: "info", message: "hello", a: 1, text: "a\nb" });
+  });
+
+  it("writes errors with code and stack, big integers as text, and survives cycles", () => {
+    const error = Object.assign(new Error("boom"), { code: "E" });
+    expect(JSON.parse(jsonLine(record({ error, big: 7n })))).toMatchObject({ error: { code: "E", message: "boom", stack: expect.any(String) }, big: "7" });
+    const cycle: Record<string, unknown> = {};
+    cycle.self = cycle;
+    expect(JSON.parse(jsonLine(record(cycle)))).toMatchObject({ message: "hello", fields_error: expect.any(String) });
+  });
+
+  it("drops lines below its level", () => {
+    const seen: string[] = [];
+    const log = createLogger({ level: "warn", write: ({ level }) => seen.push(level) });
+    log.debug("x");
+    log.info("x");
+    log.warn("x");
+    log.error("x");
+    expect(seen).toEqual(["warn", "error"]);
+    createLogger({ level: "silent", write: ({ level }) => seen.push(level) }).error("x");
+    expect(seen).toHaveLength(2);
+    expect([logLevelFrom(" DEBUG "), logLevelFrom("silent"), logLevelFrom("loud"), logLevelFrom(undefined)]).toEqual(["debug", "silent", "info", "info"]);
+  });
+
+  it("never throws into the SDK", () => {
+    const log = unthrowing(
+      createLogger({
+        write: () => {
+          throw new Error("disk full");
+        },
+      }),
+    );
+    expect(() => log.error("x")).not.toThrow();
+  });
+});
+
+describe("a broken frame", () => {
+  it("gives up in bounded time on a frame full of look-alikes", () => {
+    expect(readBrokenFrame('"type":"invokefunction","invocation_id":"'.repeat(100_000))).toBeUndefined();
+  });
+});

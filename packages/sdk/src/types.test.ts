@@ -1,0 +1,70 @@
+import { connect, type Handler, type Worker } from "@svc/sdk";
+import { describe, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+
+declare module "@svc/sdk" {
+  interface Functions {
+    "typed::add": { payload: { a: number; b: number }; result: { c: number } };
+    "typed::note": { payload: string; result: undefined };
+  }
+}
+
+/** Never run: only its types are looked at. */
+async function checks(worker: Worker): Promise<void> {
+  // A known function's payload and result are inferred from its id.
+  expectTypeOf(await worker.call({ function_id: "typed::add", payload: { a: 1, b: 2 } })).toEqualTypeOf<{ c: number }>();
+  // @ts-expect-error the payload lacks b
+  await worker.call({ function_id: "typed::add", payload: { a: 1 } });
+  // @ts-expect-error the payload is missing
+  await worker.call({ function_id: "typed::add" });
+  // @ts-expect-error the payload is no string
+  await worker.callVoid({ function_id: "typed::note", payload: 7 });
+  // @ts-expect-error the payload is no string
+  await worker.enqueue({ queue: "q", function_id: "typed::note", payload: 7 });
+  expectTypeOf(await worker.enqueue({ queue: "q", function_id: "typed::note", payload: "x" })).toEqualTypeOf<{ readonly messageReceiptId: string }>();
+
+  // An unknown one gives unknown, unless the caller says what comes.
+  expectTypeOf(await worker.call({ function_id: "other", payload: 7 })).toEqualTypeOf<unknown>();
+  expectTypeOf(await worker.call({ function_id: "other" })).toEqualTypeOf<unknown>();
+  expectTypeOf(await worker.call<{ x: string }>({ function_id: "other", payload: 7 })).toEqualTypeOf<{ x: string }>();
+  const someId: string = "typed::add";
+  expectTypeOf(await worker.call({ function_id: someId, payload: 7 })).toEqualTypeOf<unknown>();
+
+  // A zod schema types the handler's input and, for the response, what it returns.
+  worker.registerFunction(
+    "new::f",
+    (input, context) => {
+      expectTypeOf(input).toEqualTypeOf<{ a: number; b: number }>();
+      expectTypeOf(context.call).toBeFunction();
+      return { c: input.a + input.b };
+    },
+    { request_format: z.object({ a: z.number(), b: z.number().default(1) }), response_format: z.object({ c: z.number() }) },
+  );
+  worker.registerFunction("new::async", async (input) => input.toUpperCase(), { request_format: z.string() });
+  // @ts-expect-error the handler's result is not what the response schema says
+  worker.registerFunction("new::bad", () => ({ c: "x" }), { request_format: z.object({}), response_format: z.object({ c: z.number() }) });
+
+  // A known id types the handler; an annotated one keeps its own word; otherwise the input is unknown.
+  worker.registerFunction("typed::add", (input) => {
+    expectTypeOf(input).toEqualTypeOf<{ a: number; b: number }>();
+    return { c: input.a };
+  });
+  worker.registerFunction("new::annotated", (input: { a: number }) => input.a, { request_format: { type: "object" } });
+  worker.registerFunction("new::unknown", (input) => {
+    expectTypeOf(input).toEqualTypeOf<unknown>();
+  });
+
+  // In a handler, context.call is as well typed as worker.call.
+  const handler: Handler<{ a: number }> = async (input, { call }) => {
+    expectTypeOf(await call({ function_id: "typed::add", payload: { a: input.a, b: 1 } })).toEqualTypeOf<{ c: number }>();
+    expectTypeOf(await call<number>({ function_id: "other" })).toEqualTypeOf<number>();
+  };
+  worker.registerFunction("new::handler", handler);
+}
+
+describe("the types", () => {
+  it("know functions that a project declares", () => {
+    expectTypeOf(checks).toBeFunction();
+    expectTypeOf(connect).returns.toEqualTypeOf<Worker>();
+  });
+});

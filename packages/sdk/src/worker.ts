@@ -1,0 +1,352 @@
+import { CallError, FEATURES } from "@svc/protocol";
+import { AbortWatch } from "./abort-watch.ts";
+import type { ActiveCall, Ambient } from "./active-call.ts";
+import { Backoff } from "./backoff.ts";
+import { CallRunner, type FunctionEntry } from "./call-runner.ts";
+import type { CallRequest, EnqueueReceipt, EnqueueRequest, Handler, Inferred, PayloadOf, ResultOf, ResultType } from "./calls.ts";
+import type { Clock } from "./clock.ts";
+import { Connection, type ConnectionState, notConnected } from "./connection.ts";
+import { DeadlineTimer } from "./deadline-timer.ts";
+import type { Functions } from "./functions.ts";
+import { type Logger, unthrowing, withFields } from "./logger.ts";
+import type { Greeting, WorkerOptions } from "./options.ts";
+import type { OutboundCall } from "./outbound-call.ts";
+import { nameRefusal, requestRefusal, timeoutProblem } from "./refusals.ts";
+import type { FunctionOptions, HandFormat, Registration, ResultFor, TriggerTypeInput } from "./registration-options.ts";
+import { type Format, isZodSchema, type OutputOf, toJsonSchema, type ZodSchema } from "./schema.ts";
+import { Session } from "./session.ts";
+import { quiet, within } from "./shutdown.ts";
+import type { OpenSocket } from "./socket.ts";
+import { type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
+import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.ts";
+import { VERSION } from "./version.ts";
+
+/** Bytes that may wait to be written; above it new calls are refused with `overloaded`. */
+export const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
+/** Bytes of answers that may wait besides; above it the engine counts as stuck and the connection is made anew. */
+const STUCK_BACKLOG_BYTES = 4 * MAX_BACKLOG_BYTES;
+const DEFAULT_CONNECTED_TIMEOUT_MS = 30_000;
+const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
+
+/** What a platform brings along. */
+export interface Platform {
+  readonly openSocket: OpenSocket;
+  readonly ambient: Ambient;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly random?: (() => number) | undefined;
+  readonly greeting: Greeting;
+  readonly name: string;
+  readonly logger: Logger;
+}
+
+export interface WaitOptions {
+  readonly timeout_ms?: number | undefined;
+}
+
+/** A worker's connection to the engine. Made by `connect`. */
+export class Worker {
+  readonly name: string;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #ambient: Ambient;
+  readonly #session: Session;
+  readonly #connection: Connection;
+  readonly #runner: CallRunner;
+  readonly #providers: TriggerProviders;
+  readonly #triggers: Triggers;
+  readonly #aborts: AbortWatch;
+  readonly #deadlines: DeadlineTimer;
+  readonly #stateListeners = new Set<(state: ConnectionState) => void>();
+  #id: string | undefined;
+  #shutdown: Promise<void> | undefined;
+
+  /** Not for users: `connect` makes workers. */
+  constructor(address: string, options: WorkerOptions, platform: Platform) {
+    const name = options.name ?? platform.name;
+    const problem = nameRefusal(name, "the worker's name") ?? timeoutProblem(options.callTimeoutMs, "callTimeoutMs");
+    if (problem !== undefined) throw new TypeError(problem);
+    this.name = name;
+    this.#logger = withFields(unthrowing(options.logger ?? platform.logger), { worker: name });
+    this.#clock = platform.clock;
+    this.#ambient = platform.ambient;
+    this.#session = new Session({
+      introduction: introductionOf(name, options, platform.greeting),
+      newId: platform.newId,
+      callTimeoutMs: options.callTimeoutMs,
+      output: {
+        send: (frame) => this.#send(frame),
+        registered: (workerId) => {
+          this.#id = workerId;
+          this.#connection.confirmed();
+        },
+        run: (call) => this.#runner.run(call),
+        cancel: (invocationId, reason) => this.#runner.cancel(invocationId, reason),
+        bind: (binding) => this.#providers.bind(binding),
+        unbind: (binding) => this.#providers.unbind(binding),
+        triggerResult: (id, result) => this.#triggers.settle(id, result),
+        log: (level, message, fields) => this.#logger[level](message, fields),
+      },
+    });
+    this.#connection = new Connection({
+      address,
+      openSocket: platform.openSocket,
+      clock: platform.clock,
+      backoff: new Backoff(options.reconnect, platform.random),
+      logger: this.#logger,
+      events: {
+        opened: () => this.#session.opened(this.#clock.monotonicMs()),
+        message: (text) => this.#session.received(text),
+        lost: () => this.#session.closed(),
+        state: (state) => this.#onState(state),
+      },
+    });
+    this.#runner = new CallRunner({
+      ambient: platform.ambient,
+      host: { logger: this.#logger, startCall: (request, parent, signal) => this.#start(request, undefined, parent, signal) },
+      answers: {
+        answer: (invocationId, result) => this.#session.answer(invocationId, result),
+        fail: (invocationId, error) => this.#session.fail(invocationId, error.toWire()),
+      },
+    });
+    this.#providers = new TriggerProviders({ logger: this.#logger, answer: (binding, error) => this.#session.answerBinding(binding, error) });
+    this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
+    this.#aborts = new AbortWatch((call) => this.#session.abort(call));
+    this.#deadlines = new DeadlineTimer({ clock: platform.clock, nextMs: () => this.#session.nextDeadlineMs, expire: (nowMs) => this.#session.advance(nowMs) });
+    this.#connection.start();
+  }
+
+  /** The id that the engine gave the present connection, or the last one; undefined before the first. New on every connect. */
+  get id(): string | undefined {
+    return this.#id;
+  }
+
+  get connectionState(): ConnectionState {
+    return this.#connection.state;
+  }
+
+  /** Tells of each change of the connection's state from now on. Returns how to stop that. */
+  onConnectionState(listener: (state: ConnectionState) => void): () => void {
+    // Wrapped, so that one function given twice is two listeners, each undone on its own.
+    const entry = (state: ConnectionState): void => listener(state);
+    this.#stateListeners.add(entry);
+    return () => {
+      this.#stateListeners.delete(entry);
+    };
+  }
+
+  /**
+   * Resolves when the engine has greeted this worker. Rejects with `disconnected` after `timeout_ms` (default 30,000), and when
+   * the worker gives up or is shut down. Calls and registrations need not wait for it.
+   */
+  connected(options: WaitOptions = {}): Promise<void> {
+    const timeoutMs = options.timeout_ms ?? DEFAULT_CONNECTED_TIMEOUT_MS;
+    return new Promise((resolve, reject) => {
+      let cancelTimer: (() => void) | undefined;
+      const settle = (state: ConnectionState): void => {
+        if (state !== "connected" && state !== "failed" && state !== "closed") return;
+        stopListening();
+        cancelTimer?.();
+        if (state === "connected") resolve();
+        else reject(notConnected(this.#connection, state === "failed" ? "gave up connecting to" : "the worker was shut down; it was connected to"));
+      };
+      const stopListening = this.onConnectionState(settle);
+      settle(this.connectionState);
+      if (this.connectionState === "connected" || this.connectionState === "failed" || this.connectionState === "closed") return;
+      cancelTimer = this.#clock.after(timeoutMs, () => {
+        stopListening();
+        reject(notConnected(this.#connection, `not connected within ${timeoutMs} ms to`));
+      });
+    });
+  }
+
+  /**
+   * Makes `handler` callable as `id`, now and after every reconnect. A zod `request_format` types its input and refuses other
+   * payloads with `invalid_input` before it runs. Throws TypeError for an id that is empty, over 256 bytes, holds a control
+   * character or is taken by this worker, and for a format that is neither a zod 4 schema nor JSON Schema.
+   */
+  registerFunction<Request extends ZodSchema, const Response extends Format | undefined = undefined>(
+    id: string,
+    handler: Handler<OutputOf<Request>, ResultFor<Response>>,
+    options: FunctionOptions<Request, Response> & { readonly request_format: Request },
+  ): Registration;
+  registerFunction<Id extends keyof Functions & string>(
+    id: Id,
+    handler: Handler<PayloadOf<Id>, ResultOf<Id>>,
+    options?: FunctionOptions<HandFormat>,
+  ): Registration;
+  registerFunction<Input = unknown>(id: string, handler: Handler<Input>, options?: FunctionOptions<HandFormat>): Registration;
+  registerFunction(id: string, handler: Handler<never>, options: FunctionOptions = {}): Registration {
+    this.#requireOpen();
+    if (typeof handler !== "function") throw new TypeError(`the handler of function ${id} must be a function, not ${typeof handler}`);
+    const problem = timeoutProblem(options.timeout_ms, `timeout_ms of function ${id}`);
+    if (problem !== undefined) throw new TypeError(problem);
+    this.#session.registerFunction({
+      id,
+      description: options.description,
+      request_format: toJsonSchema(options.request_format, `request_format of function ${id}`),
+      response_format: toJsonSchema(options.response_format, `response_format of function ${id}`),
+      metadata: options.metadata,
+      timeout_ms: options.timeout_ms,
+    });
+    // Every overload ties the handler's input to what the schema gives or to what the author says comes in.
+    const entry: FunctionEntry = { handler: handler as Handler<unknown>, schema: isZodSchema(options.request_format) ? options.request_format : undefined };
+    this.#runner.add(id, entry);
+    return {
+      id,
+      unregister: () => {
+        if (this.#runner.remove(id, entry)) this.#session.unregisterFunction(id);
+      },
+    };
+  }
+
+  /**
+   * Binds a function to an occasion, now and after every reconnect. `registered` never rejects: it resolves with the engine's
+   * first word on it (`active`, `inactive` or `error` with the reason). Throws TypeError for a bad type or function id.
+   */
+  registerTrigger(trigger: TriggerInput): RegisteredTrigger {
+    this.#requireOpen();
+    return this.#triggers.register(trigger);
+  }
+
+  /** Provides a trigger type. The handlers bind; to fire, call the binding's `function_id`. Throws TypeError as `registerFunction` does. */
+  registerTriggerType(type: TriggerTypeInput, handlers: TriggerHandlers): Registration {
+    this.#requireOpen();
+    this.#session.registerTriggerType({
+      id: type.id,
+      description: type.description,
+      trigger_request_format: toJsonSchema(type.trigger_request_format, `trigger_request_format of trigger type ${type.id}`),
+      call_request_format: toJsonSchema(type.call_request_format, `call_request_format of trigger type ${type.id}`),
+    });
+    this.#providers.add(type.id, handlers);
+    return {
+      id: type.id,
+      unregister: () => {
+        if (this.#providers.remove(type.id, handlers)) this.#session.unregisterTriggerType(type.id);
+      },
+    };
+  }
+
+  /**
+   * Calls a function and resolves to its result. Rejects with CallError, always by its deadline. While not connected the call
+   * waits for the connection (1,000 at most). A call that was sent is never sent again: at most once.
+   */
+  call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>> {
+    return this.#start(request as CallRequest, undefined, this.#ambient.current(), request.signal) as Promise<ResultType<Result, Id>>;
+  }
+
+  /** Calls a function and wants no answer. Resolves when the call was written; whether it arrives and how it ends is not told. */
+  async callVoid<const Id extends string = string>(request: CallRequest<Id>): Promise<void> {
+    await this.#start(request as CallRequest, { type: "void" }, this.#ambient.current(), request.signal);
+    await this.#connection.flushed();
+  }
+
+  /** Puts a call on a queue. Resolves when the engine has accepted the job. */
+  enqueue<const Id extends string = string>(request: EnqueueRequest<Id>): Promise<EnqueueReceipt> {
+    const action = { type: "enqueue", queue: request.queue } as const;
+    const problem = nameRefusal(request.queue, "the queue's name");
+    if (problem !== undefined) return Promise.reject(new CallError("invalid_name", problem));
+    return this.#start(request as CallRequest, action, this.#ambient.current(), request.signal) as Promise<EnqueueReceipt>;
+  }
+
+  /**
+   * Unregisters the functions, finishes the calls in hand, then closes; after `timeout_ms` (default 10,000) it closes anyway.
+   * New calls are refused with `draining`, except those that handlers in hand make. Triggers stay with the engine, which holds
+   * them a while for the worker's return. Never rejects; a second call gives the same promise.
+   */
+  shutdown(options: WaitOptions = {}): Promise<void> {
+    this.#shutdown ??= this.#shutDown(options.timeout_ms ?? DEFAULT_SHUTDOWN_TIMEOUT_MS);
+    return this.#shutdown;
+  }
+
+  async #shutDown(timeoutMs: number): Promise<void> {
+    for (const id of this.#session.functionIds()) this.#session.unregisterFunction(id);
+    if (this.connectionState === "reconnecting")
+      this.#session.failAll(notConnected(this.#connection, "the worker was shut down while it was not connected to"));
+    const timeUp = new AbortController();
+    await within(
+      this.#clock,
+      timeoutMs,
+      quiet(() => [...this.#runner.ends(), ...this.#session.callEnds()], timeUp.signal),
+    );
+    timeUp.abort();
+    this.#session.failAll(new CallError("disconnected", "the worker was shut down before the call was answered; the function may have run"));
+    await this.#connection.stop();
+    this.#triggers.close();
+    this.#deadlines.stop();
+    await within(this.#clock, timeoutMs, this.#providers.settled());
+  }
+
+  #requireOpen(): void {
+    if (this.#shutdown !== undefined) throw new CallError("draining", "the worker is shutting down or was shut down; nothing can be registered any more");
+  }
+
+  #start(request: CallRequest, action: OutboundCall["action"], parent: ActiveCall | undefined, signal: AbortSignal | undefined): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.#refusalOf(request, parent, signal);
+      if (refusal !== undefined) throw refusal;
+      const pending = this.#session.call(
+        {
+          action,
+          functionId: request.function_id,
+          payload: request.payload,
+          metadata: request.metadata,
+          timeoutMs: request.timeout_ms,
+          traceparent: parent?.traceparent,
+          baggage: parent?.baggage,
+        },
+        this.#clock.monotonicMs(),
+        resolve,
+        reject,
+      );
+      if (pending.ended) return;
+      if (signal !== undefined) this.#aborts.watch(signal, pending);
+      this.#deadlines.update();
+    });
+  }
+
+  /** Why a call is not even begun, or undefined. */
+  #refusalOf(request: CallRequest, parent: ActiveCall | undefined, signal: AbortSignal | undefined): CallError | undefined {
+    const refusal = requestRefusal(request, signal);
+    if (refusal !== undefined) return refusal;
+    const id = request.function_id;
+    if (this.#shutdown !== undefined && (parent?.running !== true || this.connectionState === "closed")) {
+      return new CallError("draining", `the worker is shutting down and makes no new calls; function ${id} was not called`);
+    }
+    if (this.connectionState === "failed") return notConnected(this.#connection, `function ${id} was not called: gave up connecting to`);
+    if (this.#connection.bufferedBytes <= MAX_BACKLOG_BYTES) return undefined;
+    return new CallError("overloaded", `over ${MAX_BACKLOG_BYTES} bytes wait to be written to the engine; function ${id} was not called, slow down`);
+  }
+
+  #send(frame: string): void {
+    this.#connection.send(frame);
+    if (this.#connection.bufferedBytes > STUCK_BACKLOG_BYTES) this.#connection.drop(`over ${STUCK_BACKLOG_BYTES} bytes wait and the engine does not read them`);
+  }
+
+  #onState(state: ConnectionState): void {
+    if (state === "connected") this.#logger.info("connected to the engine", { address: this.#connection.shownAddress, worker_id: this.#id });
+    if (state === "failed") this.#session.failAll(notConnected(this.#connection, "gave up connecting to"));
+    for (const listener of [...this.#stateListeners]) {
+      try {
+        listener(state);
+      } catch (error) {
+        this.#logger.error("a connection state listener failed", { state, error });
+      }
+    }
+  }
+}
+
+function introductionOf(name: string, options: WorkerOptions, greeting: Greeting): Readonly<Record<string, unknown>> {
+  return {
+    runtime: greeting.runtime,
+    version: VERSION,
+    name,
+    description: options.description,
+    os: greeting.os,
+    pid: greeting.pid,
+    isolation: greeting.isolation ?? null,
+    telemetry: { language: greeting.language, framework: greeting.framework },
+    kind: options.kind ?? "worker",
+    features: FEATURES,
+  };
+}
