@@ -1,4 +1,18 @@
-export { ConfigError, type ConfigProblem, type LoadedConfig } from "./config/types.ts";
+export {
+  addWorkerToConfig,
+  ConfigEditError,
+  type ConfigEditErrorCode,
+  ConfigError,
+  type ConfigOverrides,
+  type ConfigProblem,
+  type EditResult,
+  type LoadedConfig,
+  loadConfig,
+  type NewEntry,
+  removeWorkerFromConfig,
+} from "./config/index.ts";
 export { ENGINE_VERSION, type EngineAddresses, type RunningEngine, type StartOptions, startEngine } from "./engine.ts";
 export { createLogger, jsonLine, type LogFields, type Logger, type LogLevel, type LogRecord } from "./kernel/logger.ts";
+export type { ModuleState } from "./kernel/module-host.ts";
+export { configurableModules } from "./modules/index.ts";
 export { ListenError } from "./transport/listener.ts";

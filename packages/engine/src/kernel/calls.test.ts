@@ -28,7 +28,11 @@ describe("a call", () => {
   it("fails with the text that published clients match on when nobody provides the function", async () => {
     const engine = await inMemoryEngine();
     const worker = await engine.connectWorker();
-    expect(errorOf(await worker.call("math::nope"))).toMatchObject({ code: "function_not_found", message: "Function math::nope not found", details: { executed: "no" } });
+    expect(errorOf(await worker.call("math::nope"))).toMatchObject({
+      code: "function_not_found",
+      message: "Function math::nope not found",
+      details: { executed: "no" },
+    });
   });
 
   it("fails with call_timeout at its deadline, and the callee is told to stop", async () => {

@@ -38,24 +38,26 @@ export class LiveDirectory implements Directory {
   }
 
   workers(): WorkerView[] {
-    const modules = this.#moduleHost?.providers().map(({ provider, summary, startedAtMs }): WorkerView => ({
-      id: provider.workerId,
-      name: provider.name,
-      description: summary,
-      runtime: "engine",
-      version: null,
-      os: null,
-      ip_address: null,
-      pid: process.pid,
-      isolation: "in-process",
-      internal: true,
-      status: "available",
-      connected_at_ms: startedAtMs,
-      function_count: provider.functionIds.length,
-      functions: provider.functionIds,
-      active_invocations: provider.inFlight,
-      configured_worker: null,
-    }));
+    const modules = this.#moduleHost?.providers().map(
+      ({ provider, summary, startedAtMs }): WorkerView => ({
+        id: provider.workerId,
+        name: provider.name,
+        description: summary,
+        runtime: "engine",
+        version: null,
+        os: null,
+        ip_address: null,
+        pid: process.pid,
+        isolation: "in-process",
+        internal: true,
+        status: "available",
+        connected_at_ms: startedAtMs,
+        function_count: provider.functionIds.length,
+        functions: provider.functionIds,
+        active_invocations: provider.inFlight,
+        configured_worker: null,
+      }),
+    );
     return [...this.#sessions.all().map((session) => this.#sessionView(session)), ...(modules ?? [])].sort((a, b) => compare(a.name, b.name));
   }
 

@@ -24,7 +24,10 @@ export interface LogRecord {
 }
 
 /** A logger that hands each record at or above `level` to `write`. */
-export function createLogger(options: { readonly level: LogLevel; readonly now: () => number; readonly write: (record: LogRecord) => void }, fields: LogFields = {}): Logger {
+export function createLogger(
+  options: { readonly level: LogLevel; readonly now: () => number; readonly write: (record: LogRecord) => void },
+  fields: LogFields = {},
+): Logger {
   const log = (level: LogLevel, message: string, more: LogFields | undefined): void => {
     if (RANK[level] < RANK[options.level]) return;
     options.write({ time: options.now(), level, message, fields: more === undefined ? fields : { ...fields, ...more } });
@@ -40,8 +43,9 @@ export function createLogger(options: { readonly level: LogLevel; readonly now: 
 
 /** One JSON line: time, level, message, then the fields. Errors become their message and stack. */
 export function jsonLine(record: LogRecord): string {
-  return JSON.stringify({ time: new Date(record.time).toISOString(), level: record.level, message: record.message, ...record.fields }, (_key, value: unknown) =>
-    value instanceof Error ? { message: value.message, stack: value.stack, cause: value.cause } : value,
+  return JSON.stringify(
+    { time: new Date(record.time).toISOString(), level: record.level, message: record.message, ...record.fields },
+    (_key, value: unknown) => (value instanceof Error ? { message: value.message, stack: value.stack, cause: value.cause } : value),
   );
 }
 

@@ -17,6 +17,8 @@ export interface MountPoints {
 /** A module that should be running, with its config block as it stands in the file. */
 export interface ModuleRequest {
   readonly name: string;
+  /** Tells several entries of one module apart, e.g. `svc-state#2`. Default: the name. */
+  readonly instance?: string;
   readonly config: unknown;
 }
 
@@ -28,6 +30,7 @@ export interface ModuleState {
 }
 
 interface Running {
+  readonly instanceName: string;
   readonly module: Module;
   config: unknown;
   readonly scope: Scope;
@@ -47,6 +50,7 @@ export class ModuleHost {
   readonly #directory: Directory;
   readonly #mounts: MountPoints;
   readonly #dataDir: string;
+  /** By instance. */
   readonly #running = new Map<string, Running>();
   readonly #failed = new Map<string, { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }>();
   readonly #starting = new Set<string>();
@@ -66,7 +70,12 @@ export class ModuleHost {
   }
 
   states(): ModuleState[] {
-    const running = [...this.#running.values()].map(({ module, startedAtMs }) => ({ name: module.name, state: "running" as const, reason: undefined, startedAtMs }));
+    const running = [...this.#running.values()].map(({ module, startedAtMs }) => ({
+      name: module.name,
+      state: "running" as const,
+      reason: undefined,
+      startedAtMs,
+    }));
     const failed = [...this.#failed].map(([name, { reason, atMs }]) => ({ name, state: "failed" as const, reason, startedAtMs: atMs }));
     const starting = [...this.#starting].map((name) => ({ name, state: "starting" as const, reason: undefined, startedAtMs: this.#kernel.clock.now() }));
     return [...running, ...failed, ...starting];
@@ -78,8 +87,8 @@ export class ModuleHost {
 
   /** Makes exactly the requested modules run. Returns one sentence for each that could not be started; the others run. */
   async apply(requests: readonly ModuleRequest[]): Promise<string[]> {
-    const wanted = new Map(requests.map((request) => [request.name, request]));
-    const gone = [...this.#running.values()].filter(({ module }) => !wanted.has(module.name));
+    const wanted = new Set(requests.map(instanceOf));
+    const gone = [...this.#running.values()].filter(({ instanceName }) => !wanted.has(instanceName));
     for (const running of gone.reverse()) await this.#stop(running);
     for (const name of this.#failed.keys()) if (!wanted.has(name)) this.#failed.delete(name);
 
@@ -87,12 +96,12 @@ export class ModuleHost {
     for (const request of this.#inStartOrder(requests)) {
       try {
         await this.#bring(request);
-        this.#failed.delete(request.name);
+        this.#failed.delete(instanceOf(request));
       } catch (error) {
         const reason = (error as Error).message;
-        this.#failed.set(request.name, { request, reason, atMs: this.#kernel.clock.now() });
-        this.#kernel.log.error("a module could not be started", { module: request.name, error });
-        problems.push(`${request.name}: ${reason}`);
+        this.#failed.set(instanceOf(request), { request, reason, atMs: this.#kernel.clock.now() });
+        this.#kernel.log.error("a module could not be started", { module: instanceOf(request), error });
+        problems.push(`${instanceOf(request)}: ${reason}`);
       }
     }
     return problems;
@@ -108,9 +117,9 @@ export class ModuleHost {
     if (module === undefined) throw new Error(`this engine has no module named ${request.name}`);
     const parsed = module.config.safeParse(request.config ?? {});
     if (!parsed.success) throw new Error(describeIssues(parsed.error).replaceAll("the payload", "config"));
-    const running = this.#running.get(request.name);
+    const running = this.#running.get(instanceOf(request));
     if (running === undefined) {
-      await this.#start(module, parsed.data);
+      await this.#start(module, instanceOf(request), parsed.data);
       return;
     }
     if (isDeepEqual(running.config, parsed.data)) return;
@@ -120,21 +129,21 @@ export class ModuleHost {
       return;
     }
     await this.#stop(running);
-    await this.#start(module, parsed.data);
+    await this.#start(module, running.instanceName, parsed.data);
   }
 
-  async #start(module: Module, config: unknown): Promise<void> {
+  async #start(module: Module, instanceName: string, config: unknown): Promise<void> {
     const kernel = this.#kernel;
     const scope = new Scope();
     const abort = new AbortController();
-    const log = kernel.log.with({ module: module.name });
-    const provider = new ModuleProvider({ name: module.name, router: kernel.router, log });
+    const log = kernel.log.with({ module: instanceName });
+    const provider = new ModuleProvider({ name: instanceName, router: kernel.router, log });
     mkdirSync(this.#dataDir, { recursive: true });
-    this.#starting.add(module.name);
+    this.#starting.add(instanceName);
     try {
       const context = this.#contextFor({ config, scope, abort, provider, log });
       const instance = await module.start(context);
-      this.#running.set(module.name, { module, config, scope, provider, instance, abort, startedAtMs: kernel.clock.now() });
+      this.#running.set(instanceName, { instanceName, module, config, scope, provider, instance, abort, startedAtMs: kernel.clock.now() });
       kernel.changes.emit({ kind: "worker", id: provider.workerId, op: "created" });
       log.debug("a module started");
     } catch (error) {
@@ -143,13 +152,13 @@ export class ModuleHost {
       scope.end();
       throw error;
     } finally {
-      this.#starting.delete(module.name);
+      this.#starting.delete(instanceName);
     }
   }
 
   async #stop(running: Running): Promise<void> {
-    const { module, scope, provider, instance, abort } = running;
-    this.#running.delete(module.name);
+    const { instanceName, scope, provider, instance, abort } = running;
+    this.#running.delete(instanceName);
     let cancelGrace = (): void => {};
     const graceOver = new Promise<"late">((resolve) => {
       cancelGrace = this.#kernel.clock.after(STOP_GRACE_MS, () => {
@@ -159,9 +168,9 @@ export class ModuleHost {
     });
     try {
       const ended = await Promise.race([Promise.resolve(instance.stop()), graceOver]);
-      if (ended === "late") this.#kernel.log.warn("a module did not stop in time and was cut off", { module: module.name, graceMs: STOP_GRACE_MS });
+      if (ended === "late") this.#kernel.log.warn("a module did not stop in time and was cut off", { module: instanceName, graceMs: STOP_GRACE_MS });
     } catch (error) {
-      this.#kernel.log.error("a module failed while stopping", { module: module.name, error });
+      this.#kernel.log.error("a module failed while stopping", { module: instanceName, error });
     }
     cancelGrace();
     abort.abort();
@@ -248,9 +257,13 @@ export class ModuleHost {
       }
       ordered.push(request);
     };
-    for (const request of byName.values()) visit(request, []);
+    for (const request of requests) visit(request, []);
     return ordered;
   }
+}
+
+function instanceOf(request: ModuleRequest): string {
+  return request.instance ?? request.name;
 }
 
 function isDeepEqual(a: unknown, b: unknown): boolean {

@@ -78,7 +78,12 @@ export class ModuleProvider implements Provider {
   async #run(call: Call, spec: FunctionSpec<unknown>, input: unknown, context: HandlerContext): Promise<void> {
     try {
       const result = await spec.handle(input, context);
-      this.#router.settle(call, { ok: true, result: result instanceof Payload ? result : Payload.fromValue(result), traceparent: call.traceparent, baggage: call.baggage });
+      this.#router.settle(call, {
+        ok: true,
+        result: result instanceof Payload ? result : Payload.fromValue(result),
+        traceparent: call.traceparent,
+        baggage: call.baggage,
+      });
     } catch (thrown) {
       const error = CallError.from(thrown);
       if (!CallError.is(thrown)) this.#log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });

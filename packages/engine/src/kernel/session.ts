@@ -8,8 +8,8 @@ import {
   encodePublishedResult,
   type Feature,
   type Frame,
-  frameBytes,
   type FunctionId,
+  frameBytes,
   type InvocationId,
   type Message,
   type MessageOf,
@@ -78,7 +78,11 @@ export class Session implements Provider, TriggerOwner {
   readonly #outlet: SessionOutlet;
   #caller: Caller;
 
-  constructor(kernel: Kernel, outlet: SessionOutlet, identity: { readonly workerId: WorkerId; readonly reattachToken: string; readonly remoteAddress: string | undefined }) {
+  constructor(
+    kernel: Kernel,
+    outlet: SessionOutlet,
+    identity: { readonly workerId: WorkerId; readonly reattachToken: string; readonly remoteAddress: string | undefined },
+  ) {
     this.#kernel = kernel;
     this.#outlet = outlet;
     this.workerId = identity.workerId;
@@ -170,10 +174,15 @@ export class Session implements Provider, TriggerOwner {
 
   // TriggerOwner: this worker asked for bindings.
 
-  notify(request: TriggerRequest, standing: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined }): void {
+  notify(
+    request: TriggerRequest,
+    standing: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined },
+  ): void {
     if (this.scope.ended) return;
     const wantsAll = this.features.has("registration_results");
-    const failure = standing.error ?? (standing.status === "error" ? new CallError("trigger_registration_failed", standing.reason ?? "the trigger does not work") : undefined);
+    const failure =
+      standing.error ??
+      (standing.status === "error" ? new CallError("trigger_registration_failed", standing.reason ?? "the trigger does not work") : undefined);
     // On the published wire success is silent.
     if (failure === undefined && !wantsAll) return;
     this.send({
@@ -244,6 +253,8 @@ export class Session implements Provider, TriggerOwner {
 
   #wireError(error: CallError): { code: string; message: string; stacktrace: string | undefined; details?: Readonly<Record<string, unknown>> | undefined } {
     const { code, message, stacktrace, details } = error;
-    return this.features.has("error_details") ? { code, message, stacktrace, details: { executed: error.executed, ...details } } : { code, message, stacktrace };
+    return this.features.has("error_details")
+      ? { code, message, stacktrace, details: { executed: error.executed, ...details } }
+      : { code, message, stacktrace };
   }
 }

@@ -17,7 +17,10 @@ export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
   /** Tells the worker how its request stands, or that a standing one went wrong. */
-  notify(request: TriggerRequest, standing: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined }): void;
+  notify(
+    request: TriggerRequest,
+    standing: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined },
+  ): void;
 }
 
 /** Whoever fires triggers of a type: a module, or a worker. */

@@ -195,4 +195,3 @@ export class TriggerRegistry implements WorkerClaims {
     for (const { owner, request } of binding.owners.values()) owner.notify(request, { ...binding.standing, error });
   }
 }
-

@@ -38,7 +38,7 @@ const statuses = (engine: InMemoryEngine): unknown[] => engine.directory.trigger
 describe("a trigger of a module's type", () => {
   it("is answered, listed as active, and fires the function with its metadata", async () => {
     const { module, bindings } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never] });
+    const engine = await inMemoryEngine({ modules: [module] });
     const worker = await engine.connectWorker();
     worker.serve("ring", (data, frame) => ({ data, metadata: frame.metadata }));
     bind(worker, "t1", "ring", { name: "front" }, { metadata: { loud: true } });
@@ -50,7 +50,7 @@ describe("a trigger of a module's type", () => {
 
   it("is refused with the reason when its config does not fit, and stays listed in error", async () => {
     const { module } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never] });
+    const engine = await inMemoryEngine({ modules: [module] });
     const worker = await engine.connectWorker();
     bind(worker, "t1", "ring", { nome: "front" });
     const answer = await worker.next((frame) => frame.type === "triggerregistrationresult");
@@ -65,7 +65,7 @@ describe("a trigger of a module's type", () => {
 
   it("is silent on success towards published clients, and says failures", async () => {
     const { module } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never] });
+    const engine = await inMemoryEngine({ modules: [module] });
     const worker = await engine.connectWorker({ features: [] });
     bind(worker, "t1", "ring", { name: "front" });
     bind(worker, "t2", "ring", {});
@@ -76,11 +76,14 @@ describe("a trigger of a module's type", () => {
 
   it("waits for its type, says what to add, and comes alive when the type appears", async () => {
     const { module, bindings } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never], config: {} });
+    const engine = await inMemoryEngine({ modules: [module], config: {} });
     const worker = await engine.connectWorker();
     worker.serve("ring", () => "ok");
     bind(worker, "t1", "ring", { name: "front" });
-    expect(await worker.next((frame) => frame.id === "t1")).toMatchObject({ status: "inactive", reason: expect.stringContaining("no one provides the trigger type bell") });
+    expect(await worker.next((frame) => frame.id === "t1")).toMatchObject({
+      status: "inactive",
+      reason: expect.stringContaining("no one provides the trigger type bell"),
+    });
     await engine.applyModules([{ name: "svc-bell", config: undefined }]);
     expect(await worker.next((frame) => frame.id === "t1")).toMatchObject({ status: "active" });
     await engine.applyModules([]);
@@ -90,7 +93,7 @@ describe("a trigger of a module's type", () => {
 
   it("is inactive while no live worker provides its function", async () => {
     const { module } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never] });
+    const engine = await inMemoryEngine({ modules: [module] });
     const owner = await engine.connectWorker();
     const provider = await engine.connectWorker();
     bind(owner, "t1", "ring", { name: "front" });
@@ -103,7 +106,7 @@ describe("a trigger of a module's type", () => {
 
   it("asked for by two workers is one binding, and stays while one of them stays", async () => {
     const { module, bindings } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never] });
+    const engine = await inMemoryEngine({ modules: [module] });
     const first = await engine.connectWorker();
     const second = await engine.connectWorker();
     first.say({ type: "registerfunction", id: "ring" });
@@ -124,7 +127,7 @@ describe("a trigger of a module's type", () => {
   it("is kept as inactive for 60 s after its worker went, and an equal request makes it active again", async () => {
     const clock = manualClock();
     const { module, bindings } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never], clock });
+    const engine = await inMemoryEngine({ modules: [module], clock });
     const worker = await engine.connectWorker();
     worker.say({ type: "registerfunction", id: "ring" });
     bind(worker, "t1", "ring", { name: "front" });
@@ -148,7 +151,7 @@ describe("a trigger of a module's type", () => {
   it("of a configured worker is kept until the worker has come back without it, or left the config", async () => {
     const clock = manualClock();
     const { module } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never], clock });
+    const engine = await inMemoryEngine({ modules: [module], clock });
     const { triggers } = engine.kernel;
     const worker = await engine.connectWorker();
     triggers.claim(worker.id, "bell-worker");
@@ -171,7 +174,7 @@ describe("a trigger of a module's type", () => {
 
   it("replayed with its id and another config replaces what it stood for", async () => {
     const { module, bindings } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never] });
+    const engine = await inMemoryEngine({ modules: [module] });
     const worker = await engine.connectWorker();
     bind(worker, "t1", "ring", { name: "front" });
     bind(worker, "t1", "ring", { name: "back" });
@@ -186,7 +189,7 @@ describe("a trigger of a module's type", () => {
 
   it("asks its condition function; only the JSON value false blocks", async () => {
     const { module, bindings } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never] });
+    const engine = await inMemoryEngine({ modules: [module] });
     const { Payload } = await import("@svc/protocol");
     const worker = await engine.connectWorker();
     const answers: unknown[] = [false, null, 0, "false", {}];
@@ -209,9 +212,23 @@ describe("a trigger of a worker's type", () => {
     provider.say({ type: "registertriggertype", id: "bell", description: "rings" });
     await settled(provider);
     bind(asker, "t1", "ring", { name: "front" }, { metadata: { m: 1 } });
-    expect(await provider.next((frame) => frame.type === "registertrigger")).toMatchObject({ id: "t1", trigger_type: "bell", function_id: "ring", config: { name: "front" }, metadata: { m: 1 } });
-    provider.say({ type: "triggerregistrationresult", id: "t1", trigger_type: "bell", function_id: "ring", error: { code: "trigger_registration_failed", message: "no such bell" } });
-    expect(await asker.next((frame) => frame.type === "triggerregistrationresult" && frame.error !== undefined)).toMatchObject({ error: { message: "no such bell" } });
+    expect(await provider.next((frame) => frame.type === "registertrigger")).toMatchObject({
+      id: "t1",
+      trigger_type: "bell",
+      function_id: "ring",
+      config: { name: "front" },
+      metadata: { m: 1 },
+    });
+    provider.say({
+      type: "triggerregistrationresult",
+      id: "t1",
+      trigger_type: "bell",
+      function_id: "ring",
+      error: { code: "trigger_registration_failed", message: "no such bell" },
+    });
+    expect(await asker.next((frame) => frame.type === "triggerregistrationresult" && frame.error !== undefined)).toMatchObject({
+      error: { message: "no such bell" },
+    });
     expect(statuses(engine)).toEqual([["t1", "error"]]);
   });
 
@@ -249,7 +266,7 @@ describe("a trigger of a worker's type", () => {
 
   it("cannot take over a type of the engine", async () => {
     const { module } = bellModule();
-    const engine = await inMemoryEngine({ modules: [module as never] });
+    const engine = await inMemoryEngine({ modules: [module] });
     const worker = await engine.connectWorker();
     worker.say({ type: "registertriggertype", id: "bell", description: "mine" });
     expect(await worker.next((frame) => frame.type === "error")).toMatchObject({ error: { code: "registration_refused", details: { id: "bell" } } });

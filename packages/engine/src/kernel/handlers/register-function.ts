@@ -32,7 +32,8 @@ export function registerFunction(message: MessageOf<"registerfunction">, session
 function refusal(id: FunctionId, session: Session, kernel: Kernel): string | undefined {
   if (id.startsWith("engine::") && id !== OPEN_ENGINE_ID) return `${id} is reserved: ids that begin with engine:: belong to the engine`;
   const entry = kernel.registry.find(id);
-  if (entry?.registrations.some((registration) => registration.provider.builtIn)) return `${id} is reserved: the module ${entry.registrations[0]?.provider.name} provides it`;
+  if (entry?.registrations.some((registration) => registration.provider.builtIn))
+    return `${id} is reserved: the module ${entry.registrations[0]?.provider.name} provides it`;
   const { maxFunctions } = kernel.limits;
   if (!session.functions.has(id) && session.functions.size >= maxFunctions) return `this connection has ${maxFunctions} functions, which is the limit`;
   return undefined;

@@ -29,7 +29,13 @@ export function registerTriggerType(message: MessageOf<"registertriggertype">, s
   };
   const replaced = session.triggerTypes.get(id);
   const undo = session.scope.add(
-    kernel.triggers.provideType({ id, description: message.description, requestFormat: message.trigger_request_format, callRequestFormat: message.call_request_format, provider }),
+    kernel.triggers.provideType({
+      id,
+      description: message.description,
+      requestFormat: message.trigger_request_format,
+      callRequestFormat: message.call_request_format,
+      provider,
+    }),
   );
   session.triggerTypes.set(id, undo);
   replaced?.();

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const svcBin = fileURLToPath(new URL("../../../packages/cli/bin/svc.js", import.meta.url));
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `svc` as a user types it. Killed after `timeoutMs`. */
+export async function svc(args: readonly string[], options: { readonly cwd: string; readonly url?: string; readonly timeoutMs?: number }): Promise<CliResult> {
+  const env = { ...process.env, NO_COLOR: "1", ...(options.url === undefined ? {} : { SVC_URL: options.url }) };
+  const child = spawn(process.execPath, [svcBin, ...args], { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const limit = setTimeout(() => child.kill("SIGKILL"), options.timeoutMs ?? 180_000);
+  const [code] = (await once(child, "close")) as [number | null];
+  clearTimeout(limit);
+  return { code, stdout, stderr };
+}
+
+export interface EngineProcess {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** What it logged so far, JSON lines. */
+  output(): string;
+  /** Resolves when a log line holds `text`. Rejects when the engine ends first. */
+  logged(text: string): Promise<void>;
+  readonly exited: Promise<number | string | null>;
+}
+
+/** Starts `svc --config FILE` and resolves when it is up. */
+export async function startEngine(options: { readonly cwd: string; readonly ports: Ports; readonly config?: string }): Promise<EngineProcess> {
+  const { bridge, http, realtime } = options.ports;
+  const flags = ["--bridge-port", String(bridge), "--http-port", String(http), "--ws-port", String(realtime)];
+  const { SVC_URL: _, ...env } = process.env;
+  const child = spawn(process.execPath, [svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags], {
+    cwd: options.cwd,
+    env: { ...env, NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  const watchers = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      for (const watcher of watchers) watcher();
+    });
+  }
+  const exited = once(child, "close").then(([code, signal]) => (code ?? signal) as number | string | null);
+  const logged = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (!output.includes(text)) return;
+        watchers.delete(look);
+        resolve();
+      };
+      watchers.add(look);
+      look();
+      void exited.then((code) => reject(new Error(`the engine ended (${code}) before it logged ${JSON.stringify(text)}:\n${output}`)));
+    });
+  await logged("the engine is up");
+  return { child, pid: child.pid as number, output: () => output, logged, exited };
+}
+
+export interface Ports {
+  readonly bridge: number;
+  readonly http: number;
+  readonly realtime: number;
+}

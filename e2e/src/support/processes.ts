@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** True while the process runs; one that has ended and waits to be reaped does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) !== "Z";
+  } catch {
+    return false;
+  }
+}
+
+/** Pids of running processes whose working folder lies in `dir`: everything that was started for a project, whoever its parent is now. */
+export function processesIn(dir: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid && isRunning(pid) && workingFolder(pid).startsWith(dir));
+}
+
+function workingFolder(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8")
+      .split("\0")
+      .find((line) => line.startsWith("PWD="))
+      ?.slice(4) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Resolves when the condition holds; rejects after `timeoutMs`. For things that announce themselves to nobody, such as a process that ends. */
+export async function eventually(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+  const until = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > until) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

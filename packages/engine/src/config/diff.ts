@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from "node:util";
+import type { EngineSettings, ListenAddress, LoadedConfig, LocalWorkerEntry, ModuleEntry } from "./types.ts";
+
+export interface Changed<T> {
+  readonly before: T;
+  readonly after: T;
+}
+
+export interface EntryChanges<T> {
+  readonly added: readonly T[];
+  readonly removed: readonly T[];
+  readonly changed: readonly Changed<T>[];
+}
+
+export interface SettingChange {
+  readonly setting: keyof EngineSettings;
+  /** As in the file, e.g. `engine.drain_ms`. */
+  readonly key: string;
+  readonly before: EngineSettings[keyof EngineSettings];
+  readonly after: EngineSettings[keyof EngineSettings];
+  /** True where a running engine keeps the old value. */
+  readonly needsRestart: boolean;
+}
+
+/** What a running engine has to do to get from one config to another. Where an entry stands in the file does not count. */
+export interface ConfigDiff {
+  /** Paired by `instance`. */
+  readonly modules: EntryChanges<ModuleEntry>;
+  /** Paired by `name`. */
+  readonly localWorkers: EntryChanges<LocalWorkerEntry>;
+  /** Undefined where the address stays. */
+  readonly http: Changed<ListenAddress> | undefined;
+  readonly realtime: Changed<ListenAddress> | undefined;
+  readonly settings: readonly SettingChange[];
+  /** One sentence for each setting that only a restart applies. */
+  readonly warnings: readonly string[];
+  /** Nothing at all is different. */
+  readonly isEmpty: boolean;
+}
+
+/** Workers know the bridge's address and hold files below the folders, so these stay as they are while the engine runs. */
+const SETTINGS: Readonly<Record<keyof EngineSettings, { readonly key: string; readonly needsRestart: boolean }>> = {
+  bridge: { key: "engine.bridge", needsRestart: true },
+  dataDir: { key: "engine.data_dir", needsRestart: true },
+  logsDir: { key: "engine.logs_dir", needsRestart: true },
+  defaultTimeoutMs: { key: "engine.default_timeout_ms", needsRestart: false },
+  legacyCallTimeoutMs: { key: "engine.legacy_call_timeout_ms", needsRestart: false },
+  drainMs: { key: "engine.drain_ms", needsRestart: false },
+  allowedOrigins: { key: "engine.allowed_origins", needsRestart: false },
+  allowedHosts: { key: "engine.allowed_hosts", needsRestart: false },
+  consoleInvoke: { key: "engine.console_invoke", needsRestart: false },
+  logLevel: { key: "engine.log_level", needsRestart: false },
+};
+
+export function diffConfig(before: LoadedConfig, after: LoadedConfig): ConfigDiff {
+  const modules = compareEntries(before.modules, after.modules, (entry) => entry.instance);
+  const localWorkers = compareEntries(before.localWorkers, after.localWorkers, (entry) => entry.name);
+  const http = changedValue(before.http, after.http);
+  const realtime = changedValue(before.realtime, after.realtime);
+  const settings = compareSettings(before.engine, after.engine);
+  const warnings = settings
+    .filter((change) => change.needsRestart)
+    .map((change) => `${change.key} changed from ${shown(change.before)} to ${shown(change.after)}; it takes effect when the engine is started again`);
+  const isEmpty = countOf(modules) + countOf(localWorkers) + settings.length === 0 && http === undefined && realtime === undefined;
+  return { modules, localWorkers, http, realtime, settings, warnings, isEmpty };
+}
+
+function compareEntries<T extends { readonly where: string }>(before: readonly T[], after: readonly T[], idOf: (entry: T) => string): EntryChanges<T> {
+  const old = new Map(before.map((entry) => [idOf(entry), entry]));
+  const kept = new Set(after.map(idOf));
+  const changed: Changed<T>[] = [];
+  for (const entry of after) {
+    const earlier = old.get(idOf(entry));
+    if (earlier !== undefined && !isDeepStrictEqual({ ...earlier, where: "" }, { ...entry, where: "" })) changed.push({ before: earlier, after: entry });
+  }
+  return { added: after.filter((entry) => !old.has(idOf(entry))), removed: before.filter((entry) => !kept.has(idOf(entry))), changed };
+}
+
+function compareSettings(before: EngineSettings, after: EngineSettings): SettingChange[] {
+  const changes: SettingChange[] = [];
+  for (const setting of Object.keys(SETTINGS) as (keyof EngineSettings)[]) {
+    if (isDeepStrictEqual(before[setting], after[setting])) continue;
+    changes.push({ setting, ...SETTINGS[setting], before: before[setting], after: after[setting] });
+  }
+  return changes;
+}
+
+function changedValue<T>(before: T, after: T): Changed<T> | undefined {
+  return isDeepStrictEqual(before, after) ? undefined : { before, after };
+}
+
+function countOf(changes: EntryChanges<unknown>): number {
+  return changes.added.length + changes.removed.length + changes.changed.length;
+}
+
+function shown(value: EngineSettings[keyof EngineSettings]): string {
+  if (typeof value === "object" && "port" in value) return `${value.host}:${value.port}`;
+  return String(value);
+}

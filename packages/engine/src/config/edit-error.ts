@@ -1,0 +1,24 @@
+export type ConfigEditErrorCode =
+  /** The file lists the same name for something else. */
+  | "name_taken"
+  /** The file lists the same folder under another name. */
+  | "path_taken"
+  /** Another edit holds the lock file and does not let go. */
+  | "locked"
+  /** Somebody saved the file again and again while it was edited. */
+  | "changed_meanwhile"
+  /** The file is laid out in a way that cannot be edited without damage. */
+  | "unsupported_layout"
+  /** The file system refused; the file is as it was. */
+  | "not_written";
+
+/** An edit of the config file that was not made. The file is untouched; the message says what to do. */
+export class ConfigEditError extends Error {
+  readonly code: ConfigEditErrorCode;
+
+  constructor(code: ConfigEditErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ConfigEditError";
+    this.code = code;
+  }
+}

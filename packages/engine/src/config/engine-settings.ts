@@ -1,0 +1,219 @@
+import { isIP } from "node:net";
+import { dirname, resolve } from "node:path";
+import { MAX_TIMEOUT_MS } from "@svc/protocol";
+import { z } from "zod";
+import type { LogLevel } from "../kernel/logger.ts";
+import { folderSchema } from "./folder-path.ts";
+import { addressBlockSchema, collide, DEFAULT_BRIDGE, DEFAULT_HTTP, DEFAULT_REALTIME, portSchema } from "./listen-address.ts";
+import { didYouMean } from "./nearest-name.ts";
+import type { ConfigProblem, EffectiveSetting, EngineSettings, ListenAddress } from "./types.ts";
+
+/** What the command line says; it wins over everything. */
+export interface ConfigOverrides {
+  readonly bridgePort?: number | undefined;
+  readonly httpPort?: number | undefined;
+  readonly realtimePort?: number | undefined;
+  readonly logLevel?: LogLevel | undefined;
+  /** Relative to the working directory. */
+  readonly dataDir?: string | undefined;
+}
+
+const LOG_LEVELS = ["debug", "info", "warn", "error"] as const satisfies readonly LogLevel[];
+
+const deadlineSchema = z.int().min(1).max(MAX_TIMEOUT_MS);
+
+const originSchema = z
+  .string()
+  .refine(isOrigin, { message: "must be an origin such as http://localhost:5173: scheme, host and port, nothing behind; `null` and * are never allowed" });
+
+const hostNameSchema = z
+  .string()
+  .refine((host) => isIP(host) !== 0 || /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(host), {
+    message: "must be a host name such as my-box.example, without scheme, port or *",
+  });
+
+/** The `engine:` block of the config file. */
+export const engineBlockSchema = z.strictObject({
+  bridge: addressBlockSchema.optional().meta({ description: "Where workers connect. Default 127.0.0.1:49134" }),
+  data_dir: folderSchema.optional().meta({ description: "Folder of stored data, relative to this file. Default .svc/data" }),
+  logs_dir: folderSchema.optional().meta({ description: "Folder of the workers' log files, relative to this file. Default .svc/logs" }),
+  default_timeout_ms: deadlineSchema.optional().meta({ description: "Deadline of a call that names none, in milliseconds. Default 30000" }),
+  legacy_call_timeout_ms: deadlineSchema.optional().meta({ description: "Deadline for clients that cannot name one, in milliseconds. Default 900000" }),
+  drain_ms: z.int().min(0).max(3_600_000).optional().meta({ description: "How long a stop waits for calls in flight, in milliseconds. Default 10000" }),
+  allowed_origins: z.array(originSchema).optional().meta({ description: "Browser origins that may connect besides the engine's own. Default none" }),
+  allowed_hosts: z.array(hostNameSchema).optional().meta({ description: "Names accepted in the Host header besides the loopback ones. Default none" }),
+  console_invoke: z.boolean().optional().meta({ description: "Whether POST /_console/invoke is served. Default true" }),
+  log_level: z.enum(LOG_LEVELS).optional().meta({ description: "The engine's own log. Default info" }),
+});
+export type EngineBlock = z.output<typeof engineBlockSchema>;
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
+/** `host` and `port` as a block of the file has them. */
+export type AddressBlock = z.output<typeof addressBlockSchema>;
+
+export interface SettingInputs {
+  /** Absolute path of the config file. */
+  readonly file: string;
+  readonly engine: EngineBlock;
+  readonly http: AddressBlock;
+  readonly realtime: AddressBlock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly overrides: ConfigOverrides;
+  /** What relative paths of flags and variables are relative to. */
+  readonly cwd: string;
+}
+
+export interface SettledSettings {
+  readonly engine: EngineSettings;
+  readonly http: ListenAddress;
+  readonly realtime: ListenAddress;
+  readonly effective: readonly EffectiveSetting[];
+  /** Bad variables and flags, and listeners that want the same port. */
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Brings flag, environment, file and default together, in this order. A variable that is set to nothing counts as not set. */
+export function settle(inputs: SettingInputs): SettledSettings {
+  const { engine } = inputs;
+  const choices = new Choices(inputs);
+  const bridge: ListenAddress = {
+    host: choices.pick({ key: "engine.bridge.host", file: engine.bridge?.host, fallback: DEFAULT_BRIDGE.host }),
+    port: choices.pick({
+      key: "engine.bridge.port",
+      flag: choices.port("bridgePort"),
+      env: choices.portFrom("SVC_BRIDGE_PORT"),
+      file: engine.bridge?.port,
+      fallback: DEFAULT_BRIDGE.port,
+    }),
+  };
+  const http: ListenAddress = {
+    host: choices.pick({ key: "svc-http.host", file: inputs.http.host, fallback: DEFAULT_HTTP.host }),
+    port: choices.pick({
+      key: "svc-http.port",
+      flag: choices.port("httpPort"),
+      env: choices.portFrom("SVC_HTTP_PORT"),
+      file: inputs.http.port,
+      fallback: DEFAULT_HTTP.port,
+    }),
+  };
+  const realtime: ListenAddress = {
+    host: choices.pick({ key: "svc-stream.host", file: inputs.realtime.host, fallback: DEFAULT_REALTIME.host }),
+    port: choices.pick({
+      key: "svc-stream.port",
+      flag: choices.port("realtimePort"),
+      env: choices.portFrom("SVC_WS_PORT"),
+      file: inputs.realtime.port,
+      fallback: DEFAULT_REALTIME.port,
+    }),
+  };
+  const beside = (path: string): string => resolve(dirname(inputs.file), path);
+  const settings: EngineSettings = {
+    bridge,
+    dataDir: choices.pick({
+      key: "engine.data_dir",
+      flag: choices.path(inputs.overrides.dataDir, "data folder of the command line"),
+      env: choices.path(choices.variable("SVC_DATA_DIR"), "SVC_DATA_DIR"),
+      file: engine.data_dir === undefined ? undefined : beside(engine.data_dir),
+      fallback: beside(".svc/data"),
+    }),
+    logsDir: choices.pick({ key: "engine.logs_dir", file: engine.logs_dir === undefined ? undefined : beside(engine.logs_dir), fallback: beside(".svc/logs") }),
+    defaultTimeoutMs: choices.pick({ key: "engine.default_timeout_ms", file: engine.default_timeout_ms, fallback: 30_000 }),
+    legacyCallTimeoutMs: choices.pick({ key: "engine.legacy_call_timeout_ms", file: engine.legacy_call_timeout_ms, fallback: 900_000 }),
+    drainMs: choices.pick({ key: "engine.drain_ms", file: engine.drain_ms, fallback: 10_000 }),
+    allowedOrigins: choices.pick<readonly string[]>({ key: "engine.allowed_origins", file: engine.allowed_origins, fallback: [] }),
+    allowedHosts: choices.pick<readonly string[]>({ key: "engine.allowed_hosts", file: engine.allowed_hosts?.map((host) => host.toLowerCase()), fallback: [] }),
+    consoleInvoke: choices.pick({ key: "engine.console_invoke", file: engine.console_invoke, fallback: true }),
+    logLevel: choices.pick<LogLevel>({
+      key: "engine.log_level",
+      flag: inputs.overrides.logLevel,
+      env: choices.logLevelFrom("SVC_LOG_LEVEL"),
+      file: engine.log_level,
+      fallback: "info",
+    }),
+  };
+  choices.refuseCollisions({
+    "the worker socket (engine.bridge)": bridge,
+    "the HTTP listener (svc-http)": http,
+    "the real-time listener (svc-stream)": realtime,
+  });
+  return { engine: settings, http, realtime, effective: choices.effective, problems: choices.problems };
+}
+
+interface Candidates<T> {
+  readonly key: string;
+  readonly flag?: T | undefined;
+  readonly env?: T | undefined;
+  readonly file: T | undefined;
+  readonly fallback: T;
+}
+
+class Choices {
+  readonly effective: EffectiveSetting[] = [];
+  readonly problems: ConfigProblem[] = [];
+  readonly #inputs: SettingInputs;
+
+  constructor(inputs: SettingInputs) {
+    this.#inputs = inputs;
+  }
+
+  pick<T extends EffectiveSetting["value"]>({ key, flag, env, file, fallback }: Candidates<T>): T {
+    const source = flag !== undefined ? "flag" : env !== undefined ? "env" : file !== undefined ? "file" : "default";
+    const value = flag ?? env ?? file ?? fallback;
+    this.effective.push({ key, value, source });
+    return value;
+  }
+
+  variable(name: string): string | undefined {
+    const { env } = this.#inputs;
+    const text = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
+    return text === "" ? undefined : text;
+  }
+
+  port(flag: "bridgePort" | "httpPort" | "realtimePort"): number | undefined {
+    const port = this.#inputs.overrides[flag];
+    if (port === undefined || portSchema.safeParse(port).success) return port;
+    this.#refuse(`the port ${port} of the command line must be a whole number from 0 to 65535`);
+    return undefined;
+  }
+
+  portFrom(name: string): number | undefined {
+    const text = this.variable(name);
+    if (text === undefined) return undefined;
+    const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
+    if (portSchema.safeParse(port).success) return port;
+    this.#refuse(`the environment variable ${name} must be a port from 0 to 65535, got ${JSON.stringify(text)}`);
+    return undefined;
+  }
+
+  logLevelFrom(name: string): LogLevel | undefined {
+    const text = this.variable(name);
+    if (text === undefined) return undefined;
+    const level = LOG_LEVELS.find((known) => known === text.toLowerCase());
+    if (level === undefined)
+      this.#refuse(`the environment variable ${name} must be one of ${LOG_LEVELS.join(", ")}, got ${JSON.stringify(text)}${didYouMean(text, LOG_LEVELS)}`);
+    return level;
+  }
+
+  path(text: string | undefined, what: string): string | undefined {
+    if (text === undefined) return undefined;
+    const parsed = folderSchema.safeParse(text);
+    if (parsed.success) return resolve(this.#inputs.cwd, parsed.data);
+    this.#refuse(`${what} is no usable path: ${parsed.error.issues.map((issue) => issue.message).join(", ")}`);
+    return undefined;
+  }
+
+  refuseCollisions(listeners: Readonly<Record<string, ListenAddress>>): void {
+    const entries = Object.entries(listeners);
+    for (const [index, [name, address]] of entries.entries()) {
+      const other = entries.slice(0, index).find(([, earlier]) => collide(earlier, address));
+      if (other) this.#refuse(`${other[0]} and ${name} both want port ${address.port}; give one of them another`);
+    }
+  }
+
+  #refuse(message: string): void {
+    this.problems.push({ line: undefined, column: undefined, key: undefined, message });
+  }
+}

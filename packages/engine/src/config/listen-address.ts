@@ -1,0 +1,44 @@
+import { isIPv4, isIPv6 } from "node:net";
+import { z } from "zod";
+import type { ListenAddress } from "./types.ts";
+
+export const DEFAULT_BRIDGE: ListenAddress = { host: "127.0.0.1", port: 49134 };
+export const DEFAULT_HTTP: ListenAddress = { host: "127.0.0.1", port: 3111 };
+export const DEFAULT_REALTIME: ListenAddress = { host: "127.0.0.1", port: 3112 };
+
+export const portSchema = z.int().min(0).max(65_535).meta({ description: "0 to 65535; 0 takes a free port" });
+
+export const hostSchema = z
+  .string()
+  .superRefine((host, context) => {
+    if (isLoopback(host)) return;
+    context.addIssue({
+      code: "custom",
+      message: "must be a loopback address (127.0.0.1, ::1 or localhost), since svc listens on this machine only until access tokens exist",
+    });
+  })
+  .meta({ description: "Loopback address: 127.0.0.1, ::1 or localhost" });
+
+/** Where one listener binds, as a block of the config file may say; both may be left out. */
+export const addressBlockSchema = z.strictObject({ host: hostSchema.optional(), port: portSchema.optional() });
+
+/** 127.0.0.0/8, ::1 and localhost. */
+export function isLoopback(host: string): boolean {
+  if (isIPv4(host)) return host.startsWith("127.");
+  if (isIPv6(host)) return isLoopbackIPv6(host);
+  return host.toLowerCase() === "localhost";
+}
+
+/** ::1 has many spellings, e.g. 0:0:0:0:0:0:0:1; the URL parser knows them all. A zone (%eth0) is not one of them. */
+function isLoopbackIPv6(host: string): boolean {
+  return !host.includes("%") && new URL(`http://[${host}]`).hostname === "[::1]";
+}
+
+/** True when two listeners would want the same port. Loopback names count as one, since both families are bound. */
+export function collide(a: ListenAddress, b: ListenAddress): boolean {
+  return a.port !== 0 && a.port === b.port && bindName(a.host) === bindName(b.host);
+}
+
+function bindName(host: string): string {
+  return isIPv4(host) && host !== "127.0.0.1" ? host : "loopback";
+}

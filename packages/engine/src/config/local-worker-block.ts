@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { folderSchema } from "./folder-path.ts";
+import type { KeyPath, YamlSource } from "./yaml-source.ts";
+
+/** Most processes that one entry may ask for. */
+export const MAX_REPLICAS = 64;
+
+const textValueSchema = z.union([z.string().refine((text) => !text.includes("\0"), { message: "cannot hold a NUL character" }), z.number(), z.boolean()]);
+
+/** An entry of `workers:` with a `path`. */
+export const localWorkerSchema = z.strictObject({
+  name: z.string().meta({ description: "Unique name, shown in listings and used for log files" }),
+  path: folderSchema.optional().meta({ description: "Folder of the worker, relative to this file" }),
+  worker_path: folderSchema.optional().meta({ description: "Older name of path" }),
+  replicas: z.int().min(1).max(MAX_REPLICAS).optional().meta({ description: "How many processes. Default 1" }),
+  watch: z.boolean().optional().meta({ description: "Whether the worker restarts when its source changes. Default true" }),
+  env: z
+    .record(
+      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { message: "a variable's name has letters, digits and _, and does not begin with a digit" }),
+      textValueSchema,
+    )
+    .optional()
+    .meta({ description: "Environment variables of the worker's processes" }),
+  config: z.record(z.string(), z.unknown()).nullish().meta({ description: "Handed to the worker as environment variables: db.host becomes DB_HOST" }),
+});
+type LocalWorkerBlock = z.output<typeof localWorkerSchema>;
+
+/** The variables of a local worker: those of `config` by their flattened names, then those of `env`, which win. Numbers keep the spelling of the file. */
+export function readEnvironment(block: LocalWorkerBlock, path: KeyPath, yaml: YamlSource): Record<string, string> {
+  const variables = new Map<string, string>();
+  flatten(block.config ?? {}, { prefix: "", path: [...path, "config"], yaml, into: variables });
+  for (const [name, value] of Object.entries(block.env ?? {})) variables.set(name, yaml.writtenTextOf([...path, "env", name]) ?? String(value));
+  return Object.fromEntries(variables);
+}
+
+function flatten(
+  value: Readonly<Record<string, unknown>>,
+  target: { readonly prefix: string; readonly path: KeyPath; readonly yaml: YamlSource; readonly into: Map<string, string> },
+): void {
+  for (const [key, inner] of Object.entries(value)) {
+    const name = `${target.prefix}${key.toUpperCase().replace(/[^A-Z0-9_]/g, "_")}`;
+    const path = [...target.path, key];
+    if (inner === null || inner === undefined) continue;
+    if (Array.isArray(inner)) target.into.set(name, JSON.stringify(inner));
+    else if (typeof inner === "object") flatten(inner as Record<string, unknown>, { ...target, prefix: `${name}_`, path });
+    else target.into.set(name, target.yaml.writtenTextOf(path) ?? String(inner));
+  }
+}

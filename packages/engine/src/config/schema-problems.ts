@@ -1,0 +1,222 @@
+import { z } from "zod";
+import { didYouMean } from "./nearest-name.ts";
+import type { ConfigProblem } from "./types.ts";
+import { formatKey, type KeyPath, type Position, type YamlSource } from "./yaml-source.ts";
+
+type Issue = z.core.$ZodIssue;
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** Says what a schema found wrong with the value at `base`, each problem at its line. */
+export function schemaProblems(
+  issues: readonly Issue[],
+  options: { readonly schema: z.ZodType; readonly value: unknown; readonly base: KeyPath; readonly yaml: YamlSource },
+): ConfigProblem[] {
+  const { value, base, yaml } = options;
+  const vocabulary = new Vocabulary(options.schema);
+  return issues.flatMap(innermost).flatMap((issue) => {
+    const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
+    const path = [...base, ...inside];
+    if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(key, { path, yaml, known: vocabulary.keysAt(inside) }));
+    if (issue.code === "invalid_key")
+      return [{ ...place(yaml.positionOfKey(path)), key: formatKey(path), message: issue.issues.map((inner) => inner.message).join("; ") }];
+    const found = valueAt(value, inside);
+    const context = { words: vocabulary.wordsAt(inside), template: yaml.templateOf(path) };
+    return [problemAt(path, yaml, sentence(issue, found, context))];
+  });
+}
+
+/** A problem with the value at `path`. */
+export function problemAt(path: KeyPath, yaml: YamlSource, message: string): ConfigProblem {
+  return { ...place(yaml.positionOf(path)), key: formatKey(path), message };
+}
+
+function place(position: Position | undefined): Pick<ConfigProblem, "line" | "column"> {
+  return { line: position?.line, column: position?.column };
+}
+
+/** An unknown key in the block at `path`. */
+export function unknownKey(key: string, options: { readonly path: KeyPath; readonly yaml: YamlSource; readonly known: readonly string[] }): ConfigProblem {
+  const { path, yaml, known } = options;
+  const hint = didYouMean(key, known) || (known.length === 0 ? "" : `; known here: ${known.join(", ")}`);
+  return { ...place(yaml.positionOfKey([...path, key])), key: formatKey([...path, key]), message: `unknown key ${JSON.stringify(key)}${hint}` };
+}
+
+/** Of the alternatives of a union, the one that the value comes closest to; the union itself when it resembles none. */
+function innermost(issue: Issue): Issue[] {
+  if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
+  const close = issue.errors.filter((alternative) => !alternative.some(isWrongKind));
+  // An alternative whose word does not fit near the top (an adapter's name) is further away than one that fails deeper inside.
+  const furthest = Math.max(...close.map(depthOfWrongWord));
+  const nearest = close.filter((alternative) => depthOfWrongWord(alternative) === furthest);
+  const isUndecided = nearest.length > 1 && furthest !== Number.POSITIVE_INFINITY;
+  const best = isUndecided ? mergedChoice(nearest) : (nearest.sort((a, b) => a.length - b.length)[0] ?? []);
+  if (best.length === 0) return [issue];
+  return best.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })).flatMap(innermost);
+}
+
+function depthOfWrongWord(alternative: readonly Issue[]): number {
+  return Math.min(...alternative.map((inner) => (inner.code === "invalid_value" ? inner.path.length : Number.POSITIVE_INFINITY)));
+}
+
+/** Alternatives that differ in a word, e.g. an adapter's name, as one choice among all their words. */
+function mergedChoice(alternatives: readonly (readonly Issue[])[]): Issue[] {
+  const choices = alternatives.map((issues) => issues.find((inner) => inner.code === "invalid_value")).filter((inner) => inner !== undefined);
+  const [first] = choices;
+  if (first === undefined) return [];
+  const samePlace = choices.filter((inner) => formatKey(inner.path.map(String)) === formatKey(first.path.map(String)));
+  return [{ ...first, values: [...new Set(samePlace.flatMap((inner) => inner.values))] }];
+}
+
+function isWrongKind(issue: Issue): boolean {
+  return issue.path.length === 0 && (issue.code === "invalid_type" || issue.code === "invalid_value");
+}
+
+/** What must be there, what is there, and what was probably meant. */
+function sentence(issue: Issue, found: unknown, context: { readonly words: readonly unknown[]; readonly template: string | undefined }): string {
+  const values = issue.code === "invalid_value" ? issue.values : issue.code === "invalid_union" ? context.words : [];
+  return `${found === undefined ? "is missing; it " : ""}${expectation(issue, values)}${gotText(found, context.template)}${nearestOf(found, values)}`;
+}
+
+/** How the schema library's own sentences begin; any other is the schema author's, who knows better. */
+const LIBRARY_WORDING = /^(?:Invalid |Too (?:small|big))/;
+
+function expectation(issue: Issue, values: readonly unknown[]): string {
+  if (!LIBRARY_WORDING.test(issue.message)) return lowerFirst(issue.message);
+  switch (issue.code) {
+    case "invalid_type":
+      return `must be ${kindInWords(issue.expected)}`;
+    case "invalid_value":
+      return `must be ${choice(values)}`;
+    case "too_small":
+      return `must ${limit(issue.origin, "at least", issue.inclusive === false ? "more than" : undefined, issue.minimum)}`;
+    case "too_big":
+      return `must ${limit(issue.origin, "at most", issue.inclusive === false ? "less than" : undefined, issue.maximum)}`;
+    case "invalid_union":
+      return `must be ${values.length > 0 ? choice(values) : alternatives(issue.errors) || "one of the documented forms"}`;
+    default:
+      return lowerFirst(issue.message);
+  }
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+function limit(origin: string, inclusive: string, exclusive: string | undefined, bound: number | bigint): string {
+  const words = exclusive ?? inclusive;
+  if (origin === "string") return `have ${words} ${bound} ${bound === 1 ? "character" : "characters"}`;
+  if (origin === "array" || origin === "set") return `have ${words} ${bound} ${bound === 1 ? "entry" : "entries"}`;
+  if (origin === "object" || origin === "map" || origin === "record") return `have ${words} ${bound} ${bound === 1 ? "key" : "keys"}`;
+  return `be ${words} ${bound}`;
+}
+
+function alternatives(errors: readonly (readonly Issue[])[]): string {
+  const kinds = errors.flatMap((alternative) =>
+    alternative
+      .filter(isWrongKind)
+      .map((issue) => (issue.code === "invalid_type" ? kindInWords(issue.expected) : issue.code === "invalid_value" ? choice(issue.values) : "")),
+  );
+  return [...new Set(kinds)].filter((kind) => kind !== "").join(" or ");
+}
+
+function choice(values: readonly unknown[]): string {
+  const shown = values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  return shown.length === 1 ? `${shown[0]}` : `one of ${shown.join(", ")}`;
+}
+
+function nearestOf(found: unknown, values: readonly unknown[]): string {
+  if (typeof found !== "string") return "";
+  return didYouMean(
+    found,
+    values.filter((value) => typeof value === "string"),
+  );
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list (lines that begin with `- `)",
+  object: "a block of keys",
+  record: "a block of keys",
+  null: "null",
+};
+
+function kindInWords(expected: string): string {
+  return Object.hasOwn(KINDS, expected) ? (KINDS[expected] ?? expected) : expected;
+}
+
+const MAX_SHOWN_CHARACTERS = 60;
+
+/** `, got …`: what the file has. A value that came from a variable is shown as the variable, since it may be a secret. */
+function gotText(found: unknown, template: string | undefined): string {
+  if (found === undefined) return "";
+  if (template !== undefined) return `, got ${kindOf(found)} from ${shortened(template)}`;
+  if (typeof found === "string") return `, got the text ${JSON.stringify(shortened(found))}`;
+  if (typeof found === "object" && found !== null) return `, got ${kindOf(found)}`;
+  return `, got ${found === null ? "nothing (null)" : String(found)}`;
+}
+
+/** What a value is, in words. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return "nothing (null)";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a block of keys";
+  if (typeof value === "boolean") return "true or false";
+  return typeof value === "string" ? "text" : "a number";
+}
+
+function shortened(text: string): string {
+  return text.length <= MAX_SHOWN_CHARACTERS ? text : `${text.slice(0, MAX_SHOWN_CHARACTERS)}…`;
+}
+
+function valueAt(value: unknown, path: KeyPath): unknown {
+  let found = value;
+  for (const part of path) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, part)) return undefined;
+    found = (found as Record<string | number, unknown>)[part];
+  }
+  return found;
+}
+
+/** Which keys and words a schema knows at a place, for hints. */
+class Vocabulary {
+  readonly #root: JsonSchema;
+
+  constructor(schema: z.ZodType) {
+    this.#root = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  }
+
+  keysAt(path: KeyPath): string[] {
+    return [...new Set(this.#at(path).flatMap((schema) => Object.keys(schema.properties ?? {})))];
+  }
+
+  wordsAt(path: KeyPath): unknown[] {
+    return [...new Set(this.#at(path).flatMap((schema) => schema.enum ?? (schema.const === undefined ? [] : [schema.const])))];
+  }
+
+  #at(path: KeyPath): JsonSchema[] {
+    let schemas = this.#alternatives(this.#root);
+    for (const part of path) schemas = schemas.flatMap((schema) => children(schema, part)).flatMap((schema) => this.#alternatives(schema));
+    return schemas;
+  }
+
+  #alternatives(schema: JsonSchema, seen: ReadonlySet<JsonSchema> = new Set()): JsonSchema[] {
+    if (seen.has(schema)) return [];
+    const target = this.#referenced(schema);
+    const inner = [...(target.anyOf ?? []), ...(target.oneOf ?? []), ...(target.allOf ?? [])].filter((part) => typeof part === "object");
+    return [target, ...inner.flatMap((part) => this.#alternatives(part, new Set([...seen, schema])))];
+  }
+
+  #referenced(schema: JsonSchema): JsonSchema {
+    const name = schema.$ref?.replace(/^#\/\$defs\//, "");
+    const target = name === undefined ? undefined : name === "#" ? this.#root : this.#root.$defs?.[name];
+    return typeof target === "object" ? target : schema;
+  }
+}
+
+function children(schema: JsonSchema, part: string | number): JsonSchema[] {
+  const found = typeof part === "number" ? schema.items : (schema.properties?.[part] ?? schema.additionalProperties);
+  return typeof found === "object" && !Array.isArray(found) ? [found as JsonSchema] : [];
+}

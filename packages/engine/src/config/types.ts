@@ -1,0 +1,118 @@
+import type { LogLevel } from "../kernel/logger.ts";
+
+/** Where a listener binds. Loopback unless said otherwise; port 0 picks a free one. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 to 65535. */
+  readonly port: number;
+}
+
+/** The `engine:` block of the config file, with defaults filled in. Environment and flags are already applied. */
+export interface EngineSettings {
+  /** Worker WebSocket. Default 127.0.0.1:49134. */
+  readonly bridge: ListenAddress;
+  /** Absolute path. Default `.svc/data` beside the config file. */
+  readonly dataDir: string;
+  /** Absolute path. Default `.svc/logs` beside the config file. */
+  readonly logsDir: string;
+  /** Deadline of a call that names none, in milliseconds. Default 30,000. */
+  readonly defaultTimeoutMs: number;
+  /** Deadline for clients that do not declare deadline support, in milliseconds. Default 900,000. */
+  readonly legacyCallTimeoutMs: number;
+  /** How long a stop waits for calls in flight, in milliseconds. Default 10,000. */
+  readonly drainMs: number;
+  /** Browser origins that may open sockets and call `/_console/*`, besides the listener's own. Default none. */
+  readonly allowedOrigins: readonly string[];
+  /** Host names accepted in the Host header besides the loopback ones. Default none. */
+  readonly allowedHosts: readonly string[];
+  /** `POST /_console/invoke` is served. Default true. */
+  readonly consoleInvoke: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** One `workers:` entry that names a module of the engine, e.g. `svc-state`. */
+export interface ModuleEntry {
+  /** Canonical module name; aliases and older `class:` names are already mapped. */
+  readonly name: string;
+  /** Unique in the file: `name` for the first entry of a module, `name#2`, `name#3` for further ones. */
+  readonly instance: string;
+  /** The `config` value as the file has it, variables replaced, `{}` when there is none; the module parses it. */
+  readonly config: unknown;
+  /** Where the entry stands, for messages: `config.yaml:12`. */
+  readonly where: string;
+}
+
+/** One `workers:` entry with a `path`: a process that the engine starts and supervises. */
+export interface LocalWorkerEntry {
+  readonly name: string;
+  /** Absolute path of the worker's folder. */
+  readonly path: string;
+  /** The path as the file has it, relative to the file. */
+  readonly configuredPath: string;
+  /** How many processes. Default 1, at most 64. */
+  readonly replicas: number;
+  /** Restart when the source changes. Default true. */
+  readonly watch: boolean;
+  /** Added to the process environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly where: string;
+}
+
+/** Where a setting's value comes from, strongest first. */
+export type SettingSource = "flag" | "env" | "file" | "default";
+
+/** One setting in force. */
+export interface EffectiveSetting {
+  /** As in the file, e.g. `engine.bridge.port`; the listeners of modules are `svc-http.port`, `svc-stream.host` and so on. */
+  readonly key: string;
+  readonly value: string | number | boolean | readonly string[];
+  readonly source: SettingSource;
+}
+
+/** A config file, read, checked and filled in. */
+export interface LoadedConfig {
+  /** Absolute path of the file. */
+  readonly file: string;
+  /** Hash of the file's content, to tell one version of it from another. */
+  readonly revision: string;
+  readonly engine: EngineSettings;
+  /** Engine HTTP listener. Default 127.0.0.1:3111; `host` and `port` of an `svc-http` block move it. */
+  readonly http: ListenAddress;
+  /** Real-time listener. Default 127.0.0.1:3112; `host` and `port` of an `svc-stream` block move it. */
+  readonly realtime: ListenAddress;
+  readonly modules: readonly ModuleEntry[];
+  readonly localWorkers: readonly LocalWorkerEntry[];
+  /** Every engine setting and listener address with where its value comes from. */
+  readonly effective: readonly EffectiveSetting[];
+  /** What was understood but deserves a word, e.g. names that only the reference has. */
+  readonly warnings: readonly string[];
+}
+
+/** One thing wrong with a config file. */
+export interface ConfigProblem {
+  /** 1-based; undefined when the file as a whole is meant. */
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+  /** Path of the key, e.g. `workers[2].config.port`. */
+  readonly key: string | undefined;
+  /** What is wrong and what is expected, one sentence. */
+  readonly message: string;
+}
+
+/** The file cannot be used. The message lists every problem with file, line, key and what is expected. */
+export class ConfigError extends Error {
+  readonly file: string;
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(file: string, problems: readonly ConfigProblem[]) {
+    super(problems.map((problem) => formatProblem(file, problem)).join("\n"));
+    this.name = "ConfigError";
+    this.file = file;
+    this.problems = problems;
+  }
+}
+
+function formatProblem(file: string, problem: ConfigProblem): string {
+  const position = problem.line === undefined ? "" : `:${problem.line}${problem.column === undefined ? "" : `:${problem.column}`}`;
+  return `${file}${position}: ${problem.key === undefined ? "" : `${problem.key}: `}${problem.message}`;
+}

@@ -1,0 +1,144 @@
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { addWorkerToConfig } from "./edit.ts";
+import { revisionOf } from "./load.ts";
+import { type ConfigFileChange, type ConfigWatch, type WatchOptions, watchConfig } from "./watch.ts";
+
+let folder: string;
+let file: string;
+let watching: ConfigWatch | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-config-watch-"));
+  file = join(folder, "config.yaml");
+  await writeFile(file, "workers: []\n");
+});
+afterEach(async () => {
+  await watching?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Changes in the order in which they come; `next` waits for one, 5 s at most. */
+class Changes {
+  readonly all: ConfigFileChange[] = [];
+  readonly #arrivals = new EventEmitter();
+  #taken = 0;
+
+  add(change: ConfigFileChange): void {
+    this.all.push(change);
+    this.#arrivals.emit("change");
+  }
+
+  async next(): Promise<ConfigFileChange> {
+    const index = this.#taken++;
+    while (this.all.length <= index) await once(this.#arrivals, "change", { signal: AbortSignal.timeout(5_000) });
+    const change = this.all[index];
+    if (change === undefined) throw new Error("no change");
+    return change;
+  }
+}
+
+async function watchFile(path: string, options: Partial<WatchOptions> = {}): Promise<Changes> {
+  const changes = new Changes();
+  watching = watchConfig(path, {
+    debounceMs: 20,
+    onChange: (change) => changes.add(change),
+    onError: (error) => {
+      throw error;
+    },
+    ...options,
+  });
+  await watching.ready;
+  return changes;
+}
+
+const changedTo = (text: string): ConfigFileChange => ({ kind: "changed", revision: revisionOf(text) });
+
+describe("watchConfig", () => {
+  it("reports a change in place, then one by rename, then one by the CLI's own edit", async () => {
+    const changes = await watchFile(file);
+    await writeFile(file, "# in place\n");
+    expect(await changes.next()).toEqual(changedTo("# in place\n"));
+    await writeFile(join(folder, "config.yaml~"), "# renamed\n");
+    await rename(join(folder, "config.yaml~"), file);
+    expect(await changes.next()).toEqual(changedTo("# renamed\n"));
+    await addWorkerToConfig(file, { name: "svc-state" });
+    expect(await changes.next()).toEqual(changedTo("# renamed\nworkers:\n  - name: svc-state\n"));
+    expect(changes.all).toHaveLength(3);
+  });
+
+  it("follows a file that is deleted and created anew", async () => {
+    const changes = await watchFile(file);
+    await unlink(file);
+    expect(await changes.next()).toEqual({ kind: "unreadable", reason: expect.stringContaining("there is no such file") });
+    await writeFile(file, "# back\n");
+    expect(await changes.next()).toEqual(changedTo("# back\n"));
+  });
+
+  it("takes no notice of saves that change nothing and of other files", async () => {
+    const changes = await watchFile(file);
+    await writeFile(file, "workers: []\n");
+    await writeFile(join(folder, "other.yaml"), "x");
+    await rename(join(folder, "other.yaml"), join(folder, "another.yaml"));
+    await unlink(file);
+    await writeFile(file, "workers: []\n");
+    await writeFile(file, "# real\n");
+    expect(await changes.next()).toEqual(changedTo("# real\n"));
+    expect(changes.all).toHaveLength(1);
+  });
+
+  it("does not report a file that is empty only while it is being written", async () => {
+    const changes = await watchFile(file, { debounceMs: 60 });
+    await writeFile(file, "");
+    await writeFile(file, "# written\n");
+    expect(await changes.next()).toEqual(changedTo("# written\n"));
+    await writeFile(file, "");
+    expect(await changes.next()).toEqual(changedTo(""));
+  });
+
+  it("reports an edit made between loading and watching", async () => {
+    const loaded = revisionOf("workers: []\n");
+    await writeFile(file, "# meanwhile\n");
+    const changes = await watchFile(file, { revision: loaded });
+    expect(await changes.next()).toEqual(changedTo("# meanwhile\n"));
+  });
+
+  it("follows a symbolic link to the file", async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), "svc-config-real-"));
+    const real = join(elsewhere, "real.yaml");
+    await writeFile(real, "workers: []\n");
+    await unlink(file);
+    await symlink(real, file);
+    const changes = await watchFile(file);
+    await writeFile(real, "# behind the link\n");
+    expect(await changes.next()).toEqual(changedTo("# behind the link\n"));
+    await rm(elsewhere, { recursive: true });
+  });
+
+  it("calls one at a time, hands failures on, and calls nothing after it was closed", async () => {
+    const errors = new EventEmitter();
+    let running = 0;
+    await watchFile(file, {
+      onChange: async () => {
+        running += 1;
+        expect(running).toBe(1);
+        await Promise.resolve();
+        running -= 1;
+        throw new Error("not applied");
+      },
+      onError: (error) => errors.emit("failed", error),
+    });
+    const failed = once(errors, "failed", { signal: AbortSignal.timeout(5_000) });
+    await writeFile(file, "# one\n");
+    expect(await failed).toEqual([new Error("not applied")]);
+    await watching?.close();
+    let calls = 0;
+    errors.on("failed", () => {
+      calls += 1;
+    });
+    await writeFile(file, "# two\n");
+    expect(calls).toBe(0);
+  });
+});

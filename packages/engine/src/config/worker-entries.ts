@@ -1,0 +1,255 @@
+import { basename, dirname, resolve } from "node:path";
+import type { z } from "zod";
+import { workerNameProblem } from "../local-workers/worker-name.ts";
+import {
+  adapterNameOfClass,
+  BRIDGE_ENTRY,
+  canonicalModuleName,
+  MODULE_CLASSES,
+  MODULE_NAMES,
+  moduleNameOfClass,
+  replacementOf,
+} from "./compatibility-names.ts";
+import type { AddressBlock } from "./engine-settings.ts";
+import { addressBlockSchema } from "./listen-address.ts";
+import { localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
+import { didYouMean } from "./nearest-name.ts";
+import { kindOf, problemAt, schemaProblems, unknownKey } from "./schema-problems.ts";
+import type { ConfigProblem, LocalWorkerEntry, ModuleEntry } from "./types.ts";
+import type { KeyPath, YamlSource } from "./yaml-source.ts";
+
+/** A module that this version of the engine has. A `Module` of the kernel is one. */
+export interface KnownModule {
+  readonly name: string;
+  /** Checks the `config` of its entries. Give it no unknown keys: `z.strictObject`. */
+  readonly config: z.ZodType;
+}
+export type KnownModules = readonly KnownModule[];
+
+export interface ReadEntries {
+  readonly modules: readonly ModuleEntry[];
+  readonly localWorkers: readonly LocalWorkerEntry[];
+  /** What the blocks of the two listening modules, and the older entry for the worker socket, say about addresses. */
+  readonly http: AddressBlock;
+  readonly realtime: AddressBlock;
+  readonly bridge: AddressBlock | undefined;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly string[];
+}
+
+/** Reads the lists `workers:` and `modules:`, whichever are there; both take the same entries. */
+export function readEntries(
+  top: Readonly<Record<string, unknown>>,
+  context: { readonly file: string; readonly yaml: YamlSource; readonly modules: KnownModules },
+): ReadEntries {
+  const reader = new EntryReader(context);
+  for (const list of ["modules", "workers"]) {
+    if (Object.hasOwn(top, list)) reader.readList(list, top[list]);
+  }
+  return reader;
+}
+
+const LISTENING: ReadonlyMap<string, "http" | "realtime"> = new Map([
+  ["svc-http", "http"],
+  ["svc-stream", "realtime"],
+]);
+const MODULE_KEYS = ["name", "config"];
+const LOCAL_KEYS = Object.keys(localWorkerSchema.shape);
+const MAX_SHOWN_CHARACTERS = 60;
+const LOCAL_EXAMPLE = "`- name: NAME` with `path: ./workers/NAME` below it";
+
+type Entry = Readonly<Record<string, unknown>>;
+
+class EntryReader implements ReadEntries {
+  readonly modules: ModuleEntry[] = [];
+  readonly localWorkers: LocalWorkerEntry[] = [];
+  readonly problems: ConfigProblem[] = [];
+  readonly warnings: string[] = [];
+  http: AddressBlock = {};
+  realtime: AddressBlock = {};
+  bridge: AddressBlock | undefined;
+  readonly #file: string;
+  readonly #yaml: YamlSource;
+  readonly #known: ReadonlyMap<string, KnownModule>;
+
+  constructor(context: { readonly file: string; readonly yaml: YamlSource; readonly modules: KnownModules }) {
+    this.#file = context.file;
+    this.#yaml = context.yaml;
+    this.#known = new Map(context.modules.map((module) => [module.name, module]));
+  }
+
+  readList(key: string, value: unknown): void {
+    if (!Array.isArray(value)) {
+      const example = value === null ? `write \`${key}: []\` for none` : `each begins with \`- name: …\``;
+      this.#refuse([key], `must be a list of entries, got ${kindOf(value)}; ${example}`);
+      return;
+    }
+    for (const [index, entry] of value.entries()) this.#readEntry(entry, [key, index]);
+  }
+
+  #readEntry(entry: unknown, path: KeyPath): void {
+    if (entry === undefined) return;
+    if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+      const example =
+        typeof entry === "string" ? `write \`- name: ${entry.slice(0, MAX_SHOWN_CHARACTERS)}\`` : `write ${LOCAL_EXAMPLE}, or \`- name: svc-state\``;
+      this.#refuse(path, `must be a block of keys, got ${kindOf(entry)}; ${example}`);
+      return;
+    }
+    const keys = entry as Entry;
+    if (Object.hasOwn(keys, "path") || Object.hasOwn(keys, "worker_path")) this.#readLocalWorker(keys, path);
+    else if (Object.hasOwn(keys, "image"))
+      this.#refuse([...path, "image"], `svc runs workers as processes, not from container images; give the entry a path: ${LOCAL_EXAMPLE}`);
+    else this.#readModule(keys, path);
+  }
+
+  #readModule(entry: Entry, path: KeyPath): void {
+    const named = this.#moduleName(entry, path);
+    if (named === undefined) return;
+    const { name, key } = named;
+    for (const other of Object.keys(entry)) {
+      if (other === key || other === "config") continue;
+      if (LOCAL_KEYS.includes(other) && other !== "name") this.#refuse([...path, other], `is for local workers, the entries with a path; ${name} is a module`);
+      else this.problems.push(unknownKey(other, { path, yaml: this.#yaml, known: MODULE_KEYS }));
+    }
+    const replaced = this.#known.has(name) ? undefined : replacementOf(name);
+    if (replaced) {
+      this.#warn(path, `${JSON.stringify(entry[key])} does nothing here: ${replaced.advice}`);
+      if (replaced.role === BRIDGE_ENTRY) this.bridge = this.#address(entry.config, [...path, "config"]);
+      return;
+    }
+    this.#addModule(name, { config: this.#withAdapterName(entry.config ?? {}, [...path, "config"]), path, key });
+  }
+
+  /** Names a module by `name` or by the older `class`; says what is wrong otherwise. */
+  #moduleName(entry: Entry, path: KeyPath): { readonly name: string; readonly key: "name" | "class" } | undefined {
+    if (Object.hasOwn(entry, "class") && Object.hasOwn(entry, "name"))
+      return this.#refuse([...path, "class"], "an entry has a name or the older class, not both; keep the name");
+    const key = Object.hasOwn(entry, "class") ? "class" : "name";
+    const written = entry[key];
+    if (typeof written !== "string")
+      return this.#refuse(
+        [...path, key],
+        `${written === undefined ? "is missing; it " : ""}must be the name of a module, e.g. svc-state, or of a worker with a path`,
+      );
+    const name = key === "class" ? moduleNameOfClass(written) : (this.#known.get(written)?.name ?? canonicalModuleName(written) ?? written);
+    if (name === undefined) return this.#refuse([...path, key], `no module has the class ${JSON.stringify(written)}${didYouMean(written, MODULE_CLASSES)}`);
+    return { name, key };
+  }
+
+  #addModule(name: string, { config, path, key }: { readonly config: unknown; readonly path: KeyPath; readonly key: string }): void {
+    const module = this.#known.get(name);
+    const isNamed = MODULE_NAMES.some((known) => known === name);
+    if (module === undefined && !isNamed) {
+      const known = [...new Set([...this.#known.keys(), ...MODULE_NAMES])];
+      this.#refuse(
+        [...path, key],
+        `no module is called ${JSON.stringify(name)}${didYouMean(name, known) || "."} A worker of your own needs its folder: ${LOCAL_EXAMPLE}`,
+      );
+      return;
+    }
+    const listener = LISTENING.get(name);
+    if (listener !== undefined) this.#takeAddress(listener, config, [...path, "config"]);
+    if (module === undefined) {
+      this.#warn(
+        path,
+        `this version of svc does not have the module ${name} yet; the entry has no effect${listener === undefined ? "" : " besides its host and port"}`,
+      );
+      return;
+    }
+    this.#check(module.config, config, [...path, "config"]);
+    const earlier = this.modules.filter((entry) => entry.name === name).length;
+    this.modules.push({ name, instance: earlier === 0 ? name : `${name}#${earlier + 1}`, config, where: this.#where(path) });
+  }
+
+  #check(schema: z.ZodType, value: unknown, base: KeyPath): boolean {
+    const parsed = schema.safeParse(value);
+    if (!parsed.success) this.problems.push(...schemaProblems(parsed.error.issues, { schema, value, base, yaml: this.#yaml }));
+    return parsed.success;
+  }
+
+  /** An older adapter is named by class: `{class: modules::…::KvStore}` becomes `{name: kv}`. */
+  #withAdapterName(config: unknown, path: KeyPath): unknown {
+    if (typeof config !== "object" || config === null || !Object.hasOwn(config, "adapter")) return config;
+    const { adapter } = config as { adapter: unknown };
+    if (typeof adapter !== "object" || adapter === null || !Object.hasOwn(adapter, "class")) return config;
+    const { class: className, ...rest } = adapter as Record<string, unknown>;
+    const name = typeof className === "string" ? adapterNameOfClass(className) : undefined;
+    if (name === undefined) {
+      this.#refuse([...path, "adapter", "class"], "no adapter has this class; write `name:` with in_memory, file_based or redis instead");
+      // One word about the adapter is enough; the module need not judge it too.
+      return { ...config, adapter: undefined };
+    }
+    return { ...config, adapter: { name, ...rest } };
+  }
+
+  #takeAddress(listener: "http" | "realtime", config: unknown, path: KeyPath): void {
+    const next = this.#address(config, path);
+    const taken = this[listener];
+    for (const part of ["host", "port"] as const) {
+      if (next[part] === undefined || taken[part] === undefined || next[part] === taken[part]) continue;
+      this.#refuse([...path, part], `an earlier entry says ${taken[part]}; the listener is one for all entries of the module, so set its ${part} once`);
+    }
+    this[listener] = { ...next, ...taken };
+  }
+
+  /** The host and port of a block; other keys are left to the module. */
+  #address(config: unknown, path: KeyPath): AddressBlock {
+    if (typeof config !== "object" || config === null) return {};
+    const block = Object.fromEntries(Object.entries(config).filter(([key]) => Object.hasOwn(addressBlockSchema.shape, key)));
+    const parsed = addressBlockSchema.safeParse(block);
+    if (parsed.success) return parsed.data;
+    this.#check(addressBlockSchema, block, path);
+    return {};
+  }
+
+  #readLocalWorker(entry: Entry, path: KeyPath): void {
+    const parsed = localWorkerSchema.safeParse(entry);
+    if (!parsed.success) {
+      this.problems.push(...schemaProblems(parsed.error.issues, { schema: localWorkerSchema, value: entry, base: path, yaml: this.#yaml }));
+      return;
+    }
+    const { data } = parsed;
+    const pathKey = data.path === undefined ? "worker_path" : "path";
+    const configuredPath = data[pathKey] ?? "";
+    const worker: LocalWorkerEntry = {
+      name: data.name,
+      path: resolve(dirname(this.#file), configuredPath),
+      configuredPath,
+      replicas: data.replicas ?? 1,
+      watch: data.watch ?? true,
+      env: readEnvironment(data, path, this.#yaml),
+      where: this.#where(path),
+    };
+    const hasBothPaths = data.path !== undefined && data.worker_path !== undefined;
+    const nameProblem = this.#nameProblem(worker);
+    const sharer = this.localWorkers.find((other) => other.path === worker.path);
+    if (hasBothPaths) this.#refuse([...path, "worker_path"], "means the same as path; keep path");
+    else if (nameProblem !== undefined) this.#refuse([...path, "name"], nameProblem);
+    else if (sharer)
+      this.#refuse([...path, pathKey], `the same folder is listed at ${sharer.where}; for more processes write \`replicas: 2\` there (up to ${MAX_REPLICAS})`);
+    else this.localWorkers.push(worker);
+  }
+
+  #nameProblem({ name }: LocalWorkerEntry): string | undefined {
+    const problem = workerNameProblem(name);
+    if (problem !== undefined) return `the name ${JSON.stringify(name.slice(0, MAX_SHOWN_CHARACTERS))} ${problem}`;
+    if (this.#known.has(name) || MODULE_NAMES.some((module) => module === name)) {
+      return `${name} is the name of a module; give the worker another name, or take its path away to load the module`;
+    }
+    const twin = this.localWorkers.find((other) => other.name === name);
+    return twin && `the worker ${JSON.stringify(name)} is already listed at ${twin.where}; names are unique`;
+  }
+
+  #refuse(path: KeyPath, message: string): undefined {
+    this.problems.push(problemAt(path, this.#yaml, message));
+    return undefined;
+  }
+
+  #warn(path: KeyPath, message: string): void {
+    this.warnings.push(`${this.#where(path)}: ${message}`);
+  }
+
+  #where(path: KeyPath): string {
+    return `${basename(this.#file)}:${this.#yaml.positionOf(path)?.line ?? 1}`;
+  }
+}

@@ -1,0 +1,310 @@
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  Pair,
+  parseDocument,
+  Scalar,
+  type YAMLError,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
+import type { ConfigProblem } from "./types.ts";
+import { readPlainScalar, substitute, type VariableLookup } from "./variables.ts";
+import { MAX_YAML_DEPTH, tooDeepAt } from "./yaml-depth.ts";
+
+/** Keys and list positions from the top of the file to a value. */
+export type KeyPath = readonly (string | number)[];
+
+export interface Position {
+  /** Both 1-based. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A YAML text as plain values, with the way back from each value to its place in the text. */
+export interface YamlSource {
+  /** Variables replaced. Undefined for a text without content. Maps have own keys only, never `__proto__`. */
+  readonly value: unknown;
+  /** Where the value at `path` stands; where it is missing, the nearest thing around it that is there. */
+  positionOf(path: KeyPath): Position | undefined;
+  /** Where the last key of `path` stands. */
+  positionOfKey(path: KeyPath): Position | undefined;
+  /** The characters of an unquoted scalar (`1.10` where the value is 1.1), variables replaced; undefined for all else. */
+  writtenTextOf(path: KeyPath): string | undefined;
+  /** The text before variables were replaced, when there were any. Safe to show: it holds no value from the environment. */
+  templateOf(path: KeyPath): string | undefined;
+}
+
+/** `workers[2].config.port`; keys that are no plain word stand in quotes. */
+export function formatKey(path: KeyPath): string | undefined {
+  let text = "";
+  for (const part of path) {
+    if (typeof part === "number") text += `[${part}]`;
+    else if (/^[A-Za-z_][\w-]*$/.test(part)) text += text === "" ? part : `.${part}`;
+    else text += `[${JSON.stringify(part)}]`;
+  }
+  return text === "" ? undefined : text;
+}
+
+/** Values that one file may hold, those repeated by aliases counted each time. */
+const MAX_VALUES = 100_000;
+const MAX_SYNTAX_PROBLEMS = 5;
+
+/** Problems with the YAML itself; `source` is undefined when it could not be read at all. */
+export interface YamlReading {
+  readonly source: YamlSource | undefined;
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Reads one YAML 1.2 document and replaces variables in its texts. Never throws. */
+export function readYaml(text: string, lookup: VariableLookup): YamlReading {
+  const lineCounter = new LineCounter();
+  const deepAt = tooDeepAt(text);
+  if (deepAt !== undefined) {
+    return {
+      source: undefined,
+      problems: [{ ...positionInText(text, deepAt), key: undefined, message: `lists and maps are nested deeper than ${MAX_YAML_DEPTH} levels` }],
+    };
+  }
+  // Duplicate keys are looked for below: the parser compares each key with all before it.
+  const document = parseDocument(text, { lineCounter, stringKeys: true, uniqueKeys: false, prettyErrors: false, schema: "core", keepSourceTokens: false });
+  const syntax = syntaxProblems(text, [...document.errors, ...document.warnings], lineCounter);
+  if (syntax.length > 0) return { source: undefined, problems: syntax };
+  const reader = new Reader(lineCounter, lookup);
+  const value = document.contents === null ? undefined : reader.read(document.contents, [], 0);
+  return { source: sourceOf(document, reader, value), problems: reader.problems };
+}
+
+/** Turns nodes into plain values. One use per document. */
+class Reader {
+  readonly problems: ConfigProblem[] = [];
+  readonly targets = new Map<Alias, Node>();
+  readonly templates = new Map<Scalar, string>();
+  readonly #lineCounter: LineCounter;
+  readonly #lookup: VariableLookup;
+  readonly #anchors = new Map<string, Node>();
+  readonly #open = new Set<Node>();
+  /** Values of scalars already read: one that aliases repeat is replaced once, so that a replaced text is never replaced again. */
+  readonly #scalars = new Map<Scalar, unknown>();
+  #values = 0;
+
+  constructor(lineCounter: LineCounter, lookup: VariableLookup) {
+    this.#lineCounter = lineCounter;
+    this.#lookup = lookup;
+  }
+
+  position(node: Node): Position | undefined {
+    if (!node.range) return undefined;
+    const { line, col } = this.#lineCounter.linePos(node.range[0]);
+    return { line, column: col };
+  }
+
+  read(node: Node, path: KeyPath, depth: number): unknown {
+    this.#values += 1;
+    if (this.#values === MAX_VALUES) this.#refuse(node, path, `the file holds more than ${MAX_VALUES} values, those repeated by aliases included`);
+    if (this.#values >= MAX_VALUES) return undefined;
+    if (depth > MAX_YAML_DEPTH) return this.#refuse(node, path, `aliases nest deeper than ${MAX_YAML_DEPTH} levels`);
+    if (isAlias(node)) return this.#readAlias(node, path, depth);
+    if (node.anchor) this.#anchors.set(node.anchor, node);
+    if (isScalar(node)) return this.#readScalar(node, path);
+    this.#open.add(node);
+    const value = isMap(node) ? this.#readMap(node, path, depth) : isSeq(node) ? this.#readList(node, path, depth) : undefined;
+    this.#open.delete(node);
+    return value;
+  }
+
+  #readAlias(alias: Alias, path: KeyPath, depth: number): unknown {
+    const target = this.targets.get(alias) ?? this.#anchors.get(alias.source);
+    if (target === undefined)
+      return this.#refuse(alias, path, `the alias *${alias.source} names no anchor; write &${alias.source} before the value that it repeats`);
+    if (this.#open.has(target)) return this.#refuse(alias, path, `the alias *${alias.source} repeats a value that contains it`);
+    this.targets.set(alias, target);
+    return this.read(target, path, depth + 1);
+  }
+
+  #readScalar(scalar: Scalar, path: KeyPath): unknown {
+    if (!this.#scalars.has(scalar)) this.#scalars.set(scalar, this.#replaceVariables(scalar, path));
+    return this.#scalars.get(scalar);
+  }
+
+  #replaceVariables(scalar: Scalar, path: KeyPath): unknown {
+    const { value } = scalar;
+    if (value === null || typeof value === "number" || typeof value === "boolean") return value;
+    if (typeof value !== "string") return this.#refuse(scalar, path, "must be text, a number, true, false or null");
+    const substitution = substitute(value, this.#lookup);
+    if (substitution.kind === "none") return value;
+    this.templates.set(scalar, value);
+    if (substitution.kind === "refused") return this.#refuse(scalar, path, substitution.message);
+    const isPlain = scalar.type === Scalar.PLAIN && scalar.tag === undefined;
+    // Kept for `writtenTextOf`: the parsed text of a scalar that now holds another one.
+    scalar.source = substitution.text;
+    return isPlain && substitution.whole ? readPlainScalar(substitution.text) : substitution.text;
+  }
+
+  #readList(list: YAMLSeq, path: KeyPath, depth: number): unknown[] {
+    return list.items.map((item, index) => (isNode(item) ? this.read(item, [...path, index], depth + 1) : null));
+  }
+
+  #readMap(map: YAMLMap, path: KeyPath, depth: number): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
+    for (const { key: keyNode, value } of map.items) {
+      if (!isScalar(keyNode)) continue;
+      const key = String(keyNode.value);
+      const keyPath = [...path, key];
+      if (keyNode.anchor) this.#anchors.set(keyNode.anchor, keyNode);
+      if (key === "__proto__") this.#refuse(keyNode, keyPath, "__proto__ cannot be a key");
+      else if (Object.hasOwn(result, key)) this.#refuse(keyNode, keyPath, `the key ${JSON.stringify(key)} stands twice in the same block; keep one`);
+      else result[key] = isNode(value) ? this.read(value, keyPath, depth + 1) : null;
+    }
+    return result;
+  }
+
+  #refuse(node: Node, path: KeyPath, message: string): undefined {
+    const position = this.position(node);
+    this.problems.push({ line: position?.line, column: position?.column, key: formatKey(path), message });
+    return undefined;
+  }
+}
+
+function isNode(value: unknown): value is Node {
+  return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value);
+}
+
+interface Found {
+  /** The deepest node on the way that exists. */
+  readonly node: Node;
+  /** The key under which it stands, when it stands in a map. */
+  readonly key: Node | undefined;
+  /** False when the path leads further than the file does. */
+  readonly complete: boolean;
+}
+
+function sourceOf(document: Document.Parsed, reader: Reader, value: unknown): YamlSource {
+  const scalarAt = (path: KeyPath): Scalar | undefined => {
+    const found = find(document, reader, path);
+    const node = found?.complete ? followed(found.node, reader) : undefined;
+    return isScalar(node) ? node : undefined;
+  };
+  return {
+    value,
+    positionOf(path) {
+      const found = find(document, reader, path);
+      if (found === undefined) return undefined;
+      // A key without a value has an empty node behind it, which may lie on a later line.
+      const isEmpty = isScalar(found.node) && found.node.range?.[0] === found.node.range?.[1];
+      return reader.position(isEmpty && found.key ? found.key : found.node);
+    },
+    positionOfKey(path) {
+      const found = find(document, reader, path);
+      return found && reader.position(found.complete && found.key ? found.key : found.node);
+    },
+    writtenTextOf(path) {
+      const scalar = scalarAt(path);
+      return scalar?.type === Scalar.PLAIN ? scalar.source : undefined;
+    },
+    templateOf(path) {
+      const scalar = scalarAt(path);
+      return scalar && reader.templates.get(scalar);
+    },
+  };
+}
+
+function find(document: Document.Parsed, reader: Reader, path: KeyPath): Found | undefined {
+  if (document.contents === null) return undefined;
+  let found: Found = { node: document.contents, key: undefined, complete: path.length === 0 };
+  for (const [index, part] of path.entries()) {
+    const next = child(followed(found.node, reader), part);
+    if (next === undefined) return { ...found, complete: false };
+    found = { ...next, complete: index === path.length - 1 };
+  }
+  return found;
+}
+
+function child(node: Node, part: string | number): Omit<Found, "complete"> | undefined {
+  if (isSeq(node) && typeof part === "number") {
+    const item = node.items[part];
+    return isNode(item) ? { node: item, key: undefined } : undefined;
+  }
+  if (!isMap(node)) return undefined;
+  const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === part);
+  if (!(pair instanceof Pair) || !isScalar(pair.key)) return undefined;
+  return { node: isNode(pair.value) ? pair.value : pair.key, key: pair.key };
+}
+
+function followed(node: Node, reader: Reader): Node {
+  let target = node;
+  while (isAlias(target)) {
+    const next = reader.targets.get(target);
+    if (next === undefined) return target;
+    target = next;
+  }
+  return target;
+}
+
+function syntaxProblems(text: string, errors: readonly YAMLError[], lineCounter: LineCounter): ConfigProblem[] {
+  const byLine = new Map<number, ConfigProblem>();
+  for (const error of errors) {
+    // Behind a first slip the parser loses its place, and says so for every token that follows.
+    if (error.code === "UNEXPECTED_TOKEN" && byLine.size > 0) continue;
+    const { line, col } = lineCounter.linePos(error.pos[0]);
+    if (byLine.has(line)) continue;
+    byLine.set(line, { line, column: col, key: undefined, message: inPlainWords(error, lineOf(text, error.pos[0])) });
+    if (byLine.size === MAX_SYNTAX_PROBLEMS) break;
+  }
+  return [...byLine.values()];
+}
+
+const PLAIN_WORDS: Partial<Record<YAMLError["code"], string>> = {
+  ALIAS_PROPS: "an alias (*name) cannot have an anchor or a tag",
+  BAD_ALIAS: "an alias (*name) or anchor (&name) has no proper name",
+  BAD_COLLECTION_TYPE: "the tag (!name) does not fit the value behind it",
+  BAD_DIRECTIVE: "a line that begins with % is a YAML directive; this one is not known",
+  BAD_DQ_ESCAPE: "a backslash sequence inside \"…\" is not known; write \\\\ for a backslash, or use '…'",
+  BAD_INDENT: "the indentation does not fit the lines around it; keys of one block begin in the same column",
+  BAD_SCALAR_START: "a text cannot begin with this character; put it in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "a second `key:` stands on the same line; begin a new, deeper indented line, or put the text in quotes",
+  BLOCK_IN_FLOW: "an indented block cannot stand inside […] or {…}",
+  DUPLICATE_KEY: "a key stands twice in the same block; keep one",
+  KEY_OVER_1024_CHARS: "a key is longer than 1,024 characters",
+  MULTILINE_IMPLICIT_KEY: "a line is neither `key: value` nor the rest of a text; is a `:` missing, or a quote?",
+  MULTIPLE_ANCHORS: "a value has two anchors (&name); keep one",
+  MULTIPLE_DOCS: "a second document begins here (---); the file holds one",
+  MULTIPLE_TAGS: "a value has two tags (!name); keep one",
+  NON_STRING_KEY: "a key must be plain text, no list, map, tag or alias",
+  TAB_AS_INDENT: "a tab is used for indentation; use spaces",
+  TAG_RESOLVE_FAILED: "the tag (!name) is not known; remove it",
+  UNEXPECTED_TOKEN: "this does not belong here; check the indentation and the quotes of this line and of the one above",
+};
+
+/** For the code MISSING_CHAR, which stands for many things. */
+const MISSING_CHARACTERS: readonly (readonly [RegExp, string])[] = [
+  [/^Sequence item without/, "a list entry does not begin with `- `, or its keys do not stand in the same column"],
+  [/^Implicit map keys need/, "a `:` is missing behind this key"],
+  [/^Missing closing/, "a quote is opened and never closed"],
+  [/^Comments must be separated/, "a comment needs a space before its #"],
+];
+
+function inPlainWords(error: YAMLError, line: string): string {
+  const known =
+    PLAIN_WORDS[error.code] ?? (error.code === "MISSING_CHAR" ? MISSING_CHARACTERS.find(([pattern]) => pattern.test(error.message))?.[1] : undefined);
+  const words = known ?? `not valid YAML: ${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`;
+  if (!line.includes("${")) return words;
+  return `${words}. A \${…} inside […] or {…}, or with a space behind its \`:\`, needs quotes ("\${NAME:default}"), which make it text; for a number write it unquoted on a line of its own`;
+}
+
+function lineOf(text: string, offset: number): string {
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const end = text.indexOf("\n", offset);
+  return text.slice(start, end === -1 ? undefined : end);
+}
+
+function positionInText(text: string, offset: number): Position {
+  const before = text.slice(0, offset);
+  return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") };
+}
