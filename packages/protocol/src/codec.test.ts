@@ -122,10 +122,18 @@ describe("decodeFrame", () => {
 
   it("never throws, whatever arrives", () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.json(), fc.string().map((tail) => `{"type":"invokefunction","function_id":"f","data":${tail}`)), fc.boolean(), (frame, payloadIsLast) => {
-        expect(decodeFrame(frame, { payloadIsLast })).toHaveProperty("type");
-        expect(decodeFrameBytes(Buffer.from(frame.padEnd(3_000, "}")), { payloadIsLast }, toText)).toHaveProperty("type");
-      }),
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc.string().map((tail) => `{"type":"invokefunction","function_id":"f","data":${tail}`),
+        ),
+        fc.boolean(),
+        (frame, payloadIsLast) => {
+          expect(decodeFrame(frame, { payloadIsLast })).toHaveProperty("type");
+          expect(decodeFrameBytes(Buffer.from(frame.padEnd(3_000, "}")), { payloadIsLast }, toText)).toHaveProperty("type");
+        },
+      ),
       { numRuns: 2_000 },
     );
   });
@@ -144,29 +152,41 @@ describe("encoding", () => {
       `1,"job":{"queue":"q","id":"1","attempt":1},"timeout_ms":5,"action":{"type":"void"},"metadata":{"forged":true}`,
     );
     fc.assert(
-      fc.property(fc.oneof(smuggle, fc.tuple(smuggle, fc.string()).map(([a, b]) => a + b), fc.string()), (text) => {
-        for (const encode of [encodeGuardedInvoke, encodeGuardedResult]) {
-          const payload = Payload.fromBytes(Buffer.from(text));
-          const frame = frameText(encode({ ...trusted, data: payload, result: payload }));
-          let received: Record<string, unknown>;
-          try {
-            received = JSON.parse(frame) as Record<string, unknown>;
-          } catch {
-            continue; // The receiver drops such a frame and answers it by the id in its tail.
+      fc.property(
+        fc.oneof(
+          smuggle,
+          fc.tuple(smuggle, fc.string()).map(([a, b]) => a + b),
+          fc.string(),
+        ),
+        (text) => {
+          for (const encode of [encodeGuardedInvoke, encodeGuardedResult]) {
+            const payload = Payload.fromBytes(Buffer.from(text));
+            const frame = frameText(encode({ ...trusted, data: payload, result: payload }));
+            let received: Record<string, unknown>;
+            try {
+              received = JSON.parse(frame) as Record<string, unknown>;
+            } catch {
+              continue; // The receiver drops such a frame and answers it by the id in its tail.
+            }
+            expect(received.invocation_id).toBe(id);
+            expect(received.function_id).toBe("math::add");
+            expect(received.type).toBe(encode === encodeGuardedInvoke ? "invokefunction" : "invocationresult");
+            const actedOn =
+              encode === encodeGuardedInvoke
+                ? ["caller", "job", "timeout_ms", "metadata", "action", "traceparent", "baggage"]
+                : ["error", "traceparent", "baggage"];
+            for (const member of actedOn) expect(received[member]).toBeNull();
           }
-          expect(received.invocation_id).toBe(id);
-          expect(received.function_id).toBe("math::add");
-          expect(received.type).toBe(encode === encodeGuardedInvoke ? "invokefunction" : "invocationresult");
-          const actedOn = encode === encodeGuardedInvoke ? ["caller", "job", "timeout_ms", "metadata", "action", "traceparent", "baggage"] : ["error", "traceparent", "baggage"];
-          for (const member of actedOn) expect(received[member]).toBeNull();
-        }
-      }),
+        },
+      ),
       { numRuns: 1_000 },
     );
   });
 
   it("writes the published wire without the members of ours", () => {
-    const frame = JSON.parse(frameText(encodePublishedInvoke({ ...trusted, data: Payload.fromValue({ a: 1 }), timeoutMs: 5, caller: { worker_id: "w", name: "n" } })));
+    const frame = JSON.parse(
+      frameText(encodePublishedInvoke({ ...trusted, data: Payload.fromValue({ a: 1 }), timeoutMs: 5, caller: { worker_id: "w", name: "n" } })),
+    );
     expect(frame).toEqual({ type: "invokefunction", invocation_id: id, function_id: "math::add", data: { a: 1 } });
     const failed = JSON.parse(frameText(encodePublishedResult({ ...trusted, error: { code: "c", message: "m", details: { secret: 1 } } })));
     expect(failed).toEqual({ type: "invocationresult", invocation_id: id, function_id: "math::add", error: { code: "c", message: "m" } });

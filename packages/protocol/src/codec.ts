@@ -1,7 +1,7 @@
 import { CallError } from "./call-error.ts";
 import { type Envelope, MAX_DEPTH, memberSpans, scanEnvelope } from "./envelope.ts";
 import { isUuid, nameProblem } from "./ids.ts";
-import { actionSchema, type Message, type MessageOf, type MessageType, messageSchemas, wireErrorSchema } from "./messages.ts";
+import { actionSchema, MAX_TIMEOUT_MS, type Message, type MessageOf, type MessageType, messageSchemas, wireErrorSchema } from "./messages.ts";
 import { Payload } from "./payload.ts";
 
 export interface DecodeOptions {
@@ -62,45 +62,48 @@ function isAscii(bytes: Uint8Array, end: number): boolean {
 }
 
 function fromEnvelope(envelope: Envelope, slice: (start: number, end: number) => Payload): Message | undefined {
-  const { invocationId, functionId } = envelope;
-  if (invocationId !== undefined && !isUuid(invocationId)) return undefined;
+  if (envelope.invocationId !== undefined && !isUuid(envelope.invocationId)) return undefined;
   const payload = envelope.payloadStart === -1 ? undefined : slice(envelope.payloadStart, envelope.payloadEnd);
-  if (envelope.type === "invokefunction") {
-    if (nameProblem(functionId, "function id") !== undefined) return undefined;
-    if (envelope.error !== undefined) return undefined;
-    let action: MessageOf<"invokefunction">["action"];
-    if (envelope.action !== undefined) {
-      const parsed = actionSchema.safeParse(tryParse(envelope.action));
-      if (!parsed.success) return undefined;
-      action = parsed.data;
-    }
-    if (envelope.metadata !== undefined && tryParse(envelope.metadata) === undefined) return undefined;
-    if (envelope.timeoutMs !== undefined && !messageSchemas.invokefunction.shape.timeout_ms.safeParse(envelope.timeoutMs).success) return undefined;
-    return {
-      type: "invokefunction",
-      invocation_id: invocationId as MessageOf<"invokefunction">["invocation_id"],
-      function_id: functionId as MessageOf<"invokefunction">["function_id"],
-      data: payload ?? Payload.null,
-      traceparent: envelope.traceparent,
-      baggage: envelope.baggage,
-      action,
-      metadata: envelope.metadata === undefined ? undefined : Payload.fromText(envelope.metadata),
-      timeout_ms: envelope.timeoutMs,
-      caller: undefined,
-      job: undefined,
-    };
+  return envelope.type === "invokefunction" ? invokeFrom(envelope, payload) : resultFrom(envelope, payload);
+}
+
+/** Undefined sends the frame down the slow path, which says what is wrong with it. */
+function invokeFrom(envelope: Envelope, payload: Payload | undefined): MessageOf<"invokefunction"> | undefined {
+  const { functionId, timeoutMs } = envelope;
+  if (envelope.error !== undefined || nameProblem(functionId, "function id") !== undefined) return undefined;
+  if (timeoutMs !== undefined && timeoutMs > MAX_TIMEOUT_MS) return undefined;
+  if (envelope.metadata !== undefined && tryParse(envelope.metadata) === undefined) return undefined;
+  let action: MessageOf<"invokefunction">["action"];
+  if (envelope.action !== undefined) {
+    action = actionSchema.safeParse(tryParse(envelope.action)).data;
+    if (action === undefined) return undefined;
   }
-  if (invocationId === undefined || envelope.action !== undefined || envelope.timeoutMs !== undefined) return undefined;
+  return {
+    type: "invokefunction",
+    invocation_id: envelope.invocationId as MessageOf<"invokefunction">["invocation_id"],
+    function_id: functionId as MessageOf<"invokefunction">["function_id"],
+    data: payload ?? Payload.null,
+    traceparent: envelope.traceparent,
+    baggage: envelope.baggage,
+    action,
+    metadata: envelope.metadata === undefined ? undefined : Payload.fromText(envelope.metadata),
+    timeout_ms: timeoutMs,
+    caller: undefined,
+    job: undefined,
+  };
+}
+
+function resultFrom(envelope: Envelope, payload: Payload | undefined): MessageOf<"invocationresult"> | undefined {
+  if (envelope.invocationId === undefined || envelope.action !== undefined || envelope.timeoutMs !== undefined) return undefined;
   let error: MessageOf<"invocationresult">["error"];
   if (envelope.error !== undefined) {
-    const parsed = wireErrorSchema.safeParse(tryParse(envelope.error));
-    if (!parsed.success) return undefined;
-    error = parsed.data;
+    error = wireErrorSchema.safeParse(tryParse(envelope.error)).data;
+    if (error === undefined) return undefined;
   }
   return {
     type: "invocationresult",
-    invocation_id: invocationId as MessageOf<"invocationresult">["invocation_id"],
-    function_id: functionId,
+    invocation_id: envelope.invocationId as MessageOf<"invocationresult">["invocation_id"],
+    function_id: envelope.functionId,
     result: payload,
     error,
     traceparent: envelope.traceparent,
@@ -133,13 +136,8 @@ export function decodeByParsing(frame: string): Message | UndecodableFrame {
   }
   const fields: Record<string, unknown> = { ...members };
   if (type === "invokefunction" || type === "invocationresult") {
-    const spans = memberSpans(frame, PAYLOAD_MEMBERS);
-    for (const name of PAYLOAD_MEMBERS) {
-      if (!Object.hasOwn(members, name)) continue;
-      const span = spans.get(name);
-      if (span === undefined) return undecodable(`\`${name}\` is nested deeper than ${MAX_DEPTH} levels`, members);
-      fields[name] = Payload.fromText(frame.slice(span[0], span[1]));
-    }
+    const tooDeep = keepPayloadText(frame, members, fields);
+    if (tooDeep !== undefined) return undecodable(`\`${tooDeep}\` is nested deeper than ${MAX_DEPTH} levels`, members);
     if (type === "invokefunction") {
       fields.data ??= Payload.null;
       if (members.metadata === null) fields.metadata = undefined;
@@ -147,6 +145,7 @@ export function decodeByParsing(frame: string): Message | UndecodableFrame {
       fields.caller = undefined;
       fields.job = undefined;
     }
+    // On the published wire only an error that is truthy counts.
     if (members.error === false || members.error === "" || members.error === 0) fields.error = undefined;
   }
   const parsed = messageSchemas[type as MessageType].safeParse(fields);
@@ -154,6 +153,18 @@ export function decodeByParsing(frame: string): Message | UndecodableFrame {
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "" : `\`${issue.path.join(".")}\`: `;
   return undecodable(`${type}: ${where}${issue?.message ?? "malformed"}`, members);
+}
+
+/** Puts payloads into `fields` with the text they have in the frame. Returns the name of a member that is nested too deep. */
+function keepPayloadText(frame: string, members: Record<string, unknown>, fields: Record<string, unknown>): string | undefined {
+  const spans = memberSpans(frame, PAYLOAD_MEMBERS);
+  for (const name of PAYLOAD_MEMBERS) {
+    if (!Object.hasOwn(members, name)) continue;
+    const span = spans.get(name);
+    if (span === undefined) return name;
+    fields[name] = Payload.fromText(frame.slice(span[0], span[1]));
+  }
+  return undefined;
 }
 
 function undecodable(message: string, members: Record<string, unknown>): UndecodableFrame {
@@ -262,7 +273,10 @@ export function encodeGuardedResult(fields: ResultFields): Frame {
 
 /** An `invocationresult` of the published wire. The payload must be known to be JSON. */
 export function encodePublishedResult(fields: ResultFields): Frame {
-  const error = fields.error === undefined ? "" : `,"error":${JSON.stringify({ code: fields.error.code, message: fields.error.message, stacktrace: fields.error.stacktrace })}`;
+  const error =
+    fields.error === undefined
+      ? ""
+      : `,"error":${JSON.stringify({ code: fields.error.code, message: fields.error.message, stacktrace: fields.error.stacktrace })}`;
   const rest = `"type":"invocationresult","invocation_id":"${fields.invocationId}","function_id":${quote(fields.functionId)}${error}${member(
     "traceparent",
     fields.traceparent,

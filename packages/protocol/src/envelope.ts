@@ -62,21 +62,27 @@ function endOfValue(text: string, from: number): number {
     const end = endOfString(text, from);
     return end === -1 ? -1 : end + 1;
   }
-  if (first === OPEN_BRACE || first === OPEN_BRACKET) {
-    let depth = 0;
-    for (let at = from; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      if (code === QUOTE) {
-        at = endOfString(text, at);
-        if (at === -1) return -1;
-      } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-        if (++depth > MAX_DEPTH) return -1;
-      } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-        if (--depth === 0) return at + 1;
-      }
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return endOfNested(text, from);
+  return endOfLiteral(text, from);
+}
+
+function endOfNested(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = endOfString(text, at);
+      if (at === -1) return -1;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (++depth > MAX_DEPTH) return -1;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      if (--depth === 0) return at + 1;
     }
-    return -1;
   }
+  return -1;
+}
+
+function endOfLiteral(text: string, from: number): number {
   let at = from;
   for (; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -105,20 +111,7 @@ function plainString(text: string, start: number, end: number): string | undefin
  */
 export function scanEnvelope(text: string, payloadIsLast: boolean, frameLength: number): Envelope | undefined {
   if (text.charCodeAt(0) !== OPEN_BRACE) return undefined;
-  const found: Envelope = {
-    type: "invokefunction",
-    invocationId: undefined,
-    functionId: "",
-    payloadIsResult: false,
-    payloadStart: -1,
-    payloadEnd: -1,
-    traceparent: undefined,
-    baggage: undefined,
-    action: undefined,
-    metadata: undefined,
-    timeoutMs: undefined,
-    error: undefined,
-  };
+  const found = emptyEnvelope();
   let seen = 0;
   let at = 1;
   for (;;) {
@@ -136,13 +129,7 @@ export function scanEnvelope(text: string, payloadIsLast: boolean, frameLength: 
     if (bit === 0 || (seen & bit) !== 0) return undefined;
     seen |= bit;
 
-    if (payloadIsLast && bit === PAYLOAD) {
-      if (start >= frameLength - 1) return undefined;
-      found.payloadIsResult = key === "result";
-      found.payloadStart = start;
-      found.payloadEnd = frameLength - 1;
-      return finish(found, seen);
-    }
+    if (payloadIsLast && bit === PAYLOAD) return closeAtPayload(found, seen, key, start, frameLength);
 
     const end = endOfValue(text, start);
     if (end === -1) return undefined;
@@ -157,6 +144,23 @@ export function scanEnvelope(text: string, payloadIsLast: boolean, frameLength: 
     if (next !== CLOSE_BRACE || skipSpace(text, at + 1) !== text.length) return undefined;
     return finish(found, seen);
   }
+}
+
+function emptyEnvelope(): Envelope {
+  return {
+    type: "invokefunction",
+    invocationId: undefined,
+    functionId: "",
+    payloadIsResult: false,
+    payloadStart: -1,
+    payloadEnd: -1,
+    traceparent: undefined,
+    baggage: undefined,
+    action: undefined,
+    metadata: undefined,
+    timeoutMs: undefined,
+    error: undefined,
+  };
 }
 
 const TYPE = 1;
@@ -250,6 +254,15 @@ function store(found: Envelope, key: string, text: string, start: number, end: n
 
 function isNull(text: string, start: number, end: number): boolean {
   return end - start === 4 && text.startsWith("null", start);
+}
+
+/** The payload is the last member: it runs to the brace that closes the frame. */
+function closeAtPayload(found: Envelope, seen: number, key: string, start: number, frameLength: number): Envelope | undefined {
+  if (start >= frameLength - 1) return undefined;
+  found.payloadIsResult = key === "result";
+  found.payloadStart = start;
+  found.payloadEnd = frameLength - 1;
+  return finish(found, seen);
 }
 
 function finish(found: Envelope, seen: number): Envelope | undefined {

@@ -39,6 +39,7 @@ export const errorCodes = {
   invalid_message: row(400, "no", false, "A frame is not a message of this protocol."),
   invalid_input: row(400, "no", false, "The payload does not fit what the function takes."),
   invalid_name: row(400, "no", false, "An id or name is empty, too long, or holds a control character."),
+  invalid_request: row(400, "no", false, "The path, the query or the headers of an HTTP request cannot be understood."),
   invalid_json: row(400, "no", false, "The body is not JSON."),
   unsupported_media_type: row(415, "no", false, "The content type of the request is not one that is understood here."),
   method_not_allowed: row(405, "no", false, "The path exists, but not for this method."),
@@ -51,7 +52,7 @@ export const errorCodes = {
   draining: row(503, "no", true, "The engine is shutting down and takes no new work."),
   disconnected: row(503, "unknown", true, "The connection to the engine ended before the answer came."),
   state_conflict: row(409, "no", false, "The item's version is not the one the write asked for."),
-  storage_failed: row(503, "no", true, "The store could not write, or could not be read."),
+  storage_failed: row(503, "unknown", true, "The store could not write, or could not be read."),
   route_taken: row(409, "no", false, "Another function already has this method and path."),
   worker_not_found: row(404, "no", false, "No worker of this name is configured."),
 } as const satisfies Record<string, ErrorCodeFacts>;

@@ -1,0 +1,172 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../../kernel/clock.ts";
+import { silentLogger } from "../../../kernel/logger.ts";
+import { openDatabase } from "../../../store/driver.ts";
+import { threadUrl } from "../../../store/thread-url.ts";
+import type { StateAdapter } from "../adapter.ts";
+import { newValue, stateAdapterSuite } from "../testing/state-adapter-suite.ts";
+import { openFileAdapter } from "./file.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-state-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let folders = 0;
+function freshFolder(): string {
+  folders += 1;
+  const folder = join(root, String(folders));
+  mkdirSync(folder);
+  return folder;
+}
+
+function openIn(dataDir: string, options: { readonly filePath?: string; readonly cacheBytes?: number } = {}): Promise<StateAdapter> {
+  return openFileAdapter({
+    dataDir,
+    filePath: options.filePath ?? "state.db",
+    cacheBytes: options.cacheBytes ?? 1_000_000,
+    log: silentLogger,
+    clock: systemClock,
+  });
+}
+
+stateAdapterSuite("file_based", () => openIn(freshFolder()));
+stateAdapterSuite("file_based without a cache", () => openIn(freshFolder(), { cacheBytes: 0 }));
+
+describe("the file adapter", () => {
+  const always = { ifVersion: undefined };
+
+  it("finds everything again after it was closed and opened", async () => {
+    const folder = freshFolder();
+    const before = await openIn(folder);
+    await before.set("s", "k", newValue('{"a":1}', 7), always);
+    await before.set("gone", "k", newValue("1"), always);
+    await before.delete("gone", "k", always);
+    await before.close();
+    const after = await openIn(folder);
+    expect(await after.get("s", "k")).toEqual({ key: "k", json: '{"a":1}', version: 1, updatedAt: 7, bytes: 7 });
+    expect(await after.scopes()).toEqual(["s"]);
+    expect(await after.set("gone", "k", newValue("1"), always)).toMatchObject({ item: { version: 3 } });
+    await after.close();
+  });
+
+  it("finishes what was asked for when it is closed", async () => {
+    const folder = freshFolder();
+    const before = await openIn(folder);
+    const writes = Array.from({ length: 500 }, (_, index) => before.set("s", `k${index}`, newValue("1"), always));
+    await before.close();
+    expect(await Promise.all(writes)).toHaveLength(500);
+    const after = await openIn(folder);
+    expect((await after.page("s", { prefix: "", after: undefined, limit: 1, maxBytes: 1 })).total).toBe(500);
+    await after.close();
+  });
+
+  it("goes on from what is stored after a write failed beside others", async () => {
+    const folder = freshFolder();
+    const state = await openIn(folder);
+    await state.set("s", "k", newValue('"old"'), always);
+    await state.set("s", "other", newValue("1"), always);
+    // The database itself refuses this one value.
+    const outside = openDatabase(join(folder, "state.db"));
+    outside.exec(`CREATE TRIGGER refuse BEFORE UPDATE ON items WHEN NEW.json = '"refused"' BEGIN SELECT RAISE(ABORT, 'refused by a test'); END`);
+    outside.close();
+    const outcomes = await Promise.allSettled([
+      state.set("s", "other", newValue("2"), always),
+      state.set("s", "k", newValue('"refused"'), always),
+      state.get("s", "k"),
+      state.set("s", "more", newValue("3"), always),
+    ]);
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+    expect(outcomes[1]).toMatchObject({ reason: { code: "storage_failed", message: "set: refused by a test" } });
+    expect(outcomes[2]).toMatchObject({ value: { json: '"old"' } });
+    expect(await state.get("s", "k")).toMatchObject({ json: '"old"', version: 1 });
+    expect(await state.get("s", "other")).toMatchObject({ json: "2", version: 2 });
+    expect(await state.set("s", "k", newValue('"new"'), always)).toMatchObject({ previous: '"old"', item: { version: 2 } });
+    await state.close();
+  });
+
+  it("remembers emptied scopes together once they are very many, and still never repeats a version", async () => {
+    const folder = freshFolder();
+    const before = await openIn(folder);
+    const scopes = Array.from({ length: 10_001 }, (_, index) => `scope-${index}`);
+    for (let start = 0; start < scopes.length; start += 2_000) {
+      const batch = scopes.slice(start, start + 2_000);
+      await Promise.all(batch.flatMap((scope) => [before.set(scope, "k", newValue("1"), always), before.delete(scope, "k", always)]));
+    }
+    await before.close();
+    await (await openIn(folder)).close();
+    const outside = openDatabase(join(folder, "state.db"));
+    expect(outside.prepare("SELECT count(*) AS scopes FROM scopes").get()).toMatchObject({ scopes: 0 });
+    outside.close();
+    const after = await openIn(folder);
+    expect(await after.set("scope-7", "k", newValue("1"), always)).toMatchObject({ item: { version: 3 } });
+    await after.close();
+  });
+
+  it("keeps every acknowledged set when its process is killed with -9", async () => {
+    const folder = freshFolder();
+    const acknowledged = await setUntilKilled(folder, 2_000);
+    expect(acknowledged.length).toBeGreaterThanOrEqual(2_000);
+    const after = await openIn(folder);
+    for (const [key, version] of lastVersions(acknowledged)) {
+      const item = await after.get("crash", key);
+      expect(item?.version).toBeGreaterThanOrEqual(version);
+      expect(item?.json).toBe(JSON.stringify({ key, round: item?.version }));
+    }
+    await after.close();
+  });
+
+  it("says what to do when file_path is a folder", async () => {
+    const folder = freshFolder();
+    mkdirSync(join(folder, "state_store.db"));
+    await expect(openIn(folder, { filePath: "state_store.db" })).rejects.toThrow(/state_store\.db is a folder.*name a file/);
+  });
+
+  it("keeps a second engine off a file outside of the data folder", async () => {
+    const elsewhere = join(freshFolder(), "shared.db");
+    const first = await openIn(freshFolder(), { filePath: elsewhere });
+    await expect(openIn(freshFolder(), { filePath: elsewhere })).rejects.toThrow(new RegExp(`in use by another engine \\(pid ${process.pid}`));
+    await first.close();
+    const second = await openIn(freshFolder(), { filePath: elsewhere });
+    await second.close();
+  });
+
+  it("refuses a file that is no database, and leaves it as it is", async () => {
+    const folder = freshFolder();
+    const file = join(folder, "state.db");
+    writeFileSync(file, "not a database. ".repeat(500));
+    await expect(openIn(folder)).rejects.toThrow(/state\.db is damaged: file is not a database.*\.recover/);
+    expect(readFileSync(file, "utf8")).toBe("not a database. ".repeat(500));
+  });
+});
+
+interface Acknowledged {
+  readonly key: string;
+  readonly version: number;
+}
+
+/** Lets a real process set items as fast as it can and kills it with -9 once it has acknowledged `count` of them. */
+async function setUntilKilled(folder: string, count: number): Promise<Acknowledged[]> {
+  const child = spawn(process.execPath, [threadUrl(new URL("../testing/endless-writer.ts", import.meta.url)).pathname, folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const acknowledged: Acknowledged[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    // The last line may be cut by the kill.
+    if (!/^key-\d+ \d+$/.test(line)) continue;
+    const [key = "", version = ""] = line.split(" ");
+    acknowledged.push({ key, version: Number(version) });
+    if (acknowledged.length === count) child.kill("SIGKILL");
+  }
+  await exited;
+  return acknowledged;
+}
+
+function lastVersions(acknowledged: readonly Acknowledged[]): ReadonlyMap<string, number> {
+  return new Map(acknowledged.map(({ key, version }) => [key, version]));
+}

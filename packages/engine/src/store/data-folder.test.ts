@@ -1,0 +1,52 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, describe, expect, it } from "vitest";
+import { lockDataFolder } from "./data-folder.ts";
+import { threadUrl } from "./thread-url.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-lock-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** A process of its own that holds the lock of `folder` until it is killed. */
+async function holder(folder: string) {
+  const program = `import { lockDataFolder } from ${JSON.stringify(threadUrl(new URL("./data-folder.ts", import.meta.url)).href)};
+    lockDataFolder(process.argv[1]); process.stdout.write("held\\n"); setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program, folder], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(createInterface({ input: child.stdout }), "line");
+  return child;
+}
+
+describe("the lock of a data folder", () => {
+  it("makes the folder, and is free again after its release", () => {
+    const folder = join(root, "a", "b");
+    const first = lockDataFolder(folder);
+    expect(existsSync(folder)).toBe(true);
+    expect(() => lockDataFolder(folder)).toThrow(/in use/);
+    first.release();
+    first.release();
+    lockDataFolder(folder).release();
+  });
+
+  it("names the process that holds it, and vanishes when that is killed with -9", async () => {
+    const folder = join(root, "c");
+    const child = await holder(folder);
+    expect(() => lockDataFolder(folder)).toThrow(
+      new RegExp(
+        `the data folder ${folder} is in use by another engine \\(pid ${child.pid}, started 20.+Z\\); stop that one first, or give this one a data_dir of its own`,
+      ),
+    );
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    lockDataFolder(folder).release();
+  });
+
+  it("says which folder cannot be used, and why", () => {
+    const file = join(root, "a-file");
+    writeFileSync(file, "");
+    expect(() => lockDataFolder(join(file, "data"))).toThrow(/the data folder .*a-file\/data cannot be used: ENOTDIR/);
+  });
+});

@@ -1,0 +1,165 @@
+import { closeSync, copyFileSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { defaultDriver, openDatabase } from "./driver.ts";
+import type { ProceduresModule } from "./procedures.ts";
+import { Session } from "./session.ts";
+import * as ledger from "./testing/ledger-procedures.ts";
+import type { Answer } from "./thread-messages.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-session-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let files = 0;
+function freshFile(): string {
+  files += 1;
+  return join(root, `${files}.db`);
+}
+
+function open(file: string, module: ProceduresModule = ledger): Session {
+  return new Session(file, module, defaultDriver());
+}
+
+type Step = readonly [procedure: string, input: unknown];
+
+function run(session: Session, ...steps: Step[]): Answer[] {
+  return session.run(steps.map(([procedure, input]) => ({ procedure, input })));
+}
+
+const texts: Step = ["texts", null];
+const done = (output: unknown): Answer => ({ status: "done", output });
+
+describe("a batch of requests", () => {
+  it("runs in order, and reads see the writes before them", () => {
+    const session = open(freshFile());
+    expect(run(session, texts, ["add", "a"], texts, ["add", "b"], texts)).toEqual([done([]), done(1), done(["a"]), done(1), done(["a", "b"])]);
+    session.close();
+  });
+
+  it("loses nothing but the requests that fail", () => {
+    const session = open(freshFile());
+    const answers = run(
+      session,
+      ["add", "a"],
+      ["addThenRefuse", "b"],
+      ["add", "a"],
+      ["addThenThrow", "c"],
+      ["nonsense", null],
+      ["toString", null],
+      ["add", "d"],
+      texts,
+    );
+    expect(answers).toEqual([
+      done(1),
+      { status: "refused", code: "state_conflict", message: "b is not wanted", details: { text: "b" } },
+      { status: "failed", message: "add: UNIQUE constraint failed: lines.text" },
+      { status: "failed", message: "addThenThrow: a defect" },
+      { status: "failed", message: "the store has no procedure nonsense" },
+      { status: "failed", message: "the store has no procedure toString" },
+      done(1),
+      done(["a", "d"]),
+    ]);
+    expect(session.problem).toBeUndefined();
+    session.close();
+  });
+
+  it("fails as a whole when it cannot be committed, its reads excepted, and the next one works", () => {
+    const session = open(freshFile());
+    run(session, ["add", "before"]);
+    const answers = run(session, ["add", "a"], ["breakCommit", null], texts);
+    const failed = { status: "failed", message: expect.stringMatching(/cannot write .*FOREIGN KEY constraint failed \(during COMMIT\)/) };
+    expect(answers).toEqual([failed, failed, done(["before"])]);
+    expect(session.problem).toMatch(/cannot write/);
+    expect(run(session, ["add", "b"], texts)).toEqual([done(1), done(["before", "b"])]);
+    expect(session.problem).toBeUndefined();
+    session.close();
+  });
+
+  it("fails as a whole when the disk is full, and reads go on", () => {
+    const session = open(freshFile());
+    const long = "x".repeat(100_000);
+    const answers = run(session, ["fillDisk", null], ["add", "short"], ["add", long], texts);
+    const failed = { status: "failed", message: expect.stringMatching(/cannot write .*full \(during add\)/) };
+    expect(answers).toEqual([failed, failed, failed, done([])]);
+    expect(run(session, texts)).toEqual([done([])]);
+    expect(session.problem).toMatch(/full/);
+    session.probe();
+    expect(session.problem).toBeUndefined();
+    expect(run(session, ["add", long])).toEqual([done(1)]);
+    session.close();
+  });
+});
+
+describe("opening a database", () => {
+  it("checks the file after an unclean stop and names what is damaged and what to do", () => {
+    const file = damagedDatabase();
+    writeFileSync(`${file}-wal`, "what a killed process left");
+    expect(() => open(file)).toThrow(/the database .*\.db is damaged: .*(page|Page) \d+.*Nothing was changed.*sqlite3 .* \.recover/);
+  });
+
+  it("does not check the file after a clean stop", () => {
+    const session = open(damagedDatabase());
+    session.close();
+  });
+
+  it("opens a sound file after an unclean stop", () => {
+    const file = freshFile();
+    const session = open(file);
+    run(session, ["add", "a"]);
+    const copy = freshFile();
+    copyFileSync(file, copy);
+    copyFileSync(`${file}-wal`, `${copy}-wal`);
+    expect(statSync(`${copy}-wal`).size).toBeGreaterThan(0);
+    const other = open(copy);
+    expect(run(other, texts)).toEqual([done(["a"])]);
+    other.close();
+    session.close();
+  });
+
+  it("leaves an empty log or none when it is closed", () => {
+    const file = freshFile();
+    const session = open(file);
+    run(session, ["add", "a"]);
+    session.close();
+    expect(statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
+  });
+
+  it("refuses a newer format, naming both versions", () => {
+    const file = freshFile();
+    open(file).close();
+    expect(() => open(file, { ...ledger, schema: ledger.schema.slice(0, 1) })).toThrow(
+      /has format version 2, this engine knows versions up to 1; start the newer engine/,
+    );
+  });
+
+  it("brings an older format up to date and keeps a copy of the file as it was", () => {
+    const file = freshFile();
+    const older = open(file, { schema: ledger.schema.slice(0, 1), openProcedures: () => ({}) });
+    older.close();
+    const newer = open(file);
+    expect(run(newer, ["add", "a"])).toEqual([done(1)]);
+    newer.close();
+    const copies = readdirSync(root).filter((name) => name.startsWith(`${files}.db.v1.`));
+    expect(copies).toHaveLength(1);
+    const copy = openDatabase(join(root, copies[0] ?? ""));
+    expect(copy.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: 1 });
+    copy.close();
+  });
+
+  it("says that a folder is missing", () => {
+    expect(() => open(join(root, "missing", "x.db"))).toThrow(/missing\/x\.db cannot be opened: unable to open database file; its folder must exist/);
+  });
+});
+
+/** A cleanly closed database with a page in the middle overwritten. */
+function damagedDatabase(): string {
+  const file = freshFile();
+  const session = open(file);
+  for (let index = 0; index < 500; index++) run(session, ["add", `line ${index} `.repeat(20)]);
+  session.close();
+  const handle = openSync(file, "r+");
+  writeSync(handle, Buffer.alloc(4096, 0xee), 0, 4096, 5 * 4096);
+  closeSync(handle);
+  return file;
+}

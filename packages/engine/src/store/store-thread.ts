@@ -1,0 +1,66 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { DatabaseRefused } from "./database-file.ts";
+import type { ProceduresModule } from "./procedures.ts";
+import { Session } from "./session.ts";
+import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
+
+/** How often a store that cannot write tries again by itself, in milliseconds. */
+const PROBE_MS = 2_000;
+
+const port = parentPort;
+if (port === null) throw new Error("store-thread.ts is the entry of a worker thread; use openStore of store.ts");
+const start = workerData as ThreadStart;
+
+let session: Session | undefined;
+let reportedProblem: string | undefined;
+let probe: NodeJS.Timeout | undefined;
+
+function post(message: FromThread): void {
+  port?.postMessage(message);
+}
+
+function reportHealth(current: Session): void {
+  if (current.problem !== reportedProblem) post({ kind: "health", problem: current.problem });
+  reportedProblem = current.problem;
+  if (current.problem === undefined) {
+    clearInterval(probe);
+    probe = undefined;
+  } else {
+    probe ??= setInterval(() => {
+      current.probe();
+      reportHealth(current);
+    }, PROBE_MS).unref();
+  }
+}
+
+function close(current: Session): void {
+  clearInterval(probe);
+  let problem: string | undefined;
+  try {
+    current.close();
+  } catch (thrown) {
+    problem = thrown instanceof Error ? thrown.message : String(thrown);
+  }
+  post({ kind: "closed", problem });
+  port?.close();
+}
+
+const procedures = (await import(start.procedures)) as ProceduresModule;
+try {
+  session = new Session(start.file, procedures, start.driver);
+} catch (thrown) {
+  if (!(thrown instanceof DatabaseRefused)) throw thrown;
+  post({ kind: "refused", message: thrown.message });
+  port.close();
+}
+if (session !== undefined) {
+  const current = session;
+  port.on("message", (message: ToThread) => {
+    if (message.kind === "close") return close(current);
+    const answers = current.run(message.requests);
+    // First, so that whoever is told of a failure finds the store's problem set.
+    reportHealth(current);
+    post({ kind: "answers", answers });
+  });
+  post({ kind: "open" });
+}

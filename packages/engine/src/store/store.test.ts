@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { createLogger, type LogRecord, silentLogger } from "../kernel/logger.ts";
+import { openStore, type Store, type StoreOptions } from "./store.ts";
+import type { LedgerProcedures } from "./testing/ledger-procedures.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-store-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let files = 0;
+function freshFile(): string {
+  files += 1;
+  return join(root, `${files}.db`);
+}
+
+function open(options: Partial<StoreOptions> = {}): Promise<Store<LedgerProcedures>> {
+  return openStore<LedgerProcedures>({
+    file: freshFile(),
+    procedures: new URL("./testing/ledger-procedures.ts", import.meta.url),
+    log: silentLogger,
+    ...options,
+  });
+}
+
+describe("the store", () => {
+  it("answers requests in the order of their calls", async () => {
+    const store = await open();
+    const settled: string[] = [];
+    const calls = Array.from({ length: 200 }, (_, index) => {
+      const call =
+        index % 3 === 0 ? store.call("texts", null) : index % 3 === 1 ? store.call("add", `line ${index}`) : store.call("addThenRefuse", `line ${index}`);
+      const note = () => settled.push(String(index));
+      return call.then(note, note);
+    });
+    await Promise.all(calls);
+    expect(settled).toEqual(Array.from({ length: 200 }, (_, index) => String(index)));
+    await store.close();
+  });
+
+  it("passes a refusal on with its code and details, and a failure as storage_failed", async () => {
+    const store = await open();
+    await expect(store.call("addThenRefuse", "a")).rejects.toMatchObject({ code: "state_conflict", message: "a is not wanted", details: { text: "a" } });
+    await expect(store.call("addThenThrow", "a")).rejects.toMatchObject({ code: "storage_failed", message: "addThenThrow: a defect" });
+    await store.close();
+  });
+
+  it("says why it cannot write, and takes that back once it can", async () => {
+    const logs: LogRecord[] = [];
+    const store = await open({ log: createLogger({ level: "info", now: () => 0, write: (record) => logs.push(record) }) });
+    await expect(store.call("breakCommit", null)).rejects.toMatchObject({ code: "storage_failed", details: { reason: expect.stringMatching(/COMMIT/) } });
+    expect(store.problem()).toMatch(/COMMIT/);
+    await store.call("add", "a");
+    expect(store.problem()).toBeUndefined();
+    expect(logs.map((record) => record.message)).toEqual(["store cannot write", "store writes again"]);
+    await store.close();
+  });
+
+  it("finds out by itself that it can write again", async () => {
+    let sayRecovered = (): void => {};
+    const recovered = new Promise<void>((resolve) => {
+      sayRecovered = resolve;
+    });
+    const log = createLogger({ level: "info", now: () => 0, write: (record) => record.message === "store writes again" && sayRecovered() });
+    const store = await open({ log });
+    await expect(store.call("breakCommit", null)).rejects.toMatchObject({ code: "storage_failed" });
+    await recovered;
+    expect(store.problem()).toBeUndefined();
+    await store.close();
+  });
+
+  it("fails what the thread held when the thread ends, starts another, and has lost nothing that was answered", async () => {
+    const store = await open();
+    await store.call("add", "answered");
+    const held = [store.call("add", "held"), store.call("endThread", null)];
+    for (const call of held) await expect(call).rejects.toMatchObject({ code: "storage_failed", message: expect.stringMatching(/thread ended.*exit code 3/) });
+    expect(await store.call("texts", null)).toEqual(["answered"]);
+    await store.call("add", "after");
+    await store.close();
+  });
+
+  it("sends what gathers while the thread is away to the next thread", async () => {
+    const store = await open();
+    await expect(store.call("endThread", null)).rejects.toMatchObject({ code: "storage_failed" });
+    await Promise.all([store.call("add", "a"), store.call("add", "b")]);
+    expect(await store.call("texts", null)).toEqual(["a", "b"]);
+    await store.close();
+  });
+
+  it("refuses what is over its bounds in number or bytes, and takes requests again when there is room", async () => {
+    const store = await open({ maxRequests: 3, maxBytes: 10_000 });
+    const taken = [store.call("add", "a"), store.call("add", "b"), store.call("add", "c")];
+    await expect(store.call("add", "d")).rejects.toMatchObject({ code: "overloaded", details: { requests: 3, max_requests: 3 } });
+    await Promise.all(taken);
+    const large = store.call("add", "e", { bytes: 20_000 });
+    await expect(store.call("add", "f")).rejects.toMatchObject({ code: "overloaded", details: { max_bytes: 10_000 } });
+    await large;
+    expect(await store.call("texts", null)).toEqual(["a", "b", "c", "e"]);
+    await store.close();
+  });
+
+  it("gives up on a request at its deadline, sent or not, and goes on when the thread answers", async () => {
+    const store = await open({ requestTimeoutMs: 100 });
+    const stuck = store.call("waitMs", 400);
+    stuck.catch(() => {});
+    // Runs in the thread by now: the message was posted in the tick before.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const unsent = store.call("add", "never sent");
+    await expect(stuck).rejects.toMatchObject({ code: "call_timeout", details: { timeout_ms: 100 } });
+    await expect(unsent).rejects.toMatchObject({ code: "call_timeout" });
+    await store.close();
+  });
+
+  it("finishes what was asked for before it closes, and takes nothing afterwards", async () => {
+    const file = freshFile();
+    const store = await open({ file });
+    const call = store.call("add", "last");
+    const closed = store.close();
+    await expect(store.call("add", "too late")).rejects.toMatchObject({ code: "draining" });
+    expect(await call).toBe(1);
+    await closed;
+    await store.close();
+    const again = await open({ file });
+    expect(await again.call("texts", null)).toEqual(["last"]);
+    await again.close();
+  });
+
+  it("does not open a file that it cannot use, and says why", async () => {
+    await expect(open({ file: join(root, "missing", "x.db") })).rejects.toThrow(/missing\/x\.db cannot be opened/);
+  });
+
+  it("does not open with procedures that fail to load", async () => {
+    await expect(open({ procedures: new URL("file:///nowhere.js") })).rejects.toThrow(/ended while it opened: Cannot find module/);
+  });
+});

@@ -1,0 +1,33 @@
+import type { DriverName } from "./driver.ts";
+
+/** Given to the thread when it starts. */
+export interface ThreadStart {
+  /** Absolute path of the database. */
+  readonly file: string;
+  /** URL of the file of procedures, as JavaScript. */
+  readonly procedures: string;
+  readonly driver: DriverName;
+}
+
+export interface Request {
+  readonly procedure: string;
+  readonly input: unknown;
+}
+
+/** How one request ended. `failed`: the store could not do it, and nothing of it is written. */
+export type Answer =
+  | { readonly status: "done"; readonly output: unknown }
+  | { readonly status: "refused"; readonly code: string; readonly message: string; readonly details: Readonly<Record<string, unknown>> | undefined }
+  | { readonly status: "failed"; readonly message: string };
+
+export type ToThread = { readonly kind: "batch"; readonly requests: readonly Request[] } | { readonly kind: "close" };
+
+export type FromThread =
+  | { readonly kind: "open" }
+  | { readonly kind: "refused"; readonly message: string }
+  /** In the order of the requests. */
+  | { readonly kind: "answers"; readonly answers: readonly Answer[] }
+  /** Whether the store can write; sent on each change. Undefined means that it can again. */
+  | { readonly kind: "health"; readonly problem: string | undefined }
+  /** `problem`: the log could not be written back into the file; nothing is lost, the next start reads it from the log. */
+  | { readonly kind: "closed"; readonly problem: string | undefined };

@@ -1,0 +1,112 @@
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../kernel/clock.ts";
+import type { DriverName } from "./driver.ts";
+import type { Answer, FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
+import { threadUrl } from "./thread-url.ts";
+
+export interface ThreadOptions {
+  readonly file: string;
+  readonly procedures: URL;
+  readonly driver: DriverName;
+  readonly openTimeoutMs: number;
+  readonly clock: Clock;
+}
+
+export interface ThreadEvents {
+  onAnswers(answers: readonly Answer[]): void;
+  onHealth(problem: string | undefined): void;
+  /** The thread ended without having been asked to. Comes at most once, and not before `startThread` resolved. */
+  onCrash(reason: string): void;
+}
+
+/** A store thread that is open. */
+export interface Thread {
+  post(message: ToThread): void;
+  /** Resolves when the thread is gone, with what went wrong while closing. */
+  close(): Promise<string | undefined>;
+}
+
+/** How long closing may take before the thread is ended, in milliseconds. Nothing is lost then, but the next start checks the file. */
+const CLOSE_TIMEOUT_MS = 10_000;
+
+/** Starts a thread and waits until its database is open. Rejects with an Error that says why it cannot be used. */
+export async function startThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread> {
+  const workerData: ThreadStart = { file: options.file, procedures: threadUrl(options.procedures).href, driver: options.driver };
+  const worker = new Worker(threadUrl(new URL("./store-thread.ts", import.meta.url)), { workerData, name: "svc-store" });
+  const thread = new WorkerThread(worker, options, events);
+  await thread.opened;
+  return thread;
+}
+
+class WorkerThread implements Thread {
+  readonly opened: Promise<void>;
+  readonly #worker: Worker;
+  readonly #clock: Clock;
+  readonly #exited: Promise<void>;
+  #closeProblem: string | undefined;
+  #state: "opening" | "open" | "closing" | "ended" = "opening";
+
+  constructor(worker: Worker, options: ThreadOptions, events: ThreadEvents) {
+    this.#worker = worker;
+    this.#clock = options.clock;
+    let lastError = "it ended without saying why";
+    worker.on("error", (error) => {
+      lastError = error instanceof Error ? error.message : String(error);
+    });
+    this.#exited = new Promise((resolve) => {
+      worker.once("exit", (code) => {
+        const wasOpen = this.#state === "open";
+        this.#state = "ended";
+        resolve();
+        if (wasOpen) events.onCrash(`${lastError} (exit code ${code})`);
+      });
+    });
+    this.opened = this.#untilOpen(options, () => lastError);
+    worker.on("message", (message: FromThread) => {
+      if (message.kind === "answers") events.onAnswers(message.answers);
+      else if (message.kind === "health") events.onHealth(message.problem);
+      else if (message.kind === "closed") this.#closeProblem = message.problem;
+    });
+  }
+
+  post(message: ToThread): void {
+    this.#worker.postMessage(message);
+  }
+
+  async close(): Promise<string | undefined> {
+    if (this.#state !== "open") return undefined;
+    this.#state = "closing";
+    this.#closeProblem = "the thread ended before it closed the file";
+    this.post({ kind: "close" });
+    const cancel = this.#clock.after(CLOSE_TIMEOUT_MS, () => {
+      this.#closeProblem = `closing took longer than ${CLOSE_TIMEOUT_MS} ms`;
+      void this.#worker.terminate();
+    });
+    await this.#exited;
+    cancel();
+    return this.#closeProblem;
+  }
+
+  #untilOpen(options: ThreadOptions, lastError: () => string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const cancel = options.clock.after(options.openTimeoutMs, () => {
+        reject(new Error(`the database ${options.file} was not open after ${options.openTimeoutMs} ms`));
+        void this.#worker.terminate();
+      });
+      this.#worker.on("message", (message: FromThread) => {
+        if (message.kind === "open") {
+          this.#state = "open";
+          cancel();
+          resolve();
+        } else if (message.kind === "refused") {
+          cancel();
+          reject(new Error(message.message));
+        }
+      });
+      void this.#exited.then(() => {
+        cancel();
+        reject(new Error(`the store thread for ${options.file} ended while it opened: ${lastError()}`));
+      });
+    });
+  }
+}
