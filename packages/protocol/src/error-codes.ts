@@ -40,6 +40,8 @@ export const errorCodes = {
   invalid_input: row(400, "no", false, "The payload does not fit what the function takes."),
   invalid_name: row(400, "no", false, "An id or name is empty, too long, or holds a control character."),
   invalid_request: row(400, "no", false, "The path, the query or the headers of an HTTP request cannot be understood."),
+  invalid_answer: row(500, "yes", false, "The handler's answer cannot be turned into an HTTP response."),
+  request_timeout: row(408, "no", true, "The request did not arrive in time."),
   invalid_json: row(400, "no", false, "The body is not JSON."),
   unsupported_media_type: row(415, "no", false, "The content type of the request is not one that is understood here."),
   method_not_allowed: row(405, "no", false, "The path exists, but not for this method."),

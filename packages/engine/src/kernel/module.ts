@@ -95,7 +95,7 @@ export interface TriggerSpec<Settings> {
 export interface HttpMount {
   /** Paths that begin with this go to `handle`; the longest prefix wins. `/` takes what no other mount takes. */
   readonly prefix: string;
-  /** `path` is the decoded-once pathname as sent, without query. Rejections are answered with 500 and logged. */
+  /** `path` is the pathname as sent, still percent-encoded, without query. Rejections are answered with 500 and logged. */
   handle(request: IncomingMessage, response: ServerResponse, path: string): Awaitable<void>;
 }
 

@@ -1,18 +1,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type FunctionId, FEATURES, type Feature, Payload } from "@svc/protocol";
+import { FEATURES, type Feature, type FunctionId, Payload } from "@svc/protocol";
+import type { Clock } from "../kernel/clock.ts";
+import { systemClock } from "../kernel/clock.ts";
 import { Connection } from "../kernel/connection.ts";
 import { createKernel } from "../kernel/create-kernel.ts";
 import type { Directory } from "../kernel/directory.ts";
 import type { Kernel, WorkerLimits } from "../kernel/kernel.ts";
-import { type LogRecord, createLogger } from "../kernel/logger.ts";
+import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import type { CallOptions, HttpMount, Module, RealtimeSocket } from "../kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
-import { systemClock } from "../kernel/clock.ts";
-import type { Clock } from "../kernel/clock.ts";
 import { type InMemoryClient, inMemoryPair } from "../transport/in-memory.ts";
 
 /** A worker on the in-memory transport that speaks frames as plain objects. */
@@ -34,7 +34,13 @@ export interface InMemoryEngine {
   /** Calls a function as a module would. Rejects with CallError. */
   call(functionId: string, payload?: unknown, options?: CallOptions): Promise<unknown>;
   /** Connects a worker. By default it declares every feature; `features: []` makes a published client. */
-  connectWorker(options?: { readonly name?: string; readonly features?: readonly Feature[]; readonly runtime?: string; readonly pid?: number; readonly kind?: string }): Promise<InMemoryWorker>;
+  connectWorker(options?: {
+    readonly name?: string;
+    readonly features?: readonly Feature[];
+    readonly runtime?: string;
+    readonly pid?: number;
+    readonly kind?: string;
+  }): Promise<InMemoryWorker>;
   /** Loads, reconfigures and stops modules so that exactly these run. */
   applyModules(requests: readonly ModuleRequest[]): Promise<string[]>;
   moduleStates(): readonly ModuleState[];
@@ -47,7 +53,7 @@ export interface InMemoryEngine {
 
 export interface InMemoryEngineOptions {
   /** Modules to know; those with an entry in `config` are started, all of them when `config` is absent. */
-  readonly modules?: readonly Module<never>[];
+  readonly modules?: readonly Module[];
   readonly config?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
   readonly limits?: Partial<WorkerLimits>;
@@ -69,7 +75,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
   });
   const httpMounts: HttpMount[] = [];
   const socketMounts = new Map<string, (socket: RealtimeSocket) => void>();
-  const modules = (options.modules ?? []) as readonly Module[];
+  const modules = options.modules ?? [];
   const host = new ModuleHost({
     modules,
     kernel,
@@ -144,7 +150,11 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       if (ownDataDir !== undefined) rmSync(ownDataDir, { recursive: true, force: true });
     },
   };
-  const problems = await host.apply(modules.filter(({ name }) => options.config === undefined || Object.hasOwn(options.config, name)).map(({ name }) => ({ name, config: options.config?.[name] })));
+  const problems = await host.apply(
+    modules
+      .filter(({ name }) => options.config === undefined || Object.hasOwn(options.config, name))
+      .map(({ name }) => ({ name, config: options.config?.[name] })),
+  );
   if (problems.length > 0) {
     await engine.stop();
     throw new Error(problems.join("\n"));
@@ -164,7 +174,13 @@ async function connectWorker(
     type: "invokefunction",
     function_id: "engine::workers::register",
     action: { type: "void" },
-    data: { runtime: options.runtime ?? "test", name: options.name ?? "worker", kind: options.kind ?? "worker", features: options.features ?? FEATURES, ...(options.pid === undefined ? {} : { pid: options.pid }) },
+    data: {
+      runtime: options.runtime ?? "test",
+      name: options.name ?? "worker",
+      kind: options.kind ?? "worker",
+      features: options.features ?? FEATURES,
+      ...(options.pid === undefined ? {} : { pid: options.pid }),
+    },
   });
   const handlers = new Map<string, (data: unknown, frame: Record<string, unknown>) => unknown>();
 

@@ -134,13 +134,13 @@ function answerClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
     socket.destroy();
     return;
   }
-  const [status, message] =
+  const [status, code, message] =
     error.code === "HPE_HEADER_OVERFLOW"
-      ? ["431 Request Header Fields Too Large", `the headers are over ${MAX_HEADER_BYTES} bytes`]
+      ? ["431 Request Header Fields Too Large", "invalid_request", `the headers are over ${MAX_HEADER_BYTES} bytes`]
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? ["408 Request Timeout", "the request did not arrive in time"]
-        : ["400 Bad Request", "the request is not well-formed HTTP"];
-  const body = JSON.stringify({ error: { code: "invalid_message", message } });
+        ? ["408 Request Timeout", "request_timeout", "the request did not arrive in time"]
+        : ["400 Bad Request", "invalid_request", "the request is not well-formed HTTP"];
+  const body = JSON.stringify({ error: { code, message } });
   socket.end(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
 }
 

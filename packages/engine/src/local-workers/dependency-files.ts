@@ -1,0 +1,132 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const NAMED = new Set([
+  "pyproject.toml",
+  "setup.py",
+  "setup.cfg",
+  "package.json",
+  "package-lock.json",
+  "npm-shrinkwrap.json",
+  "yarn.lock",
+  "pnpm-lock.yaml",
+  "uv.lock",
+  "poetry.lock",
+  "Pipfile.lock",
+]);
+/** An install may write these itself. */
+const LOCK_FILES = new Set(["package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "uv.lock", "poetry.lock", "Pipfile.lock"]);
+
+export function isDependencyFile(path: string): boolean {
+  const name = basename(path);
+  return NAMED.has(name) || /^requirements.*\.txt$/.test(name);
+}
+
+export function isLockFile(path: string): boolean {
+  return LOCK_FILES.has(basename(path));
+}
+
+/** What an install of a folder depends on, all as absolute paths. */
+export interface DependencySources {
+  /** Files that say what to install. */
+  readonly files: readonly string[];
+  /** Files and folders on this machine that these files point to. */
+  readonly local: readonly string[];
+}
+
+/** Follows `-r` and `-c` lines, `file:` specs and plain paths, also those of the folders that they lead to. */
+export async function findDependencySources(folder: string): Promise<DependencySources> {
+  const files = new Set<string>();
+  const local = new Set<string>();
+  const folders = [folder];
+  const seenFolders = new Set<string>();
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    if (seenFolders.has(next)) continue;
+    seenFolders.add(next);
+    const pending = (await readdir(next)).filter(isDependencyFile).map((name) => join(next, name));
+    for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
+      if (files.has(file)) continue;
+      const text = await readFile(file, "utf8").catch(() => undefined);
+      if (text === undefined) continue;
+      files.add(file);
+      const found = referencesOf(file, text);
+      pending.push(...found.included);
+      for (const path of found.paths) {
+        const entry = await stat(path).catch(() => undefined);
+        if (entry === undefined || path === folder) continue;
+        local.add(path);
+        if (entry.isDirectory()) folders.push(path);
+      }
+    }
+  }
+  return { files: [...files].sort(), local: [...local].sort() };
+}
+
+interface References {
+  /** Further requirements files. */
+  readonly included: readonly string[];
+  /** Local packages. */
+  readonly paths: readonly string[];
+}
+
+function referencesOf(file: string, text: string): References {
+  if (basename(file) === "package.json") return { included: [], paths: packageJsonPaths(text).flatMap((spec) => localPath(dirname(file), spec)) };
+  if (basename(file) === "pyproject.toml")
+    return { included: [], paths: [...text.matchAll(/@\s*(file:[^"'\s;]+)/g)].flatMap((match) => localPath(dirname(file), match[1] ?? "")) };
+  if (!file.endsWith(".txt")) return { included: [], paths: [] };
+  return requirementReferences(dirname(file), text);
+}
+
+function packageJsonPaths(text: string): readonly string[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    // npm will say what is wrong with it; its bytes are hashed all the same.
+    return [];
+  }
+  if (typeof parsed !== "object" || parsed === null) return [];
+  const sections = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"].map((name) => (parsed as Record<string, unknown>)[name]);
+  const specs = sections.flatMap((section) => (typeof section === "object" && section !== null ? Object.values(section) : []));
+  return specs.filter((spec): spec is string => typeof spec === "string" && /^(file:|link:|\.{1,2}\/|\/|~\/)/.test(spec));
+}
+
+function requirementReferences(folder: string, text: string): References {
+  const included: string[] = [];
+  const paths: string[] = [];
+  for (const raw of text.replaceAll("\\\n", " ").split("\n")) {
+    const line = raw.replace(/(^|\s)#.*$/, "").trim();
+    if (line === "") continue;
+    const include = /^(?:-r|--requirement|-c|--constraint)[\s=]*(\S+)/.exec(line)?.[1];
+    if (include !== undefined) {
+      included.push(resolve(folder, include));
+      continue;
+    }
+    const named = /@\s*(file:\S+)/.exec(line)?.[1];
+    const plain =
+      line
+        .replace(/^(?:-e|--editable)[\s=]*/, "")
+        .split(/\s*;\s|\s+--/)[0]
+        ?.trim() ?? "";
+    const spec = named ?? plain.replace(/\[[^\]]*\]$/, "");
+    if (named !== undefined || /^(file:|\.{1,2}(\/|$)|\/)/.test(spec) || /\.(whl|tar\.gz|zip)$/.test(spec)) paths.push(...localPath(folder, spec));
+  }
+  return { included, paths };
+}
+
+/** The path that a spec means: `file:../a`, `file:///a`, `./a`, `/a`. Empty for what is not on this machine. */
+function localPath(folder: string, spec: string): readonly string[] {
+  const bare = spec.split("#")[0] ?? spec;
+  if (bare.startsWith("file://")) {
+    try {
+      return [fileURLToPath(bare)];
+    } catch {
+      // Not a path of this machine, or relative behind `file://`, which pip refuses too.
+      return [];
+    }
+  }
+  const path = bare.replace(/^(file:|link:)/, "");
+  if (path === "" || /^[a-z+]+:\/\//i.test(path) || path.startsWith("~/")) return [];
+  return [isAbsolute(path) ? resolve(path) : resolve(folder, path)];
+}

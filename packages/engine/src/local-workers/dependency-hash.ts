@@ -1,0 +1,100 @@
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { lstat, readdir, readlink } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { findDependencySources, isLockFile } from "./dependency-files.ts";
+
+/** Raise it when an install does something new, so that every worker is installed again. */
+const FORMAT = "1";
+/** Beyond these a local package counts by names, sizes and times, which is nearly as good and never slow. */
+const MAX_READ_BYTES = 256 * 1024 * 1024;
+const MAX_ENTRIES = 50_000;
+/** Made by tools inside a package's folder, some by the very install. */
+const NOT_CONTENT = new Set(["node_modules", ".venv", "venv", "__pycache__", ".git", ".svc", ".pytest_cache", ".mypy_cache", ".ruff_cache"]);
+
+export interface DependencyHashes {
+  /** Everything that an install depends on. */
+  readonly all: string;
+  /** The same without lock files, which an install may write itself. */
+  readonly withoutLocks: string;
+}
+
+/**
+ * Hashes the manifest, the files that say what to install, and the contents of the local packages that they point to.
+ * `runtime` is the version that runs the worker.
+ */
+export async function hashDependencies(options: {
+  readonly folder: string;
+  readonly manifestFile: string;
+  readonly runtime: string;
+}): Promise<DependencyHashes> {
+  const { files, local } = await findDependencySources(options.folder);
+  const all = createHash("sha256");
+  const withoutLocks = createHash("sha256");
+  const budget = { bytes: MAX_READ_BYTES, entries: MAX_ENTRIES };
+  const base = `${FORMAT}\0${options.folder}\0${options.runtime}\0`;
+  all.update(base);
+  withoutLocks.update(base);
+  for (const file of [options.manifestFile, ...files.filter((path) => path !== options.manifestFile)]) {
+    const digest = await digestOfFile(file, budget);
+    all.update(`${file}\0${digest}\0`);
+    if (!isLockFile(file)) withoutLocks.update(`${file}\0${digest}\0`);
+  }
+  for (const path of local) {
+    const digest = await digestOfTree(path, budget);
+    all.update(`${path}\0${digest}\0`);
+    withoutLocks.update(`${path}\0${digest}\0`);
+  }
+  return { all: all.digest("hex"), withoutLocks: withoutLocks.digest("hex") };
+}
+
+interface Budget {
+  bytes: number;
+  entries: number;
+}
+
+async function digestOfTree(root: string, budget: Budget): Promise<string> {
+  const hash = createHash("sha256");
+  const isPython = await lstat(join(root, "pyproject.toml")).then(
+    () => true,
+    () => false,
+  );
+  // setuptools builds inside the package's own folder; a `dist` or `build` of a node package is what gets installed.
+  const skipped = (name: string): boolean => NOT_CONTENT.has(name) || name.endsWith(".egg-info") || (isPython && name === "build");
+  await addTree(hash, { root, path: root, skipped, budget });
+  return hash.digest("hex");
+}
+
+interface TreeWalk {
+  readonly root: string;
+  readonly path: string;
+  readonly skipped: (name: string) => boolean;
+  readonly budget: Budget;
+}
+
+async function addTree(hash: Hash, walk: TreeWalk): Promise<void> {
+  if (walk.budget.entries-- <= 0) return;
+  const entry = await lstat(walk.path).catch(() => undefined);
+  // Gone since it was listed: the next hash will differ.
+  if (entry === undefined) return;
+  const name = relative(walk.root, walk.path);
+  if (entry.isSymbolicLink()) {
+    hash.update(`link\0${name}\0${await readlink(walk.path)}\0`);
+  } else if (entry.isFile()) {
+    hash.update(`file\0${name}\0${await digestOfFile(walk.path, walk.budget)}\0`);
+  } else if (entry.isDirectory()) {
+    hash.update(`folder\0${name}\0`);
+    for (const child of (await readdir(walk.path)).sort()) {
+      if (!walk.skipped(child)) await addTree(hash, { ...walk, path: join(walk.path, child) });
+    }
+  }
+}
+
+async function digestOfFile(file: string, budget: Budget): Promise<string> {
+  const { size, mtimeMs } = await lstat(file);
+  if (size > budget.bytes) return `${size}:${mtimeMs}`;
+  budget.bytes -= size;
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest("hex");
+}

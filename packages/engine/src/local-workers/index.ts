@@ -1,0 +1,18 @@
+export {
+  InstallError,
+  type InstallFailure,
+  type InstallOptions,
+  type InstallResult,
+  installWorker,
+  isInstalled,
+  workerStateFolder,
+} from "./install.ts";
+export {
+  MANIFEST_FILE,
+  REFERENCE_MANIFEST_FILE,
+  type RuntimeKind,
+  readManifest,
+  type WorkerManifest,
+} from "./manifest.ts";
+export { ManifestError, type ManifestProblem } from "./manifest-error.ts";
+export { workerNameProblem } from "./worker-name.ts";

@@ -1,0 +1,255 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { findDependencySources } from "./dependency-files.ts";
+import { InstallError, installWorker, isInstalled } from "./install.ts";
+import { takeInstallLock } from "./install-lock.ts";
+import { readManifest, type WorkerManifest } from "./manifest.ts";
+import { listProcesses, membersOf } from "./process-table.ts";
+
+const run = promisify(execFile);
+let project: string;
+let folder: string;
+
+beforeEach(async () => {
+  project = await mkdtemp(join(tmpdir(), "svc-install-"));
+  folder = join(project, "workers", "w");
+  await mkdir(folder, { recursive: true });
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(project, { recursive: true, force: true });
+});
+
+async function write(files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+}
+
+/** A worker whose install command counts its runs in `runs`. */
+async function counting(files: Readonly<Record<string, string>> = {}, more = ""): Promise<WorkerManifest> {
+  await write({
+    "svc.worker.yaml": `name: w\nruntime: {kind: javascript}\nscripts:\n  install: |\n    echo run >> ../../runs\n    ${more}\n  start: "true"\n`,
+    ...files,
+  });
+  return readManifest(folder);
+}
+
+async function runs(): Promise<number> {
+  return (await readFile(join(project, "runs"), "utf8")).trim().split("\n").length;
+}
+
+describe("an install", () => {
+  it("runs the command with the worker's own programs first and tells its lines", async () => {
+    const manifest = await counting({}, 'echo "$PATH"; echo oops >&2');
+    const lines: string[] = [];
+    const result = await installWorker({ manifest, projectDir: project, onProgress: (line) => lines.push(line) });
+    expect(result.status).toBe("installed");
+    expect(result.durationMs).toBeGreaterThanOrEqual(0);
+    expect(lines.find((line) => line.startsWith(join(folder, "node_modules", ".bin")))).toBeDefined();
+    expect(lines).toContain("oops");
+  });
+
+  it("is skipped while nothing changed, and done again with force", async () => {
+    const manifest = await counting({ "package.json": "{}" });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+    await installWorker({ manifest, projectDir: project });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(true);
+    expect((await installWorker({ manifest, projectDir: project })).status).toBe("cached");
+    expect((await installWorker({ manifest, projectDir: project, force: true })).status).toBe("installed");
+    expect(await runs()).toBe(2);
+  });
+
+  it.each([
+    ["package.json", '{"dependencies":{"a":"1"}}'],
+    ["requirements-dev.txt", "x"],
+    ["svc.worker.yaml", 'name: w\nruntime: {kind: javascript}\nscripts: {install: "echo run >> ../../runs", start: "false"}\n'],
+  ])("is done again after %s changed", async (file, text) => {
+    const manifest = await counting({ "package.json": "{}" });
+    await installWorker({ manifest, projectDir: project });
+    await write({ [file]: text });
+    expect((await installWorker({ manifest: await readManifest(folder), projectDir: project })).status).toBe("installed");
+  });
+
+  it("is done again after the content of a local dependency changed, however deep", async () => {
+    const manifest = await counting({
+      "package.json": JSON.stringify({ dependencies: { a: "file:../../vendor/a" } }),
+      "../../vendor/a/package.json": JSON.stringify({ name: "a", dependencies: { b: "file:../b" } }),
+      "../../vendor/b/package.json": "{}",
+      "../../vendor/b/dist/index.js": "1",
+    });
+    await installWorker({ manifest, projectDir: project });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(true);
+    await write({ "../../vendor/b/dist/index.js": "2" });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+  });
+
+  it("knows that a lock file which it wrote itself is no change", async () => {
+    const manifest = await counting({ "package.json": "{}" }, "echo {} > package-lock.json");
+    await installWorker({ manifest, projectDir: project });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(true);
+    await write({ "package-lock.json": '{"other":1}' });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+  });
+
+  it("does not count what changed while it ran as installed", async () => {
+    const manifest = await counting({ "package.json": "{}" }, 'echo \'{"name":"edited"}\' > package.json');
+    await installWorker({ manifest, projectDir: project });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+  });
+
+  it("is done again when node_modules is gone", async () => {
+    const manifest = await counting({ "package.json": "{}" }, "mkdir -p node_modules");
+    await installWorker({ manifest, projectDir: project });
+    await rm(join(folder, "node_modules"), { recursive: true });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+  });
+
+  it("that fails says the command, its end and its last lines, and counts as not done", async () => {
+    const manifest = await counting({}, "echo 'no such package' >&2; exit 3");
+    const error = await installWorker({ manifest, projectDir: project }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(InstallError);
+    expect(error).toMatchObject({ reason: "failed", lastLines: ["no such package"] });
+    expect((error as Error).message).toContain("ended with exit code 3");
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+  });
+
+  it("ends with its whole process group when it is called off", async () => {
+    const manifest = await counting({}, "sleep 60 & echo group $(ps -o pgid= -p $$); wait");
+    const controller = new AbortController();
+    const lines: string[] = [];
+    const done = installWorker({ manifest, projectDir: project, signal: controller.signal, onProgress: (line) => lines.push(line) });
+    const told = await vi.waitUntil(() => lines.find((line) => line.startsWith("group")), { timeout: 5_000 });
+    const id = Number(told.slice(5));
+    expect(membersOf(id, await listProcesses()).length).toBeGreaterThan(1);
+    controller.abort();
+    await expect(done).rejects.toMatchObject({ reason: "aborted" });
+    expect(membersOf(id, await listProcesses())).toEqual([]);
+  });
+
+  it("ends at its deadline", async () => {
+    const manifest = await counting({}, "echo still here; sleep 60");
+    await expect(installWorker({ manifest, projectDir: project, timeoutMs: 500 })).rejects.toMatchObject({ reason: "timeout" });
+  });
+
+  it("of one worker runs once at a time; the second finds it done", async () => {
+    const manifest = await counting({}, "sleep 0.3");
+    const lines: string[] = [];
+    const results = await Promise.all([1, 2].map(() => installWorker({ manifest, projectDir: project, onProgress: (line) => lines.push(line) })));
+    expect(results.map(({ status }) => status).sort()).toEqual(["cached", "installed"]);
+    expect(lines.some((line) => line.startsWith("waiting for another install of w"))).toBe(true);
+    expect(await runs()).toBe(1);
+  });
+});
+
+describe("the install lock", () => {
+  it.each([
+    ["whose holder is dead", JSON.stringify({ pid: 2 ** 22 - 3, start_time: "1", boot_id: "b", token: "t" })],
+    ["whose pid was given to another process", JSON.stringify({ pid: process.pid, start_time: "1", boot_id: "b", token: "t" })],
+    ["that is not ours", "garbage"],
+  ])("%s is taken over by exactly one", async (_what, text) => {
+    await writeFile(join(project, "install.lock"), text);
+    let holders = 0;
+    let most = 0;
+    const signal = AbortSignal.timeout(8_000);
+    await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const letGo = await takeInstallLock({ folder: project, signal, onWait: () => {} });
+        most = Math.max(most, ++holders);
+        await readFile(join(project, "install.lock"), "utf8");
+        holders--;
+        await letGo();
+      }),
+    );
+    expect(most).toBe(1);
+    await expect(stat(join(project, "install.lock"))).rejects.toThrow("ENOENT");
+  });
+
+  it("waits no longer than the signal lets it", async () => {
+    const letGo = await takeInstallLock({ folder: project, signal: AbortSignal.timeout(5_000), onWait: () => {} });
+    await expect(takeInstallLock({ folder: project, signal: AbortSignal.timeout(50), onWait: () => {} })).rejects.toThrow();
+    await letGo();
+  });
+});
+
+describe("a Python install", () => {
+  const PYTHON = { "svc.worker.yaml": "name: w\nruntime: {kind: python, entry: w.py}\n", "w.py": "" };
+
+  it("makes the worker's own environment and installs local packages into it", { timeout: 60_000 }, async () => {
+    await write({
+      ...PYTHON,
+      "requirements.txt": "--no-index\n-r more.txt\n",
+      "more.txt": "# nothing yet\n",
+    });
+    const manifest = await readManifest(folder);
+    await installWorker({ manifest, projectDir: project });
+    const { stdout } = await run(join(folder, ".venv", "bin", "python"), ["-c", "import sys; print(sys.prefix)"]);
+    expect(stdout.trim()).toBe(join(folder, ".venv"));
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(true);
+    await write({ "more.txt": "# changed\n" });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+    await write({ "more.txt": "# nothing yet\n" });
+    await rm(join(folder, ".venv"), { recursive: true });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+  });
+
+  it("names the Debian package when Python cannot make environments", async () => {
+    await write({
+      ...PYTHON,
+      "../../shadow/ensurepip/__init__.py": "raise ModuleNotFoundError('ensurepip')",
+      "../../shadow/virtualenv.py": "raise ModuleNotFoundError('virtualenv')",
+    });
+    vi.stubEnv("PYTHONPATH", join(project, "shadow"));
+    await expect(installWorker({ manifest: await readManifest(folder), projectDir: project })).rejects.toMatchObject({
+      reason: "runtime_missing",
+      message: expect.stringContaining("python3-venv") as string,
+    });
+  });
+
+  it("falls back to virtualenv where ensurepip is missing", async () => {
+    await write({
+      ...PYTHON,
+      "../../shadow/ensurepip/__init__.py": "raise ModuleNotFoundError('ensurepip')",
+      "../../shadow/virtualenv.py":
+        "import os, sys\nif __name__ == '__main__':\n  os.makedirs(sys.argv[1] + '/bin'); os.symlink(sys.executable, sys.argv[1] + '/bin/python')\n  print('virtualenv made', sys.argv[1])\n",
+    });
+    vi.stubEnv("PYTHONPATH", join(project, "shadow"));
+    const lines: string[] = [];
+    await installWorker({ manifest: await readManifest(folder), projectDir: project, onProgress: (line) => lines.push(line) });
+    expect(lines).toContain("virtualenv made .venv");
+  });
+});
+
+describe("dependency sources", () => {
+  it("follow every way of pointing to this machine", async () => {
+    await write({
+      "requirements.txt": [
+        "-r base/requirements.txt",
+        "--constraint=limits.txt",
+        "-e ./editable[extra]",
+        "named @ file:../named.whl",
+        "../plain.tar.gz ; python_version > '3'",
+        "requests==2 # file:./no",
+        "",
+      ].join("\n"),
+      "base/requirements.txt": "./inner\n",
+      "limits.txt": "",
+      "editable/setup.py": "",
+      "base/inner/pyproject.toml": 'dependencies = ["x @ file:../../deep"]',
+      "deep/x.py": "",
+      "../named.whl": "",
+      "../plain.tar.gz": "",
+    });
+    const { files, local } = await findDependencySources(folder);
+    expect(files).toEqual(
+      ["requirements.txt", "base/requirements.txt", "limits.txt", "editable/setup.py", "base/inner/pyproject.toml"].map((name) => join(folder, name)).sort(),
+    );
+    expect(local).toEqual(["editable", "../named.whl", "../plain.tar.gz", "base/inner", "deep"].map((name) => join(folder, name)).sort());
+  });
+});

@@ -1,0 +1,234 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { hashDependencies } from "./dependency-hash.ts";
+import { installEnvironment } from "./environment.ts";
+import { takeInstallLock } from "./install-lock.ts";
+import type { WorkerManifest } from "./manifest.ts";
+import { describeEnd } from "./process-group.ts";
+import { hasVirtualEnv, type Probe, probe, removeVirtualEnv, virtualEnvTool, virtualEnvWorks } from "./python-environment.ts";
+import { runCommand } from "./run-command.ts";
+
+export const INSTALL_TIMEOUT_MS = 600_000;
+
+export interface InstallOptions {
+  readonly manifest: WorkerManifest;
+  /** Folder of the config file; what is known about installs lies in its `.svc/workers/<name>`. */
+  readonly projectDir: string;
+  /** Told each line of output as it comes, and what is being done in between. */
+  readonly onProgress?: (line: string) => void;
+  /** Aborting ends the install and its processes; it then rejects with reason `aborted`. */
+  readonly signal?: AbortSignal;
+  /** Deadline in milliseconds, waiting for another install included. Default 600,000. */
+  readonly timeoutMs?: number;
+  /** Install even when nothing changed, into a fresh Python environment. Default false. */
+  readonly force?: boolean;
+}
+
+export interface InstallResult {
+  /** `cached`: nothing had changed since the last install. */
+  readonly status: "installed" | "cached";
+  readonly durationMs: number;
+}
+
+export type InstallFailure = "failed" | "timeout" | "aborted" | "runtime_missing";
+
+/** The dependencies could not be installed. The message holds the last lines of the output. */
+export class InstallError extends Error {
+  readonly reason: InstallFailure;
+  readonly lastLines: readonly string[];
+
+  constructor(reason: InstallFailure, message: string, lastLines: readonly string[] = []) {
+    super(lastLines.length === 0 ? message : `${message}; its last output:\n${lastLines.map((line) => `  ${line}`).join("\n")}`);
+    this.name = "InstallError";
+    this.reason = reason;
+    this.lastLines = lastLines;
+  }
+}
+
+/** Where files about one worker of a project lie. */
+export function workerStateFolder(projectDir: string, name: string): string {
+  return join(projectDir, ".svc", "workers", name);
+}
+
+/**
+ * Installs a worker's dependencies into its own environment (`.venv` or `node_modules` in its folder), unless nothing changed since
+ * that was done. One install of a worker runs at a time, over all processes; a second one waits and then finds it done.
+ * Throws InstallError.
+ */
+export async function installWorker(options: InstallOptions): Promise<InstallResult> {
+  const startedAt = performance.now();
+  const timeoutMs = options.timeoutMs ?? INSTALL_TIMEOUT_MS;
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
+  const install = new Install(options.manifest, { projectDir: options.projectDir, signal, onProgress: options.onProgress ?? (() => {}) });
+  try {
+    const status = await install.run(options.force === true ? "always" : "when needed");
+    return { status, durationMs: Math.round(performance.now() - startedAt) };
+  } catch (error) {
+    // Whatever went wrong after the abort went wrong because of it.
+    const lastLines = error instanceof InstallError ? error.lastLines : [];
+    if (options.signal?.aborted === true) throw new InstallError("aborted", `the install of ${options.manifest.name} was called off`);
+    if (deadline.aborted)
+      throw new InstallError("timeout", `the install of ${options.manifest.name} did not end within ${Math.round(timeoutMs / 1000)} s`, lastLines);
+    throw error;
+  }
+}
+
+/** True when `installWorker` would have nothing to do. */
+export async function isInstalled(options: Pick<InstallOptions, "manifest" | "projectDir" | "signal">): Promise<boolean> {
+  const signal = options.signal ?? AbortSignal.timeout(INSTALL_TIMEOUT_MS);
+  return new Install(options.manifest, { projectDir: options.projectDir, signal, onProgress: () => {} }).upToDate();
+}
+
+const markerSchema = z.object({ hash: z.string(), runtime: z.string(), environment: z.enum([".venv", "node_modules", "none"]), installed_at: z.string() });
+type Marker = z.infer<typeof markerSchema>;
+
+interface InstallContext {
+  readonly projectDir: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: (line: string) => void;
+}
+
+class Install {
+  readonly #manifest: WorkerManifest;
+  readonly #context: InstallContext;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #stateFolder: string;
+
+  constructor(manifest: WorkerManifest, context: InstallContext) {
+    this.#manifest = manifest;
+    this.#context = context;
+    this.#env = installEnvironment(manifest);
+    this.#stateFolder = workerStateFolder(context.projectDir, manifest.name);
+  }
+
+  async upToDate(): Promise<boolean> {
+    const marker = await this.#readMarker();
+    if (marker === undefined || !(await this.#environmentIsThere(marker))) return false;
+    const runtime = await this.#runtime();
+    return runtime === marker.runtime && (await this.#hashes(runtime)).all === marker.hash;
+  }
+
+  async run(when: "always" | "when needed"): Promise<InstallResult["status"]> {
+    await mkdir(this.#stateFolder, { recursive: true });
+    const letGo = await takeInstallLock({
+      folder: this.#stateFolder,
+      signal: this.#context.signal,
+      onWait: (pid) => this.#context.onProgress(`waiting for another install of ${this.#manifest.name} (process ${pid})`),
+    });
+    try {
+      if (when === "when needed" && (await this.upToDate())) return "cached";
+      await this.#install(when);
+      return "installed";
+    } finally {
+      await letGo();
+    }
+  }
+
+  async #install(when: "always" | "when needed"): Promise<void> {
+    const runtime = await this.#runtime();
+    const former = await this.#readMarker();
+    const before = await this.#hashes(runtime);
+    // An install that is broken off must not look done.
+    await rm(this.#markerFile, { force: true });
+    if (this.#manifest.kind === "python") await this.#makeVirtualEnv({ fresh: when === "always" || (former !== undefined && former.runtime !== runtime) });
+    if (this.#manifest.install !== undefined) await this.#runStep(this.#manifest.install);
+    const after = await this.#hashes(runtime);
+    // A lock file that the install wrote belongs to what is installed; anything else that changed meanwhile was not seen by it.
+    await this.#writeMarker({ hash: after.withoutLocks === before.withoutLocks ? after.all : before.all, runtime });
+  }
+
+  async #makeVirtualEnv(options: { readonly fresh: boolean }): Promise<void> {
+    const { folder } = this.#manifest;
+    if (!options.fresh && (await hasVirtualEnv(folder)) && (await virtualEnvWorks(this.#probe))) return;
+    const tool = await virtualEnvTool(this.#probeOutside);
+    if (tool.missing !== undefined) throw new InstallError("runtime_missing", tool.missing);
+    await removeVirtualEnv(folder);
+    await this.#runStep(`${tool.command} .venv`);
+  }
+
+  async #runStep(command: string): Promise<void> {
+    this.#context.onProgress(`$ ${command}`);
+    const { end, lastLines } = await runCommand({
+      command,
+      cwd: this.#manifest.folder,
+      env: this.#env,
+      signal: this.#context.signal,
+      onLine: this.#context.onProgress,
+    });
+    if (end.code === 0) return;
+    throw new InstallError("failed", `the install of ${this.#manifest.name} failed: \`${command}\` ${describeEnd(end)}`, lastLines);
+  }
+
+  /** Version of what runs the worker. Throws when it is not there. */
+  async #runtime(): Promise<string> {
+    const python = this.#manifest.kind === "python";
+    const version = python
+      ? await probe(
+          "python3",
+          ["-c", "import sys, platform; print(sys.implementation.name, platform.python_version(), platform.machine())"],
+          this.#probeOutside,
+        )
+      : await probe("node", ["--version"], this.#probe);
+    if (version !== undefined) return `${python ? "" : "node "}${version}`;
+    const missing = python
+      ? "`python3` was not found or does not run; install Python 3.10 or newer"
+      : "`node` was not found or does not run; install Node 20 or newer";
+    throw new InstallError("runtime_missing", missing);
+  }
+
+  /** The Python that makes the environment is the one outside of it. */
+  get #probeOutside(): Probe {
+    const path = (this.#env.PATH ?? "").split(":").filter((folder) => !folder.startsWith(this.#manifest.folder));
+    return { env: { ...this.#env, PATH: path.join(":") }, cwd: this.#manifest.folder, signal: this.#context.signal };
+  }
+
+  get #probe(): Probe {
+    return { env: this.#env, cwd: this.#manifest.folder, signal: this.#context.signal };
+  }
+
+  #hashes(runtime: string): ReturnType<typeof hashDependencies> {
+    return hashDependencies({ folder: this.#manifest.folder, manifestFile: this.#manifest.file, runtime });
+  }
+
+  get #markerFile(): string {
+    return join(this.#stateFolder, "installed.json");
+  }
+
+  async #readMarker(): Promise<Marker | undefined> {
+    try {
+      return markerSchema.parse(JSON.parse(await readFile(this.#markerFile, "utf8")));
+    } catch {
+      // Missing, or not ours: both mean that nothing is known to be installed.
+      return undefined;
+    }
+  }
+
+  async #writeMarker(facts: { readonly hash: string; readonly runtime: string }): Promise<void> {
+    const environment = await this.#environment();
+    const marker: Marker = { ...facts, environment, installed_at: new Date().toISOString() };
+    const draft = `${this.#markerFile}.${randomUUID()}`;
+    await writeFile(draft, `${JSON.stringify(marker, null, 2)}\n`);
+    await rename(draft, this.#markerFile);
+  }
+
+  /** A package without dependencies gets no `node_modules`. */
+  async #environment(): Promise<Marker["environment"]> {
+    if (this.#manifest.kind === "python") return ".venv";
+    return (await isFolder(join(this.#manifest.folder, "node_modules"))) ? "node_modules" : "none";
+  }
+
+  async #environmentIsThere(marker: Marker): Promise<boolean> {
+    if (marker.environment === "none") return true;
+    return marker.environment === ".venv" ? hasVirtualEnv(this.#manifest.folder) : isFolder(join(this.#manifest.folder, "node_modules"));
+  }
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (entry) => entry.isDirectory(),
+    () => false,
+  );
+}

@@ -1,0 +1,242 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readManifest } from "./manifest.ts";
+import { ManifestError } from "./manifest-error.ts";
+import { workerNameProblem } from "./worker-name.ts";
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-manifest-"));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function write(files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+}
+
+/** The message, with the folder's random path replaced. */
+async function refusal(files: Readonly<Record<string, string>>): Promise<string> {
+  await write(files);
+  const error = await readManifest(folder).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ManifestError)) throw new Error(`expected a ManifestError, got ${String(error)}`);
+  return error.message.replaceAll(folder, "W");
+}
+
+const PYTHON = "name: math-worker\nruntime:\n  kind: python\n  entry: math_worker.py\n";
+
+describe("a manifest", () => {
+  it("is read with all its fields", async () => {
+    await write({
+      "svc.worker.yaml": [
+        "name: math-worker",
+        "description: Adds numbers",
+        "runtime:",
+        "  kind: python",
+        "  package_manager: pip",
+        "  entry: math_worker.py",
+        "scripts:",
+        "  install: pip install -r requirements.txt",
+        "  start: python -X dev math_worker.py",
+        "env:",
+        "  LEVEL: 3",
+        "  DEBUG: true",
+        "watch:",
+        "  ignore: [data]",
+      ].join("\n"),
+    });
+    expect(await readManifest(folder)).toEqual({
+      name: "math-worker",
+      description: "Adds numbers",
+      kind: "python",
+      packageManager: "pip",
+      entry: "math_worker.py",
+      install: "pip install -r requirements.txt",
+      start: "python -X dev math_worker.py",
+      env: { LEVEL: "3", DEBUG: "true" },
+      watch: { ignore: ["data"] },
+      folder,
+      file: join(folder, "svc.worker.yaml"),
+      warnings: [],
+    });
+  });
+
+  it.each([
+    ["a requirements file", { "requirements.txt": "" }, "pip install -r requirements.txt"],
+    ["a pyproject file", { "pyproject.toml": "" }, "pip install -e ."],
+    ["neither", {}, undefined],
+  ])("infers the commands of a Python worker with %s", async (_what, files, install) => {
+    await write({ "svc.worker.yaml": PYTHON, "math_worker.py": "", ...files });
+    expect(await readManifest(folder)).toMatchObject({ install, start: "python math_worker.py", packageManager: "pip" });
+  });
+
+  it.each([
+    ["typescript", "src/worker.ts", { "package.json": "{}" }, "npm install", "npx tsx src/worker.ts"],
+    ["typescript", "src/worker.mts", { "package.json": "{}", "package-lock.json": "{}" }, "npm ci", "npx tsx src/worker.mts"],
+    ["javascript", "worker.js", {}, undefined, "node worker.js"],
+    ["node", "my worker.js", {}, undefined, "node 'my worker.js'"],
+  ])("infers the commands of a %s worker with entry %s", async (kind, entry, files, install, start) => {
+    await write({ "svc.worker.yaml": `name: w\nruntime: {kind: ${kind}, entry: ${entry}}\n`, [entry]: "", ...files });
+    expect(await readManifest(folder)).toMatchObject({ install, start, kind: kind === "node" ? "javascript" : kind, packageManager: "npm" });
+  });
+
+  it("switches file watching off with watch: false", async () => {
+    await write({ "svc.worker.yaml": `${PYTHON}watch: false\n`, "math_worker.py": "" });
+    expect((await readManifest(folder)).watch).toBe(false);
+  });
+
+  it.each([
+    [
+      "a key with a typing mistake",
+      "name: w\nruntime:\n  knd: python\n  kind: python\n",
+      ["W/svc.worker.yaml:3: unknown key `runtime.knd`; did you mean `kind`?"],
+    ],
+    [
+      "the reference's word for kind",
+      "name: w\nruntime:\n  kind: python\n  language: python\n",
+      ["W/svc.worker.yaml:4: unknown key `runtime.language`; did you mean `kind`?"],
+    ],
+    [
+      "a key that is like no other",
+      "name: w\nruntime: {kind: python}\nzzzzzzzz: 1\n",
+      ["W/svc.worker.yaml:3: unknown key `zzzzzzzz`; expected one of `name`, `description`, `runtime`, `scripts`, `env`, `watch`"],
+    ],
+    [
+      "a wrong kind",
+      "name: w\nruntime:\n  kind: rust\n",
+      ["W/svc.worker.yaml:3: runtime.kind: `rust` does not fit; expected one of `python`, `typescript`, `javascript`"],
+    ],
+    [
+      "several mistakes",
+      "nme: w\nruntime:\n  kind: 3\n",
+      [
+        "W/svc.worker.yaml:1: name: this key is missing; expected the worker's name, e.g. `math-worker`",
+        "W/svc.worker.yaml:3: runtime.kind: `3` does not fit; expected one of `python`, `typescript`, `javascript`",
+        "W/svc.worker.yaml:1: unknown key `nme`; did you mean `name`?",
+      ],
+    ],
+    [
+      "a name with a path in it",
+      "name: ../evil\nruntime: {kind: python}\n",
+      ["W/svc.worker.yaml:1: name: `../evil` holds other characters than letters, digits, `-`, `_` and `.`"],
+    ],
+    [
+      "an empty scripts block",
+      "name: w\nscripts:\nruntime: {kind: python}\n",
+      ["W/svc.worker.yaml:2: scripts: an empty value does not fit; expected a map with `install` and `start`"],
+    ],
+    [
+      "an unknown key inside watch",
+      "name: w\nruntime: {kind: python}\nwatch:\n  ignor: [a]\n",
+      ["W/svc.worker.yaml:4: unknown key `watch.ignor`; did you mean `ignore`?"],
+    ],
+    [
+      "a package manager that does not fit",
+      "name: w\nruntime:\n  kind: python\n  package_manager: npm\n",
+      ["W/svc.worker.yaml:4: runtime.package_manager: `npm` does not fit `kind: python`; expected `pip`"],
+    ],
+    [
+      "an entry that is not there",
+      "name: w\nruntime:\n  kind: python\n  entry: wrker.py\n",
+      ["W/svc.worker.yaml:4: runtime.entry: there is no file `wrker.py` in W; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`"],
+    ],
+    [
+      "an entry outside of the folder",
+      "name: w\nruntime:\n  kind: python\n  entry: ../a.py\n",
+      [
+        "W/svc.worker.yaml:4: runtime.entry: `../a.py` lies outside the worker's folder; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`",
+      ],
+    ],
+    [
+      "neither entry nor start",
+      "name: w\nruntime:\n  kind: python\n",
+      [
+        "W/svc.worker.yaml:2: runtime.entry: this key is missing; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`, or a start command in `scripts.start`",
+      ],
+    ],
+    [
+      "a variable that the engine sets",
+      "name: w\nruntime: {kind: python}\nscripts: {start: a}\nenv:\n  SVC_URL: ws://x\n",
+      ["W/svc.worker.yaml:5: env.SVC_URL: the engine sets this variable; remove it here"],
+    ],
+    [
+      "a variable name that is none",
+      "name: w\nruntime: {kind: python}\nscripts: {start: a}\nenv:\n  a b: c\n",
+      ["W/svc.worker.yaml:5: env.a b: this is not a variable name; expected letters, digits and `_`, not starting with a digit"],
+    ],
+    ["a list", "- a\n", ["W/svc.worker.yaml: a list does not fit; expected a map with at least `name` and `runtime`"]],
+  ])("with %s is refused with file, line, key and expectation", async (_what, text, expected) => {
+    expect((await refusal({ "svc.worker.yaml": text })).split("\n").sort()).toEqual([...expected].sort());
+  });
+
+  it("that is no YAML is refused with the line", async () => {
+    expect(await refusal({ "svc.worker.yaml": "name: w\nruntime: {kind: python\n" })).toMatch(/^W\/svc\.worker\.yaml:\d: this is not valid YAML: /);
+    expect(await refusal({ "svc.worker.yaml": "name: w\nname: v\n" })).toMatch(/^W\/svc\.worker\.yaml:2: this is not valid YAML: .*unique/);
+  });
+
+  it("that is missing is asked for, with an example that fits the folder", async () => {
+    const message = await refusal({ "hello.py": "" });
+    expect(message).toContain("W/svc.worker.yaml: the file is missing");
+    expect(message).toContain(`name: ${basename(folder)}\nruntime:\n  kind: python\n  package_manager: pip\n  entry: hello.py`);
+    await rm(join(folder, "hello.py"));
+    expect(await refusal({ "package.json": "{}" })).toContain("kind: typescript");
+  });
+
+  it("of a folder that is none is refused", async () => {
+    await expect(readManifest(join(folder, "no"))).rejects.toThrow("there is no such folder");
+    await write({ file: "" });
+    await expect(readManifest(join(folder, "file"))).rejects.toThrow("this is a file");
+  });
+
+  it("keeps names like __proto__ harmless", async () => {
+    expect(await refusal({ "svc.worker.yaml": "name: w\n__proto__: {polluted: 1}\nruntime: {kind: python}\nscripts: {start: a}\n" })).toContain(
+      "unknown key `__proto__`",
+    );
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+});
+
+describe("the reference's manifest (compatibility)", () => {
+  it("is read when there is no other, with its older keys", async () => {
+    await write({
+      "iii.worker.yaml":
+        "runtime:\n  language: python\n  package_manager: pip\n  entry: math_worker\n  base_image: x\nresources: {cpus: 2}\nenv: {III_URL: a, KEEP: b}\n",
+      "requirements.txt": "",
+    });
+    const manifest = await readManifest(folder);
+    expect(manifest).toMatchObject({
+      name: basename(folder),
+      kind: "python",
+      install: "pip install -r requirements.txt",
+      start: "python -m math_worker",
+      env: { KEEP: "b" },
+    });
+    expect(manifest.warnings).toHaveLength(2);
+  });
+
+  it("yields to our own", async () => {
+    await write({ "svc.worker.yaml": PYTHON, "math_worker.py": "", "iii.worker.yaml": "name: other\n" });
+    expect((await readManifest(folder)).name).toBe("math-worker");
+  });
+});
+
+describe("a worker's name", () => {
+  it("may hold letters, digits, dash, underscore and dot", () => {
+    expect(["math-worker", "a", "A_1.b"].map(workerNameProblem)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("may not be or hold anything that means something in a path", () => {
+    for (const name of ["", ".hidden", "a..b", "a/b", "a b", "ä", "a\n", "x".repeat(201)]) expect(workerNameProblem(name), name).toBeDefined();
+  });
+});

@@ -1,0 +1,216 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { LAUNCHER_SCRIPT } from "./launcher.ts";
+import { LineSplitter } from "./line-splitter.ts";
+import { type ProcessGroup, startProcessGroup } from "./process-group.ts";
+import { findProcess, listProcesses, membersOf } from "./process-table.ts";
+
+const ENV = { PATH: process.env.PATH ?? "/usr/bin:/bin" };
+let folder: string;
+const groups: ProcessGroup[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-group-"));
+});
+
+afterEach(async () => {
+  await Promise.all(groups.splice(0).map((group) => group.stop({ graceMs: 0 })));
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Starts a command and collects its output lines; `line(text)` resolves when a line begins with the text. */
+function start(command: string): { readonly group: ProcessGroup; readonly lines: string[]; line(prefix: string): Promise<string> } {
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  const group = startProcessGroup({
+    command,
+    cwd: folder,
+    env: ENV,
+    capture: ({ stdout, stderr }) => {
+      for (const stream of [stdout, stderr]) {
+        const splitter = new LineSplitter((line) => {
+          lines.push(line);
+          for (const wake of waiting) wake();
+        });
+        stream.on("data", (chunk: Buffer) => splitter.push(chunk)).on("end", () => splitter.end());
+      }
+    },
+  });
+  groups.push(group);
+  const line = (prefix: string): Promise<string> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const found = lines.find((text) => text.startsWith(prefix));
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+    });
+  return { group, lines, line };
+}
+
+async function membersLeft(group: ProcessGroup): Promise<readonly number[]> {
+  return membersOf(group.id ?? -1, await listProcesses()).map((entry) => entry.pid);
+}
+
+describe("a process group", () => {
+  it("tells the command's exit code and leaves nothing behind", async () => {
+    const { group, lines } = start("echo out; echo err >&2; exit 7");
+    expect(await group.ended).toEqual({ code: 7, signal: null, problem: undefined });
+    expect([...lines].sort()).toEqual(["err", "out"]);
+    expect(await membersLeft(group)).toEqual([]);
+  });
+
+  it("tells the signal that ended the command", async () => {
+    const { group } = start("kill -s KILL $$");
+    expect(await group.ended).toEqual({ code: null, signal: "SIGKILL", problem: undefined });
+  });
+
+  it("gives the command an empty standard input and the default signal actions", async () => {
+    const { group, lines } = start(`cat; python3 -c 'import signal; print("sigint", signal.getsignal(signal.SIGINT) is signal.default_int_handler)'`);
+    await group.ended;
+    expect(lines).toEqual(["sigint True"]);
+  });
+
+  it("lists the command and its descendants without the launcher", async () => {
+    const { group, line } = start("sleep 60 & echo pid $$; wait");
+    const pid = Number((await line("pid")).slice(4));
+    const pids = await group.pids();
+    expect(pids).toContain(pid);
+    expect(pids).not.toContain(group.id);
+    expect(pids).toHaveLength(2);
+  });
+
+  it("sweeps background processes away when the command ends by itself", async () => {
+    const { group } = start("(trap '' TERM; sleep 60) & exit 0");
+    expect(await group.ended).toMatchObject({ code: 0 });
+    expect(await membersLeft(group)).toEqual([]);
+  });
+
+  it("stops with SIGTERM and lets descendants finish after their wrapper has gone", async () => {
+    // The inner process takes longer to end than the shell around it.
+    const inner = `import os, signal, time
+def bye(*_):
+    time.sleep(0.4)
+    os.write(1, b"finished\\n")
+    os._exit(0)
+signal.signal(signal.SIGTERM, bye)
+os.write(1, b"up\\n")
+while True:
+    signal.pause()`;
+    await writeFile(join(folder, "inner.py"), inner);
+    const { group, lines, line } = start("python3 inner.py & wait");
+    await line("up");
+    expect(await group.stop({ graceMs: 8_000 })).toMatchObject({ signal: "SIGTERM" });
+    expect(lines).toEqual(["up", "finished"]);
+    expect(await membersLeft(group)).toEqual([]);
+  });
+
+  it("kills what ignores SIGTERM when the grace is over", async () => {
+    const { group, line } = start("trap '' TERM; echo up; sleep 60; sleep 60");
+    await line("up");
+    await group.stop({ graceMs: 200 });
+    expect(await membersLeft(group)).toEqual([]);
+  });
+
+  it("kills members that moved to a group of their own", async () => {
+    const { group, line } = start("bash -c 'set -m; sleep 60 & echo moved $!; wait'");
+    const moved = Number((await line("moved")).slice(6));
+    expect((await findProcess(moved))?.groupId).not.toBe(group.id);
+    await group.stop({ graceMs: 100 });
+    expect(await membersLeft(group)).toEqual([]);
+  });
+
+  it("says why a command could not be started", async () => {
+    const group = startProcessGroup({ command: "true", cwd: join(folder, "missing"), env: ENV, capture: () => {} });
+    const end = await group.ended;
+    expect(end.problem).toContain("missing");
+  });
+
+  it("ends although the launcher itself was killed", async () => {
+    const { group, line } = start("echo up; sleep 60");
+    await line("up");
+    process.kill(group.id ?? 0, "SIGKILL");
+    expect(await group.ended).toMatchObject({ signal: "SIGKILL" });
+    expect(await membersLeft(group)).toEqual([]);
+  });
+
+  it("works in the shells that may be behind /bin/sh", async () => {
+    for (const shell of ["dash", "bash --posix"]) {
+      const child = spawn(`${shell} -c "$SCRIPT" svc-launcher 'exit 5'`, {
+        shell: "/bin/bash",
+        detached: true,
+        stdio: ["ignore", "inherit", "inherit", "pipe"],
+        env: { ...ENV, SCRIPT: LAUNCHER_SCRIPT },
+      });
+      const channel = child.stdio[3] as NodeJS.ReadableStream;
+      let text = "";
+      for await (const chunk of channel) {
+        text += String(chunk);
+        if (text.includes("exit")) break;
+      }
+      expect(text, shell).toMatch(/^watcher \d+\nexit 5\n$/);
+      process.kill(-(child.pid ?? 0), "SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    }
+  });
+});
+
+describe("when the engine is killed with -9", () => {
+  it.each([
+    ["one of which ignores SIGTERM", "sh stubborn.sh & echo child $$; wait; wait"],
+    ["all of which ignore SIGTERM", "trap '' TERM; sh stubborn.sh & echo child $$; while :; do wait; done"],
+  ])("ends all descendants within 5 s, %s", async (_what, command) => {
+    const engine = join(folder, "engine.mjs");
+    await compileInto(folder, ["kernel/clock.ts", "local-workers/launcher.ts", "local-workers/process-table.ts", "local-workers/process-group.ts"]);
+    await writeFile(
+      engine,
+      `import { startProcessGroup } from "./local-workers/process-group.js";
+       const group = startProcessGroup({ command: process.argv[2], cwd: process.cwd(), env: process.env, capture: ({ stdout, stderr }) => { stdout.pipe(process.stdout); stderr.resume(); } });
+       console.log("group " + group.id);
+       setInterval(() => {}, 1000);`,
+    );
+    await writeFile(join(folder, "stubborn.sh"), "trap '' TERM\necho grandchild $$\nwhile :; do sleep 1; done\n");
+    const child = spawn(process.execPath, [engine, command], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+    const facts = new Map<string, number>();
+    for await (const line of createInterface({ input: child.stdout })) {
+      const [name, pid] = line.split(" ");
+      facts.set(name ?? "", Number(pid));
+      if (facts.size === 3) break;
+    }
+    const group = facts.get("group") ?? 0;
+    const before = membersOf(group, await listProcesses()).map((entry) => entry.pid);
+    expect(before).toEqual(expect.arrayContaining([facts.get("child"), facts.get("grandchild"), group]));
+
+    child.kill("SIGKILL");
+    const killedAt = performance.now();
+    await once(child, "exit");
+    while (membersOf(group, await listProcesses()).length > 0 && performance.now() - killedAt < 6_000) await delay(50);
+    expect(membersOf(group, await listProcesses())).toEqual([]);
+    expect(performance.now() - killedAt).toBeLessThan(5_000);
+  });
+});
+
+/** Our floor of Node versions does not run TypeScript, so the few files that the small engine needs are translated for it. */
+async function compileInto(target: string, files: readonly string[]): Promise<void> {
+  await writeFile(join(target, "package.json"), JSON.stringify({ type: "module" }));
+  for (const file of files) {
+    const source = await readFile(fileURLToPath(new URL(`../${file}`, import.meta.url)), "utf8");
+    const { outputText } = ts.transpileModule(source, {
+      compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023, verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true },
+    });
+    const output = join(target, file.replace(/\.ts$/, ".js"));
+    await mkdir(dirname(output), { recursive: true });
+    await writeFile(output, outputText);
+  }
+}

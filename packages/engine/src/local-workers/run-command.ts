@@ -1,0 +1,49 @@
+import { LineSplitter } from "./line-splitter.ts";
+import { type CommandEnd, startProcessGroup } from "./process-group.ts";
+
+/** Between SIGTERM and SIGKILL for a command that is called off. */
+const CANCEL_GRACE_MS = 2_000;
+const KEPT_LINES = 40;
+
+export interface RunCommandOptions {
+  readonly command: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Aborting ends the command's whole process group. */
+  readonly signal: AbortSignal;
+  readonly onLine: (line: string) => void;
+}
+
+export interface CommandRun {
+  readonly end: CommandEnd;
+  /** The last lines of its output, at most 40. */
+  readonly lastLines: readonly string[];
+}
+
+/** Runs a shell command to its end and tells its output line by line. Never rejects for what the command does. */
+export async function runCommand(options: RunCommandOptions): Promise<CommandRun> {
+  const lastLines: string[] = [];
+  const onLine = (line: string): void => {
+    lastLines.push(line);
+    if (lastLines.length > KEPT_LINES) lastLines.shift();
+    options.onLine(line);
+  };
+  const group = startProcessGroup({
+    ...options,
+    capture: (streams) => {
+      for (const stream of [streams.stdout, streams.stderr]) {
+        const lines = new LineSplitter(onLine);
+        stream.on("data", (chunk: Buffer) => lines.push(chunk)).on("end", () => lines.end());
+      }
+    },
+  });
+  const cancel = (): void => {
+    // `ended` below waits for it.
+    void group.stop({ graceMs: CANCEL_GRACE_MS });
+  };
+  if (options.signal.aborted) cancel();
+  else options.signal.addEventListener("abort", cancel, { once: true });
+  const end = await group.ended;
+  options.signal.removeEventListener("abort", cancel);
+  return { end, lastLines };
+}

@@ -1,0 +1,137 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { MAX_DEPTH } from "@svc/protocol";
+import type { Clock } from "../../kernel/clock.ts";
+import { readUrlEncoded } from "./fields.ts";
+import { findJsonFault, nestsDeeperThan } from "./json-text.ts";
+import { Refusal } from "./refusal.ts";
+
+// The body stands inside the request object, which stands inside a frame.
+const MAX_BODY_DEPTH = MAX_DEPTH - 8;
+
+const SUPPORTED = "application/json (and +json types), application/x-www-form-urlencoded and text/*";
+
+/** Length that the request declares, in bytes; undefined when its body comes in chunks of unknown number. */
+export function declaredLength(request: IncomingMessage): number | undefined {
+  if (request.headers["transfer-encoding"] !== undefined) return undefined;
+  // Node has checked that it is one number.
+  return Number(request.headers["content-length"] ?? 0);
+}
+
+export interface BodyReading {
+  readonly limitBytes: number;
+  /** How long the client may take to send it. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** The whole body, or undefined when there is none. Throws 413 as soon as it is known to be over the limit, 408 when it does not come in time. */
+export async function readBody(request: IncomingMessage, options: BodyReading): Promise<Buffer | undefined> {
+  const length = declaredLength(request);
+  if (length === 0) return undefined;
+  if (length !== undefined && length > options.limitBytes) throw tooLarge(options.limitBytes);
+  const body = await collect(request, options);
+  return body.byteLength === 0 ? undefined : body;
+}
+
+function collect(request: IncomingMessage, { limitBytes, timeoutMs, clock }: BodyReading): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const cancelTimer = clock.after(timeoutMs, () => {
+      fail(new Refusal({ status: 408, code: "request_timeout", message: `the body did not arrive within ${timeoutMs} ms` }));
+    });
+
+    function onData(chunk: Buffer): void {
+      bytes += chunk.byteLength;
+      if (bytes > limitBytes) fail(tooLarge(limitBytes));
+      else chunks.push(chunk);
+    }
+    function onEnd(): void {
+      cleanUp();
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+    }
+    function onClose(): void {
+      fail(new Refusal({ status: 400, code: "invalid_request", message: "the body ended before it was complete" }));
+    }
+    function fail(reason: Refusal): void {
+      cleanUp();
+      reject(reason);
+    }
+    function cleanUp(): void {
+      cancelTimer();
+      request.off("data", onData).off("close", onClose);
+    }
+    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", ignoreError);
+  });
+}
+
+// A client that breaks off; `close` follows and says so.
+function ignoreError(): void {}
+
+function tooLarge(limitBytes: number): Refusal {
+  return new Refusal({ status: 413, code: "payload_too_large", message: `the body is over the limit of ${limitBytes} bytes (body_limit_bytes of svc-http)` });
+}
+
+/** The body as JSON text, ready to stand in the payload: JSON as it came, forms as an object of strings, text as a string. */
+export function bodyAsJson(body: Buffer | undefined, headers: Readonly<Record<string, string[]>>): string {
+  if (body === undefined) return "null";
+  const kind = kindOf(headers);
+  if (!isUtf8(body)) {
+    throw new Refusal({ status: 400, code: kind === "json" ? "invalid_json" : "invalid_request", message: "the body is not valid UTF-8" });
+  }
+  const text = body.toString("utf8");
+  if (kind === "json") return checkedJson(text);
+  if (kind === "text") return JSON.stringify(text);
+  const form = readUrlEncoded(text);
+  if ("problem" in form) throw new Refusal({ status: 400, code: "invalid_request", message: `the form ${form.problem}` });
+  return JSON.stringify(form.single);
+}
+
+function checkedJson(text: string): string {
+  const json = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  try {
+    // Only to know that it is JSON: the text itself goes on, which saves writing it anew.
+    JSON.parse(json);
+  } catch (cause) {
+    const { found, line, column, offset } = findJsonFault(json);
+    throw new Refusal({
+      status: 400,
+      code: "invalid_json",
+      message: `the body is not JSON: unexpected ${found} at line ${line}, column ${column} (position ${offset})`,
+      cause,
+    });
+  }
+  if (nestsDeeperThan(json, MAX_BODY_DEPTH)) {
+    throw new Refusal({ status: 400, code: "invalid_json", message: `the body is nested deeper than ${MAX_BODY_DEPTH} levels` });
+  }
+  return json;
+}
+
+type BodyKind = "json" | "form" | "text";
+
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
+
+/** How the body is to be read. Throws 415 for what is not understood here. */
+function kindOf(headers: Readonly<Record<string, string[]>>): BodyKind {
+  const types = headers["content-type"] ?? [];
+  if (types.length > 1) throw new Refusal({ status: 400, code: "invalid_request", message: "the request has more than one Content-Type" });
+  const encoding = headers["content-encoding"]?.join(", ") ?? "identity";
+  if (encoding.toLowerCase() !== "identity")
+    throw unsupported(`the content encoding ${JSON.stringify(encoding.slice(0, 100))} is not understood; send the body uncompressed`);
+  // A body without a type is taken at its word if it is JSON.
+  const [type = "application/json"] = types;
+  const charset = CHARSET.exec(type)?.[1]?.toLowerCase();
+  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
+    throw unsupported(`the charset ${JSON.stringify(charset.slice(0, 100))} is not understood; send UTF-8`);
+  }
+  const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
+  if (/[/+.-]json$/.test(essence)) return "json";
+  if (essence === "application/x-www-form-urlencoded") return "form";
+  if (essence.startsWith("text/")) return "text";
+  throw unsupported(`the content type ${JSON.stringify(essence.slice(0, 100))} is not understood; supported are ${SUPPORTED}`);
+}
+
+function unsupported(message: string): Refusal {
+  return new Refusal({ status: 415, code: "unsupported_media_type", message });
+}

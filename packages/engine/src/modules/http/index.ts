@@ -1,0 +1,27 @@
+import { defineModule } from "../../kernel/module.ts";
+import { type HttpConfig, httpConfigSchema } from "./config.ts";
+import { RequestHandler } from "./handler.ts";
+import { routeSettingsSchema } from "./route-settings.ts";
+import { RouteTable } from "./routes.ts";
+
+/** Serves functions over HTTP: trigger type `http` on the engine's HTTP listener. */
+export const httpModule = defineModule<HttpConfig>({
+  name: "svc-http",
+  summary: "Serves functions over HTTP",
+  config: httpConfigSchema,
+  start(context) {
+    const routes = new RouteTable();
+    const handler = new RequestHandler(routes, context);
+    context.provideTrigger({
+      type: "http",
+      summary: "Calls a function for each HTTP request to a path",
+      settings: routeSettingsSchema,
+      bind: (binding) => routes.add(binding),
+    });
+    context.mountHttp({ prefix: "/", handle: (request, response) => handler.handle(request, response) });
+    return {
+      reconfigure: (next) => handler.reconfigure(next),
+      stop: () => handler.stop(),
+    };
+  },
+});

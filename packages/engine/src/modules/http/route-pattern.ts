@@ -1,0 +1,94 @@
+import { decodeSegment } from "./path.ts";
+
+/** A route's path, taken apart. */
+export interface RoutePattern {
+  /** As registered, with its leading slash, e.g. `/users/:id`. */
+  readonly path: string;
+  /** The same path with parameters named by position. Two patterns that match the same paths have the same shape. */
+  readonly shape: string;
+  /** The user's names of the parameters, in the order of the positions. */
+  readonly parameterNames: readonly string[];
+  /** Name of the tail that takes the rest of the path, when there is one. */
+  readonly tailName: string | undefined;
+}
+
+/** Longest path of a route, in characters. */
+const MAX_PATH_LENGTH = 2048;
+
+/** First segments that belong to the engine's own endpoints. */
+const RESERVED: ReadonlySet<string> = new Set(["_console", "healthz", "readyz"]);
+
+const PARAMETER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** How the router calls the parameter at `position`. */
+export function parameterKey(position: number): string {
+  return `p${position}`;
+}
+
+/** Takes `api_path` apart, or says in one sentence why it cannot be a route. */
+export function parseRoutePattern(apiPath: string): RoutePattern | { readonly problem: string } {
+  if (apiPath === "") return { problem: "expected the path of the route, e.g. /orders/:id" };
+  if (apiPath.length > MAX_PATH_LENGTH) return { problem: `expected at most ${MAX_PATH_LENGTH} characters` };
+  if (/[?#]/.test(apiPath)) return { problem: "expected a path without ? and #; the query string reaches the function as query_params" };
+  const path = apiPath.startsWith("/") ? apiPath : `/${apiPath}`;
+  const texts = path.slice(1).split("/");
+  const segments: Segment[] = [];
+  for (const [index, text] of texts.entries()) {
+    const segment = readSegment(text);
+    const problem = "problem" in segment ? segment.problem : problemInPlace(segment, { index, isLast: index === texts.length - 1, before: segments });
+    if (problem !== undefined) return { problem };
+    segments.push(segment as Segment);
+  }
+  const parameterNames = segments.flatMap((segment) => (segment.kind === "parameter" ? [segment.name] : []));
+  const tail = segments.find((segment) => segment.kind === "tail");
+  return { path, shape: shapeOf(segments), parameterNames, tailName: tail?.name };
+}
+
+/** What is wrong with a segment where it stands. */
+function problemInPlace(
+  segment: Segment,
+  place: { readonly index: number; readonly isLast: boolean; readonly before: readonly Segment[] },
+): string | undefined {
+  if (segment.kind === "literal") {
+    if (segment.text === "" && !place.isLast) return "holds an empty segment (//)";
+    return place.index === 0 && RESERVED.has(segment.text) ? `/${segment.text} belongs to the engine; choose another path` : undefined;
+  }
+  if (segment.kind === "tail" && !place.isLast) return `*${segment.name} takes the rest of the path, so nothing may follow it`;
+  const isTaken = place.before.some((other) => other.kind !== "literal" && other.name === segment.name);
+  return isTaken ? `the parameter ${segment.name} stands twice in the path` : undefined;
+}
+
+function shapeOf(segments: readonly Segment[]): string {
+  let position = 0;
+  const parts = segments.map((segment) => {
+    if (segment.kind === "parameter") return `:${parameterKey(position++)}`;
+    // The router reads a doubled colon as a literal one.
+    return segment.kind === "tail" ? "*" : segment.text.replaceAll(":", "::");
+  });
+  return `/${parts.join("/")}`;
+}
+
+type Segment =
+  | { readonly kind: "literal"; readonly text: string }
+  | { readonly kind: "parameter"; readonly name: string }
+  /** Takes the rest of the path. */
+  | { readonly kind: "tail"; readonly name: string };
+
+function readSegment(segment: string): Segment | { readonly problem: string } {
+  if (segment.startsWith(":")) return named("parameter", segment.slice(1), segment);
+  if (segment.startsWith("*")) return named("tail", segment.slice(1), segment);
+  if (segment.startsWith("{*") && segment.endsWith("}")) return named("tail", segment.slice(2, -1), segment);
+  if (segment.startsWith("{") && segment.endsWith("}")) return named("parameter", segment.slice(1, -1), segment);
+  const decoded = decodeSegment(segment);
+  if ("problem" in decoded) return { problem: `the segment ${JSON.stringify(segment)} ${decoded.problem}` };
+  if (/[*{}?#]/.test(decoded.text)) {
+    return { problem: `the segment ${JSON.stringify(segment)} holds one of * { } ? #; a parameter is written :name and fills a whole segment` };
+  }
+  return { kind: "literal", text: decoded.text };
+}
+
+function named(kind: "parameter" | "tail", name: string, segment: string): Segment | { readonly problem: string } {
+  if (PARAMETER_NAME.test(name)) return { kind, name };
+  const example = kind === "tail" ? "*rest" : ":id";
+  return { problem: `${JSON.stringify(segment)} needs a name of 1 to 64 letters, digits, _ or -, which fills the whole segment, e.g. ${example}` };
+}

@@ -1,0 +1,156 @@
+import type { FunctionId } from "@svc/protocol";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readTarget } from "./path.ts";
+import type { RouteMethod, RouteSettings } from "./route-settings.ts";
+import { type RouteBinding, type RouteMatch, RouteTable } from "./routes.ts";
+
+interface Bound extends RouteBinding {
+  /** What was last reported. */
+  problem: string | undefined;
+}
+
+function binding(functionId: string, apiPath: string, more: Partial<RouteSettings> = {}): Bound {
+  const bound: Bound = {
+    id: functionId,
+    functionId: functionId as FunctionId,
+    settings: { apiPath, method: "GET", conditionFunctionId: undefined, timeoutMs: undefined, ...more },
+    problem: undefined,
+    fire: () => Promise.reject(new Error("a route table fires nothing")),
+    passes: () => Promise.reject(new Error("a route table asks nothing")),
+    report(problem) {
+      bound.problem = problem;
+    },
+  };
+  return bound;
+}
+
+function tableOf(...paths: string[]): RouteTable {
+  const table = new RouteTable();
+  for (const path of paths) table.add(binding(`f ${path}`, path));
+  return table;
+}
+
+/** Function and parameters that a target leads to, or why it leads nowhere. */
+function lookup(table: RouteTable, target: string, method = "GET"): unknown {
+  const match: RouteMatch = table.match(method, readTarget(target).path);
+  return match.kind === "found" ? [match.holder.binding.functionId, { ...match.pathParams }] : match.kind;
+}
+
+describe("a route table", () => {
+  it("prefers a static segment to a parameter and a parameter to a tail", () => {
+    const table = tableOf("/a/*rest", "/a/:id", "/a/b", "/a/:id/c", "/*all");
+    expect(lookup(table, "/a/b")).toEqual(["f /a/b", {}]);
+    expect(lookup(table, "/a/x")).toEqual(["f /a/:id", { id: "x" }]);
+    expect(lookup(table, "/a/x/c")).toEqual(["f /a/:id/c", { id: "x" }]);
+    expect(lookup(table, "/a/x/d")).toEqual(["f /a/*rest", { rest: "x/d" }]);
+    expect(lookup(table, "/b/a")).toEqual(["f /*all", { all: "b/a" }]);
+  });
+
+  it("tells case and trailing slash apart", () => {
+    const table = tableOf("/Orders", "/orders/");
+    expect(lookup(table, "/orders")).toBe("none");
+    expect(lookup(table, "/Orders")).toEqual(["f /Orders", {}]);
+    expect(lookup(table, "/orders/")).toEqual(["f /orders/", {}]);
+  });
+
+  it("gives parameters and tails at least one character", () => {
+    const table = tableOf("/p/:id", "/t/{*rest}", "/r/{name}/x");
+    for (const target of ["/p/", "/p", "/t/", "/t", "/r//x"]) expect(lookup(table, target)).toBe("none");
+    expect(lookup(table, "/r/n/x")).toEqual(["f /r/{name}/x", { name: "n" }]);
+    expect(lookup(table, "/t//")).toEqual(["f /t/{*rest}", { rest: "/" }]);
+  });
+
+  it("takes literal segments encoded or not, and with a colon inside", () => {
+    const table = tableOf("/caf%C3%A9", "/items:batch", "/100%25", "/dé/:x");
+    expect(lookup(table, "/caf%c3%a9")).toEqual(["f /caf%C3%A9", {}]);
+    expect(lookup(table, "/items:batch")).toEqual(["f /items:batch", {}]);
+    expect(lookup(table, "/items%3Abatch")).toEqual(["f /items:batch", {}]);
+    expect(lookup(table, "/100%25")).toEqual(["f /100%25", {}]);
+    expect(lookup(table, "/d%C3%A9/1")).toEqual(["f /dé/:x", { x: "1" }]);
+  });
+
+  it("keeps parameters called __proto__ as plain keys", () => {
+    const match = tableOf("/:__proto__").match("GET", "/x");
+    expect(match.kind === "found" && JSON.stringify(match.pathParams)).toBe('{"__proto__":"x"}');
+  });
+
+  it("names the methods of a path that exists for others only", () => {
+    const table = new RouteTable();
+    table.add(binding("get", "/x/:id"));
+    table.add(binding("put", "/x/:id", { method: "PUT" }));
+    table.add(binding("other", "/y", { method: "POST" }));
+    expect(table.match("PATCH", "/x/1")).toEqual({ kind: "wrong method", allow: ["GET", "HEAD", "OPTIONS", "PUT"] });
+    expect(table.match("TRACE", "/y")).toEqual({ kind: "wrong method", allow: ["OPTIONS", "POST"] });
+    expect(lookup(table, "/x/1", "HEAD")).toEqual(["get", { id: "1" }]);
+  });
+
+  it("takes the same shape as the same route: the first owns it, the others wait in the order they came", () => {
+    const table = new RouteTable();
+    const [first, second, third] = [binding("f1", "/a/:id"), binding("f2", "/a/:x"), binding("f3", "a/{name}")];
+    const leave = [first, second, third].map((each) => table.add(each));
+    expect([first.problem, second.problem, third.problem]).toEqual([undefined, "route taken by f1", "route taken by f1"]);
+    expect(lookup(table, "/a/1")).toEqual(["f1", { id: "1" }]);
+
+    leave[0]?.();
+    expect([second.problem, third.problem]).toEqual([undefined, "route taken by f2"]);
+    expect(lookup(table, "/a/1")).toEqual(["f2", { x: "1" }]);
+
+    leave[1]?.();
+    leave[1]?.();
+    expect(lookup(table, "/a/1")).toEqual(["f3", { name: "1" }]);
+    leave[2]?.();
+    expect(lookup(table, "/a/1")).toBe("none");
+    expect(table.size).toBe(0);
+  });
+
+  it("lets one that waits leave without a trace", () => {
+    const table = new RouteTable();
+    const first = binding("f1", "/a");
+    table.add(first);
+    const leave = table.add(binding("f2", "/a"));
+    leave();
+    expect(lookup(table, "/a")).toEqual(["f1", {}]);
+  });
+
+  it("sees no conflict when the same function asks for the same route twice, unless it would answer differently", () => {
+    const table = new RouteTable();
+    table.add(binding("f", "/a"));
+    const [alike, different] = [binding("f", "a"), binding("f", "/a", { timeoutMs: 5 })];
+    table.add(alike);
+    table.add(different);
+    expect([alike.problem, different.problem]).toEqual([undefined, "route taken by f"]);
+  });
+
+  it("finds every route with its parameters, whichever other routes come and go", () => {
+    // Dot segments cannot be asked for; the rest of what a literal may not hold is refused at registration.
+    const literal = fc.string({ unit: "grapheme", minLength: 1, maxLength: 6 }).filter((text) => !/[*{}?#/\\\0%]/.test(text) && !/^[.:]/.test(text));
+    const value = fc.string({ unit: "binary", minLength: 1, maxLength: 6 }).filter((text) => !/[/\\\0]/.test(text) && !/^\.{1,2}$/.test(text));
+    const segment = fc.oneof(
+      literal.map((text) => ({ literal: text })),
+      value.map((text) => ({ value: text })),
+    );
+    const route = fc.record({
+      method: fc.constantFrom<RouteMethod>("GET", "POST"),
+      segments: fc.array(segment, { minLength: 1, maxLength: 4 }),
+      stays: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(route, { maxLength: 12 }), (routes) => {
+        const table = new RouteTable();
+        const entries = routes.map(({ method, segments, stays }, index) => {
+          // The first segment tells the routes of the run apart, so that each target has one answer.
+          const apiPath = `/r${index}/${segments.map((each, at) => ("literal" in each ? each.literal : `:p${at}`)).join("/")}`;
+          const target = `/r${index}/${segments.map((each) => encodeURIComponent("literal" in each ? each.literal : each.value)).join("/")}`;
+          const params = Object.fromEntries(segments.flatMap((each, at) => ("value" in each ? [[`p${at}`, each.value]] : [])));
+          const undo = table.add(binding(`f${index}`, apiPath, { method }));
+          return { method, target, params, stays, undo, functionId: `f${index}` };
+        });
+        for (const { method, target, params, functionId } of entries) expect(lookup(table, target, method)).toEqual([functionId, params]);
+        for (const { stays, undo } of entries) if (!stays) undo();
+        for (const { method, target, params, functionId, stays } of entries)
+          expect(lookup(table, target, method)).toEqual(stays ? [functionId, params] : "none");
+      }),
+    );
+  });
+});

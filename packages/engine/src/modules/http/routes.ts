@@ -1,0 +1,140 @@
+import createRouter from "find-my-way";
+import type { TriggerBinding } from "../../kernel/module.ts";
+import type { Undo } from "../../kernel/scope.ts";
+import { parameterKey, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
+import type { RouteMethod, RouteSettings } from "./route-settings.ts";
+import { ROUTE_METHODS } from "./route-settings.ts";
+
+export type RouteBinding = TriggerBinding<RouteSettings>;
+
+/** A binding with its path taken apart. */
+export interface RouteHolder {
+  readonly binding: RouteBinding;
+  readonly pattern: RoutePattern;
+  readonly method: RouteMethod;
+}
+
+export type RouteMatch =
+  | { readonly kind: "found"; readonly holder: RouteHolder; readonly pathParams: Record<string, string> }
+  /** The path exists for these methods only. */
+  | { readonly kind: "wrong method"; readonly allow: readonly string[] }
+  | { readonly kind: "none" };
+
+/** One method and shape of path. The first holder owns it, the others wait in the order they came. */
+interface Route {
+  readonly method: RouteMethod;
+  readonly shape: string;
+  readonly holders: RouteHolder[];
+}
+
+type Router = createRouter.Instance<createRouter.HTTPVersion.V1>;
+
+/**
+ * Who answers which method and path. A static segment beats a parameter, a parameter beats a tail. Case and the trailing slash
+ * count. Parameters and tails take at least one character.
+ */
+export class RouteTable {
+  readonly #routes = new Map<string, Route>();
+  // Taking a route out of the router rebuilds it whole, so leaving routes (a worker with a thousand of them goes) only void it.
+  #router: Router | undefined;
+
+  get size(): number {
+    return this.#routes.size;
+  }
+
+  /** Adds a binding as the owner of its route, or behind the owner. The undo hands the route to the next in line. */
+  add(binding: RouteBinding): Undo {
+    const { method, apiPath } = binding.settings;
+    const pattern = parseRoutePattern(apiPath);
+    if ("problem" in pattern) throw new TypeError(`api_path: ${pattern.problem}`);
+    const holder: RouteHolder = { binding, pattern, method };
+    const key = `${method} ${pattern.shape}`;
+    const route = this.#routes.get(key) ?? this.#create(key, method, pattern.shape);
+    route.holders.push(holder);
+    reportStanding(route);
+    return () => this.#remove(key, route, holder);
+  }
+
+  /** Finds the route of a decoded path. HEAD falls back to GET. */
+  match(method: string, path: string): RouteMatch {
+    const found = isRouteMethod(method) ? (this.#find(method, path) ?? (method === "HEAD" ? this.#find("GET", path) : undefined)) : undefined;
+    if (found !== undefined) return found;
+    const methods = ROUTE_METHODS.filter((candidate) => this.#find(candidate, path) !== undefined);
+    if (methods.length === 0) return { kind: "none" };
+    const allow = new Set<string>(methods);
+    if (allow.has("GET")) allow.add("HEAD");
+    allow.add("OPTIONS");
+    return { kind: "wrong method", allow: [...allow].sort() };
+  }
+
+  #find(method: RouteMethod, path: string): Extract<RouteMatch, { kind: "found" }> | undefined {
+    this.#router ??= this.#build();
+    const found = this.#router.find(method, path);
+    if (found === null) return undefined;
+    const holder = (found.store as Route).holders[0];
+    if (holder === undefined) return undefined;
+    const pathParams = Object.create(null) as Record<string, string>;
+    const { parameterNames, tailName } = holder.pattern;
+    for (const [position, name] of parameterNames.entries()) {
+      const value = found.params[parameterKey(position)];
+      if (value === undefined || value === "") return undefined;
+      pathParams[name] = value;
+    }
+    if (tailName !== undefined) {
+      const tail = found.params["*"];
+      if (tail === undefined || tail === "") return undefined;
+      pathParams[tailName] = tail;
+    }
+    return { kind: "found", holder, pathParams };
+  }
+
+  #create(key: string, method: RouteMethod, shape: string): Route {
+    const route: Route = { method, shape, holders: [] };
+    this.#routes.set(key, route);
+    if (this.#router !== undefined) addTo(this.#router, route);
+    return route;
+  }
+
+  #remove(key: string, route: Route, holder: RouteHolder): void {
+    const at = route.holders.indexOf(holder);
+    if (at === -1) return;
+    route.holders.splice(at, 1);
+    if (route.holders.length > 0) {
+      reportStanding(route);
+      return;
+    }
+    this.#routes.delete(key);
+    this.#router = undefined;
+  }
+
+  #build(): Router {
+    // No limit of its own for parameters: the listener bounds the request line.
+    const router = createRouter({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: Number.POSITIVE_INFINITY });
+    for (const route of this.#routes.values()) addTo(router, route);
+    return router;
+  }
+}
+
+function addTo(router: Router, route: Route): void {
+  router.on(route.method, route.shape, noHandler, route);
+}
+
+// The router is only asked where a path leads; what happens there is not its business.
+function noHandler(): void {}
+
+function isRouteMethod(method: string): method is RouteMethod {
+  return (ROUTE_METHODS as readonly string[]).includes(method);
+}
+
+/** Tells every holder of a route how it stands: the first serves it, the others learn who has it. */
+function reportStanding(route: Route): void {
+  const [owner, ...waiting] = route.holders;
+  if (owner === undefined) return;
+  owner.binding.report(undefined);
+  for (const { binding } of waiting) binding.report(answersAlike(binding, owner.binding) ? undefined : `route taken by ${owner.binding.functionId}`);
+}
+
+/** A second binding that would answer exactly like the first is no conflict, however its path names its parameters. */
+function answersAlike(a: RouteBinding, b: RouteBinding): boolean {
+  return a.functionId === b.functionId && a.settings.conditionFunctionId === b.settings.conditionFunctionId && a.settings.timeoutMs === b.settings.timeoutMs;
+}

@@ -1,0 +1,74 @@
+import type { Clock } from "../../kernel/clock.ts";
+import type { Answer } from "./answer.ts";
+import { declaredLength } from "./body.ts";
+import type { Exchange } from "./exchanges.ts";
+
+/** How long a client may take to read its answer, in milliseconds. */
+const READ_ANSWER_MS = 60_000;
+
+/** How long the rest of a refused body is read and thrown away, in milliseconds, and how much of it, in bytes. */
+const LINGER_MS = 2_000;
+const LINGER_BYTES = 64 * 1024 * 1024;
+
+export interface SendOptions {
+  readonly clock: Clock;
+  /** An unread body up to this length is read away, so that the connection can be used again; a longer one ends it. */
+  readonly bodyLimitBytes: number;
+}
+
+/** Writes the answer. A body that its client still sends does not keep the client from reading it. */
+export function sendAnswer(exchange: Exchange, answer: Answer, options: SendOptions): void {
+  const { request, response } = exchange;
+  if (exchange.isOver) return;
+  whenOnSocket(exchange, () => {
+    const cancel = options.clock.after(READ_ANSWER_MS, () => request.socket.destroy());
+    exchange.onEnd(cancel);
+  });
+  if (!request.complete && !restIsSmall(exchange, options.bodyLimitBytes)) {
+    sendThenClose(exchange, answer, options.clock);
+    return;
+  }
+  response.writeHead(answer.status, headersOf(answer));
+  response.end(answer.body);
+}
+
+function headersOf(answer: Answer): string[] {
+  if (answer.body === undefined) return [...answer.headers];
+  return [...answer.headers, "Content-Length", String(Buffer.byteLength(answer.body))];
+}
+
+function restIsSmall({ request }: Exchange, limitBytes: number): boolean {
+  const length = declaredLength(request);
+  return length !== undefined && length <= limitBytes;
+}
+
+/** A response that waits for another one on its connection has no socket yet; its client cannot be slow to read it. */
+function whenOnSocket({ response }: Exchange, action: () => void): void {
+  if (response.socket !== null) action();
+  else response.once("socket", action);
+}
+
+/**
+ * Closing a socket while the client still sends makes the system reset the connection, and the client may lose the answer. So
+ * the whole answer goes out first, then the rest is read and thrown away for a while, and only then the connection ends.
+ */
+function sendThenClose(exchange: Exchange, answer: Answer, clock: Clock): void {
+  const { request, response } = exchange;
+  let thrownAway = 0;
+  const cancelLinger = clock.after(LINGER_MS, end);
+  function end(): void {
+    cancelLinger();
+    request.off("data", onData).off("end", end);
+    if (!response.writableEnded) response.end();
+  }
+  function onData(chunk: Buffer): void {
+    thrownAway += chunk.byteLength;
+    if (thrownAway > LINGER_BYTES) end();
+  }
+  exchange.onEnd(end);
+  request.on("error", () => {});
+  response.writeHead(answer.status, [...headersOf(answer), "Connection", "close"]);
+  if (answer.body === undefined || answer.body === "" || request.method === "HEAD") response.flushHeaders();
+  else response.write(answer.body);
+  request.on("data", onData).on("end", end);
+}

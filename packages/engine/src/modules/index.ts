@@ -1,0 +1,6 @@
+import type { Module } from "../kernel/module.ts";
+import { httpModule } from "./http/index.ts";
+import { state } from "./state/index.ts";
+
+/** Modules that a config file may name; one line each. */
+export const configurableModules: readonly Module[] = [httpModule, state];

@@ -1,0 +1,120 @@
+import type { Clock } from "../../kernel/clock.ts";
+import type { Directory, DirectoryChange, WorkerView } from "../../kernel/directory.ts";
+import type { WorkerClaims } from "../../kernel/worker-claims.ts";
+import { findProcess } from "../../local-workers/process-table.ts";
+import type { WorkerProcess } from "./worker-process.ts";
+
+/** A process that a connection may belong to. */
+export interface Candidate {
+  /** Name of the config entry. */
+  readonly name: string;
+  readonly process: WorkerProcess;
+}
+
+export interface ConnectionsOptions {
+  readonly directory: Directory;
+  readonly claims: WorkerClaims;
+  readonly clock: Clock;
+  /** All processes of the configured workers. */
+  readonly candidates: () => readonly Candidate[];
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Finds out which connections belong to which supervised process: by the process group in which the connection's pid lies, else by
+ * name (decision 29). Tells the kernel and the process.
+ */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #owners = new Map<string, Candidate>();
+  /** When each unowned connection was first seen, monotonic: one that is older than a process cannot be of it. */
+  readonly #firstSeenMs = new Map<string, number>();
+  readonly #stopListening: () => void;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#stopListening = options.directory.onChange((change) => this.#onChange(change));
+    for (const view of options.directory.workers()) this.#consider(view.id);
+  }
+
+  stop(): void {
+    this.#stopListening();
+    this.#owners.clear();
+    this.#firstSeenMs.clear();
+  }
+
+  functionCount(connections: ReadonlySet<string>): number {
+    return [...connections].reduce((sum, id) => sum + (this.#options.directory.workerById(id)?.function_count ?? 0), 0);
+  }
+
+  functions(connections: ReadonlySet<string>): string[] {
+    return [...new Set([...connections].flatMap((id) => this.#options.directory.workerById(id)?.functions ?? []))].sort();
+  }
+
+  #onChange(change: DirectoryChange): void {
+    if (change.kind === "worker") {
+      if (change.op === "removed") this.#forget(change.id);
+      else this.#consider(change.id);
+      return;
+    }
+    // Registrations matter only to a process whose readiness is awaited.
+    if (change.op === "removed" || ![...this.#owners.values()].some(({ process }) => process.standing.state === "starting")) return;
+    if (change.kind === "function") {
+      for (const { id } of this.#options.directory.functionById(change.id)?.workers ?? []) this.#owners.get(id)?.process.registered();
+      return;
+    }
+    const workerName = this.#options.directory.triggerById(change.id)?.worker_name;
+    for (const [id, { process }] of this.#owners) if (this.#options.directory.workerById(id)?.name === workerName) process.registered();
+  }
+
+  #forget(id: string): void {
+    this.#firstSeenMs.delete(id);
+    const owner = this.#owners.get(id);
+    this.#owners.delete(id);
+    owner?.process.disconnected(id);
+  }
+
+  #consider(id: string): void {
+    if (this.#owners.has(id)) return;
+    if (!this.#firstSeenMs.has(id)) this.#firstSeenMs.set(id, this.#options.clock.monotonic());
+    this.#findOwner(id).catch(this.#options.onError);
+  }
+
+  async #findOwner(id: string): Promise<void> {
+    const view = this.#options.directory.workerById(id);
+    if (view === undefined || view.internal) return;
+    const group = await groupOf(view);
+    // Gone, or found by an earlier look, while the process list was read.
+    if (!this.#firstSeenMs.has(id) || this.#owners.has(id) || this.#options.directory.workerById(id) === undefined) return;
+    const owner = this.#byGroup(group) ?? this.#byName(view);
+    if (owner === undefined) return;
+    this.#owners.set(id, owner);
+    this.#firstSeenMs.delete(id);
+    this.#options.claims.claim(id, owner.name);
+    owner.process.connected(id);
+  }
+
+  #byGroup(group: { readonly groupId: number; readonly sessionId: number } | undefined): Candidate | undefined {
+    if (group === undefined) return undefined;
+    return this.#options
+      .candidates()
+      .find(({ process }) => process.groupId !== undefined && (process.groupId === group.groupId || process.groupId === group.sessionId));
+  }
+
+  #byName(view: WorkerView): Candidate | undefined {
+    const firstSeenMs = this.#firstSeenMs.get(view.id) ?? 0;
+    return this.#options
+      .candidates()
+      .find(({ name, process }) => name === view.name && process.groupId !== undefined && process.connections.size === 0 && process.spawnedAtMs <= firstSeenMs);
+  }
+}
+
+/** The group and session of the connection's process. A pid from another machine or container says nothing here. */
+async function groupOf(view: WorkerView): Promise<{ readonly groupId: number; readonly sessionId: number } | undefined> {
+  if (view.pid === null || !isLoopback(view.ip_address)) return undefined;
+  return findProcess(view.pid);
+}
+
+function isLoopback(address: string | null): boolean {
+  return address === null || address === "::1" || /^(::ffff:)?127\./.test(address);
+}

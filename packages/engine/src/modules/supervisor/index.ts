@@ -1,0 +1,34 @@
+import { z } from "zod";
+import type { LocalWorkerEntry } from "../../config/types.ts";
+import { defineModule, type Module } from "../../kernel/module.ts";
+import { workerFunctions } from "./functions.ts";
+import { Supervisor, type SupervisorConfig, type SupervisorDeps } from "./supervisor.ts";
+
+export type { ModuleStanding, WorkerStatus } from "./status.ts";
+export type { SupervisorConfig, SupervisorDeps } from "./supervisor.ts";
+
+// The config loader has checked the entries and filled them in; they come from it, not from a user.
+const config = z.object({ workers: z.array(z.custom<LocalWorkerEntry>((value) => typeof value === "object" && value !== null)) });
+
+/** Runs the workers of the config file that have a `path` as processes of this machine. */
+export function createSupervisor(deps: SupervisorDeps): Module<SupervisorConfig> {
+  return defineModule<SupervisorConfig>({
+    name: "supervisor",
+    summary: "Runs local workers as processes: installs, starts, watches, restarts and stops them",
+    config,
+    start(context) {
+      const supervisor = new Supervisor(context, deps);
+      const [list, status, wait, restart] = workerFunctions(supervisor);
+      context.provideFunction(list);
+      context.provideFunction(status);
+      context.provideFunction(wait);
+      context.provideFunction(restart);
+      context.reportReadiness(() => supervisor.readinessProblem());
+      supervisor.apply(context.config);
+      return {
+        reconfigure: (next) => supervisor.apply(next),
+        stop: () => supervisor.stop(),
+      };
+    },
+  });
+}

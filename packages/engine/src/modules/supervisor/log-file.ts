@@ -1,0 +1,167 @@
+import { type FileHandle, mkdir, open, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Readable } from "node:stream";
+import type { Clock } from "../../kernel/clock.ts";
+import { LineSplitter } from "../../local-workers/line-splitter.ts";
+
+/** Bytes of one file before it is rotated. */
+const MAX_FILE_BYTES = 10 * 1024 * 1024;
+/** The file in use and its predecessors `.1` and `.2`. */
+const FILES = 3;
+/** Text that waits for the disk; more is dropped and counted. */
+const MAX_WAITING_LENGTH = 1024 * 1024;
+/** A worker that writes more than this in one window waits until the next. The engine has other things to do. */
+const MAX_READ_BYTES_PER_WINDOW = 1024 * 1024;
+const WINDOW_MS = 100;
+const TAIL_LINES = 200;
+/** A line of the tail may be shorter than in the file: the tail lives in memory and travels in answers. */
+const MAX_TAIL_LINE_LENGTH = 4 * 1024;
+
+export interface LogFileOptions {
+  /** Absolute path; its folder is made when missing. */
+  readonly file: string;
+  readonly clock: Clock;
+  /** Told when the file cannot be written, at most once until it can be again. */
+  readonly onProblem: (error: Error) => void;
+  /** Default 10 MiB. */
+  readonly maxFileBytes?: number;
+}
+
+/** What a worker writes, line by line with time and stream, in a file that rotates; the last lines also in memory. Never blocks, never throws. */
+export class LogFile {
+  readonly #options: LogFileOptions;
+  readonly #maxFileBytes: number;
+  readonly #tail: string[] = [];
+  #waiting: string[] = [];
+  #waitingLength = 0;
+  #dropped = 0;
+  #handle: FileHandle | undefined;
+  #size = 0;
+  #writing: Promise<void> | undefined;
+  #broken = false;
+  #closed = false;
+
+  constructor(options: LogFileOptions) {
+    this.#options = options;
+    this.#maxFileBytes = options.maxFileBytes ?? MAX_FILE_BYTES;
+  }
+
+  get file(): string {
+    return this.#options.file;
+  }
+
+  /** `stream` names where the line came from: `out`, `err`, `install`, `svc`. */
+  line(stream: string, text: string): void {
+    this.#tail.push(text.length > MAX_TAIL_LINE_LENGTH ? `${text.slice(0, MAX_TAIL_LINE_LENGTH)}…` : text);
+    if (this.#tail.length > TAIL_LINES) this.#tail.shift();
+    if (this.#closed) return;
+    const line = `${new Date(this.#options.clock.now()).toISOString()} ${stream} ${text}\n`;
+    if (this.#waitingLength + line.length > MAX_WAITING_LENGTH) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push(line);
+    this.#waitingLength += line.length;
+    this.#writing ??= this.#writeAll();
+  }
+
+  /** The last lines, at most 200, without time and stream. */
+  tail(count: number): string[] {
+    return this.#tail.slice(-count);
+  }
+
+  /** Reads a process's output to its end. */
+  capture(stream: string, readable: Readable): void {
+    const lines = new LineSplitter((line) => this.line(stream, line));
+    let windowStartMs = this.#options.clock.monotonic();
+    let windowBytes = 0;
+    readable.on("data", (chunk: Buffer) => {
+      lines.push(chunk);
+      const nowMs = this.#options.clock.monotonic();
+      if (nowMs - windowStartMs >= WINDOW_MS) {
+        windowStartMs = nowMs;
+        windowBytes = 0;
+      }
+      windowBytes += chunk.length;
+      if (windowBytes < MAX_READ_BYTES_PER_WINDOW) return;
+      readable.pause();
+      this.#options.clock.after(Math.max(1, windowStartMs + WINDOW_MS - nowMs), () => readable.resume());
+    });
+    readable.on("end", () => lines.end());
+    readable.on("error", (error) => this.line("svc", `reading ${stream} failed: ${error.message}`));
+  }
+
+  /** Resolves when everything told so far is in the file, or could not be written. */
+  async flush(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  /** Writes what is waiting and lets go of the file; later lines go to memory only. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.flush();
+    await this.#handle?.close().catch(this.#options.onProblem);
+    this.#handle = undefined;
+  }
+
+  async #writeAll(): Promise<void> {
+    // Gives lines of the same tick the chance to go together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0 || this.#dropped > 0) {
+      const text = this.#take();
+      try {
+        await this.#write(text);
+        this.#broken = false;
+      } catch (error) {
+        if (!this.#broken) this.#options.onProblem(error as Error);
+        this.#broken = true;
+        await this.#handle?.close().catch(() => {});
+        this.#handle = undefined;
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  #take(): string {
+    const dropped =
+      this.#dropped === 0
+        ? ""
+        : `${new Date(this.#options.clock.now()).toISOString()} svc ${this.#dropped} lines were dropped here: they came faster than the disk takes them\n`;
+    const text = this.#waiting.join("") + dropped;
+    this.#waiting = [];
+    this.#waitingLength = 0;
+    this.#dropped = 0;
+    return text;
+  }
+
+  async #write(text: string): Promise<void> {
+    const bytes = Buffer.from(text);
+    this.#handle ??= await this.#open();
+    if (this.#size > 0 && this.#size + bytes.length > this.#maxFileBytes) {
+      await this.#rotate();
+      this.#handle = await this.#open();
+    }
+    await this.#handle.appendFile(bytes);
+    this.#size += bytes.length;
+  }
+
+  async #open(): Promise<FileHandle> {
+    await mkdir(dirname(this.file), { recursive: true });
+    // What a worker prints may be private.
+    const handle = await open(this.file, "a", 0o600);
+    this.#size = (await handle.stat()).size;
+    return handle;
+  }
+
+  async #rotate(): Promise<void> {
+    await this.#handle?.close();
+    this.#handle = undefined;
+    for (let age = FILES - 1; age > 0; age--) {
+      const from = age === 1 ? this.file : `${this.file}.${age - 1}`;
+      await rename(from, `${this.file}.${age}`).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "ENOENT") throw error;
+      });
+    }
+    this.#size = 0;
+  }
+}

@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import type { CommandEnd, ProcessGroup } from "../../local-workers/process-group.ts";
+import { type ManualClock, manualClock } from "../../testing/index.ts";
+import { RestartPolicy } from "./restart-policy.ts";
+import { WorkerProcess } from "./worker-process.ts";
+
+const EXITED: CommandEnd = { code: 1, signal: null, problem: undefined };
+
+/** A process group that runs until it is told to end: the seam behind which real processes are elsewhere. */
+class ScriptedGroup implements ProcessGroup {
+  readonly id: number;
+  readonly ended: Promise<CommandEnd>;
+  end: (end: CommandEnd) => Promise<void>;
+
+  constructor(id: number) {
+    this.id = id;
+    let resolve: (end: CommandEnd) => void = () => {};
+    this.ended = new Promise((settle) => {
+      resolve = settle;
+    });
+    this.end = async (end) => {
+      resolve(end);
+      await this.ended;
+    };
+  }
+
+  async stop(): Promise<CommandEnd> {
+    await this.end({ code: null, signal: "SIGTERM", problem: undefined });
+    return this.ended;
+  }
+
+  kill(): void {}
+
+  pids(): Promise<readonly number[]> {
+    return Promise.resolve([this.id]);
+  }
+}
+
+interface World {
+  readonly clock: ManualClock;
+  readonly groups: ScriptedGroup[];
+  readonly process: WorkerProcess;
+  readonly events: string[];
+  /** Registered by its connections. */
+  functions: number;
+  latest(): ScriptedGroup;
+}
+
+function setUp(): World {
+  const clock = manualClock();
+  const groups: ScriptedGroup[] = [];
+  const events: string[] = [];
+  const world: World = {
+    clock,
+    groups,
+    events,
+    functions: 0,
+    latest: () => groups.at(-1) as ScriptedGroup,
+    process: new WorkerProcess({
+      clock,
+      random: () => 0.5,
+      spawn() {
+        const group = new ScriptedGroup(groups.length + 1);
+        groups.push(group);
+        return group;
+      },
+      functionCount: (connections) => (connections.size > 0 ? world.functions : 0),
+      observer: {
+        changed: () => {},
+        started: (group) => events.push(`started ${group.id}`),
+        ready: () => events.push("ready"),
+        crashed: (_end, next) => events.push(next.state),
+      },
+    }),
+  };
+  return world;
+}
+
+describe("a worker's process", () => {
+  it("is ready 300 ms after its last registration, and not without a function", () => {
+    const world = setUp();
+    world.process.start();
+    world.process.connected("w");
+    world.clock.advance(1_000);
+    expect(world.process.standing.state).toBe("starting");
+    world.functions = 1;
+    world.process.registered();
+    world.clock.advance(200);
+    world.process.registered();
+    world.clock.advance(299);
+    expect(world.process.standing.state).toBe("starting");
+    world.clock.advance(1);
+    expect(world.process.standing).toEqual({ state: "ready", reason: undefined });
+    expect(world.events).toEqual(["started 1", "ready"]);
+  });
+
+  it("stays and says so when it registers nothing within 120 s", () => {
+    const { process, clock, groups } = setUp();
+    process.start();
+    clock.advance(120_000);
+    expect(process.standing.state).toBe("starting");
+    expect(process.standing.reason).toContain("has not registered a function for 120 s");
+    expect(groups).toHaveLength(1);
+  });
+
+  it("is starting again when its connection is lost, and ready when it is back", () => {
+    const world = setUp();
+    world.functions = 1;
+    world.process.start();
+    world.process.connected("w");
+    world.clock.advance(300);
+    world.process.disconnected("w");
+    expect(world.process.standing).toEqual({ state: "starting", reason: "it lost its connection to the engine and is expected back" });
+    world.process.connected("w2");
+    world.clock.advance(300);
+    expect(world.process.standing.state).toBe("ready");
+    expect(world.groups).toHaveLength(1);
+  });
+
+  it("is started again after 1 s, doubling, and rests after the fifth exit within a minute", async () => {
+    const { process, clock, latest, groups, events } = setUp();
+    process.start();
+    for (const delayMs of [1_000, 2_000, 4_000, 8_000]) {
+      await latest().end(EXITED);
+      expect(process.standing.state).toBe("backing_off");
+      expect(process.standing.reason).toBe(`it ended with exit code 1 and is started again in ${delayMs / 1000} s`);
+      clock.advance(delayMs - 1);
+      const before = groups.length;
+      clock.advance(1);
+      expect(groups).toHaveLength(before + 1);
+    }
+    await latest().end(EXITED);
+    expect(process.standing.state).toBe("crash_looping");
+    clock.advance(299_999);
+    expect(groups).toHaveLength(5);
+    clock.advance(1);
+    expect(groups).toHaveLength(6);
+    expect(process.restarts).toBe(5);
+    expect(events.filter((event) => event === "crash_looping")).toHaveLength(1);
+  });
+
+  it("that rests after a crash loop starts at once when it is asked to", async () => {
+    const { process, clock, latest, groups } = setUp();
+    process.start();
+    for (let exit = 0; exit < 5; exit++) {
+      await latest().end(EXITED);
+      if (exit < 4) clock.advance(9_000);
+    }
+    expect(process.standing.state).toBe("crash_looping");
+    await process.stop({ graceMs: 10_000 });
+    process.start();
+    expect(process.standing.state).toBe("starting");
+    expect(groups).toHaveLength(6);
+    await latest().end(EXITED);
+    expect(process.standing.state).toBe("backing_off");
+    expect(clock.pendingTimers).toBe(1);
+  });
+
+  it("does not start again after it was stopped, also while it backs off", async () => {
+    const { process, clock, latest, groups } = setUp();
+    process.start();
+    await process.stop({ graceMs: 10_000 });
+    expect(process.standing.state).toBe("stopped");
+    process.start();
+    await latest().end(EXITED);
+    await process.stop({ graceMs: 10_000 });
+    clock.advance(600_000);
+    expect(groups).toHaveLength(2);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("the restart policy", () => {
+  it("doubles up to 60 s with 20 % jitter either way", () => {
+    for (const [random, factor] of [
+      [0, 0.8],
+      [0.5, 1],
+      [1, 1.2],
+    ] as const) {
+      const policy = new RestartPolicy(() => random);
+      const delays = Array.from({ length: 9 }, (_, exit) => policy.exited({ nowMs: exit * 30_000, ranForMs: 29_000 }).delayMs);
+      expect(delays).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => Math.round(seconds * 1_000 * factor)));
+    }
+  });
+
+  it("starts from the first delay after a run of 60 s", () => {
+    const policy = new RestartPolicy(() => 0.5);
+    policy.exited({ nowMs: 0, ranForMs: 10 });
+    policy.exited({ nowMs: 2_000, ranForMs: 10 });
+    expect(policy.exited({ nowMs: 64_000, ranForMs: 60_000 })).toEqual({ state: "backing_off", delayMs: 1_000 });
+  });
+});

@@ -1,0 +1,207 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { type CommandEnd, describeEnd, type ProcessGroup } from "../../local-workers/process-group.ts";
+import { RestartPolicy } from "./restart-policy.ts";
+import type { Standing } from "./worker-state.ts";
+
+/** No registration for this long means that the worker has registered all it has (decision 29). */
+const QUIET_MS = 300;
+export const READY_TIMEOUT_MS = 120_000;
+
+export interface WorkerProcessOptions {
+  readonly clock: Clock;
+  /** For the jitter of restarts; from 0 up to 1. */
+  readonly random: () => number;
+  /** Starts the command. */
+  readonly spawn: () => ProcessGroup;
+  /** Functions that the given connections have registered. */
+  readonly functionCount: (connections: ReadonlySet<string>) => number;
+  readonly observer: WorkerProcessObserver;
+}
+
+export interface WorkerProcessObserver {
+  /** The standing is another one. */
+  changed(): void;
+  started(group: ProcessGroup): void;
+  ready(): void;
+  /** It ended unasked; `next` says what follows. */
+  crashed(end: CommandEnd, next: Standing): void;
+}
+
+type Phase =
+  | { readonly name: "stopped" }
+  | { readonly name: "starting"; readonly late: boolean; readonly wasReady: boolean }
+  | { readonly name: "ready" }
+  | { readonly name: "stopping" }
+  | { readonly name: "backing_off" | "crash_looping"; readonly reason: string };
+
+/** One process of a worker through its life: start, readiness, crash, restart, stop. Does no I/O of its own. */
+export class WorkerProcess {
+  readonly #options: WorkerProcessOptions;
+  readonly #policy: RestartPolicy;
+  readonly #connections = new Set<string>();
+  #phase: Phase = { name: "stopped" };
+  #group: ProcessGroup | undefined;
+  #spawnedAtMs = 0;
+  #restarts = 0;
+  #lastRegistrationMs = 0;
+  #cancelQuiet: (() => void) | undefined;
+  #cancelTimer = (): void => {};
+
+  constructor(options: WorkerProcessOptions) {
+    this.#options = options;
+    this.#policy = new RestartPolicy(options.random);
+  }
+
+  get standing(): Standing {
+    const phase = this.#phase;
+    switch (phase.name) {
+      case "starting":
+        return { state: "starting", reason: startingReason(phase) };
+      case "backing_off":
+      case "crash_looping":
+        return { state: phase.name, reason: phase.reason };
+      default:
+        return { state: phase.name, reason: undefined };
+    }
+  }
+
+  /** Id of the running process group. */
+  get groupId(): number | undefined {
+    return this.#group?.id;
+  }
+
+  /** Monotonic time of the last start. */
+  get spawnedAtMs(): number {
+    return this.#spawnedAtMs;
+  }
+
+  /** How often it was started again after it ended unasked. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Ids of its connections to the engine. */
+  get connections(): ReadonlySet<string> {
+    return this.#connections;
+  }
+
+  pids(): Promise<readonly number[]> {
+    return this.#group?.pids() ?? Promise.resolve([]);
+  }
+
+  /** Starts it with a clean record. It must be stopped. */
+  start(): void {
+    this.#policy.forget();
+    this.#spawn();
+  }
+
+  /** Ends it and its descendants. Resolves when none is left. */
+  async stop(options: { readonly graceMs: number }): Promise<void> {
+    this.#cancelTimer();
+    this.#cancelQuietTimer();
+    const group = this.#group;
+    if (group === undefined) {
+      this.#enter({ name: "stopped" });
+      return;
+    }
+    this.#enter({ name: "stopping" });
+    await group.stop(options);
+  }
+
+  kill(): void {
+    this.#group?.kill();
+  }
+
+  /** A connection of this process came. */
+  connected(workerId: string): void {
+    if (this.#group === undefined) return;
+    this.#connections.add(workerId);
+    this.registered();
+  }
+
+  /** One of its connections registered a function or a trigger. */
+  registered(): void {
+    if (this.#phase.name !== "starting") return;
+    this.#lastRegistrationMs = this.#options.clock.monotonic();
+    this.#cancelQuiet ??= this.#options.clock.after(QUIET_MS, () => this.#afterQuiet());
+  }
+
+  disconnected(workerId: string): void {
+    if (!this.#connections.delete(workerId) || this.#connections.size > 0) return;
+    this.#cancelQuietTimer();
+    if (this.#phase.name === "ready") this.#await({ wasReady: true });
+  }
+
+  #spawn(): void {
+    this.#spawnedAtMs = this.#options.clock.monotonic();
+    const group = this.#options.spawn();
+    this.#group = group;
+    this.#options.observer.started(group);
+    this.#await({ wasReady: false });
+    // `ended` never rejects, and what follows it does not throw.
+    void group.ended.then((end) => this.#afterEnd(end));
+  }
+
+  #await(options: { readonly wasReady: boolean }): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#options.clock.after(READY_TIMEOUT_MS, () => this.#enter({ name: "starting", late: true, ...options }));
+    this.#enter({ name: "starting", late: false, ...options });
+  }
+
+  #afterQuiet(): void {
+    this.#cancelQuiet = undefined;
+    const quietForMs = this.#options.clock.monotonic() - this.#lastRegistrationMs;
+    if (quietForMs < QUIET_MS) {
+      this.#cancelQuiet = this.#options.clock.after(QUIET_MS - quietForMs, () => this.#afterQuiet());
+      return;
+    }
+    // A connection without a function is not ready; its first function starts the wait again.
+    if (this.#phase.name !== "starting" || this.#options.functionCount(this.#connections) === 0) return;
+    this.#cancelTimer();
+    this.#enter({ name: "ready" });
+    this.#options.observer.ready();
+  }
+
+  #afterEnd(end: CommandEnd): void {
+    this.#group = undefined;
+    this.#connections.clear();
+    this.#cancelTimer();
+    this.#cancelQuietTimer();
+    if (this.#phase.name === "stopping") {
+      this.#enter({ name: "stopped" });
+      return;
+    }
+    const nowMs = this.#options.clock.monotonic();
+    const next = this.#policy.exited({ nowMs, ranForMs: nowMs - this.#spawnedAtMs });
+    this.#cancelTimer = this.#options.clock.after(next.delayMs, () => {
+      this.#restarts++;
+      this.#spawn();
+    });
+    this.#enter({ name: next.state, reason: crashReason(end, next) });
+    this.#options.observer.crashed(end, this.standing);
+  }
+
+  #cancelQuietTimer(): void {
+    this.#cancelQuiet?.();
+    this.#cancelQuiet = undefined;
+  }
+
+  #enter(phase: Phase): void {
+    this.#phase = phase;
+    this.#options.observer.changed();
+  }
+}
+
+function startingReason(phase: { readonly late: boolean; readonly wasReady: boolean }): string | undefined {
+  const forSeconds = `for ${READY_TIMEOUT_MS / 1000} s`;
+  if (phase.wasReady)
+    return phase.late ? `it has been without a connection to the engine ${forSeconds}` : "it lost its connection to the engine and is expected back";
+  return phase.late ? `it runs, but has not registered a function ${forSeconds}; does it connect to the address in SVC_URL?` : undefined;
+}
+
+function crashReason(end: CommandEnd, next: { readonly state: string; readonly delayMs: number }): string {
+  const seconds = Math.max(1, Math.round(next.delayMs / 1000));
+  if (next.state === "crash_looping")
+    return `it ${describeEnd(end)}, the fifth time within a minute; it is started again when a file changes, on worker::restart, or in ${seconds / 60} minutes`;
+  return `it ${describeEnd(end)} and is started again in ${seconds} s`;
+}
