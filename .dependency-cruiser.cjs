@@ -1,15 +1,51 @@
 // Which way imports point (ARCHITECTURE.md draws it). Each rule was broken once on purpose to see it bite.
-const tests = "[.]test[.]ts$|/testing/|[.]test-d[.]ts$|[.]test-support[.]ts$";
+const tests = "[.]test[.]ts$|/testing/|[.]test-d[.]ts$|[.]test[-.]support[.]m?[jt]s$";
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    { name: "no-circular", comment: "A circle has no reading order.", severity: "error", from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } } },
-    { name: "protocol-stands-alone", comment: "The wire depends on nothing of ours.", severity: "error", from: { path: "^packages/protocol/" }, to: { path: "^packages/(?!protocol/)" } },
-    { name: "sdk-sees-protocol-only", comment: "A worker must not need the engine.", severity: "error", from: { path: "^packages/sdk/", pathNot: tests }, to: { path: "^packages/(?!sdk/|protocol/)" } },
-    { name: "engine-knows-no-client", comment: "The engine knows neither CLI nor SDK.", severity: "error", from: { path: "^packages/engine/", pathNot: tests }, to: { path: "^packages/(?!engine/|protocol/)" } },
-    { name: "kernel-knows-no-module", comment: "The kernel is below everything in the engine.", severity: "error", from: { path: "^packages/engine/src/kernel/", pathNot: tests }, to: { path: "^packages/engine/src/(?!kernel/)" } },
-    { name: "modules-are-strangers", comment: "Modules meet by calling functions, as workers do.", severity: "error", from: { path: "^packages/engine/src/modules/([^/]+)/" }, to: { path: "^packages/engine/src/modules/([^/]+)/", pathNot: "^packages/engine/src/modules/$1/" } },
+    {
+      name: "no-circular",
+      comment: "A circle has no reading order.",
+      severity: "error",
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
+    },
+    {
+      name: "protocol-stands-alone",
+      comment: "The wire depends on nothing of ours.",
+      severity: "error",
+      from: { path: "^packages/protocol/" },
+      to: { path: "^packages/(?!protocol/)" },
+    },
+    {
+      name: "sdk-sees-protocol-only",
+      comment: "A worker must not need the engine.",
+      severity: "error",
+      from: { path: "^packages/sdk/", pathNot: tests },
+      to: { path: "^packages/(?!sdk/|protocol/)" },
+    },
+    {
+      name: "engine-knows-no-client",
+      comment: "The engine knows neither CLI nor SDK.",
+      severity: "error",
+      from: { path: "^packages/engine/", pathNot: tests },
+      to: { path: "^packages/(?!engine/|protocol/)" },
+    },
+    {
+      name: "kernel-knows-no-module",
+      comment: "The kernel is below everything in the engine.",
+      severity: "error",
+      from: { path: "^packages/engine/src/kernel/", pathNot: tests },
+      to: { path: "^packages/engine/src/(?!kernel/)" },
+    },
+    {
+      name: "modules-are-strangers",
+      comment: "Modules meet by calling functions, as workers do.",
+      severity: "error",
+      from: { path: "^packages/engine/src/modules/([^/]+)/" },
+      to: { path: "^packages/engine/src/modules/([^/]+)/", pathNot: "^packages/engine/src/modules/$1/" },
+    },
     {
       name: "modules-see-the-contract",
       comment: "Of the kernel a module sees the contract, the clock and the logger.",
@@ -17,16 +53,45 @@ module.exports = {
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
       to: { path: "^packages/engine/src/kernel/(?!(module|clock|logger|directory|scope|worker-claims)[.]ts$)" },
     },
-    { name: "modules-open-no-sockets", comment: "Listeners belong to the engine.", severity: "error", from: { path: "^packages/engine/src/modules/", pathNot: tests }, to: { path: "^packages/engine/src/transport/" } },
-    { name: "ws-in-the-transport-only", comment: "One file knows which WebSocket library there is.", severity: "error", from: { path: "^packages/engine/src/", pathNot: `websocket[.]ts$|${tests}` }, to: { path: "node_modules/ws/" } },
-    { name: "testing-for-tests-only", comment: "Test code must not reach users.", severity: "error", from: { pathNot: `${tests}|^e2e/|^bench/` }, to: { path: "/testing/|[.]test-support[.]ts$" } },
-    { name: "no-undeclared", comment: "What is imported is declared.", severity: "error", from: { path: "^packages/", pathNot: tests }, to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] } },
+    {
+      name: "modules-open-no-sockets",
+      comment: "Listeners belong to the engine.",
+      severity: "error",
+      from: { path: "^packages/engine/src/modules/", pathNot: tests },
+      to: { path: "^packages/engine/src/transport/" },
+    },
+    {
+      name: "ws-in-the-transport-only",
+      comment: "One file knows which WebSocket library there is.",
+      severity: "error",
+      from: { path: "^packages/engine/src/", pathNot: `websocket[.]ts$|${tests}` },
+      to: { path: "node_modules/ws/" },
+    },
+    {
+      name: "testing-for-tests-only",
+      comment: "Test code must not reach users.",
+      severity: "error",
+      from: { pathNot: `${tests}|^e2e/|^bench/` },
+      to: { path: "/testing/|[.]test[-.]support[.]" },
+    },
+    {
+      name: "no-undeclared",
+      comment: "What is imported is declared.",
+      severity: "error",
+      from: { path: "^packages/", pathNot: tests },
+      to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] },
+    },
   ],
   options: {
     doNotFollow: { path: "node_modules|/dist/" },
     exclude: { path: "/dist/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.base.json" },
-    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["@svc/source", "import", "node", "default", "types"], mainFields: ["module", "main", "types"], extensions: [".ts", ".js", ".mjs", ".json"] },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["@svc/source", "import", "node", "default", "types"],
+      mainFields: ["module", "main", "types"],
+      extensions: [".ts", ".js", ".mjs", ".json"],
+    },
   },
 };

@@ -31,7 +31,10 @@ beforeAll(async () => {
   const folder = join(project, "math-worker");
   mkdirSync(folder);
   writeFileSync(join(folder, "math_worker.py"), MATH_WORKER);
-  writeFileSync(join(folder, "svc.worker.yaml"), `name: math-worker\nruntime: {kind: python, entry: math_worker.py}\nscripts: {install: "true", start: ${python} math_worker.py}\nenv: {PYTHONPATH: ${pythonSdk}}\n`);
+  writeFileSync(
+    join(folder, "svc.worker.yaml"),
+    `name: math-worker\nruntime: {kind: python, entry: math_worker.py}\nscripts: {install: "true", start: ${python} math_worker.py}\nenv: {PYTHONPATH: ${pythonSdk}}\n`,
+  );
   writeFileSync(join(project, "config.yaml"), "workers:\n  - name: math-worker\n    path: ./math-worker\n    replicas: 2\n");
   engine = await startEngine({ cwd: project, ports });
   caller = connect(`ws://localhost:${ports.bridge}`, { name: "caller", handleSignals: false });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliResult, type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
 import { follow, type StreamMessage } from "./support/live-updates.ts";
 import { freePorts } from "./support/ports.ts";
-import { eventually, isRunning, processesIn } from "./support/processes.ts";
+import { commandOf, eventually, isRunning, processesIn } from "./support/processes.ts";
 
 // The whole quickstart as its reader goes through it, in order: each test goes on where the one before ended.
 const parent = mkdtempSync(join(tmpdir(), "svc-quickstart-"));
@@ -32,7 +32,7 @@ const statusOf = async (name: string): Promise<WorkerStatus> => (await call("wor
 function uncomment(file: string, marker: string, from: string, to: string): void {
   const lines = readFileSync(file, "utf8").split("\n");
   const first = lines.findIndex((line) => line.includes(from));
-  const last = lines.findIndex((line) => line.includes(to));
+  const last = lines.findLastIndex((line) => line.includes(to));
   expect(first).toBeGreaterThan(-1);
   expect(last).toBeGreaterThan(first);
   const opened = lines.map((line, at) => (at > first && at < last ? line.replace(new RegExp(`^(\\s*)${marker} `), "$1") : line));
@@ -125,10 +125,10 @@ describe("the quickstart", () => {
     for (const name of ["math-worker", "caller-worker"]) {
       const status = (await call("worker::wait", { name })) as WorkerStatus;
       expect(status.state).toBe("ready");
-      expect(status.pids).toHaveLength(1);
-      expect(before).not.toContain(status.pids[0]);
+      for (const pid of status.pids) expect(before).not.toContain(pid);
     }
     await eventually("the processes of the killed engine are gone", () => !before.some(isRunning), 10_000);
+    for (const program of ["math_worker.py", "src/worker.ts"]) expect(processesIn(project).filter((pid) => commandOf(pid).includes(program))).toHaveLength(1);
     expect(await call("state::get", { scope: "math", key: "running_total" })).toBe(335);
     const { workers } = (await call("engine::workers::list", {})) as { workers: readonly { name: string }[] };
     expect(workers.map(({ name }) => name)).toEqual(["caller-worker", "math-worker"]);

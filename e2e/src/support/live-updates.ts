@@ -8,7 +8,10 @@ export interface StreamMessage {
 }
 
 /** Follows a system stream of the engine, so that a test can await what happens instead of sleeping. */
-export async function follow(port: number, streamName: string): Promise<{ next(wanted: (message: StreamMessage) => boolean, what: string, timeoutMs?: number): Promise<StreamMessage>; close(): void }> {
+export async function follow(
+  port: number,
+  streamName: string,
+): Promise<{ next(wanted: (message: StreamMessage) => boolean, what: string, timeoutMs?: number): Promise<StreamMessage>; close(): void }> {
   const socket = new WebSocket(`ws://localhost:${port}/`);
   await once(socket, "open");
   const seen: StreamMessage[] = [];

@@ -18,12 +18,24 @@ export function processesIn(dir: string): number[] {
     .filter((pid) => pid !== process.pid && isRunning(pid) && workingFolder(pid).startsWith(dir));
 }
 
+/** The words a process was started with; of an interpreter the program too. Our own launcher, which names the program as well, is left out. */
+export function commandOf(pid: number): string {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+    return words.includes("svc-launcher") ? "" : words.join(" ");
+  } catch {
+    return "";
+  }
+}
+
 function workingFolder(pid: number): string {
   try {
-    return readFileSync(`/proc/${pid}/environ`, "utf8")
-      .split("\0")
-      .find((line) => line.startsWith("PWD="))
-      ?.slice(4) ?? "";
+    return (
+      readFileSync(`/proc/${pid}/environ`, "utf8")
+        .split("\0")
+        .find((line) => line.startsWith("PWD="))
+        ?.slice(4) ?? ""
+    );
   } catch {
     return "";
   }

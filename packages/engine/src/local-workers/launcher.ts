@@ -39,3 +39,16 @@ echo "exit $code" >&3
 read -r _ <&3
 kill -s KILL -- "-$$"
 `;
+
+/**
+ * The command for `sh -c`, with `exec` in front of one that is a plain list of words: the shell then becomes the program, and no shell
+ * waits beside every worker. Anything with shell syntax, an assignment or a word that a shell understands itself is left alone.
+ */
+export function withoutIdleShell(command: string): string {
+  const isPlain = /^[\w@%+:,./ -]+$/.test(command) && !SHELL_WORDS.has(command.trim().split(" ", 1)[0] ?? "");
+  return isPlain ? `exec ${command.trim()}` : command;
+}
+
+const SHELL_WORDS: ReadonlySet<string> = new Set(
+  "break cd continue eval exec exit export readonly return set shift source times trap umask unset wait if for while until case command local ulimit . :".split(" "),
+);

@@ -3,7 +3,7 @@ import { constants } from "node:os";
 import type { Duplex, Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, systemClock } from "../kernel/clock.ts";
-import { LAUNCHER_SCRIPT } from "./launcher.ts";
+import { LAUNCHER_SCRIPT, withoutIdleShell } from "./launcher.ts";
 import { listProcesses, membersOf, signalIfThere } from "./process-table.ts";
 
 /** How often a stop looks whether the group is empty. */
@@ -54,7 +54,7 @@ export function startProcessGroup(options: ProcessGroupOptions): ProcessGroup {
   let child: ChildProcess;
   try {
     // `detached` makes the child the leader of a new session and group.
-    child = spawn("/bin/sh", ["-c", LAUNCHER_SCRIPT, "svc-launcher", options.command], {
+    child = spawn("/bin/sh", ["-c", LAUNCHER_SCRIPT, "svc-launcher", withoutIdleShell(options.command)], {
       cwd: options.cwd,
       env: options.env,
       detached: true,

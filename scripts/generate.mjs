@@ -1,0 +1,49 @@
+// `npm run generate`: writes every file that follows from one definition elsewhere. `--check` writes nothing and fails on a difference.
+// Reads the built packages, so `npm run build` comes first.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { configReference, configSchema } from "./generate/config-reference.mjs";
+import { errorCodesReference } from "./generate/error-codes-reference.mjs";
+import { functionsReference } from "./generate/functions-reference.mjs";
+import { messagesReference, messagesSchema } from "./generate/messages-reference.mjs";
+import { pythonProtocol } from "./generate/python-protocol.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const protocol = await import(join(root, "packages/protocol/dist/index.js"));
+const engine = await import(join(root, "packages/engine/dist/index.js"));
+const modules = await import(join(root, "packages/engine/dist/modules/index.js"));
+const { configJsonSchema } = await import(join(root, "packages/engine/dist/config/index.js"));
+const schema = configJsonSchema(modules.configurableModules);
+
+const files = {
+  "packages/protocol/schema/messages.json": messagesSchema(protocol),
+  "python/src/svc/protocol.py": pythonProtocol(protocol),
+  "docs/reference/messages.md": messagesReference(protocol),
+  "docs/reference/error-codes.md": errorCodesReference(protocol),
+  "docs/reference/functions.md": await functionsReference(engine, modules),
+  "docs/reference/config.md": configReference(schema),
+  "docs/reference/config.schema.json": configSchema(schema),
+};
+
+const isCheck = process.argv.includes("--check");
+const differing = [];
+for (const [path, text] of Object.entries(files)) {
+  const file = join(root, path);
+  const current = await readFile(file, "utf8").catch((error) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (current === text) continue;
+  differing.push(path);
+  if (isCheck) continue;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+if (isCheck && differing.length > 0) {
+  console.error(
+    `These files are not what their definitions say; run \`npm run generate\` and commit them:\n${differing.map((path) => `  ${path}`).join("\n")}`,
+  );
+  process.exit(1);
+}
+console.error(differing.length === 0 ? "Generated files are up to date." : `Written: ${differing.join(", ")}`);

@@ -1,0 +1,74 @@
+// `npm test`: installs what the tests need and runs all of them: TypeScript units, Python, and the end-to-end tests with real processes.
+// Options: --no-install (everything is there already), --unit (leave out the end-to-end tests). Plain Node without dependencies.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { packSdks, root } from "./pack-sdks.mjs";
+import { build, checkTools, installPackages, installPythonTools } from "./setup.mjs";
+import { interruptSignal, reportFailure, stepRunner } from "./steps.mjs";
+
+const isQuick = process.argv.includes("--unit");
+const isInstalled = process.argv.includes("--no-install");
+process.exitCode = await main();
+
+async function main() {
+  const signal = interruptSignal();
+  const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
+  try {
+    const { step } = stepRunner({ total: isInstalled ? 3 : 5, signal });
+    if (!isInstalled) {
+      await step("Checking Node and Python", checkTools);
+      await step("Installing packages", installPackages);
+    }
+    await step("Building", build);
+    const python = await step("Installing the Python tools", installPythonTools);
+    await step("Packing the SDKs", packSdks);
+
+    const counts = { passed: 0, failed: 0 };
+    await runVitest("unit", reports, counts);
+    await runPytest(python, reports, counts);
+    if (!isQuick) await runVitest("e2e", reports, counts);
+    console.log(`\n${counts.passed} passed, ${counts.failed} failed`);
+    return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+  } catch (error) {
+    return reportFailure(error);
+  } finally {
+    await rm(reports, { recursive: true, force: true });
+  }
+}
+
+async function runVitest(project, reports, counts) {
+  const report = join(reports, `${project}.json`);
+  const args = ["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const code = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args]);
+  const { numPassedTests = 0, numFailedTests = 0 } = await readJson(report);
+  counts.passed += numPassedTests;
+  // A file that does not even load has no test to count.
+  counts.failed += code === 0 ? numFailedTests : Math.max(1, numFailedTests);
+}
+
+async function runPytest(python, reports, counts) {
+  const report = join(reports, "pytest.xml");
+  const code = await run(python, ["-m", "pytest", "--quiet", `--junit-xml=${report}`], join(root, "python"));
+  const xml = await readFile(report, "utf8").catch(() => "");
+  const number = (name) => Number(new RegExp(`<testsuite[^>]*\\b${name}="(\\d+)"`).exec(xml)?.[1] ?? 0);
+  const failed = number("failures") + number("errors");
+  counts.passed += number("tests") - failed - number("skipped");
+  counts.failed += code === 0 ? failed : Math.max(1, failed);
+}
+
+async function run(command, args, cwd = root) {
+  const child = spawn(command, args, { cwd, stdio: ["ignore", "inherit", "inherit"] });
+  const [code] = await once(child, "close");
+  return code;
+}
+
+async function readJson(file) {
+  try {
+    return JSON.parse(await readFile(file, "utf8"));
+  } catch {
+    return {};
+  }
+}
