@@ -2,10 +2,10 @@
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ensureVenv, findPython, npm, root } from "./pack-sdks.mjs";
-import { runCommand, StepFailure } from "./steps.mjs";
+import { ensureVenv, findPython } from "./pack-sdks.mjs";
+import { npm, root, runCommand, StepFailure } from "./steps.mjs";
 
 const MIN_NODE = [20, 19];
 const INSTALL_TIMEOUT_MS = 300_000;
@@ -19,23 +19,35 @@ export async function checkTools({ signal }) {
   await findPython(signal);
 }
 
-/** `npm ci`, unless the packages are those of the lockfile already. */
-export async function installPackages({ signal, outcome }) {
-  const marker = join(root, "node_modules/.lockfile.sha256");
-  const wanted = createHash("sha256")
-    .update(await readFile(join(root, "package-lock.json")))
-    .digest("hex");
-  if (existsSync(marker) && (await readFile(marker, "utf8")).trim() === wanted) {
+/**
+ * Installs the repository's packages, exactly those of the lock file, unless that was done since it changed.
+ * @param {{ signal: AbortSignal, note: (line: string) => void, outcome: (text: string) => void }} context
+ */
+export async function installPackages({ signal, note, outcome }) {
+  const done = join(root, "node_modules/.package-lock.json");
+  if (await isNewer(done, join(root, "package-lock.json"))) {
     outcome("up to date");
     return;
   }
-  await npm(["ci", "--no-audit", "--no-fund"], {
-    signal,
-    cwd: root,
-    timeoutMs: INSTALL_TIMEOUT_MS,
-    fix: "npm needs the network for this; look at its output above, then run the command again.",
-  });
-  await writeFile(marker, `${wanted}\n`);
+  const options = { signal, cwd: root, timeoutMs: INSTALL_TIMEOUT_MS, fix: "npm needs the network for this; look at its output above, then try again." };
+  let lockRefused = false;
+  const onLine = (line) => {
+    lockRefused ||= line.includes("package-lock.json") && line.includes("in sync");
+  };
+  try {
+    await npm(["ci", "--no-audit", "--no-fund"], { ...options, onLine });
+  } catch (error) {
+    if (!lockRefused) throw error;
+    // A lock file that was written on another kind of machine may lack packages that only this one needs.
+    note("package-lock.json does not fit this machine; installing without holding npm to it");
+    await npm(["install", "--no-save", "--no-audit", "--no-fund"], options);
+  }
+}
+
+async function isNewer(file, than) {
+  if (!existsSync(file)) return false;
+  const [one, other] = await Promise.all([stat(file), stat(than)]);
+  return one.mtimeMs >= other.mtimeMs;
 }
 
 /** Compiles a project and what it depends on; all of them by default. */

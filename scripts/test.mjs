@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packSdks, root } from "./pack-sdks.mjs";
+import { packSdks } from "./pack-sdks.mjs";
 import { build, checkTools, installPackages, installPythonTools } from "./setup.mjs";
-import { interruptSignal, reportFailure, stepRunner } from "./steps.mjs";
+import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
 const isQuick = process.argv.includes("--unit");
 const isInstalled = process.argv.includes("--no-install");

@@ -1,0 +1,29 @@
+/** A worker that comes with the engine, added by its name. */
+export interface BuiltInWorker {
+  readonly name: string;
+  readonly summary: string;
+  /** What is written into the config file: the defaults, in plain sight, so that one sees what can be changed. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Stands above the entry in the config file. */
+  readonly comment: string;
+}
+
+export const builtInWorkers: readonly BuiltInWorker[] = [
+  {
+    name: "svc-state",
+    summary: "key-value store that every function can use",
+    config: { adapter: { name: "file_based" } },
+    comment: "Key-value store: state::get, state::set, ... file_based keeps it on disk in .svc/data, in_memory forgets it when the engine stops.",
+  },
+  {
+    name: "svc-http",
+    summary: "serves functions as HTTP routes",
+    config: { port: 3111, host: "127.0.0.1" },
+    comment: "HTTP routes, made by triggers of type http. port and host are those of the engine's HTTP listener.",
+  },
+];
+
+/** By its name, with or without `svc-`. */
+export function findBuiltIn(name: string): BuiltInWorker | undefined {
+  return builtInWorkers.find((worker) => worker.name === name || worker.name === `svc-${name}`);
+}

@@ -1,0 +1,144 @@
+import { readdir, stat } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { Command } from "commander";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
+import {
+  bundledTemplates,
+  listTemplates,
+  placeFile,
+  sdkFiles,
+  type Template,
+  type TemplateFile,
+  type TemplateSource,
+  templateFiles,
+  type Written,
+} from "../templates.ts";
+
+interface CreateOptions {
+  readonly template: string;
+  readonly directory: string;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+/** `svc create`: puts a template's files and the SDK packages into a folder. */
+export function createCommand(shell: Shell): Command {
+  return new Command("create")
+    .summary("scaffold a project from a template")
+    .description("Scaffold a project from a template. Works offline: templates and SDK packages come with svc.")
+    .requiredOption("-t, --template <name>", "template to use, e.g. quickstart")
+    .requiredOption("-d, --directory <dir>", "folder of the new project; made if it is not there")
+    .option("-f, --force", "write into a folder that is not empty; files of the same name are overwritten")
+    .option("--json", "print what was done as JSON on standard output")
+    .addHelpText("after", "\nExamples:\n  svc create --template quickstart --directory quickstart\n  svc create -t quickstart -d . --force\n")
+    .action((options: CreateOptions) => createProject(shell, options, bundledTemplates));
+}
+
+/** Refuses an unknown template and a folder that holds something else, then copies; a project that is there already is completed. */
+export async function createProject(shell: Shell, options: CreateOptions, source: TemplateSource): Promise<void> {
+  const known = await listTemplates(source);
+  const template = known.find(({ name }) => name === options.template);
+  if (template === undefined) {
+    throw usageFailure(`There is no template "${options.template}".`, "Templates:", ...known.map(({ name, description }) => `  ${name}: ${description}`));
+  }
+  const projectDir = resolve(shell.cwd, options.directory);
+  const files = await templateFiles(source, options.template);
+  const sdk = await sdkFiles(source);
+  if (sdk.length === 0) {
+    throw new CommandFailure("The SDK packages that a project needs are not built.", {
+      advice: ["Run `npm run build && node scripts/pack-sdks.mjs` at the root of the svc repository."],
+    });
+  }
+  const found = await inspect(projectDir, files);
+  if (found === "other" && options.force === undefined) {
+    throw new CommandFailure(`${options.directory} is not empty and is not a ${options.template} project.`, {
+      advice: ["Choose another --directory, or pass --force to write into it; files of the same name are overwritten."],
+    });
+  }
+
+  const existing = options.force ? "replace" : "keep";
+  const written = await writeAll(projectDir, files, existing);
+  // The SDK packages are ours, not the user's: a project that is there gets the ones of this svc.
+  const sdkWritten = await writeAll(projectDir, sdk, "replace");
+  report(shell, options, { template, projectDir, reused: found === "project", written, sdkWritten });
+}
+
+type Found = "nothing" | "project" | "other";
+
+/** A folder is this template's project when it has the config file and one of the template's workers. */
+async function inspect(projectDir: string, files: readonly TemplateFile[]): Promise<Found> {
+  const entries = await entriesOf(projectDir);
+  if (entries.length === 0) return "nothing";
+  const manifests = files.filter((file) => file.to.endsWith("/svc.worker.yaml"));
+  const present = await Promise.all(manifests.map((file) => exists(join(projectDir, file.to))));
+  return entries.includes("config.yaml") && present.includes(true) ? "project" : "other";
+}
+
+async function entriesOf(dir: string): Promise<readonly string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return [];
+    if (code === "ENOTDIR") throw new CommandFailure(`${dir} is a file, not a folder.`, { advice: ["Choose another --directory."] });
+    throw new CommandFailure(`${dir} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+type Outcome = ReadonlyMap<string, Written>;
+
+async function writeAll(projectDir: string, files: readonly TemplateFile[], existing: "keep" | "replace"): Promise<Outcome> {
+  const outcome = new Map<string, Written>();
+  try {
+    for (const file of files) outcome.set(file.to, await placeFile(file, projectDir, existing));
+  } catch (error) {
+    throw new CommandFailure(`${projectDir} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+  return outcome;
+}
+
+interface Report {
+  readonly template: Template;
+  readonly projectDir: string;
+  readonly reused: boolean;
+  readonly written: Outcome;
+  readonly sdkWritten: Outcome;
+}
+
+function report(shell: Shell, options: CreateOptions, { template, projectDir, reused, written, sdkWritten }: Report): void {
+  const { paint } = shell;
+  const changed = named(written, "created", "replaced");
+  const sdkChanged = reused ? named(sdkWritten, "created", "replaced") : [];
+  if (options.json) {
+    const files = Object.fromEntries([...written, ...sdkWritten]);
+    shell.out(`${JSON.stringify({ template: options.template, directory: projectDir, reused, sdk_changed: sdkChanged.length > 0, files })}\n`);
+  }
+  const shown = relative(shell.cwd, projectDir) || ".";
+  if (reused) {
+    shell.note(`${shown} is a ${options.template} project already${changed.length === 0 ? "; your files are as they were" : ""}.\n`);
+    for (const file of changed) shell.note(`  ${written.get(file)} ${file}\n`);
+    if (sdkChanged.length > 0) shell.note(`The SDK packages in sdk/ changed; install them with \`svc worker add ./workers/NAME --force\`.\n`);
+  } else {
+    shell.note(`${paint.green("Created")} ${shown} from the template ${options.template}.\n`);
+    for (const file of changed) shell.note(paint.dim(`  ${file}\n`));
+  }
+  const steps = [...(shown === "." ? [] : [`cd ${quoted(shown)}`]), ...template.nextSteps];
+  shell.note(`\nNext:\n${steps.map((step) => `  ${paint.cyan(step)}\n`).join("")}`);
+}
+
+function named(outcome: Outcome, ...kinds: readonly Written[]): readonly string[] {
+  return [...outcome].filter(([, what]) => kinds.includes(what)).map(([file]) => file);
+}
+
+/** As a POSIX shell needs it. */
+function quoted(path: string): string {
+  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

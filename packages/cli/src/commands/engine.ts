@@ -1,0 +1,117 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Logger, LogLevel, RunningEngine } from "@svc/engine";
+import { type Command, Option } from "commander";
+import { DEFAULT_CONFIG_FILE } from "../engine-address.ts";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { type LogForm, textLine } from "../log-lines.ts";
+import type { Shell } from "../shell.ts";
+import { startSummary } from "../start-summary.ts";
+import { listenForStop, type StopRequests } from "../stop-requests.ts";
+import { configOption, parsePort } from "./options.ts";
+
+interface EngineOptions {
+  readonly config?: string;
+  readonly bridgePort?: number;
+  readonly httpPort?: number;
+  readonly wsPort?: number;
+  readonly log?: LogForm;
+  readonly logLevel?: LogLevel;
+  readonly stopWithStdin?: true;
+}
+
+/** What `svc` does without a command: run the engine in the foreground until it is told to stop. */
+export function configureEngineCommand(program: Command, shell: Shell): void {
+  program
+    .addOption(configOption("config file of the engine"))
+    .option("--bridge-port <port>", "port for workers, over the config file's (default: 49134)", parsePort)
+    .option("--http-port <port>", "port of the HTTP API, over the config file's (default: 3111)", parsePort)
+    .option("--ws-port <port>", "port of the real-time WebSocket, over the config file's (default: 3112)", parsePort)
+    .addOption(new Option("--log <form>", "form of the log on standard error (default: text on a terminal, else json)").choices(["text", "json"]))
+    .addOption(
+      new Option("--log-level <level>", "least level that is logged, over the config file's (default: info)").choices(["debug", "info", "warn", "error"]),
+    )
+    .option("--stop-with-stdin", "stop when standard input ends; for programs that start the engine as their child")
+    .allowExcessArguments()
+    .addHelpText(
+      "after",
+      `
+Examples:
+  svc create --template quickstart --directory quickstart
+  svc --config config.yaml
+  svc worker add ./workers/math-worker
+  svc trigger --function-id=math::add --payload='{"a": 2, "b": 3}'
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 no engine reachable, 70 internal error.
+`,
+    )
+    .action((options: EngineOptions) => {
+      const [unknown] = program.args;
+      if (unknown !== undefined) {
+        throw usageFailure(`There is no command "${unknown}".`, `Commands: ${program.commands.map((command) => command.name()).join(", ")}`, "See: svc --help");
+      }
+      return runEngine(shell, options);
+    });
+}
+
+async function runEngine(shell: Shell, options: EngineOptions): Promise<void> {
+  const configFile = resolve(shell.cwd, options.config ?? DEFAULT_CONFIG_FILE);
+  requireConfigFile(configFile, options);
+  const form = options.log ?? (shell.noteColumns === undefined ? "json" : "text");
+  const stop = listenForStop(shell, { stdin: options.stopWithStdin ? "stops" : "ignored", nowMs: () => performance.now() });
+  const atOnce = stop.second.then((signal) => {
+    throw new CommandFailure(`Stopped at once (${signal}); calls in flight were dropped.`);
+  });
+  try {
+    await Promise.race([serve(shell, { configFile, form, stop, options }), atOnce]);
+  } finally {
+    stop.forget();
+  }
+}
+
+interface Serving {
+  readonly configFile: string;
+  readonly form: LogForm;
+  readonly stop: StopRequests;
+  readonly options: EngineOptions;
+}
+
+async function serve(shell: Shell, { configFile, form, stop, options }: Serving): Promise<void> {
+  const engine = await start(shell, { configFile, form, options });
+  if (form === "text") shell.note(startSummary(engine, shell));
+  const signal = await stop.first;
+  if (form === "text") shell.note(`\nStopping (${signal}): finishing the calls in flight. Once more to stop at once.\n`);
+  await engine.stop();
+  if (form === "text") shell.note("Stopped.\n");
+}
+
+function requireConfigFile(configFile: string, options: EngineOptions): void {
+  if (existsSync(configFile)) return;
+  throw new CommandFailure(`There is no config file ${configFile}.`, {
+    advice: [
+      "A new project: svc create --template quickstart --directory quickstart",
+      options.config === undefined ? "An existing one: go to its folder, or pass --config FILE." : "An empty config file holds one line: workers: []",
+    ],
+  });
+}
+
+async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
+  // Loaded here and not above: the other commands must not wait for the engine's code.
+  const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([import("@svc/engine"), import("../start-failure.ts")]);
+  const overrides = { bridgePort: options.bridgePort, httpPort: options.httpPort, realtimePort: options.wsPort, logLevel: options.logLevel };
+  let engine: RunningEngine | undefined;
+  const logger: Logger = createLogger({
+    // The config file's level counts as soon as it is known, and follows the file from then on.
+    get level() {
+      return engine?.config.engine.logLevel ?? options.logLevel ?? "info";
+    },
+    now: Date.now,
+    write: (record) => shell.note(`${form === "json" ? jsonLine(record) : textLine(record, shell.paint)}\n`),
+  });
+  try {
+    engine = await startEngine({ configFile, overrides, env: shell.env, logger });
+    return engine;
+  } catch (error) {
+    throw await explainStartFailure(error);
+  }
+}

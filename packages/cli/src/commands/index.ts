@@ -1,0 +1,8 @@
+import type { Command } from "commander";
+import type { Shell } from "../shell.ts";
+import { createCommand } from "./create.ts";
+import { triggerCommand } from "./trigger.ts";
+import { workerCommand } from "./worker.ts";
+
+/** Every command of `svc`, in the order that help shows them. Running the engine is what `svc` does without one. */
+export const commands: readonly ((shell: Shell) => Command)[] = [createCommand, workerCommand, triggerCommand];

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../exit-codes.ts";
+import { run } from "../main.ts";
+import { recordedShell } from "../shell.test-support.ts";
+import { formatResult, parsePayload } from "./trigger.ts";
+
+describe("the result of a call", () => {
+  it("is one compact line", () => {
+    expect(formatResult({ c: 5, list: [1, 2] }, undefined)).toBe('{"c":5,"list":[1,2]}');
+  });
+
+  it("is null for a function that answers nothing", () => {
+    expect(formatResult(undefined, undefined)).toBe("null");
+    expect(formatResult(null, 80)).toBe("null");
+  });
+
+  it("is indented on a terminal that is narrower than the line, and only there", () => {
+    const wide = { text: "x".repeat(40) };
+
+    expect(formatResult(wide, 20)).toBe(JSON.stringify(wide, null, 2));
+    expect(formatResult(wide, 200)).toBe(JSON.stringify(wide));
+  });
+});
+
+describe("a payload that is not JSON", () => {
+  it("is shown with the place where it goes wrong and a word on quoting", () => {
+    expect(() => parsePayload("{a: 1}")).toThrow(
+      expect.objectContaining({
+        exitCode: EXIT.usage,
+        message: 'The payload is not JSON: at position 1, where a key in double quotes, or "}" is expected.',
+        advice: expect.arrayContaining(["  {a: 1}", "   ^", expect.stringContaining("single quotes")]),
+      }),
+    );
+  });
+
+  it("ends the command with 2 before any engine is looked for", async () => {
+    const shell = recordedShell();
+
+    expect(await run(["trigger", "--function-id=math::add", "--payload={a"], shell)).toBe(EXIT.usage);
+    expect(shell.written.notes).toContain("not JSON");
+    expect(shell.written.out).toBe("");
+  });
+});
+
+describe("wrong usage of svc trigger", () => {
+  it.each([
+    ["no function id", ["trigger"], "--function-id"],
+    ["an empty function id", ["trigger", "--function-id="], "empty"],
+    ["a deadline of nothing", ["trigger", "--function-id=a", "--timeout-ms=0"], "whole milliseconds"],
+    ["a deadline with a unit", ["trigger", "--function-id=a", "--timeout-ms=5s"], "whole milliseconds"],
+    ["an address that is none", ["trigger", "--function-id=a", "--url=box"], "no address"],
+    ["an unknown option", ["trigger", "--function-id=a", "--paylod", "{}"], "--payload"],
+  ])("ends with 2 for %s", async (_case, args, hint) => {
+    const shell = recordedShell();
+
+    expect(await run(args, shell)).toBe(EXIT.usage);
+    expect(shell.written.notes).toContain(hint);
+  });
+});
+
+it("ends with 3 when no engine is there, naming the address and how to start one", async () => {
+  const shell = recordedShell();
+
+  expect(await run(["trigger", "--function-id=math::add", "--url=ws://127.0.0.1:1"], shell)).toBe(EXIT.noEngine);
+  expect(shell.written.notes).toContain("ws://127.0.0.1:1");
+  expect(shell.written.notes).toContain("svc --config config.yaml");
+});

@@ -1,0 +1,92 @@
+import { CallError, MAX_TIMEOUT_MS, nameProblem } from "@svc/protocol";
+import { Command, InvalidArgumentError } from "commander";
+import { engineAddress } from "../engine-address.ts";
+import { withEngine } from "../engine-session.ts";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { findJsonProblem } from "../json-position.ts";
+import type { Shell } from "../shell.ts";
+import { configOption, urlOption } from "./options.ts";
+
+const DEFAULT_CALL_TIMEOUT_MS = 30_000;
+
+interface TriggerOptions {
+  readonly functionId: string;
+  readonly payload: string;
+  readonly timeoutMs: number;
+  readonly url?: string;
+  readonly config?: string;
+}
+
+/** `svc trigger`: calls one function and prints its result. */
+export function triggerCommand(shell: Shell): Command {
+  return new Command("trigger")
+    .summary("call a function and print its JSON result")
+    .description("Call a function and print its JSON result on standard output. A failure is one JSON line {code, message} on standard error and exit 1.")
+    .requiredOption("--function-id <id>", "function to call, e.g. math::add", parseFunctionId)
+    .option("--payload <json>", "what the function gets, as JSON", "{}")
+    .option("--timeout-ms <n>", "deadline of the call in milliseconds", parseTimeoutMs, DEFAULT_CALL_TIMEOUT_MS)
+    .addOption(urlOption())
+    .addOption(configOption("config file to take the bridge port from"))
+    .addHelpText(
+      "after",
+      `
+Examples:
+  svc trigger --function-id=math::add --payload='{"a": 2, "b": 3}'
+  svc trigger --function-id=report::build --timeout-ms 120000
+  svc trigger --function-id=state::get --payload='{"scope": "math", "key": "running_total"}' --url ws://localhost:49134
+`,
+    )
+    .action((options: TriggerOptions, command: Command) => callFunction(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
+}
+
+async function callFunction(shell: Shell, options: TriggerOptions): Promise<void> {
+  const payload = parsePayload(options.payload);
+  const address = engineAddress(shell, options);
+  try {
+    const result = await withEngine(address, "svc trigger", (worker) =>
+      worker.call({ function_id: options.functionId, payload, timeout_ms: options.timeoutMs }),
+    );
+    shell.out(`${formatResult(result, shell.outColumns)}\n`);
+  } catch (error) {
+    if (!CallError.is(error)) throw error;
+    shell.note(`${JSON.stringify({ code: error.code, message: error.message })}\n`);
+    throw new CommandFailure("", { cause: error });
+  }
+}
+
+function parseFunctionId(id: string): string {
+  const problem = nameProblem(id, "the function id");
+  if (problem !== undefined) throw new InvalidArgumentError(`${problem}.`);
+  return id;
+}
+
+function parseTimeoutMs(text: string): number {
+  const ms = Number(text);
+  if (!/^\d+$/.test(text) || ms < 1 || ms > MAX_TIMEOUT_MS) throw new InvalidArgumentError(`It takes whole milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
+  return ms;
+}
+
+const SHOWN_BEFORE = 20;
+const SHOWN_AFTER = 20;
+
+/** The payload's value. Text that is not JSON: exit 2, with the place and a word on quoting. */
+export function parsePayload(text: string): unknown {
+  const problem = findJsonProblem(text);
+  if (problem === undefined) return JSON.parse(text) as unknown;
+  const from = Math.max(0, problem.position - SHOWN_BEFORE);
+  const excerpt = text.slice(from, problem.position + SHOWN_AFTER).replaceAll(/\s/g, " ");
+  const where = problem.position === text.length ? "it ends too early" : `at position ${problem.position}`;
+  throw usageFailure(
+    `The payload is not JSON: ${where}, where ${problem.expected} is expected.`,
+    `  ${excerpt}`,
+    `  ${" ".repeat(problem.position - from)}^`,
+    `Put the JSON in single quotes, so that the shell leaves its double quotes alone: --payload='{"a": 2, "b": 3}'`,
+    String.raw`On Windows: --payload="{\"a\": 2, \"b\": 3}"`,
+  );
+}
+
+/** One line of JSON; indented when it goes to a terminal that is narrower than the line. */
+export function formatResult(result: unknown, columns: number | undefined): string {
+  const line = JSON.stringify(result ?? null);
+  return columns !== undefined && line.length > columns ? JSON.stringify(result, null, 2) : line;
+}

@@ -1,0 +1,36 @@
+import { Command } from "commander";
+import { engineAddress } from "../engine-address.ts";
+import { withEngine } from "../engine-session.ts";
+import type { Shell } from "../shell.ts";
+import { table } from "../table.ts";
+import { listWorkers, type WorkerReport } from "../worker-functions.ts";
+import { configOption, urlOption } from "./options.ts";
+
+interface ListOptions {
+  readonly url?: string;
+  readonly config?: string;
+  readonly json?: true;
+}
+
+/** `svc worker list`: the workers of the config file, with how they are. */
+export function workerListCommand(shell: Shell): Command {
+  return new Command("list")
+    .summary("list the workers of the engine's config file")
+    .description("List the workers of the engine's config file: state and functions of each.")
+    .addOption(urlOption())
+    .addOption(configOption("config file to take the bridge port from"))
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  svc worker list\n  svc worker list --json\n")
+    .action((options: ListOptions, command: Command) => showWorkers(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
+}
+
+async function showWorkers(shell: Shell, options: ListOptions): Promise<void> {
+  const workers = await withEngine(engineAddress(shell, options), "svc worker list", listWorkers);
+  if (options.json) shell.out(`${JSON.stringify({ workers })}\n`);
+  else if (workers.length === 0) shell.note("No workers. Add one with: svc worker add ./workers/math-worker\n");
+  else shell.out(table(["NAME", "KIND", "STATE", "FUNCTIONS"], workers.map(row)));
+}
+
+function row({ name, kind, state, reason, functions }: WorkerReport): readonly string[] {
+  return [name, kind, state, reason === null ? functions.join(", ") : [...functions, `(${reason})`].join(", ")];
+}

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { engineAddress, probe } from "./engine-address.ts";
+import { EXIT } from "./exit-codes.ts";
+import { recordedShell } from "./shell.test-support.ts";
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "svc-address-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+describe("where a command looks for the engine", () => {
+  it("takes --url before everything", () => {
+    writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
+
+    expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), { url: "ws://box:50001" })).toMatchObject({
+      url: "ws://box:50001",
+      from: "--url",
+    });
+  });
+
+  it("takes SVC_URL before the config file", () => {
+    writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
+
+    expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), {})).toMatchObject({ url: "ws://other:1", from: "SVC_URL" });
+  });
+
+  it("takes the bridge port of ./config.yaml before the default", () => {
+    writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
+
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:50000", from: "config" });
+  });
+
+  it("falls back to the default port", () => {
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:49134", from: "default" });
+  });
+
+  it("hides a password when it shows the address", () => {
+    expect(engineAddress(recordedShell(), { url: "ws://svc:secret@box:1" }).shownUrl).toBe("ws://***:***@box:1");
+  });
+
+  it.each(["localhost:49134", "http://localhost:49134", "49134", "ws://"])("refuses %j as an address", (url) => {
+    expect(() => engineAddress(recordedShell(), { url })).toThrow(expect.objectContaining({ exitCode: EXIT.usage }));
+  });
+});
+
+it("says that nothing listens at a free port", async () => {
+  expect(await probe({ url: "ws://127.0.0.1:1", shownUrl: "", from: "--url" })).toBe("nothing listens there");
+});

@@ -1,0 +1,87 @@
+import { connect as connectSocket } from "node:net";
+import { resolve } from "node:path";
+import { listedBridgePort } from "./config-entries.ts";
+import { CommandFailure, EXIT, usageFailure } from "./exit-codes.ts";
+import type { Shell } from "./shell.ts";
+
+export const DEFAULT_CONFIG_FILE = "config.yaml";
+const DEFAULT_BRIDGE_URL = "ws://localhost:49134";
+const PROBE_TIMEOUT_MS = 3000;
+
+/** Where a command looks for the engine, and why there. */
+export interface EngineAddress {
+  /** WebSocket address of the bridge, e.g. `ws://localhost:49134`. May hold credentials: show `shownUrl` instead. */
+  readonly url: string;
+  readonly shownUrl: string;
+  readonly from: "--url" | "SVC_URL" | "config" | "default";
+}
+
+/** `--url`, else `SVC_URL`, else the bridge port of the config file, else the default port. */
+export function engineAddress(shell: Shell, options: { readonly url?: string | undefined; readonly config?: string | undefined }): EngineAddress {
+  if (options.url !== undefined) return checked(options.url, "--url");
+  const variable = shell.env.SVC_URL ?? "";
+  if (variable !== "") return checked(variable, "SVC_URL");
+  const configured = configuredBridgeUrl(shell, options.config ?? DEFAULT_CONFIG_FILE);
+  return configured === undefined ? checked(DEFAULT_BRIDGE_URL, "default") : checked(configured, "config");
+}
+
+function checked(url: string, from: EngineAddress["from"]): EngineAddress {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || (parsed.protocol !== "ws:" && parsed.protocol !== "wss:") || parsed.hostname === "") {
+    throw usageFailure(
+      `${from} is ${JSON.stringify(url)}, which is no address of an engine.`,
+      `It looks like ${DEFAULT_BRIDGE_URL}: ws:// or wss://, a host, and the bridge port.`,
+    );
+  }
+  parsed.username &&= "***";
+  parsed.password &&= "***";
+  return { url, shownUrl: parsed.href.replace(/\/$/, ""), from };
+}
+
+/**
+ * Undefined when neither the variable nor the file says a port. Read without the engine's own loader: a file with a mistake in it says
+ * nothing about the engine that runs, and every command would have to load the engine's code.
+ */
+function configuredBridgeUrl(shell: Shell, configFile: string): string | undefined {
+  const variable = Number(shell.env.SVC_BRIDGE_PORT ?? "");
+  const port = Number.isInteger(variable) && variable > 0 ? variable : listedBridgePort(resolve(shell.cwd, configFile), shell.env);
+  return port === undefined ? undefined : `ws://localhost:${port}`;
+}
+
+/** Fails with exit 3 unless something accepts connections there. Far quicker than letting the SDK retry until it gives up. */
+export async function requireListener(address: EngineAddress): Promise<void> {
+  const problem = await probe(address);
+  if (problem !== undefined) throw noEngine(address, problem);
+}
+
+/** Exit 3: says what was tried and how to start an engine. */
+export function noEngine(address: EngineAddress, problem: string): CommandFailure {
+  const origin = { "--url": "given with --url", SVC_URL: "from the variable SVC_URL", config: "from the config file", default: "the default" }[address.from];
+  return new CommandFailure(`No engine reachable at ${address.shownUrl} (${origin}): ${problem}.`, {
+    exitCode: EXIT.noEngine,
+    advice: ["Start one in your project's folder with: svc --config config.yaml", "An engine at another address: pass --url ws://HOST:PORT or set SVC_URL."],
+  });
+}
+
+/** Undefined when something listens at the address, else why not. */
+export async function probe(address: EngineAddress): Promise<string | undefined> {
+  const { hostname, port, protocol } = new URL(address.url);
+  const socket = connectSocket({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (protocol === "wss:" ? 443 : 80) });
+  try {
+    return await new Promise<string | undefined>((settle) => {
+      socket.setTimeout(PROBE_TIMEOUT_MS, () => settle(`nothing answered within ${PROBE_TIMEOUT_MS / 1000} s`));
+      socket.once("connect", () => settle(undefined));
+      socket.once("error", (error) => settle(inWords(error)));
+    });
+  } finally {
+    socket.destroy();
+  }
+}
+
+function inWords(error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }): string {
+  // A name with an IPv4 and an IPv6 address fails with one error per address.
+  const code = error.code ?? error.errors?.[0]?.code;
+  if (code === "ECONNREFUSED") return "nothing listens there";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "the host name is not known";
+  return error.message || code || "the connection failed";
+}

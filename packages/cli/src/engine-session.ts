@@ -1,0 +1,25 @@
+import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { type EngineAddress, noEngine, requireListener } from "./engine-address.ts";
+
+const CONNECT_TIMEOUT_MS = 5000;
+
+/** Runs `action` on a connection to the engine and closes it afterwards. Fails with exit 3 when no engine answers. */
+export async function withEngine<Result>(address: EngineAddress, commandName: string, action: (worker: Worker) => Promise<Result>): Promise<Result> {
+  await requireListener(address);
+  // Silent: what goes wrong comes back as an error, and standard error belongs to the command.
+  const worker = connect(address.url, { name: commandName, kind: "cli", handleSignals: false, logger: silentLogger });
+  try {
+    await connected(worker, address);
+    return await action(worker);
+  } finally {
+    await worker.shutdown();
+  }
+}
+
+async function connected(worker: Worker, address: EngineAddress): Promise<void> {
+  try {
+    await worker.connected({ timeout_ms: CONNECT_TIMEOUT_MS });
+  } catch (error) {
+    throw noEngine(address, `something listens there, but it did not answer as an engine (${(error as Error).message})`);
+  }
+}

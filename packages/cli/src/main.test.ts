@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { EXIT } from "./exit-codes.ts";
+import { run } from "./main.ts";
+import { buildProgram } from "./program.ts";
+import { recordedShell } from "./shell.test-support.ts";
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "svc-main-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+describe("help", () => {
+  const all = [[], ["create"], ["worker"], ["worker", "add"], ["worker", "list"], ["worker", "restart"], ["trigger"]];
+
+  it.each(all.map((path) => [path.join(" "), path]))("of `svc %s` goes to standard output, ends with 0 and has examples", async (_name, path) => {
+    const shell = recordedShell();
+
+    expect(await run([...path, "--help"], shell)).toBe(EXIT.done);
+    expect(shell.written.out).toContain("Usage: svc");
+    expect(shell.written.out).toContain("Examples:");
+    expect(shell.written.notes).toBe("");
+  });
+
+  it("covers every command that there is", () => {
+    const program = buildProgram(recordedShell());
+    const paths = program.commands.flatMap((command) => [[command.name()], ...command.commands.map((child) => [command.name(), child.name()])]);
+
+    expect(paths.map((path) => path.join(" ")).toSorted()).toEqual(
+      all
+        .filter((path) => path.length > 0)
+        .map((path) => path.join(" "))
+        .toSorted(),
+    );
+  });
+});
+
+it("prints the version on standard output", async () => {
+  const shell = recordedShell();
+
+  expect(await run(["--version"], shell)).toBe(EXIT.done);
+  expect(shell.written.out).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+describe("wrong usage", () => {
+  it.each([
+    ["an unknown command", ["strat"], 'no command "strat"'],
+    ["an unknown option", ["--confg", "x"], "--config"],
+    ["a port that is none", ["--http-port", "70000"], "0 to 65535"],
+    ["a log form that is none", ["--log", "xml"], "text, json"],
+    ["an unknown subcommand", ["worker", "ad"], "add"],
+    ["no subcommand", ["worker"], "Usage: svc worker"],
+    ["a template without a folder", ["create", "--template", "quickstart"], "--directory"],
+    ["a built-in worker that is none", ["worker", "add", "svc-sate"], "svc-state: "],
+  ])("ends with 2 for %s", async (_case, args, hint) => {
+    const shell = recordedShell({ cwd: dir });
+
+    expect(await run(args, shell)).toBe(EXIT.usage);
+    expect(shell.written.notes).toContain(hint);
+    expect(shell.written.out).toBe("");
+  });
+});
+
+it("says how to make a config file when there is none", async () => {
+  const shell = recordedShell({ cwd: dir });
+
+  expect(await run([], shell)).toBe(EXIT.failed);
+  expect(shell.written.notes).toContain(join(dir, "config.yaml"));
+  expect(shell.written.notes).toContain("svc create --template quickstart");
+});
+
+it.each([
+  ["worker", "list"],
+  ["worker", "restart", "math-worker"],
+])("ends `svc %s %s` with 3 when no engine is there", async (...args) => {
+  const shell = recordedShell({ cwd: dir, env: { SVC_URL: "ws://127.0.0.1:1" } });
+
+  expect(await run(args, shell)).toBe(EXIT.noEngine);
+  expect(shell.written.notes).toContain("ws://127.0.0.1:1 (from the variable SVC_URL)");
+});

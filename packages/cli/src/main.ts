@@ -1,0 +1,40 @@
+import { CallError } from "@svc/protocol";
+import { CommanderError } from "commander";
+import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.ts";
+import { buildProgram } from "./program.ts";
+import { processShell, type Shell } from "./shell.ts";
+
+/** Runs one command line, e.g. `["trigger", "--function-id=math::add"]`, and answers the exit status. Never rejects. */
+export async function run(args: readonly string[], shell: Shell): Promise<ExitCode> {
+  try {
+    await buildProgram(shell).parseAsync(args, { from: "user" });
+    return EXIT.done;
+  } catch (error) {
+    return explain(error, shell);
+  }
+}
+
+/** Runs the command line of a process and ends the process with its status, once what was written is out. */
+export async function runAsProcess(process: NodeJS.Process): Promise<never> {
+  const status = await run(process.argv.slice(2), processShell(process));
+  await Promise.all([process.stdout, process.stderr].map((stream) => new Promise<void>((flushed) => stream.write("", () => flushed()))));
+  process.exit(status);
+}
+
+function explain(error: unknown, shell: Shell): ExitCode {
+  // Commander has written its message already; help and version are no errors.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof CommandFailure) {
+    const [first, ...advice] = [error.message, ...error.advice].filter((line) => line !== "");
+    if (first !== undefined) shell.note(`${shell.paint.red("error:")} ${[first, ...advice].join("\n")}\n`);
+    return error.exitCode;
+  }
+  // What the engine refused or could not do; its message is for people.
+  if (CallError.is(error)) {
+    shell.note(`${shell.paint.red("error:")} ${error.message} ${shell.paint.dim(`(${error.code})`)}\n`);
+    return EXIT.failed;
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  shell.note(`${shell.paint.red("internal error:")} ${detail}\nThis is a defect of svc. Please report it with the lines above.\n`);
+  return EXIT.internal;
+}

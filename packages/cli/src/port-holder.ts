@@ -1,0 +1,45 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+
+export interface PortHolder {
+  readonly pid: number;
+  /** The command line, cut to a readable length. */
+  readonly command: string;
+}
+
+const LISTENING = "0A";
+const MAX_COMMAND_LENGTH = 120;
+
+/** The process that listens on a TCP port. Linux only, and only processes that this user may look at; else undefined. */
+export async function findPortHolder(port: number): Promise<PortHolder | undefined> {
+  const inodes = await listeningInodes(port);
+  if (inodes.size === 0) return undefined;
+  const names = await readdir("/proc").catch(() => []);
+  for (const name of names) {
+    if (/^\d+$/.test(name) && (await holdsAny(name, inodes))) return { pid: Number(name), command: await commandOf(name) };
+  }
+  return undefined;
+}
+
+async function listeningInodes(port: number): Promise<ReadonlySet<string>> {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const tables = await Promise.all(["/proc/net/tcp", "/proc/net/tcp6"].map((table) => readFile(table, "utf8").catch(() => "")));
+  const inodes = new Set<string>();
+  for (const line of tables.join("\n").split("\n")) {
+    const columns = line.trim().split(/\s+/);
+    const inode = columns[9];
+    if (columns[1]?.endsWith(suffix) && columns[3] === LISTENING && inode !== undefined) inodes.add(`socket:[${inode}]`);
+  }
+  return inodes;
+}
+
+async function holdsAny(pid: string, inodes: ReadonlySet<string>): Promise<boolean> {
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
+  const targets = await Promise.all(descriptors.map((descriptor) => readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "")));
+  return targets.some((target) => inodes.has(target));
+}
+
+async function commandOf(pid: string): Promise<string> {
+  const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  const shown = line.replaceAll("\0", " ").trim();
+  return shown.length > MAX_COMMAND_LENGTH ? `${shown.slice(0, MAX_COMMAND_LENGTH)}…` : shown;
+}

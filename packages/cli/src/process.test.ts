@@ -1,0 +1,136 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { EXIT } from "./exit-codes.ts";
+import { type TestProject, testProject } from "./running-engine.test-support.ts";
+
+// The real program, as npm links it. It runs what `tsc -b` made.
+const program = fileURLToPath(new URL("../bin/svc.js", import.meta.url));
+const FREE_PORTS = ["--bridge-port", "0", "--http-port", "0", "--ws-port", "0"];
+
+let project: TestProject;
+beforeEach(() => {
+  project = testProject();
+});
+const started = new Set<ChildProcess>();
+afterEach(() => {
+  // Those that a failed test left running; the others are gone.
+  for (const child of started) child.kill("SIGKILL");
+  started.clear();
+  project.remove();
+});
+
+function start(args: readonly string[]) {
+  const { SVC_URL: _, ...env } = process.env;
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: project.dir,
+    env: { ...env, NO_COLOR: "", FORCE_COLOR: "" },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  started.add(child);
+  return child;
+}
+
+async function svc(...args: readonly string[]) {
+  const child = start(args);
+  child.stdin.end();
+  const [out, notes, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { status: status as number, out, notes };
+}
+
+/** Reads an engine's log up to where it names its bridge; what comes later is dropped. */
+function bridgePortOf(log: Readable): Promise<string> {
+  return new Promise((settle) => {
+    let heard = "";
+    log.on("data", (chunk: string) => {
+      heard += chunk;
+      const port = /"bridge":"ws:\/\/localhost:(\d+)"/.exec(heard)?.[1];
+      if (port !== undefined) settle(port);
+    });
+  });
+}
+
+describe("the exit status of svc", () => {
+  it("is 0 for help, on standard output and without colours in a pipe", async () => {
+    const { status, out, notes } = await svc("--help");
+
+    expect({ status, notes }).toEqual({ status: EXIT.done, notes: "" });
+    expect(out).toContain("Usage: svc");
+    expect(out).not.toContain("\u001b");
+  });
+
+  it("is 1 when there is no config file", async () => {
+    expect(await svc("--config", "none.yaml")).toMatchObject({ status: EXIT.failed, out: "", notes: expect.stringContaining("none.yaml") });
+  });
+
+  it("is 2 for a payload that is not JSON", async () => {
+    expect(await svc("trigger", "--function-id=math::add", "--payload={a:1}")).toMatchObject({
+      status: EXIT.usage,
+      out: "",
+      notes: expect.stringContaining("position 1"),
+    });
+  });
+
+  it("is 3 when no engine is there", async () => {
+    expect(await svc("trigger", "--function-id=math::add", "--url=ws://127.0.0.1:1")).toMatchObject({ status: EXIT.noEngine, out: "" });
+  });
+});
+
+describe("an engine in the foreground", () => {
+  it("logs JSON lines into a pipe, names its addresses, and ends with 0 at SIGTERM", async () => {
+    const child = start(FREE_PORTS);
+    const lines: Record<string, unknown>[] = [];
+    const ended = once(child, "close");
+    for await (const chunk of child.stderr.setEncoding("utf8")) {
+      for (const line of (chunk as string).split("\n").filter((part) => part !== "")) lines.push(JSON.parse(line) as Record<string, unknown>);
+      if (lines.at(-1)?.message === "the engine is up") child.kill("SIGTERM");
+    }
+
+    expect((await ended)[0]).toBe(EXIT.done);
+    expect(lines.find((line) => line.message === "the engine is up")).toMatchObject({
+      bridge: expect.stringMatching(/^ws:\/\/localhost:\d+$/),
+      http: expect.stringMatching(/^http:\/\/localhost:\d+$/),
+      realtime: expect.stringMatching(/^ws:\/\/localhost:\d+$/),
+    });
+  });
+
+  it("ends with its standard input when --stop-with-stdin says so", async () => {
+    const child = start([...FREE_PORTS, "--stop-with-stdin"]);
+    const ended = once(child, "close");
+    for await (const chunk of child.stderr.setEncoding("utf8")) {
+      if ((chunk as string).includes("the engine is up")) child.stdin.end();
+    }
+
+    expect((await ended)[0]).toBe(EXIT.done);
+  });
+
+  it("survives a reader of its log that went away", async () => {
+    const child = start(FREE_PORTS);
+    const ended = once(child, "close");
+    await once(child.stderr, "data");
+    child.stderr.destroy();
+
+    child.kill("SIGTERM");
+
+    expect((await ended)[0]).toBe(EXIT.done);
+  });
+
+  it("ends with 1 when a port is taken, naming the port and who holds it", async () => {
+    const first = start(FREE_PORTS);
+    const firstEnded = once(first, "close");
+    const taken = await bridgePortOf(first.stderr.setEncoding("utf8"));
+    const other = testProject();
+
+    const second = await svc("--config", other.configFile, "--bridge-port", taken, "--http-port", "0", "--ws-port", "0");
+
+    other.remove();
+    first.kill("SIGTERM");
+    expect(second.status).toBe(EXIT.failed);
+    expect(second.notes).toContain(`port ${taken} is in use`);
+    if (process.platform === "linux") expect(second.notes).toContain(`process ${first.pid}`);
+    expect((await firstEnded)[0]).toBe(EXIT.done);
+  });
+});

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { configureEngineCommand } from "./commands/engine.ts";
+import { commands } from "./commands/index.ts";
+import type { Shell } from "./shell.ts";
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
+
+/** The whole command line. Nothing in it ends the process: commander's own exits become errors. */
+export function buildProgram(shell: Shell): Command {
+  const program = new Command("svc")
+    .description("One runtime for functions, triggers and workers. Without a command: run the engine in the foreground.")
+    .version(version, "-v, --version", "print the version")
+    .helpOption("-h, --help", "print help; also: svc <command> --help")
+    // Options behind a command belong to that command: both `svc` and its commands have --config.
+    .enablePositionalOptions()
+    .showSuggestionAfterError();
+  configureEngineCommand(program, shell);
+  for (const command of commands) program.addCommand(command(shell));
+  adopt(program, shell);
+  return program;
+}
+
+/** Output and exits of commander, for the program and every command below it. */
+function adopt(command: Command, shell: Shell): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => shell.out(text),
+    writeErr: (text) => shell.note(text),
+    getOutHelpWidth: () => shell.outColumns ?? 100,
+    getErrHelpWidth: () => shell.noteColumns ?? 100,
+    getOutHasColors: () => false,
+    getErrHasColors: () => false,
+    outputError: (text, write) => {
+      write(`${shell.paint.red("error:")} ${text.replace(/^error: /, "")}`);
+      write(`See: ${pathOf(command)} --help\n`);
+    },
+  });
+  for (const child of command.commands) adopt(child, shell);
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}

@@ -1,0 +1,67 @@
+import pc from "picocolors";
+
+type Colors = ReturnType<typeof pc.createColors>;
+
+export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "stdin closed";
+
+/** What a command sees of the process that it runs in. Tests hand in their own. */
+export interface Shell {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute path that relative paths on the command line start from. */
+  readonly cwd: string;
+  /** Columns of standard output; undefined when it is not a terminal. */
+  readonly outColumns: number | undefined;
+  /** Columns of standard error; undefined when it is not a terminal. */
+  readonly noteColumns: number | undefined;
+  /** Colours for standard error; each is the identity when it is not a terminal or NO_COLOR is set. */
+  readonly paint: Colors;
+  /** Writes to standard output: results, and nothing else. The text brings its own line ends. */
+  out(text: string): void;
+  /** Writes to standard error: everything that is not a result. */
+  note(text: string): void;
+  /** Tells of each request to stop until undone. While someone listens, signals no longer end the process by themselves. */
+  onStopSignal(listener: (signal: StopSignal) => void): () => void;
+  /** Tells once when standard input ends. Reads and drops what comes before. */
+  onStdinEnd(listener: () => void): () => void;
+}
+
+/** The shell of a real process. A reader that went away (`svc … | head`) is no error: what it would have read is dropped. */
+export function processShell(process: NodeJS.Process): Shell {
+  const noteColumns = process.stderr.isTTY ? process.stderr.columns : undefined;
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreClosedPipe);
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    outColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    noteColumns,
+    paint: pc.createColors(wantsColor(process.env, noteColumns !== undefined)),
+    out: (text) => void process.stdout.write(text),
+    note: (text) => void process.stderr.write(text),
+    onStopSignal(listener) {
+      const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+      const listeners = signals.map((signal) => [signal, () => listener(signal)] as const);
+      for (const [signal, forward] of listeners) process.on(signal, forward);
+      return () => {
+        for (const [signal, forward] of listeners) process.off(signal, forward);
+      };
+    },
+    onStdinEnd(listener) {
+      process.stdin.once("end", listener).once("close", listener).resume();
+      return () => {
+        process.stdin.off("end", listener).off("close", listener);
+        process.stdin.pause();
+      };
+    },
+  };
+}
+
+/** Colours only on a terminal; NO_COLOR (any value but the empty one) turns them off, FORCE_COLOR on. */
+export function wantsColor(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
+  if ((env.NO_COLOR ?? "") !== "") return false;
+  if ((env.FORCE_COLOR ?? "") !== "" && env.FORCE_COLOR !== "0") return true;
+  return isTerminal && env.TERM !== "dumb";
+}
+
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+}

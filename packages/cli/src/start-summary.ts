@@ -1,0 +1,37 @@
+import { relative } from "node:path";
+import type { RunningEngine } from "@svc/engine";
+import type { Shell } from "./shell.ts";
+
+/** What a person wants to know once the engine is up: where it listens, what it runs, what to try next. */
+export function startSummary(engine: RunningEngine, { cwd, paint }: Pick<Shell, "cwd" | "paint">): string {
+  const { addresses, config } = engine;
+  const modules = engine.modules();
+  const workers = config.localWorkers;
+  const row = (name: string, value: string): string => `  ${paint.dim(name.padEnd(14))}${value}`;
+  const lines = [
+    "",
+    `${paint.bold(`svc ${engine.version}`)} ${paint.green("is running")}`,
+    "",
+    row("workers", `${paint.cyan(addresses.bridge)}  where workers connect (SVC_URL)`),
+    row("HTTP API", paint.cyan(addresses.http)),
+    row("live updates", paint.cyan(addresses.realtime)),
+    row("config", relative(cwd, config.file) || config.file),
+    row("modules", modules.length === 0 ? "none configured" : modules.map(({ name, state }) => (state === "running" ? name : `${name} (${state})`)).join(", ")),
+    row(
+      "local workers",
+      workers.length === 0 ? "none configured" : workers.map(({ name, replicas }) => (replicas === 1 ? name : `${name} ×${replicas}`)).join(", "),
+    ),
+    "",
+    ...nextSteps(workers.length > 0).map((step) => `  ${step}`),
+    "",
+    paint.dim("Ctrl-C stops the engine and the workers that it started."),
+    "",
+    "",
+  ];
+  return lines.join("\n");
+}
+
+function nextSteps(hasWorkers: boolean): readonly string[] {
+  if (hasWorkers) return ["Try in a second terminal:  svc worker list"];
+  return ["Add a worker, in a second terminal:  svc worker add ./workers/math-worker", "Or a module of the engine:           svc worker add svc-state"];
+}

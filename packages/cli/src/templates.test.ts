@@ -1,0 +1,54 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { bundledTemplates, listTemplates, templateFiles } from "./templates.ts";
+
+const repository = join(bundledTemplates.templatesDir, "..", "..", "..");
+
+it("lists the quickstart with what it is and what to type next", async () => {
+  expect(await listTemplates(bundledTemplates)).toEqual([
+    {
+      name: "quickstart",
+      description: expect.stringContaining("Python"),
+      nextSteps: expect.arrayContaining(["svc --config config.yaml"]),
+    },
+  ]);
+});
+
+it("copies gitignore as .gitignore and leaves the template's own description out", async () => {
+  const files = (await templateFiles(bundledTemplates, "quickstart")).map((file) => file.to);
+
+  expect(files.toSorted()).toEqual([
+    ".gitignore",
+    "README.md",
+    "config.yaml",
+    "workers/caller-worker/package.json",
+    "workers/caller-worker/src/worker.ts",
+    "workers/caller-worker/svc.worker.yaml",
+    "workers/caller-worker/tsconfig.json",
+    "workers/math-worker/math_worker.py",
+    "workers/math-worker/requirements.txt",
+    "workers/math-worker/svc.worker.yaml",
+  ]);
+});
+
+it("points the workers at the SDK packages of this version", async () => {
+  const sdk = JSON.parse(await readFile(join(repository, "packages/sdk/package.json"), "utf8")) as { version: string };
+  const workers = join(bundledTemplates.templatesDir, "quickstart/workers");
+
+  expect(await readFile(join(workers, "caller-worker/package.json"), "utf8")).toContain(`"file:../../sdk/svc-sdk-${sdk.version}.tgz"`);
+  expect(await readFile(join(workers, "math-worker/requirements.txt"), "utf8")).toContain(`../../sdk/svc-${sdk.version}-py3-none-any.whl`);
+});
+
+it("runs no watcher of its own and keeps state and HTTP commented out", async () => {
+  const workers = join(bundledTemplates.templatesDir, "quickstart/workers");
+  const texts = await Promise.all(
+    ["math-worker/svc.worker.yaml", "math-worker/math_worker.py", "caller-worker/svc.worker.yaml", "caller-worker/src/worker.ts"].map((file) =>
+      readFile(join(workers, file), "utf8"),
+    ),
+  );
+
+  for (const text of texts) expect(text).not.toMatch(/watch/);
+  expect(texts[1]).toContain('    # total = worker.call({"function_id": "state::get"');
+  expect(texts[3]).toContain("// worker.registerTrigger({");
+});

@@ -1,0 +1,47 @@
+"""Python SDK of svc: functions, triggers and calls over one WebSocket.
+
+import svc
+
+worker = svc.connect(name="math-worker")
+
+@worker.function("math::add")
+def add(input: dict) -> dict:
+    return {"c": input["a"] + input["b"]}
+
+worker.run()
+"""
+
+from .backoff import ReconnectOptions
+from .connecting import connect
+from .connection import ConnectionState
+from .context import HandlerContext
+from .effects import Caller, Job
+from .errors import CallError
+from .logger import Logger
+from .providers import TriggerBinding, TriggerHandler
+from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput
+from .triggers import Trigger
+from .version import VERSION as __version__
+from .worker import FunctionRef, TriggerTypeRef, Worker
+
+__all__ = [
+    "connect",
+    "Worker",
+    "CallError",
+    "HandlerContext",
+    "Caller",
+    "Job",
+    "CallRequest",
+    "EnqueueRequest",
+    "FunctionRef",
+    "Trigger",
+    "TriggerInput",
+    "TriggerTypeInput",
+    "TriggerTypeRef",
+    "TriggerHandler",
+    "TriggerBinding",
+    "ConnectionState",
+    "ReconnectOptions",
+    "Logger",
+    "__version__",
+]

@@ -1,0 +1,112 @@
+"""Calls that wait for something: for the socket, then for their answer. No I/O."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class OpenCall:
+    key: int
+    #: None for void calls: nothing will come back.
+    invocation_id: str | None
+    function_id: str
+    timeout_ms: int
+    deadline_ms: float
+    within_handler: bool
+    #: Text of the frame while it waits for the socket; None once it was handed over.
+    queued_frame: str | None
+
+
+class OpenCalls:
+    """Every call that is not settled, by key, by invocation id and by deadline."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[int, OpenCall] = {}
+        self._by_invocation: dict[str, OpenCall] = {}
+        self._queued: dict[int, OpenCall] = {}
+        self._queued_chars = 0
+        self._deadlines: list[tuple[float, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __iter__(self) -> Iterator[OpenCall]:
+        return iter(list(self._by_key.values()))
+
+    @property
+    def queued(self) -> int:
+        return len(self._queued)
+
+    @property
+    def queued_chars(self) -> int:
+        return self._queued_chars
+
+    def add(self, call: OpenCall) -> None:
+        self._by_key[call.key] = call
+        if call.invocation_id is not None:
+            self._by_invocation[call.invocation_id] = call
+        if call.queued_frame is not None:
+            self._queued[call.key] = call
+            self._queued_chars += len(call.queued_frame)
+        heapq.heappush(self._deadlines, (call.deadline_ms, call.key))
+        # Entries of settled calls stay until their deadline; without this a fast caller would gather 30 s of them.
+        if len(self._deadlines) > 2 * len(self._by_key) + 1024:
+            self._deadlines = [(open_call.deadline_ms, open_call.key) for open_call in self._by_key.values()]
+            heapq.heapify(self._deadlines)
+
+    def get(self, key: int) -> OpenCall | None:
+        return self._by_key.get(key)
+
+    def is_within_handler(self, invocation_id: str) -> bool:
+        call = self._by_invocation.get(invocation_id)
+        return call is not None and call.within_handler
+
+    def take(self, key: int) -> OpenCall | None:
+        call = self._by_key.pop(key, None)
+        if call is None:
+            return None
+        if call.invocation_id is not None:
+            self._by_invocation.pop(call.invocation_id, None)
+        if call.queued_frame is not None:
+            self._unqueue(call)
+        return call
+
+    def take_invocation(self, invocation_id: str) -> OpenCall | None:
+        call = self._by_invocation.get(invocation_id)
+        return None if call is None else self.take(call.key)
+
+    def take_queued(self) -> Iterator[tuple[OpenCall, str]]:
+        """Calls that wait for the socket, oldest first, with their frames; they count as sent from then on."""
+        for call in list(self._queued.values()):
+            frame = call.queued_frame
+            if frame is None:
+                continue
+            self._unqueue(call)
+            yield call, frame
+
+    def take_sent(self) -> Iterator[OpenCall]:
+        for call in self:
+            if call.queued_frame is None:
+                self.take(call.key)
+                yield call
+
+    def expired(self, now_ms: float) -> Iterator[OpenCall]:
+        """Calls whose deadline has come; the caller takes them out."""
+        while self._deadlines and self._deadlines[0][0] <= now_ms:
+            _, key = heapq.heappop(self._deadlines)
+            call = self._by_key.get(key)
+            if call is not None:
+                yield call
+
+    def next_deadline_ms(self) -> float | None:
+        while self._deadlines and self._deadlines[0][1] not in self._by_key:
+            heapq.heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def _unqueue(self, call: OpenCall) -> None:
+        self._queued.pop(call.key, None)
+        self._queued_chars -= len(call.queued_frame or "")
+        call.queued_frame = None

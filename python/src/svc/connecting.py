@@ -1,0 +1,98 @@
+"""The way in."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from collections.abc import Mapping
+from typing import Literal
+
+from .address import resolve_address
+from .backoff import ReconnectOptions
+from .codec import name_problem
+from .logger import Logger
+from .options import timeout_option
+from .protocol import FEATURES
+from .version import VERSION
+from .worker import Worker
+
+
+def connect(
+    address: str | None = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    call_timeout_ms: int | None = None,
+    max_sync_handlers: int = 64,
+    reconnect: ReconnectOptions | None = None,
+    headers: Mapping[str, str] | None = None,
+    logger: Logger | None = None,
+    kind: Literal["worker", "cli", "console"] = "worker",
+) -> Worker:
+    """Connects a worker to the engine and keeps it connected, on a thread of its own.
+
+    Returns at once: what is registered and called before the connection stands is sent when it does.
+
+    Args:
+        address: ``ws://`` or ``wss://`` address, may hold credentials (``ws://svc:TOKEN@host``). Default: the variable
+            ``SVC_URL``, else ``ws://localhost:49134``.
+        name: How listings show this worker. Default: ``SVC_WORKER_NAME``, else ``host:pid``.
+        description: One sentence for listings.
+        call_timeout_ms: Deadline of calls that name none, 1 to 86,400,000. Default 30,000.
+        max_sync_handlers: Sync handlers at work at a time; further ones wait in order. Handlers that wait within
+            ``worker.call`` do not count.
+        reconnect: Waits between attempts. Default: 1 s, doubled up to 30 s, 30 % jitter, for ever.
+        headers: Of the HTTP upgrade. Default: a bearer header of ``SVC_TOKEN`` where that is set and the address has
+            no credentials.
+        logger: Where the worker and its handlers log. Default: JSON lines on stderr.
+        kind: What kind of process this is; only ``worker`` counts among the active worker processes.
+
+    Raises:
+        ValueError: an address or option is out of range; the message says which and what is expected.
+    """
+    shown_name = os.environ.get("SVC_WORKER_NAME", "").strip() or f"{socket.gethostname()}:{os.getpid()}"
+    if name is not None:
+        shown_name = name
+    _check_options(shown_name, call_timeout_ms, max_sync_handlers)
+    return Worker(
+        resolve_address(address),
+        name=shown_name,
+        introduction=_introduction(shown_name, description, kind),
+        call_timeout_ms=call_timeout_ms,
+        max_sync_handlers=max_sync_handlers,
+        reconnect=reconnect or ReconnectOptions(),
+        headers=headers or {},
+        logger=logger or Logger(),
+    )
+
+
+def _check_options(name: str, call_timeout_ms: int | None, max_sync_handlers: int) -> None:
+    problem = name_problem(name, "the worker's name")
+    if problem is not None:
+        raise ValueError(problem)
+    if call_timeout_ms is not None:
+        timeout_option(call_timeout_ms, "call_timeout_ms")
+    if (
+        isinstance(max_sync_handlers, bool)
+        or not isinstance(max_sync_handlers, int)
+        or not 1 <= max_sync_handlers <= 4096
+    ):
+        raise ValueError(f"max_sync_handlers must be a whole number from 1 to 4096, not {max_sync_handlers!r}")
+
+
+def _introduction(name: str, description: str | None, kind: str) -> dict[str, object]:
+    introduction: dict[str, object] = {
+        "runtime": "python",
+        "version": VERSION,
+        "name": name,
+        "os": f"{platform.system()} {platform.release()} ({platform.machine()})",
+        "pid": os.getpid(),
+        "isolation": os.environ.get("SVC_ISOLATION") or None,
+        "telemetry": {"language": os.environ.get("LANG", "").partition(".")[0] or None, "framework": "svc-python"},
+        "kind": kind,
+        "features": list(FEATURES),
+    }
+    if description is not None:
+        introduction["description"] = description
+    return introduction

@@ -1,0 +1,262 @@
+"""Keeps one socket to the engine open. Knows nothing of what the frames say."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Coroutine, Mapping
+from typing import Literal, Protocol, TypeAlias
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from .address import without_credentials
+from .backoff import Backoff
+from .logger import Logger
+
+ConnectionState: TypeAlias = Literal["disconnected", "connecting", "connected", "reconnecting", "failed", "closed"]
+"""
+- ``disconnected``: not started.
+- ``connecting``: the first attempt is under way.
+- ``connected``: the engine has greeted this worker.
+- ``reconnecting``: the connection was lost or an attempt failed, and the next one waits or is under way.
+- ``failed``: the allowed attempts are used up.
+- ``closed``: the worker was shut down.
+"""
+
+# The protocol's limit is 16 MiB; a little more is taken, because dropping the connection loses more than one frame.
+_MAX_INBOUND_BYTES = 17 * 1024 * 1024
+_HANDSHAKE_TIMEOUT_S = 10.0
+_PING_EVERY_S = 20.0
+# With the ping's 20 s an engine that says nothing for 60 s counts as gone.
+_PONG_TIMEOUT_S = 40.0
+_CLOSE_TIMEOUT_S = 1.0
+# A connection that lasted so long counts as good, and the back-off starts anew, even if the engine never greets.
+_STABLE_AFTER_S = 5.0
+# Frames of one turn of the loop are held back in the kernel and leave together. Linux only.
+_TCP_CORK: int | None = getattr(socket, "TCP_CORK", None)
+
+
+class Conversation(Protocol):
+    """What goes on over the socket. Nothing here may raise, and nothing may block."""
+
+    def opened(self) -> None: ...
+
+    def received(self, frame: str | bytes) -> None: ...
+
+    def lost(self) -> None: ...
+
+    def take_frames(self) -> list[str]: ...
+
+    def state_changed(self, state: ConnectionState) -> None: ...
+
+
+class Connection:
+    """Connects, writes what the conversation wants written, and tries again after every close, clean or not."""
+
+    def __init__(
+        self,
+        address: str,
+        conversation: Conversation,
+        *,
+        backoff: Backoff,
+        log: Logger,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._address = address
+        self._conversation = conversation
+        self._backoff = backoff
+        self._log = log
+        self._headers = _with_token(address, headers or {})
+        self._state: ConnectionState = "disconnected"
+        self._last_problem = ""
+        self._drop_reason: str | None = None
+        self._to_write = asyncio.Event()
+        self._written = asyncio.Event()
+        self._written.set()
+        self._socket: ClientConnection | None = None
+        self._ending = False
+        self._stopping = asyncio.Event()
+
+    @property
+    def state(self) -> ConnectionState:
+        return self._state
+
+    @property
+    def last_problem(self) -> str:
+        """Why the last attempt or connection ended; empty while there is none to tell of."""
+        return self._last_problem
+
+    def write_soon(self) -> None:
+        """The conversation has frames; those of one turn of the loop leave together."""
+        self._to_write.set()
+        self._written.clear()
+
+    async def flushed(self) -> None:
+        """Returns when all frames were handed to the system, or the socket is gone."""
+        while self._socket is not None and not self._written.is_set():
+            await self._written.wait()
+
+    def confirmed(self) -> None:
+        """The engine greeted this worker: the connection works."""
+        self._backoff.reset()
+        self._enter("connected")
+
+    def drop(self, reason: str) -> None:
+        """Cuts the socket; a new attempt follows."""
+        if self._socket is not None:
+            self._drop_reason = reason
+            self._socket.transport.abort()
+
+    async def run(self) -> None:
+        """Until ``stop``, or until the allowed attempts are used up."""
+        attempt: ConnectionState = "connecting"
+        while not self._is_ending():
+            self._enter(attempt)
+            attempt = "reconnecting"
+            await self._until_stopped(self._connect_once())
+            if self._is_ending():
+                break
+            delay_s = self._backoff.next_delay_s()
+            fields = {"address": without_credentials(self._address), "reason": self._last_problem}
+            if delay_s is None:
+                self._log.error("gave up connecting to the engine", **fields)
+                self._enter("failed")
+                return
+            delay_ms = round(delay_s * 1_000)
+            self._log.warn("not connected to the engine, trying again", **fields, delay_ms=delay_ms)
+            self._enter("reconnecting")
+            await self._until_stopped(asyncio.sleep(delay_s))
+        self._enter("closed")
+
+    def _is_ending(self) -> bool:
+        return self._ending
+
+    async def stop(self) -> None:
+        """Says goodbye and ends for good; at the latest after a second the socket is cut."""
+        self._ending = True
+        if self._socket is not None:
+            await self._socket.close()
+        self._stopping.set()
+
+    async def _until_stopped(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        stop = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait((task, stop), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in (task, stop):
+                each.cancel()
+            await asyncio.gather(task, stop, return_exceptions=True)
+
+    async def _connect_once(self) -> None:
+        try:
+            opened = await connect(
+                self._address,
+                additional_headers=self._headers,
+                compression=None,
+                max_size=_MAX_INBOUND_BYTES,
+                open_timeout=_HANDSHAKE_TIMEOUT_S,
+                ping_interval=_PING_EVERY_S,
+                ping_timeout=_PONG_TIMEOUT_S,
+                close_timeout=_CLOSE_TIMEOUT_S,
+                # Proxies of the environment are for the web; an engine is addressed directly.
+                proxy=None,
+            )
+        except Exception as cause:  # noqa: BLE001 - whatever went wrong, the next attempt may succeed; it is logged
+            self._last_problem = _describe(cause)
+            return
+        self._last_problem = ""
+        try:
+            await self._converse(opened)
+        finally:
+            opened.transport.abort()
+
+    async def _converse(self, opened: ClientConnection) -> None:
+        stable = asyncio.get_running_loop().call_later(_STABLE_AFTER_S, self._backoff.reset)
+        self._socket = opened
+        self._drop_reason = None
+        self._conversation.opened()
+        writer = asyncio.ensure_future(self._write(opened))
+        try:
+            async for frame in opened:
+                self._conversation.received(frame)
+            self._last_problem = f"the engine closed the connection ({_close_of(opened)})"
+        except ConnectionClosed as closed:
+            self._last_problem = self._drop_reason or f"the connection ended: {closed}"
+        finally:
+            stable.cancel()
+            self._socket = None
+            writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
+            self._written.set()
+            self._conversation.lost()
+
+    async def _write(self, opened: ClientConnection) -> None:
+        while True:
+            await self._to_write.wait()
+            self._to_write.clear()
+            frames = self._conversation.take_frames()
+            try:
+                await _send_together(opened, frames)
+            except ConnectionClosed:  # the reading side hears of it too, and says why
+                return
+            if not self._to_write.is_set():
+                self._written.set()
+
+    def _enter(self, state: ConnectionState) -> None:
+        if self._state == state:
+            return
+        self._state = state
+        self._conversation.state_changed(state)
+
+
+async def _send_together(opened: ClientConnection, frames: list[str]) -> None:
+    if len(frames) < 2 or _TCP_CORK is None:
+        for frame in frames:
+            await opened.send(frame)
+        return
+    tcp = opened.transport.get_extra_info("socket")
+    corked = _set_cork(tcp, 1)
+    try:
+        for frame in frames:
+            await opened.send(frame)
+    finally:
+        if corked:
+            _set_cork(tcp, 0)
+
+
+def _set_cork(tcp: socket.socket, on: int) -> bool:
+    assert _TCP_CORK is not None
+    try:
+        tcp.setsockopt(socket.IPPROTO_TCP, _TCP_CORK, on)
+    except OSError:  # closed meanwhile
+        return False
+    return True
+
+
+def _with_token(address: str, headers: Mapping[str, str]) -> dict[str, str]:
+    """The access token of ``SVC_TOKEN``, unless the address or the headers already bring credentials."""
+    token = os.environ.get("SVC_TOKEN", "")
+    own = {name.lower() for name in headers}
+    if token == "" or "authorization" in own or "@" in address:
+        return dict(headers)
+    return {**headers, "Authorization": f"Bearer {token}"}
+
+
+def _describe(cause: BaseException) -> str:
+    if isinstance(cause, InvalidStatus):
+        status = cause.response.status_code
+        hint = "; check the token (SVC_TOKEN)" if status in (401, 403) else ""
+        return f"the engine refused the connection with HTTP {status}{hint}"
+    if isinstance(cause, ConnectionRefusedError) or "Connect call failed" in str(cause):
+        return "nothing listens there; is the engine running?"
+    if isinstance(cause, asyncio.TimeoutError):
+        return f"the handshake took longer than {_HANDSHAKE_TIMEOUT_S:g} s"
+    return f"{type(cause).__name__}: {cause}"
+
+
+def _close_of(opened: ClientConnection) -> str:
+    reason = opened.close_reason
+    return f"code {opened.close_code}, {reason}" if reason else f"code {opened.close_code}"

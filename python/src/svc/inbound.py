@@ -1,0 +1,247 @@
+"""Reads frames of the engine, once; nobody behind it asks about types again. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, get_args
+
+from .codec import NotJson, decode_json, envelope_behind_payload, is_uuid
+from .effects import Bind, Caller, Job, TriggerStatus
+from .errors import CallError
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """The engine asks this worker to carry out a call. Without ``invocation_id`` it wants no answer."""
+
+    invocation_id: str | None
+    function_id: str
+    payload: object
+    metadata: object
+    caller: Caller | None
+    job: Job | None
+    traceparent: str | None
+    baggage: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    invocation_id: str
+    result: object
+    error: CallError | None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequest:
+    invocation_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    worker_id: str
+    reattach_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BindRequest:
+    bind: Bind
+
+
+@dataclass(frozen=True, slots=True)
+class UnbindRequest:
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class BindResult:
+    id: str
+    status: TriggerStatus
+    reason: str | None
+    error: CallError | None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineError:
+    error: CallError
+    message_type: str | None
+    id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Blank, or of a type that is unknown here: newer engines may send more."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadFrame:
+    """Not a message; with what could still be read of it, so that whoever waits is told."""
+
+    problem: str
+    #: ``invokefunction`` or ``invocationresult``, when the frame belongs to a call.
+    type: str | None = None
+    invocation_id: str | None = None
+    function_id: str = ""
+
+
+Inbound: TypeAlias = (
+    Invocation
+    | Answer
+    | CancelRequest
+    | Welcome
+    | BindRequest
+    | UnbindRequest
+    | BindResult
+    | EngineError
+    | Ping
+    | Ignored
+    | BadFrame
+)
+
+
+class _Malformed(Exception):
+    pass
+
+
+def read_frame(frame: str | bytes) -> Inbound:
+    """Reads one frame; engines may send JSON as text or as binary. Never raises."""
+    if isinstance(frame, bytes):
+        try:
+            frame = frame.decode("utf-8")
+        except UnicodeDecodeError as cause:
+            return BadFrame(f"the frame is not UTF-8: {cause}")
+    try:
+        members = decode_json(frame)
+    except NotJson as cause:
+        return _read_not_json(frame, cause)
+    if not isinstance(members, dict):
+        return BadFrame("the frame is not a JSON object")
+    kind = members.get("type")
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        return Ignored()
+    try:
+        return reader(members)
+    except _Malformed as cause:
+        invocation_id = members.get("invocation_id")
+        function_id = members.get("function_id")
+        return BadFrame(
+            f"{kind}: {cause}",
+            kind,
+            invocation_id if isinstance(invocation_id, str) and is_uuid(invocation_id) else None,
+            function_id if isinstance(function_id, str) else "",
+        )
+
+
+def _read_not_json(frame: str, cause: NotJson) -> Inbound:
+    if frame.strip() == "":
+        return Ignored()
+    envelope = envelope_behind_payload(frame)
+    if envelope is None:
+        return BadFrame(f"the frame is not JSON: {cause}")
+    kind, invocation_id, function_id = (envelope.get(name) for name in ("type", "invocation_id", "function_id"))
+    if not isinstance(kind, str) or not isinstance(function_id, str) or not is_uuid(invocation_id):
+        return BadFrame(f"the frame is not JSON: {cause}")
+    return BadFrame("the payload is not JSON", kind, str(invocation_id), function_id)
+
+
+def _invocation(members: dict[str, object]) -> Invocation:
+    invocation_id = members.get("invocation_id")
+    if invocation_id is not None and not is_uuid(invocation_id):
+        raise _Malformed("`invocation_id` is not a UUID")
+    return Invocation(
+        invocation_id if isinstance(invocation_id, str) else None,
+        _string(members, "function_id"),
+        members.get("data"),
+        members.get("metadata"),
+        _caller(members.get("caller")),
+        _job(members.get("job")),
+        _text(members.get("traceparent")),
+        _text(members.get("baggage")),
+    )
+
+
+def _answer(members: dict[str, object]) -> Answer:
+    error = members.get("error")
+    return Answer(
+        _string(members, "invocation_id"), members.get("result"), CallError.from_wire(error) if error else None
+    )
+
+
+def _cancel(members: dict[str, object]) -> CancelRequest:
+    return CancelRequest(_string(members, "invocation_id"), _text(members.get("reason")) or "cancelled")
+
+
+def _welcome(members: dict[str, object]) -> Welcome:
+    return Welcome(_string(members, "worker_id"), _text(members.get("reattach_token")))
+
+
+def _bind(members: dict[str, object]) -> BindRequest:
+    trigger_id, trigger_type = _string(members, "id"), _string(members, "trigger_type")
+    function_id = _string(members, "function_id")
+    return BindRequest(Bind(trigger_id, trigger_type, function_id, members.get("config"), members.get("metadata")))
+
+
+def _unbind(members: dict[str, object]) -> UnbindRequest:
+    return UnbindRequest(_string(members, "id"))
+
+
+def _bind_result(members: dict[str, object]) -> BindResult:
+    raw_error = members.get("error")
+    error = CallError.from_wire(raw_error) if raw_error else None
+    named = next((known for known in get_args(TriggerStatus) if known == members.get("status")), None)
+    status: TriggerStatus = named or ("active" if error is None else "error")
+    reason = _text(members.get("reason")) or (None if error is None else error.message)
+    return BindResult(_string(members, "id"), status, reason, error)
+
+
+def _engine_error(members: dict[str, object]) -> EngineError:
+    error = CallError.from_wire(members.get("error"))
+    details = error.details or {}
+    return EngineError(error, _text(details.get("message_type")), _text(details.get("id")))
+
+
+def _caller(value: object) -> Caller | None:
+    if not isinstance(value, dict):
+        return None
+    worker_id, name = value.get("worker_id"), value.get("name")
+    return Caller(worker_id, name) if isinstance(worker_id, str) and isinstance(name, str) else None
+
+
+def _job(value: object) -> Job | None:
+    if not isinstance(value, dict):
+        return None
+    queue, job_id, attempt = value.get("queue"), value.get("id"), value.get("attempt")
+    if isinstance(queue, str) and isinstance(job_id, str) and isinstance(attempt, int):
+        return Job(queue, job_id, attempt)
+    return None
+
+
+def _string(members: dict[str, object], name: str) -> str:
+    value = members.get(name)
+    if not isinstance(value, str):
+        raise _Malformed(f"`{name}` is not a string")
+    return value
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+_READERS: dict[str, Callable[[dict[str, object]], Inbound]] = {
+    "invokefunction": _invocation,
+    "invocationresult": _answer,
+    "cancelinvocation": _cancel,
+    "workerregistered": _welcome,
+    "registertrigger": _bind,
+    "unregistertrigger": _unbind,
+    "triggerregistrationresult": _bind_result,
+    "error": _engine_error,
+    "ping": lambda _: Ping(),
+}

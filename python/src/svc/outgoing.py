@@ -1,0 +1,57 @@
+"""A call on its way out, and its frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .codec import encode_frame
+from .errors import CallError
+from .protocol import DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """A call as the session takes it. ``payload`` is JSON text."""
+
+    function_id: str
+    mode: Literal["call", "void", "enqueue"] = "call"
+    payload: str = "null"
+    queue: str | None = None
+    timeout_ms: int | None = None
+    metadata: object = None
+    traceparent: str | None = None
+    baggage: str | None = None
+    #: Made while a handler of this worker runs, so that handler may be waiting for it.
+    within_handler: bool = False
+
+
+def checked_timeout_ms(timeout_ms: object) -> int:
+    """The deadline in milliseconds, 30,000 for None, or CallError ``invalid_input``."""
+    if timeout_ms is None:
+        return DEFAULT_TIMEOUT_MS
+    if isinstance(timeout_ms, bool) or not isinstance(timeout_ms, int) or not 1 <= timeout_ms <= MAX_TIMEOUT_MS:
+        message = f"timeout_ms must be a whole number of milliseconds from 1 to {MAX_TIMEOUT_MS}, not {timeout_ms!r}"
+        raise CallError("invalid_input", message)
+    return timeout_ms
+
+
+def call_frame(outgoing: Outgoing, invocation_id: str | None) -> str:
+    """Text of the call; ``data`` stands last, so that the engine need not look for its end."""
+    members: dict[str, object] = {"type": "invokefunction"}
+    if invocation_id is not None:
+        members["invocation_id"] = invocation_id
+    members["function_id"] = outgoing.function_id
+    if outgoing.traceparent is not None:
+        members["traceparent"] = outgoing.traceparent
+    if outgoing.baggage is not None:
+        members["baggage"] = outgoing.baggage
+    if outgoing.mode == "void":
+        members["action"] = {"type": "void"}
+    elif outgoing.mode == "enqueue":
+        members["action"] = {"type": "enqueue", "queue": outgoing.queue}
+    if outgoing.metadata is not None:
+        members["metadata"] = outgoing.metadata
+    if outgoing.timeout_ms is not None:
+        members["timeout_ms"] = outgoing.timeout_ms
+    return encode_frame(members, ("data", outgoing.payload))

@@ -1,0 +1,114 @@
+"""What callers hand to a worker, checked before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict
+
+from .codec import checked_name, encode_json
+from .context import HandlerContext
+from .errors import CallError
+from .outgoing import Outgoing, checked_timeout_ms
+
+
+class _CallRequest(TypedDict):
+    function_id: str
+
+
+class CallRequest(_CallRequest, total=False):
+    """``payload``: anything that JSON can hold, default null. ``timeout_ms``: 1 to 86,400,000, default 30,000.
+    ``metadata``: remarks for the handler, ``context.metadata`` there."""
+
+    payload: Any
+    timeout_ms: int
+    metadata: Any
+
+
+class _EnqueueRequest(CallRequest):
+    queue: str
+
+
+class EnqueueRequest(_EnqueueRequest):
+    """A call that the engine puts on ``queue``."""
+
+
+class _TriggerInput(TypedDict):
+    type: str
+    function_id: str
+
+
+class TriggerInput(_TriggerInput, total=False):
+    """``config``: what the trigger type wants, e.g. ``{"api_path": "/add", "http_method": "POST"}`` for ``http``.
+    ``metadata``: handed to the handler on each fire, ``context.metadata`` there."""
+
+    config: Any
+    metadata: Any
+
+
+class _TriggerTypeInput(TypedDict):
+    id: str
+    description: str
+
+
+class TriggerTypeInput(_TriggerTypeInput, total=False):
+    """``trigger_request_format``: JSON Schema of ``config``. ``call_request_format``: of what is fired."""
+
+    trigger_request_format: Any
+    call_request_format: Any
+
+
+_CALL_MEMBERS = ("function_id", "payload", "timeout_ms", "metadata")
+_ENQUEUE_MEMBERS = (*_CALL_MEMBERS, "queue")
+
+
+def outgoing_of(
+    request: Mapping[str, Any],
+    mode: Literal["call", "void", "enqueue"],
+    context: HandlerContext | None,
+    default_timeout_ms: int | None,
+) -> Outgoing:
+    """The request as the session takes it; the payload is written as JSON on the caller's thread.
+
+    Raises:
+        CallError: ``invalid_input`` or ``invalid_name``, naming the member and what it should be.
+    """
+    known = _ENQUEUE_MEMBERS if mode == "enqueue" else _CALL_MEMBERS
+    if not isinstance(request, Mapping):
+        raise CallError("invalid_input", f"a call takes a dict such as {{'function_id': ...}}, not {request!r:.100}")
+    unknown = [str(name) for name in request if name not in known]
+    if unknown:
+        raise CallError("invalid_input", f"a call has no member {', '.join(unknown)}; it may have {', '.join(known)}")
+    function_id = checked_name(request.get("function_id"), "function_id")
+    timeout_ms = request.get("timeout_ms")
+    timeout_ms = default_timeout_ms if timeout_ms is None else checked_timeout_ms(timeout_ms)
+    return Outgoing(
+        function_id=function_id,
+        mode=mode,
+        payload=encode_json(request.get("payload"), f"the payload for {function_id}", code="invalid_input"),
+        queue=checked_name(request.get("queue"), "queue") if mode == "enqueue" else None,
+        timeout_ms=timeout_ms,
+        metadata=_json_checked(request.get("metadata"), function_id),
+        traceparent=None if context is None else context.traceparent,
+        baggage=None if context is None else context.baggage,
+        within_handler=context is not None,
+    )
+
+
+def _json_checked(metadata: object, function_id: str) -> object:
+    if metadata is not None:
+        encode_json(metadata, f"the metadata for {function_id}", code="invalid_input")
+    return metadata
+
+
+def checked_members(
+    request: Mapping[str, Any], what: str, required: tuple[str, ...], optional: tuple[str, ...]
+) -> None:
+    """Raises TypeError when a registration is no dict, lacks a member or has one that is unknown."""
+    if not isinstance(request, Mapping):
+        raise TypeError(f"{what} takes a dict with {', '.join(required)}, not {type(request).__name__}")
+    missing = [name for name in required if name not in request]
+    unknown = [str(name) for name in request if name not in required and name not in optional]
+    if missing:
+        raise TypeError(f"{what} lacks {', '.join(missing)}; it takes {', '.join((*required, *optional))}")
+    if unknown:
+        raise TypeError(f"{what} has no member {', '.join(unknown)}; it takes {', '.join((*required, *optional))}")

@@ -1,0 +1,181 @@
+"""Carries out inbound calls: sync handlers on threads, async handlers as tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .codec import encode_json
+from .context import Calls, HandlerContext, context_of, current_context
+from .effects import Cancel, Run
+from .errors import CallError
+from .handlers import Handler
+from .logger import Logger
+from .pool import MAX_WAITING, HandlerPool
+
+#: Calls that may be at work or wait for a thread; further ones are refused with ``worker_overloaded``.
+MAX_CALLS_IN_HAND = 10_000
+
+Outcome = CallError | str | None
+
+
+@dataclass(slots=True)
+class _Running:
+    context: HandlerContext
+    #: Set while the handler runs as a task.
+    task: asyncio.Task[None] | None = None
+
+
+class Runner:
+    """All methods belong to the loop's thread."""
+
+    def __init__(
+        self,
+        pool: HandlerPool,
+        log: Logger,
+        calls: Calls,
+        *,
+        report: Callable[[str, Outcome], None],
+    ) -> None:
+        self._pool = pool
+        self._log = log
+        self._calls = calls
+        self._report = report
+        self._handlers: dict[str, Handler] = {}
+        self._running: dict[str, _Running] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def add(self, function_id: str, handler: Handler) -> None:
+        self._handlers[function_id] = handler
+
+    def remove(self, function_id: str) -> None:
+        self._handlers.pop(function_id, None)
+
+    @property
+    def in_hand(self) -> int:
+        return len(self._running)
+
+    async def idle(self) -> None:
+        """Returns when no handler runs."""
+        while self._running:
+            await self._idle.wait()
+
+    def run(self, run: Run) -> None:
+        handler = self._handlers.get(run.function_id)
+        if handler is None:
+            self._report(run.invocation_id, CallError("function_not_found", f"Function {run.function_id} not found"))
+            return
+        if len(self._running) >= MAX_CALLS_IN_HAND:
+            message = f"the worker has {MAX_CALLS_IN_HAND} calls in hand, as many as it takes"
+            self._report(run.invocation_id, CallError("worker_overloaded", message))
+            return
+        context = context_of(run, self._log, self._calls)
+        running = _Running(context)
+        self._running[run.invocation_id] = running
+        self._idle.clear()
+        # Made here, so that nothing of an earlier call is seen by this one.
+        scope = contextvars.Context()
+        scope.run(current_context.set, context)
+        if handler.is_async:
+            running.task = scope.run(asyncio.ensure_future, self._run_async(run, handler, context))
+            running.task.add_done_callback(lambda _: self._finish(run, _never_ran()))
+            return
+        loop = asyncio.get_running_loop()
+
+        def work() -> None:
+            outcome = scope.run(_run_sync, run, handler, context)
+            try:
+                loop.call_soon_threadsafe(scope.run, self._settle, run, outcome)
+            except RuntimeError:  # the worker was shut down without waiting for this handler
+                return
+
+        if not run.nested:
+            self._pool.run(work)
+        elif not self._pool.run_nested(work):
+            message = f"{MAX_WAITING} handlers of this worker wait within nested calls; {run.function_id} was not run"
+            self._finish(run, CallError("worker_overloaded", message))
+
+    def cancel(self, cancel: Cancel) -> None:
+        running = self._running.get(cancel.invocation_id)
+        if running is None:
+            return
+        running.context.cancelled.set()
+        if running.task is not None:
+            running.task.cancel()
+
+    def cancel_all(self) -> None:
+        for running in self._running.values():
+            running.context.cancelled.set()
+            if running.task is not None:
+                running.task.cancel()
+
+    async def _run_async(self, run: Run, handler: Handler, context: HandlerContext) -> None:
+        try:
+            result = await handler.run(handler.input_of(run.payload), context)
+            outcome: Outcome = _result_text(run, result)
+        except BaseException as raised:  # noqa: BLE001 - nothing that a handler raises may reach the loop
+            outcome = _failure(raised, context)
+        self._finish(run, outcome)
+
+    def _settle(self, run: Run, outcome: object) -> None:
+        """A sync handler ended. One that returned an awaitable has only begun."""
+        running = self._running.get(run.invocation_id)
+        if running is None:
+            return
+        if inspect.isawaitable(outcome):
+            running.task = asyncio.ensure_future(self._await(run, outcome, running.context))
+            running.task.add_done_callback(lambda _: self._finish(run, _never_ran()))
+            if running.context.cancelled.is_set():
+                running.task.cancel()
+            return
+        assert outcome is None or isinstance(outcome, (str, CallError))
+        self._finish(run, outcome)
+
+    async def _await(self, run: Run, awaitable: Any, context: HandlerContext) -> None:
+        try:
+            outcome: Outcome = _result_text(run, await awaitable)
+        except BaseException as raised:  # noqa: BLE001 - as above
+            outcome = _failure(raised, context)
+        self._finish(run, outcome)
+
+    def _finish(self, run: Run, outcome: Outcome) -> None:
+        if self._running.pop(run.invocation_id, None) is None:
+            return
+        if isinstance(outcome, CallError):
+            # A handler that raises a CallError means its caller; anything else is likely a defect to be seen here.
+            log = self._log.warn if outcome.stacktrace is not None else self._log.debug
+            facts = {"function_id": run.function_id, "invocation_id": run.invocation_id, "code": outcome.code}
+            log("a handler failed", **facts, error=outcome.message, stack=outcome.stacktrace)
+        self._report(run.invocation_id, outcome)
+        if not self._running:
+            self._idle.set()
+
+
+def _run_sync(run: Run, handler: Handler, context: HandlerContext) -> object:
+    """On a handler thread. The result is written as JSON here, which keeps the loop free."""
+    if context.cancelled.is_set():
+        return _never_ran()
+    try:
+        result = handler.run(handler.input_of(run.payload), context)
+        return result if inspect.isawaitable(result) else _result_text(run, result)
+    except BaseException as raised:  # noqa: BLE001 - nothing that a handler raises may end the thread unseen
+        return _failure(raised, context)
+
+
+def _never_ran() -> CallError:
+    return CallError("call_cancelled", "nobody waited any more when the handler's turn came")
+
+
+def _result_text(run: Run, result: object) -> str | None:
+    return None if result is None else encode_json(result, f"the result of {run.function_id}")
+
+
+def _failure(raised: BaseException, context: HandlerContext) -> CallError:
+    if isinstance(raised, asyncio.CancelledError) and context.cancelled.is_set():
+        return CallError("call_cancelled", "the handler was cancelled, because nobody waits for it any more")
+    return CallError.from_exception(raised)

@@ -1,0 +1,114 @@
+"""Triggers that this worker asked for, and what became of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Literal
+
+from .effects import TriggerResult
+from .errors import CallError
+from .logger import Logger
+
+
+class Trigger:
+    """A binding of a function to an occasion, kept over reconnects. Made by ``worker.register_trigger``.
+
+    Attributes:
+        id: UUID of the binding.
+        type: Its trigger type, e.g. ``http``.
+        function_id: The function that it calls.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        type: str,
+        function_id: str,
+        *,
+        unregister: Callable[[Trigger], None],
+        refuse_wait: Callable[[], None],
+    ) -> None:
+        self.id = id
+        self.type = type
+        self.function_id = function_id
+        self._unregister = unregister
+        self._refuse_wait = refuse_wait
+        self._heard = threading.Condition()
+        self._result: TriggerResult | None = None
+        self._ended = False
+
+    @property
+    def status(self) -> Literal["pending", "active", "inactive", "error"]:
+        """The engine's last word; ``pending`` before the first. ``inactive``: it waits for its function or its type."""
+        result = self._result
+        return "pending" if result is None else result.status
+
+    @property
+    def reason(self) -> str | None:
+        """Why the trigger is inactive or failed."""
+        result = self._result
+        return None if result is None else result.reason
+
+    def wait_registered(self, timeout_s: float = 10.0) -> Literal["active", "inactive"]:
+        """Waits for the engine's word on this trigger, and hands back its status.
+
+        Raises:
+            CallError: the engine's refusal (``trigger_registration_failed``, ``registration_refused``, ...);
+                ``call_timeout`` when it said nothing within ``timeout_s`` seconds; ``disconnected`` when the worker was
+                shut down.
+            RuntimeError: called on the worker's event loop (inside an async handler).
+        """
+        self._refuse_wait()
+        with self._heard:
+            if not self._heard.wait_for(lambda: self._result is not None or self._ended, timeout_s):
+                what = f"the {self.type} trigger of {self.function_id}"
+                message = f"the engine said nothing about {what} within {timeout_s:g} s"
+                raise CallError("call_timeout", message, {"trigger_id": self.id})
+            result = self._result
+        if result is None:
+            raise CallError("disconnected", "the worker was shut down before the engine answered")
+        if result.status == "error":
+            raise result.error or CallError("trigger_registration_failed", result.reason or "no reason was given")
+        return result.status
+
+    def unregister(self) -> None:
+        """Takes the binding back. Nothing happens when that was done before."""
+        self._unregister(self)
+
+    def _hear(self, result: TriggerResult) -> None:
+        with self._heard:
+            self._result = result
+            self._heard.notify_all()
+
+    def _end(self) -> None:
+        with self._heard:
+            self._ended = True
+            self._heard.notify_all()
+
+
+class Triggers:
+    """By id, for the engine's answers."""
+
+    def __init__(self, log: Logger) -> None:
+        self._log = log
+        self._by_id: dict[str, Trigger] = {}
+
+    def add(self, trigger: Trigger) -> None:
+        self._by_id[trigger.id] = trigger
+
+    def remove(self, trigger: Trigger) -> bool:
+        return self._by_id.pop(trigger.id, None) is not None
+
+    def settle(self, result: TriggerResult) -> None:
+        trigger = self._by_id.get(result.id)
+        if trigger is None:
+            return
+        if result.status == "error":
+            facts = {"trigger_type": trigger.type, "function_id": trigger.function_id, "reason": result.reason}
+            self._log.error("the engine refused a trigger", **facts)
+        trigger._hear(result)
+
+    def end(self) -> None:
+        for trigger in self._by_id.values():
+            trigger._end()

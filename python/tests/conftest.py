@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import faulthandler
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import svc
+from engine import Engine
+
+TEST_DEADLINE_S = 60.0
+# Kept from before pytest captures it.
+_STDERR = os.dup(2)
+
+
+@pytest.fixture(autouse=True)
+def deadline() -> Iterator[None]:
+    """A test that hangs ends the run with the stacks of all threads."""
+    faulthandler.dump_traceback_later(TEST_DEADLINE_S, exit=True, file=_STDERR)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "SVC_LOG_LEVEL", "SVC_ISOLATION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    engine = Engine()
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture
+def lines() -> list[str]:
+    """Log lines of the workers of this test."""
+    return []
+
+
+@pytest.fixture
+def connect(engine: Engine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
+    """Connects workers to the engine, waits for its greeting, and shuts them down behind the test."""
+    workers: list[svc.Worker] = []
+
+    def connect(name: str = "probe", **options: Any) -> svc.Worker:
+        options.setdefault("reconnect", svc.ReconnectOptions(initial_delay_ms=10, max_delay_ms=50))
+        options.setdefault("logger", svc.Logger(level="debug", write=lines.append))
+        worker = svc.connect(engine.address, name=name, **options)
+        workers.append(worker)
+        worker.wait_connected(10)
+        return worker
+
+    yield connect
+    for worker in workers:
+        worker.shutdown(timeout_s=1)

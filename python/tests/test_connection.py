@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+import svc
+from engine import Engine
+
+Connect = Callable[..., svc.Worker]
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1012, 4000])
+def test_reconnects_and_replays_after_every_close(engine: Engine, connect: Connect, code: int) -> None:
+    worker = connect()
+    worker.register_function("echo::it", lambda value: value)
+    trigger = worker.register_trigger({"type": "http", "function_id": "echo::it", "config": {"api_path": "/e"}})
+    trigger.wait_registered(10)
+
+    first = engine.peer()
+    first.close(code)
+
+    second = engine.peer(1)
+    second.heard("registertrigger", id=trigger.id)
+    types = [frame["type"] for frame in second.frames[:4]]
+    assert types == ["reattach", "invokefunction", "registerfunction", "registertrigger"]
+    assert second.frames[0] == {"type": "reattach", "previous_worker_id": first.id, "reattach_token": first.token}
+    assert worker.call({"function_id": "echo::it", "payload": 1}) == 1
+    assert worker.id == second.id
+
+
+def test_calls_wait_for_the_engine_and_sent_ones_fail_when_it_goes(engine: Engine, connect: Connect) -> None:
+    worker = connect()
+    worker.register_function("echo::it", lambda value: value)
+    engine.routes = False
+    with ThreadPoolExecutor(2) as threads:
+        sent = threads.submit(worker.call, {"function_id": "slow::one"})
+        engine.peer().heard("invokefunction", function_id="slow::one")
+        engine.go_away()
+        with pytest.raises(svc.CallError) as lost:
+            sent.result(10)
+        assert lost.value.code == "disconnected"
+        assert lost.value.executed == "unknown"
+
+        engine.routes = True
+        waiting = threads.submit(worker.call, {"function_id": "echo::it", "payload": "later"})
+        engine.come_back()
+        assert waiting.result(10) == "later"
+
+
+def test_a_result_finished_while_offline_is_dropped_with_a_warning(
+    engine: Engine, connect: Connect, lines: list[str]
+) -> None:
+    worker = connect()
+    begun, release = threading.Event(), threading.Event()
+
+    @worker.function("slow::one")
+    def slow(input: object, context: svc.HandlerContext) -> str:
+        begun.set()
+        assert context.cancelled.wait(10)
+        release.wait(10)
+        return "too late"
+
+    call = engine.call("slow::one")
+    assert begun.wait(10)
+    engine.peer().cut()
+    engine.peer(1).heard("registerfunction", id="slow::one")
+    release.set()
+    worker.register_function("echo::it", lambda value: value)
+    assert worker.call({"function_id": "echo::it", "payload": 1}) == 1
+    # Shutting down waits for the handler, so whatever it would have sent has been sent by then.
+    worker.shutdown()
+    assert not [frame for frame in engine.peer(1).frames if frame.get("invocation_id") == call]
+    assert any("nobody waits for it any more" in line and '"warn"' in line for line in lines)
+
+
+def test_waits_for_an_engine_that_is_not_there_yet_and_says_which(lines: list[str]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    reconnect = svc.ReconnectOptions(initial_delay_ms=10, max_delay_ms=20, max_attempts=2)
+    address = f"ws://svc:secret@127.0.0.1:{port}"
+    worker = svc.connect(address, name="probe", reconnect=reconnect, logger=svc.Logger(write=lines.append))
+    try:
+        with pytest.raises(
+            svc.CallError, match=f"gave up connecting to the engine at ws://127.0.0.1:{port}: nothing listens"
+        ):
+            worker.wait_connected(10)
+        assert worker.connection_state == "failed"
+        with pytest.raises(svc.CallError) as refused:
+            worker.call({"function_id": "x::y"})
+        assert refused.value.code == "disconnected"
+    finally:
+        worker.shutdown()
+    assert not any("secret" in line for line in lines)
+    assert any("is the engine running?" in line for line in lines)
+
+
+def test_refused_credentials_are_named_and_tried_again(engine: Engine, lines: list[str]) -> None:
+    engine.refuse_with = 401
+    reconnect = svc.ReconnectOptions(initial_delay_ms=10, max_delay_ms=20)
+    worker = svc.connect(engine.address, reconnect=reconnect, logger=svc.Logger(write=lines.append))
+    try:
+        engine.until(lambda: len(engine.requests) >= 2, "a second attempt")
+        engine.refuse_with = None
+        worker.wait_connected(10)
+    finally:
+        worker.shutdown()
+    assert any("HTTP 401; check the token (SVC_TOKEN)" in line for line in lines)
+
+
+def test_the_token_of_the_environment_is_sent_unless_the_address_has_one(
+    engine: Engine, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SVC_TOKEN", "t0k")
+    connect()
+    connect(headers={"Authorization": "Bearer own", "X-Team": "a"})
+    with_credentials = svc.connect(engine.address.replace("ws://", "ws://svc:pw@"))
+    with_credentials.wait_connected(10)
+    with_credentials.shutdown()
+    sent = [request.headers.get("Authorization") for request in engine.requests]
+    assert sent == ["Bearer t0k", "Bearer own", "Basic c3ZjOnB3"]
+    assert engine.requests[1].headers["X-Team"] == "a"
+    assert "Sec-WebSocket-Extensions" not in engine.requests[0].headers
+
+
+def test_shutdown_finishes_calls_in_hand_and_refuses_new_ones(engine: Engine, connect: Connect) -> None:
+    worker = connect()
+    begun, release = threading.Event(), threading.Event()
+
+    @worker.function("slow::one")
+    def slow(input: object) -> Any:
+        begun.set()
+        release.wait(30)
+        return worker.call({"function_id": "echo::late", "payload": "finished"})
+
+    other = connect("other")
+    other.register_function("echo::late", lambda value: value)
+    other.call({"function_id": "echo::late"})
+    call = engine.call("slow::one")
+    assert begun.wait(10)
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(worker.shutdown)
+        engine.peer().heard("unregisterfunction", id="slow::one")
+        late = "22222222-2222-4222-8222-222222222222"
+        frame = {"data": None, "type": "invokefunction", "invocation_id": late, "function_id": "slow::one"}
+        engine.peer().send(frame)
+        assert engine.answer_to(late)["error"]["code"] == "draining"
+        with pytest.raises(svc.CallError) as refused:
+            worker.call({"function_id": "echo::late"})
+        assert refused.value.code == "draining"
+        release.set()
+        done.result(20)
+    assert engine.answer_to(call)["result"] == "finished"
+    assert worker.connection_state == "closed"
+    worker.shutdown()
+    with pytest.raises(svc.CallError, match="shut down"):
+        worker.call({"function_id": "x::y"})
+    with pytest.raises(svc.CallError, match="nothing can be registered"):
+        worker.register_function("x::y", lambda _: 1)
+
+
+def test_shutdown_does_not_wait_longer_than_asked(engine: Engine, connect: Connect, lines: list[str]) -> None:
+    worker = connect()
+    begun, release = threading.Event(), threading.Event()
+
+    @worker.function("stuck::one")
+    def stuck(input: object) -> None:
+        begun.set()
+        release.wait(30)
+
+    engine.call("stuck::one")
+    assert begun.wait(10)
+    worker.shutdown(timeout_s=0.05)
+    release.set()
+    assert worker.connection_state == "closed"
+    assert any("not everything is finished" in line for line in lines)
+
+
+def test_shutdown_within_a_handler_is_refused_with_advice(connect: Connect) -> None:
+    worker = connect()
+    worker.register_function("stop::sync", lambda _: worker.shutdown())
+
+    @worker.function("stop::async")
+    async def stop(input: object) -> None:
+        worker.shutdown()
+
+    for function_id in ("stop::sync", "stop::async"):
+        with pytest.raises(svc.CallError, match="cannot be called inside one"):
+            worker.call({"function_id": function_id})

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import threading
+
+from svc import pool as pool_module
+from svc.pool import HandlerPool
+
+
+def test_work_is_begun_in_order_and_never_more_than_asked_for_at_a_time() -> None:
+    pool = HandlerPool(1, name="t")
+    begun: list[int] = []
+    done = threading.Event()
+    for number in range(100):
+        pool.run(lambda number=number: begun.append(number))  # type: ignore[misc]
+    pool.run(done.set)
+    assert done.wait(10)
+    assert begun == list(range(100))
+    pool.close()
+
+
+def test_one_idle_thread_does_not_keep_a_second_piece_of_work_from_its_own_thread() -> None:
+    pool = HandlerPool(2, name="t")
+    warm = threading.Event()
+    pool.run(warm.set)
+    assert warm.wait(10)
+    together = threading.Barrier(3)
+
+    def meet() -> None:
+        together.wait(10)
+
+    for _ in range(2):
+        pool.run(meet)
+    together.wait(10)
+    pool.close()
+
+
+def test_a_place_given_up_goes_to_the_next_in_line() -> None:
+    pool = HandlerPool(1, name="t")
+    second_ran = threading.Event()
+    outcome: list[bool] = []
+    done = threading.Event()
+
+    def first() -> None:
+        with pool.place_given_up():
+            outcome.append(second_ran.wait(10))
+        done.set()
+
+    pool.run(first)
+    pool.run(second_ran.set)
+    assert done.wait(10)
+    assert outcome == [True]
+    pool.close()
+
+
+def test_nested_work_runs_before_other_work_and_is_refused_at_the_bound() -> None:
+    pool = HandlerPool(1, name="t")
+    order: list[str] = []
+    release, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        release.wait(10)
+
+    pool.run(hold)
+    pool.run(lambda: order.append("other"))
+    assert pool.run_nested(lambda: order.append("nested"))
+    pool.run(done.set)
+    release.set()
+    assert done.wait(10)
+    assert order == ["nested", "other"]
+    pool._waiting = pool_module.MAX_WAITING
+    assert not pool.run_nested(lambda: None)
+    pool.close()
+    pool.run(lambda: order.append("after the end"))
+    assert order == ["nested", "other"]

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Optional, TypedDict, Union
+
+import pytest
+
+from svc.errors import CallError
+from svc.schema import convert, schema_of, wants_conversion
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class _Address(TypedDict):
+    street: str
+
+
+class Address(_Address, total=False):
+    zip: int
+
+
+@dataclass
+class Item:
+    name: str
+    count: int = 1
+    price: float = 0.0
+    colour: Colour | None = None
+    tags: list[str] = field(default_factory=list)
+    hidden: int = field(default=7, init=False)
+
+
+@dataclass
+class Order:
+    items: list[Item]
+    by_key: dict[str, Item] = field(default_factory=dict)
+    pair: tuple[int, str] = (0, "")
+    mode: Literal["fast", "slow"] = "fast"
+    parent: Optional[Order] = None  # noqa: UP045 - the older spelling has to work too
+
+
+class Model:
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, object]:
+        return {"title": "Model", "type": "object"}
+
+    @classmethod
+    def model_validate(cls, value: object) -> Model:
+        if value == "bad":
+            raise ValueError("it is bad")
+        return cls(value)
+
+
+class Unknown:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (str, {"type": "string"}),
+        (int, {"type": "integer"}),
+        (float, {"type": "number"}),
+        (bool, {"type": "boolean"}),
+        (None, {"type": "null"}),
+        (list, {"type": "array"}),
+        (list[int], {"type": "array", "items": {"type": "integer"}}),
+        (Sequence[str], {"type": "array", "items": {"type": "string"}}),
+        (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
+        (
+            tuple[int, str],
+            {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "minItems": 2, "maxItems": 2},
+        ),
+        (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
+        (Mapping[str, Any], {"type": "object"}),
+        (Optional[int], {"anyOf": [{"type": "integer"}, {"type": "null"}]}),  # noqa: UP045
+        (Union[int, str], {"anyOf": [{"type": "integer"}, {"type": "string"}]}),  # noqa: UP007
+        (int | None, {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+        (Literal["a", 1], {"enum": ["a", 1]}),
+        (Colour, {"enum": ["red", "blue"]}),
+        (Annotated[int, "Age in years"], {"type": "integer", "description": "Age in years"}),
+        (Model, {"title": "Model", "type": "object"}),
+        (
+            Address,
+            {
+                "type": "object",
+                "title": "Address",
+                "properties": {"street": {"type": "string"}, "zip": {"type": "integer"}},
+                "required": ["street"],
+            },
+        ),
+        (Any, None),
+        (object, None),
+        (Unknown, None),
+        (set[int], None),
+        (int | Unknown, None),
+        ("not a type", None),
+        (7, None),
+        (list[Unknown], {"type": "array"}),
+    ],
+)
+def test_hints_become_json_schema(hint: object, schema: object) -> None:
+    assert schema_of(hint) == schema
+
+
+def test_a_dataclass_that_holds_itself_is_described_once() -> None:
+    schema = schema_of(Order)
+    assert schema is not None
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    assert properties["parent"] == {"anyOf": [{"type": "object"}, {"type": "null"}]}
+    assert schema["required"] == ["items"]
+    item = properties["items"]["items"]
+    assert list(item["properties"]) == ["name", "count", "price", "colour", "tags"]
+
+
+def test_values_become_instances_all_the_way_down() -> None:
+    value = {
+        "items": [{"name": "pen", "count": 2.0, "price": 3, "colour": "red", "unknown": 1}],
+        "by_key": {"k": {"name": "ink"}},
+        "pair": [1, "a"],
+        "mode": "slow",
+        "parent": {"items": []},
+    }
+    order = convert(value, Order)
+    assert order == Order([Item("pen", 2, 3.0, Colour.RED)], {"k": Item("ink")}, (1, "a"), "slow", Order([]))
+    assert isinstance(order, Order)
+    assert type(order.items[0].count) is int
+    assert type(order.items[0].price) is float
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([], "the payload must be an object, but is an array"),
+        ({}, "`items` is missing"),
+        ({"items": {}}, "`items` must be an array, but is an object"),
+        ({"items": [{"name": 7}]}, "`items[0].name` must be a string, but is the number 7"),
+        ({"items": [{"name": "x", "count": True}]}, "`items[0].count` must be an integer, but is a boolean"),
+        ({"items": [{"name": "x", "count": 1.5}]}, "`items[0].count` must be an integer, but is the number 1.5"),
+        ({"items": [{"name": "x", "colour": "green"}]}, "`items[0].colour` must be one of 'red', 'blue'"),
+        ({"items": [{}]}, "`items[0].name` is missing"),
+        ({"items": [], "pair": [1]}, "`pair` must be an array of 2 items"),
+        ({"items": [], "mode": "x"}, "`mode` must be one of 'fast', 'slow'"),
+        ({"items": [], "by_key": {"k": 1}}, "`by_key.k` must be an object"),
+        ({"items": [], "parent": {"items": 1}}, "`parent.items` must be an array"),
+    ],
+)
+def test_what_does_not_fit_is_named(value: object, message: str) -> None:
+    with pytest.raises(CallError) as misfit:
+        convert(value, Order)
+    assert misfit.value.code == "invalid_input"
+    assert misfit.value.message.startswith(message)
+
+
+def test_only_classes_with_instances_of_their_own_want_conversion() -> None:
+    wanting: list[object] = [Item, list[Item], Item | None, Model, dict[str, Item]]
+    plain: list[object] = [dict, Address, int, Any, list[int], Literal["x"], None, "Item"]
+    assert [wants_conversion(hint) for hint in wanting] == [True] * len(wanting)
+    assert [wants_conversion(hint) for hint in plain] == [False] * len(plain)
+
+
+def test_models_validate_themselves() -> None:
+    model = convert(3, Model)
+    assert isinstance(model, Model)
+    assert model.value == 3
+    with pytest.raises(CallError, match="the payload does not fit Model: it is bad"):
+        convert("bad", Model)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+
+from svc.address import DEFAULT_ADDRESS, resolve_address, without_credentials
+from svc.backoff import Backoff, ReconnectOptions
+from svc.errors import CallError
+from svc.logger import Logger
+from svc.protocol import ERROR_CODES
+
+
+def test_the_address_is_the_argument_else_the_variable_else_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resolve_address() == DEFAULT_ADDRESS == "ws://localhost:49134"
+    monkeypatch.setenv("SVC_URL", " ws://engine:1 ")
+    assert resolve_address() == "ws://engine:1"
+    assert resolve_address("wss://svc:tok@other/path?x=1") == "wss://svc:tok@other/path?x=1"
+    assert without_credentials("wss://svc:tok@other/path?x=1") == "wss://other/path?…"
+
+
+@pytest.mark.parametrize("address", ["", "localhost:49134", "http://localhost", "ws://", "ws://h:99999", "ws://h#x"])
+def test_an_address_that_is_none_is_refused_with_its_source(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="the address argument"):
+        resolve_address(address)
+    if address:
+        monkeypatch.setenv("SVC_URL", address)
+        with pytest.raises(ValueError, match="the environment variable SVC_URL"):
+            resolve_address()
+
+
+def test_waits_double_up_to_a_cap_with_jitter_and_begin_anew_after_a_reset() -> None:
+    backoff = Backoff(ReconnectOptions(), lambda: 0.5)
+    assert [backoff.next_delay_s() for _ in range(7)] == [1, 2, 4, 8, 16, 30, 30]
+    backoff.reset()
+    assert backoff.next_delay_s() == 1
+    assert Backoff(ReconnectOptions(), lambda: 0.0).next_delay_s() == 0.7
+    assert Backoff(ReconnectOptions(), lambda: 1.0).next_delay_s() == 1.3
+    assert Backoff(ReconnectOptions(max_attempts=0), lambda: 0.5).next_delay_s() is None
+    with pytest.raises(ValueError, match=r"reconnect\.jitter must be a number from 0 to 1, not 2"):
+        ReconnectOptions(jitter=2)
+
+
+def test_an_outage_of_any_length_keeps_the_cap() -> None:
+    backoff = Backoff(ReconnectOptions(multiplier=100), lambda: 0.5)
+    assert {backoff.next_delay_s() for _ in range(2_000)} == {1, 30}
+
+
+def test_errors_know_the_facts_of_their_code() -> None:
+    error = CallError("call_timeout", "late", {"timeout_ms": 5})
+    assert (error.retryable, error.executed, error.http_status) == (True, "unknown", 504)
+    assert str(error) == "call_timeout: late"
+    own = CallError("out_of_stock", "none left")
+    assert (own.retryable, own.executed, own.http_status) == (False, "yes", 500)
+    assert all(executed in ("no", "unknown", "yes") for _, _, executed, _ in ERROR_CODES.values())
+
+
+def test_errors_survive_pickling() -> None:
+    copy = pickle.loads(pickle.dumps(CallError("a", "b", {"c": 1}, "d")))
+    assert (copy.code, copy.message, copy.details, copy.stacktrace) == ("a", "b", {"c": 1}, "d")
+
+
+def test_an_exception_whose_text_cannot_be_had_still_becomes_an_error() -> None:
+    class Sulking(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    error = CallError.from_exception(Sulking())
+    assert (error.code, error.message) == ("invocation_failed", "Sulking")
+
+
+def test_a_log_line_is_one_json_object_whose_head_cannot_be_replaced() -> None:
+    lines: list[str] = []
+    log = Logger({"worker": "w"}, level="info", write=lines.append).with_fields(function_id="a::b")
+    log.debug("not shown")
+    log.info("order paid", order_id=7, level="forged", what=object(), error=ValueError("boom"))
+    (line,) = lines
+    record = json.loads(line)
+    assert list(record)[:3] == ["time", "level", "message"]
+    assert (record["level"], record["message"], record["worker"], record["order_id"]) == ("info", "order paid", "w", 7)
+    assert record["error"]["message"] == "boom"
+    assert record["what"].startswith("<object")
+
+
+def test_logging_never_raises(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SVC_LOG_LEVEL", "warn")
+    cycle: list[object] = []
+    cycle.append(cycle)
+    Logger().warn("odd", cycle=cycle)
+    Logger().info("too quiet")
+    Logger().warn("half \ud800 pair")
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == 2
+    assert "fields_error" in json.loads(shown[0])
+
+    def failing(_: str) -> None:
+        raise OSError("disk full")
+
+    Logger(write=failing).error("lost")

@@ -1,0 +1,173 @@
+// Packs the two SDKs for scaffolds: packages/cli/assets/svc-sdk-<version>.tgz and svc-<version>-py3-none-any.whl.
+// The npm package carries @svc/protocol inside, because our packages are on no registry. Runs after `tsc -b`; does nothing when
+// the sources are those of the last run. `node scripts/pack-sdks.mjs` runs it alone.
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { interruptSignal, npm, reportFailure, root, runCommand, StepFailure, stepRunner } from "./steps.mjs";
+
+const assetsDir = join(root, "packages/cli/assets");
+const hashFile = join(assetsDir, "sources.sha256");
+const MIN_PYTHON = [3, 10];
+
+/**
+ * Packs both SDKs unless they are packed already.
+ * @param {{ signal: AbortSignal, note: (line: string) => void, outcome: (text: string) => void }} context
+ */
+export async function packSdks({ signal, note, outcome }) {
+  const hash = await sourcesHash();
+  if ((await packedHash()) === hash) {
+    outcome("up to date");
+    return;
+  }
+  await mkdir(assetsDir, { recursive: true });
+  const staging = await mkdtemp(join(tmpdir(), "svc-pack-"));
+  try {
+    const packages = [await packTypescript(staging, { signal }), await packPython(staging, { signal, note })];
+    // Old versions must not travel into scaffolds; the hash goes first, so that a run that dies in between is repeated.
+    await rm(assetsDir, { recursive: true, force: true });
+    await mkdir(assetsDir, { recursive: true });
+    for (const file of packages) await cp(file, join(assetsDir, basename(file)));
+    const temporary = `${hashFile}.new`;
+    await writeFile(temporary, `${hash}\n`);
+    await rename(temporary, hashFile);
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+/** Hash of the sources that the packed SDKs were made of; undefined when there are none. */
+export async function packedHash() {
+  if (!existsSync(hashFile)) return undefined;
+  const names = await readdir(assetsDir);
+  const complete = names.some((name) => name.endsWith(".tgz")) && names.some((name) => name.endsWith(".whl"));
+  return complete ? (await readFile(hashFile, "utf8")).trim() : undefined;
+}
+
+/** Of everything that decides what the packages hold. */
+async function sourcesHash() {
+  const roots = [
+    "packages/protocol/src",
+    "packages/protocol/package.json",
+    "packages/sdk/src",
+    "packages/sdk/package.json",
+    "tsconfig.base.json",
+    "python/src",
+    "python/pyproject.toml",
+    "python/README.md",
+    "scripts/pack-sdks.mjs",
+  ];
+  const hash = createHash("sha256");
+  for (const file of (await Promise.all(roots.map(filesOf))).flat()) {
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(await readFile(file))
+      .update("\0");
+  }
+  return hash.digest("hex");
+}
+
+async function filesOf(path) {
+  const absolute = join(root, path);
+  if (!existsSync(absolute)) return [];
+  const entries = await readdir(absolute, { withFileTypes: true, recursive: true }).catch((error) => {
+    if (error.code === "ENOTDIR") return undefined;
+    throw error;
+  });
+  if (entries === undefined) return [absolute];
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !/[\\/](?:__pycache__|[^\\/]+\.egg-info)[\\/]/.test(file))
+    .sort();
+}
+
+async function packTypescript(staging, { signal }) {
+  const stage = join(staging, "sdk");
+  const sdk = await stagePackage("sdk", stage);
+  await stagePackage("protocol", join(stage, "node_modules/@svc/protocol"));
+  await writeFile(join(stage, "package.json"), JSON.stringify({ ...sdk, bundleDependencies: ["@svc/protocol"] }, null, 2));
+  const { stdout } = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", staging], { signal, cwd: stage });
+  return join(staging, JSON.parse(stdout)[0].filename);
+}
+
+/** Copies what a package publishes: its dist without tests, and a package.json that speaks of nothing else. */
+async function stagePackage(name, target) {
+  const source = join(root, "packages", name);
+  if (!existsSync(join(source, "dist"))) throw new StepFailure(`packages/${name} is not built`, { fix: "run `npm run build` first." });
+  await mkdir(target, { recursive: true });
+  await cp(join(source, "dist"), join(target, "dist"), { recursive: true, filter: (path) => !/\.test\.|\.test-support\.|\.tsbuildinfo$|\.map$/.test(path) });
+  await cp(join(root, "LICENSE"), join(target, "LICENSE")).catch(ignoreMissing);
+  const { devDependencies: _, files: _files, ...facts } = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
+  const exports = JSON.parse(JSON.stringify(facts.exports, (key, value) => (key === "@svc/source" ? undefined : value)));
+  const published = { ...facts, exports, files: ["dist"] };
+  await writeFile(join(target, "package.json"), JSON.stringify(published, null, 2));
+  return published;
+}
+
+function ignoreMissing(error) {
+  if (error.code !== "ENOENT") throw error;
+}
+
+async function packPython(staging, { signal, note }) {
+  const python = await ensureVenv({ signal, note });
+  const out = join(staging, "wheel");
+  await runCommand(python, ["-m", "pip", "wheel", "--no-deps", "--quiet", "--disable-pip-version-check", "--wheel-dir", out, join(root, "python")], {
+    signal,
+    fix: "see the output above; pip needs the network once, for the build tool that python/pyproject.toml names.",
+  });
+  const wheel = (await readdir(out)).find((name) => name.endsWith(".whl"));
+  if (wheel === undefined) throw new StepFailure("pip made no wheel of python/");
+  return join(out, wheel);
+}
+
+/** The repository's own virtual environment, made when missing. Resolves with the path of its Python. */
+export async function ensureVenv({ signal, note }) {
+  const dir = join(root, ".venv");
+  const python = join(dir, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
+  const usable = async () => existsSync(python) && (await succeeds(python, ["-m", "pip", "--version"], signal));
+  if (await usable()) return python;
+  note("making the repository's Python environment (.venv)");
+  await rm(dir, { recursive: true, force: true });
+  const system = await findPython(signal);
+  const fix = "this Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv";
+  // Debian's Python comes without ensurepip, and its venv then fails halfway.
+  const module = (await succeeds(system, ["-c", "import venv, ensurepip"], signal)) ? "venv" : "virtualenv";
+  await runCommand(system, ["-m", module, dir], { signal, fix });
+  if (!(await usable())) throw new StepFailure(`${python} has no pip`, { fix });
+  return python;
+}
+
+/** The name of a Python that is new enough. */
+export async function findPython(signal) {
+  const code = `import sys; sys.exit(0 if sys.version_info >= (${MIN_PYTHON.join(", ")}) else 1)`;
+  for (const name of process.platform === "win32" ? ["python", "py"] : ["python3", "python"]) {
+    if (await succeeds(name, ["-c", code], signal)) return name;
+  }
+  throw new StepFailure(`Python ${MIN_PYTHON.join(".")} or later was not found`, {
+    fix: "install it (https://www.python.org/downloads, or your system's package python3 with python3-venv) so that `python3 --version` works.",
+  });
+}
+
+async function succeeds(command, args, signal) {
+  try {
+    await runCommand(command, args, { signal, timeoutMs: 60_000 });
+    return true;
+  } catch (error) {
+    if (error instanceof StepFailure) return false;
+    throw error;
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const signal = interruptSignal();
+  const { step } = stepRunner({ total: 1, signal });
+  try {
+    await step("Packing the SDKs", packSdks);
+  } catch (error) {
+    process.exitCode = reportFailure(error);
+  }
+}
