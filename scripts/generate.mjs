@@ -12,16 +12,14 @@ import { pythonProtocol } from "./generate/python-protocol.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const protocol = await import(join(root, "packages/protocol/dist/index.js"));
 const engine = await import(join(root, "packages/engine/dist/index.js"));
-const modules = await import(join(root, "packages/engine/dist/modules/index.js"));
-const { configJsonSchema } = await import(join(root, "packages/engine/dist/config/index.js"));
-const schema = configJsonSchema(modules.configurableModules);
+const schema = engine.configJsonSchema(engine.configurableModules);
 
 const files = {
   "packages/protocol/schema/messages.json": messagesSchema(protocol),
   "python/src/svc/protocol.py": pythonProtocol(protocol),
   "docs/reference/messages.md": messagesReference(protocol),
   "docs/reference/error-codes.md": errorCodesReference(protocol),
-  "docs/reference/functions.md": await functionsReference(engine, modules),
+  "docs/reference/functions.md": await functionsReference(engine),
   "docs/reference/config.md": configReference(schema),
   "docs/reference/config.schema.json": configSchema(schema),
 };

@@ -47,5 +47,6 @@ function shape(property) {
   const isVariable = (option) => option.type === "string" && option.pattern?.startsWith("^\\$");
   const options = (property.anyOf ?? property.oneOf ?? []).filter((option) => option.type !== "null" && !isVariable(option));
   if (options.length > 0) return [...new Set(options.map(shape))].join(" or ");
-  return property.type ?? "any";
+  const types = [property.type ?? []].flat().filter((type) => type !== "null");
+  return types.length === 0 ? "any" : types.join(" or ");
 }

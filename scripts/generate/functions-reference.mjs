@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Functions and trigger types of the engine and its modules, as a running engine lists them. */
-export async function functionsReference({ startEngine }, { configurableModules }) {
+export async function functionsReference({ startEngine, configurableModules }) {
   const { functions, triggerTypes } = await listBuiltIns(startEngine, configurableModules);
   const functionSections = functions.map(
     ({ function_id, description, worker_name, request_format }) =>
@@ -66,5 +66,6 @@ function shape(property) {
   if (property.enum !== undefined) return property.enum.map((value) => `\`${value}\``).join(", ");
   const options = (property.anyOf ?? property.oneOf ?? []).filter((option) => option.type !== "null");
   if (options.length > 0) return [...new Set(options.map(shape))].join(" or ");
-  return property.type ?? "any JSON";
+  const types = [property.type ?? []].flat().filter((type) => type !== "null");
+  return types.length === 0 ? "any JSON" : types.join(" or ");
 }

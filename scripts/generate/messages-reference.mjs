@@ -60,7 +60,8 @@ function shape(property) {
   if (property.enum !== undefined) return property.enum.map((value) => `\`${value}\``).join(", ");
   const options = (property.anyOf ?? property.oneOf ?? []).filter((option) => option.type !== "null");
   if (options.length > 0) return [...new Set(options.map(shape))].join(" or ");
-  return property.type ?? "any JSON";
+  const types = [property.type ?? []].flat().filter((type) => type !== "null");
+  return types.length === 0 ? "any JSON" : types.join(" or ");
 }
 
 function describe(property) {

@@ -1,7 +1,16 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { FEATURES } from "@svc/protocol";
-import { type ConfigDiff, ConfigError, type ConfigFileChange, type ConfigOverrides, diffConfig, type LoadedConfig, loadConfig, watchConfig } from "./config/index.ts";
+import {
+  type ConfigDiff,
+  ConfigError,
+  type ConfigFileChange,
+  type ConfigOverrides,
+  diffConfig,
+  type LoadedConfig,
+  loadConfig,
+  watchConfig,
+} from "./config/index.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
 import { createKernel } from "./kernel/create-kernel.ts";
 import type { Kernel } from "./kernel/kernel.ts";
@@ -293,6 +302,10 @@ function describeDiff({ modules, localWorkers, settings }: ConfigDiff): Readonly
   return {
     added: [...namesOf(modules.added), ...namesOf(localWorkers.added)],
     removed: [...namesOf(modules.removed), ...namesOf(localWorkers.removed)],
-    changed: [...namesOf(modules.changed.map(({ after }) => after)), ...namesOf(localWorkers.changed.map(({ after }) => after)), ...settings.map(({ key }) => key)],
+    changed: [
+      ...namesOf(modules.changed.map(({ after }) => after)),
+      ...namesOf(localWorkers.changed.map(({ after }) => after)),
+      ...settings.map(({ key }) => key),
+    ],
   };
 }

@@ -5,6 +5,7 @@ export {
   ConfigError,
   type ConfigOverrides,
   type ConfigProblem,
+  configJsonSchema,
   type EditResult,
   type LoadedConfig,
   loadConfig,

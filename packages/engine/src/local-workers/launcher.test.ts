@@ -10,10 +10,18 @@ describe("a start command", () => {
     expect(withoutIdleShell(command)).toBe(expected);
   });
 
-  it.each(["cd app && node .", "PORT=1 node .", "exec node .", "trap x TERM", "node . | tee log", 'node "a b.js"', "node $FILE", "while true", ". ./env", "a\nb"])(
-    "with shell syntax is left to the shell: %s",
-    (command) => {
-      expect(withoutIdleShell(command)).toBe(command);
-    },
-  );
+  it.each([
+    "cd app && node .",
+    "PORT=1 node .",
+    "exec node .",
+    "trap x TERM",
+    "node . | tee log",
+    'node "a b.js"',
+    "node $FILE",
+    "while true",
+    ". ./env",
+    "a\nb",
+  ])("with shell syntax is left to the shell: %s", (command) => {
+    expect(withoutIdleShell(command)).toBe(command);
+  });
 });

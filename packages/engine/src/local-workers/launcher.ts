@@ -50,5 +50,7 @@ export function withoutIdleShell(command: string): string {
 }
 
 const SHELL_WORDS: ReadonlySet<string> = new Set(
-  "break cd continue eval exec exit export readonly return set shift source times trap umask unset wait if for while until case command local ulimit . :".split(" "),
+  "break cd continue eval exec exit export readonly return set shift source times trap umask unset wait if for while until case command local ulimit . :".split(
+    " ",
+  ),
 );

@@ -20,7 +20,12 @@ afterEach(() => {
 });
 
 async function bridge() {
-  const { kernel } = createKernel({ clock: systemClock, log: silentLogger, version: "0", deadlines: { defaultTimeoutMs: 30_000, legacyCallTimeoutMs: 900_000 } });
+  const { kernel } = createKernel({
+    clock: systemClock,
+    log: silentLogger,
+    version: "0",
+    deadlines: { defaultTimeoutMs: 30_000, legacyCallTimeoutMs: 900_000 },
+  });
   const made = new Bridge(kernel, () => rules);
   await made.listener.bind(LOOPBACK);
   undo.push(() => made.listener.close());

@@ -7,7 +7,13 @@ afterEach(async () => running?.stop());
 
 async function start(enabled = true) {
   const engine = await inMemoryEngine({
-    modules: [consoleApi(() => ({ enabled, originIsAllowed: (origin) => origin === undefined || origin === "http://ok.example", fetchSiteIsSafe: ({ headers }) => headers["sec-fetch-site"] !== "cross-site" }))],
+    modules: [
+      consoleApi(() => ({
+        enabled,
+        originIsAllowed: (origin) => origin === undefined || origin === "http://ok.example",
+        fetchSiteIsSafe: ({ headers }) => headers["sec-fetch-site"] !== "cross-site",
+      })),
+    ],
   });
   running = engine;
   const worker = await engine.connectWorker();
@@ -75,7 +81,12 @@ describe("POST /_console/invoke", () => {
     worker.say({ type: "ping" });
     await worker.next((frame) => frame.type === "pong");
     const controller = new AbortController();
-    const answer = fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: '{"function_id":"slow"}', signal: controller.signal }).catch(() => "aborted");
+    const answer = fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"function_id":"slow"}',
+      signal: controller.signal,
+    }).catch(() => "aborted");
     await worker.next((frame) => frame.type === "invokefunction");
     controller.abort();
     expect(await answer).toBe("aborted");
@@ -95,7 +106,10 @@ describe("POST /_console/invoke", () => {
 
   it("takes parameters of the content type, and an allowed origin", async () => {
     const { post } = await start();
-    const response = await post({ function_id: "math::add", payload: { a: 1, b: 1 } }, { "content-type": "application/json; charset=utf-8", origin: "http://ok.example" });
+    const response = await post(
+      { function_id: "math::add", payload: { a: 1, b: 1 } },
+      { "content-type": "application/json; charset=utf-8", origin: "http://ok.example" },
+    );
     expect(response.status).toBe(200);
   });
 

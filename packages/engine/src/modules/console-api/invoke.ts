@@ -128,7 +128,10 @@ async function call(body: z.output<typeof bodySchema>, response: ServerResponse,
       sendJson(response, 202, "null", headers);
       return;
     }
-    const result = body.mode === "enqueue" ? await enqueue(body, payload, context, options) : await context.call(body.function_id, payload, { ...options, signal: gone.signal });
+    const result =
+      body.mode === "enqueue"
+        ? await enqueue(body, payload, context, options)
+        : await context.call(body.function_id, payload, { ...options, signal: gone.signal });
     // A worker's answer is passed on unread; if it is not JSON, that must not look like a success.
     if (!result.isJson()) throw new CallError("invalid_message", `${body.function_id} answered with something that is not JSON`);
     sendJson(response, 200, result.text(), headers);
@@ -142,7 +145,13 @@ async function call(body: z.output<typeof bodySchema>, response: ServerResponse,
 }
 
 async function enqueue(body: z.output<typeof bodySchema>, payload: Payload, context: ModuleContext<unknown>, options: CallOptions): Promise<Payload> {
-  const job = { queue: body.queue ?? "default", function_id: body.function_id, data: payload.value(), messageReceiptId: randomUUID(), traceparent: options.traceparent };
+  const job = {
+    queue: body.queue ?? "default",
+    function_id: body.function_id,
+    data: payload.value(),
+    messageReceiptId: randomUUID(),
+    traceparent: options.traceparent,
+  };
   try {
     return await context.call(ENQUEUE, Payload.fromValue(job), options);
   } catch (thrown) {

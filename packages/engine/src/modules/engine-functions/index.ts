@@ -1,3 +1,4 @@
+import { CallError, workerIntroductionSchema } from "@svc/protocol";
 import { z } from "zod";
 import type { FunctionView, TriggerView, WorkerView } from "../../kernel/directory.ts";
 import { defineModule, type Module } from "../../kernel/module.ts";
@@ -51,6 +52,15 @@ export function engineFunctions(info: () => EngineInfo): Module<unknown> {
     config: z.unknown(),
     start({ directory, clock, provideFunction }) {
       provideFunction({ id: "engine::info", summary: "Versions, addresses and files of the running engine", input: z.looseObject({}), handle: () => info() });
+      provideFunction({
+        id: "engine::workers::register",
+        summary: "How a worker introduces itself after each connect; the bridge itself answers it",
+        input: workerIntroductionSchema,
+        // A worker's own call never comes here: it must take effect before the connection's next frame is read.
+        handle: () => {
+          throw new CallError("invalid_input", "engine::workers::register introduces a connected worker; call it over the worker's own connection");
+        },
+      });
       provideFunction({
         id: "engine::functions::list",
         summary: "Functions that live workers provide",

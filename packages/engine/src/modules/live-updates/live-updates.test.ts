@@ -14,7 +14,8 @@ async function start() {
   const clock = manualClock();
   const engine = await inMemoryEngine({ modules: [liveUpdates], clock });
   const socket = engine.openSocket("/");
-  const join = (streamName: string, more: object = {}): void => socket.send(JSON.stringify({ type: "join", data: { subscriptionId: streamName, streamName, groupId: "all", ...more } }));
+  const join = (streamName: string, more: object = {}): void =>
+    socket.send(JSON.stringify({ type: "join", data: { subscriptionId: streamName, streamName, groupId: "all", ...more } }));
   const take = (): StreamMessage[] => socket.received.splice(0).map((text) => JSON.parse(text) as StreamMessage);
   return { clock, engine, socket, join, take };
 }
@@ -71,14 +72,16 @@ describe("live updates", () => {
     expect(take()).toEqual([]);
   });
 
-  it.each(["{oops", '{"type":"jump"}', '{"type":"join","data":{"streamName":"svc.workers"}}', '{"type":"join","data":{"subscriptionId":"s","streamName":"__proto__","groupId":"all"}}'])(
-    "answer %s with an error and go on",
-    async (text) => {
-      const { socket, join, take } = await start();
-      socket.send(text);
-      expect(take()).toMatchObject([{ type: "error", data: { code: expect.stringMatching(/invalid_message|NOT_FOUND/) } }]);
-      join("svc.workers");
-      expect(take()).toMatchObject([{ type: "stream" }]);
-    },
-  );
+  it.each([
+    "{oops",
+    '{"type":"jump"}',
+    '{"type":"join","data":{"streamName":"svc.workers"}}',
+    '{"type":"join","data":{"subscriptionId":"s","streamName":"__proto__","groupId":"all"}}',
+  ])("answer %s with an error and go on", async (text) => {
+    const { socket, join, take } = await start();
+    socket.send(text);
+    expect(take()).toMatchObject([{ type: "error", data: { code: expect.stringMatching(/invalid_message|NOT_FOUND/) } }]);
+    join("svc.workers");
+    expect(take()).toMatchObject([{ type: "stream" }]);
+  });
 });
