@@ -14,7 +14,7 @@ export type PayloadOf<Id> = Part<Id, "payload">;
 export type ResultOf<Id> = Part<Id, "result">;
 
 export interface CallOptions {
-  /** Deadline in milliseconds, 1 to 86,400,000. Default: `callTimeoutMs` of `connect`, else 30,000. */
+  /** Deadline in milliseconds, 1 to 86,400,000. Default: `callTimeoutMs` of `connect`, else what the function registered with, else 30,000. */
   readonly timeout_ms?: number | undefined;
   /** Withdraws the call when it aborts; the call then rejects with `call_cancelled`. */
   readonly signal?: AbortSignal | undefined;

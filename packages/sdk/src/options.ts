@@ -7,7 +7,7 @@ export interface WorkerOptions {
   /** How listings show this worker. On Node the default is `SVC_WORKER_NAME`, else `host:pid`; in browsers it is `browser`. */
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** Deadline of calls that name none, in milliseconds, 1 to 86,400,000. Default 30,000. */
+  /** Deadline of calls that name none, in milliseconds, 1 to 86,400,000. Default: what the function registered with, else 30,000. */
   readonly callTimeoutMs?: number | undefined;
   readonly reconnect?: ReconnectOptions | undefined;
   /** Where the worker and its handlers log. Default: JSON lines on stderr on Node, the console in browsers. */

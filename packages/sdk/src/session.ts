@@ -1,4 +1,4 @@
-import { CallError, DEFAULT_TIMEOUT_MS, encodeMessage, type InvocationId, type MessageOf, type WireError } from "@svc/protocol";
+import { CallError, DEFAULT_TIMEOUT_MS, encodeMessage, type InvocationId, MAX_TIMEOUT_MS, type MessageOf, type WireError } from "@svc/protocol";
 import { encodeCall, encodeFailure, encodeResult, oversize } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import { encodeOutbound, type OutboundCall, queueFull } from "./outbound-call.ts";
@@ -49,6 +49,7 @@ export class Session {
   readonly #newId: () => string;
   readonly #introduction: string;
   readonly #callTimeoutMs: number | undefined;
+  #engineKeepsDeadlines = false;
   readonly #registrations = new Registrations();
   readonly #pending = new PendingCalls();
   /** Inbound calls that are not answered yet, by invocation id, with the id of their function. */
@@ -190,7 +191,8 @@ export class Session {
   call(request: OutboundCall, nowMs: number, resolve: (result: unknown) => void, reject: (error: CallError) => void): PendingCall {
     const invocationId = request.action?.type === "void" ? undefined : this.#newId();
     const named = request.timeoutMs ?? this.#callTimeoutMs;
-    const timeoutMs = named ?? DEFAULT_TIMEOUT_MS;
+    // An engine of ours answers every call at its deadline, and the function may have named one of its own: then ours must not come first.
+    const timeoutMs = named ?? (this.#engineKeepsDeadlines ? MAX_TIMEOUT_MS : DEFAULT_TIMEOUT_MS);
     const frame = encodeOutbound(request, invocationId, named);
     const call = new PendingCall({ functionId: request.functionId, invocationId, timeoutMs, deadlineMs: nowMs + timeoutMs }, resolve, reject);
     if (this.#open) this.#write(call, frame);
@@ -276,6 +278,7 @@ export class Session {
     },
     workerregistered: (message) => {
       this.#previous = { workerId: message.worker_id, token: message.reattach_token };
+      this.#engineKeepsDeadlines = message.engine !== undefined;
       this.#output.registered(message.worker_id);
     },
     registertrigger: (message) => this.#onBind(message),

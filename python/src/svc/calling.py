@@ -9,8 +9,9 @@ from typing import Any
 from .engine_link import EngineLink
 from .errors import CallError
 from .loop_thread import LoopThread
-from .outgoing import Outgoing, checked_timeout_ms
+from .outgoing import Outgoing
 from .pool import HandlerPool
+from .protocol import MAX_TIMEOUT_MS
 
 # A call ends by its own deadline; this is only for a loop that died.
 _GRACE_S = 10.0
@@ -27,7 +28,7 @@ class Calling:
         waiter: concurrent.futures.Future[Any] = concurrent.futures.Future()
         key: list[int] = []
         self._start(outgoing, waiter, key)
-        limit_s = checked_timeout_ms(outgoing.timeout_ms) / 1_000 + _GRACE_S
+        limit_s = (outgoing.timeout_ms or MAX_TIMEOUT_MS) / 1_000 + _GRACE_S
         with self._pool.place_given_up():
             try:
                 return waiter.result(limit_s)

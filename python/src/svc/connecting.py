@@ -39,7 +39,8 @@ def connect(
             ``SVC_URL``, else ``ws://localhost:49134``.
         name: How listings show this worker. Default: ``SVC_WORKER_NAME``, else ``host:pid``.
         description: One sentence for listings.
-        call_timeout_ms: Deadline of calls that name none, 1 to 86,400,000. Default 30,000.
+        call_timeout_ms: Deadline of calls that name none, 1 to 86,400,000. Default: what the function
+            registered with, else 30,000.
         max_sync_handlers: Sync handlers at work at a time; further ones wait in order. Handlers that wait within
             ``worker.call`` do not count.
         reconnect: Waits between attempts. Default: 1 s, doubled up to 30 s, 30 % jitter, for ever.

@@ -42,6 +42,8 @@ class CancelRequest:
 class Welcome:
     worker_id: str
     reattach_token: str | None
+    #: An engine of svc: it answers every call at its deadline.
+    keeps_deadlines: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,9 @@ def _cancel(members: dict[str, object]) -> CancelRequest:
 
 
 def _welcome(members: dict[str, object]) -> Welcome:
-    return Welcome(_string(members, "worker_id"), _text(members.get("reattach_token")))
+    return Welcome(
+        _string(members, "worker_id"), _text(members.get("reattach_token")), members.get("engine") is not None
+    )
 
 
 def _bind(members: dict[str, object]) -> BindRequest:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from .codec import encode_frame
 from .errors import CallError
-from .protocol import DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS
+from .protocol import MAX_TIMEOUT_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +27,7 @@ class Outgoing:
 
 
 def checked_timeout_ms(timeout_ms: object) -> int:
-    """The deadline in milliseconds, 30,000 for None, or CallError ``invalid_input``."""
-    if timeout_ms is None:
-        return DEFAULT_TIMEOUT_MS
+    """The deadline in milliseconds, or CallError ``invalid_input``."""
     if isinstance(timeout_ms, bool) or not isinstance(timeout_ms, int) or not 1 <= timeout_ms <= MAX_TIMEOUT_MS:
         message = f"timeout_ms must be a whole number of milliseconds from 1 to {MAX_TIMEOUT_MS}, not {timeout_ms!r}"
         raise CallError("invalid_input", message)

@@ -26,6 +26,7 @@ from .inbound import (
     read_frame,
 )
 from .outgoing import Outgoing, call_frame, checked_timeout_ms
+from .protocol import DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS
 from .registrations import Registrations
 
 #: Calls that may wait for the socket.
@@ -62,6 +63,7 @@ class Session:
         self._draining = False
         self._worker_id: str | None = None
         self._reattach_token: str | None = None
+        self._engine_keeps_deadlines = False
         self._outbound: list[str] = []
         self._outbound_chars = 0
         self._registrations = Registrations()
@@ -216,7 +218,9 @@ class Session:
             CallError: ``invalid_name``, ``invalid_input`` (the deadline), ``payload_too_large``, ``overloaded``.
         """
         checked_name(outgoing.function_id, "function_id")
-        timeout_ms = checked_timeout_ms(outgoing.timeout_ms)
+        # An engine of svc answers at the deadline, and the function may have named a later one of its own.
+        fallback_ms = MAX_TIMEOUT_MS if self._engine_keeps_deadlines else DEFAULT_TIMEOUT_MS
+        timeout_ms = fallback_ms if outgoing.timeout_ms is None else checked_timeout_ms(outgoing.timeout_ms)
         invocation_id = None if outgoing.mode == "void" else self._new_id()
         frame = call_frame(outgoing, invocation_id)
         self._refuse_overflow(outgoing.function_id, frame)
@@ -321,6 +325,7 @@ class Session:
 
     def _on_welcome(self, welcome: Welcome) -> list[Effect]:
         self._worker_id, self._reattach_token = welcome.worker_id, welcome.reattach_token
+        self._engine_keeps_deadlines = welcome.keeps_deadlines
         return [Registered(welcome.worker_id)]
 
     def _on_bind(self, request: BindRequest) -> list[Effect]:
