@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { CallError, type Caller, type FunctionId, type InvocationId, type Job, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
+import { CallError, type Caller, type FunctionId, type InvocationId, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
 import type { Call, CallRequest, Outcome } from "./call.ts";
 import type { Clock } from "./clock.ts";
 import { Deadlines } from "./deadlines.ts";
+import type { CallOptions } from "./module.ts";
 import { chooseProvider, type Registry } from "./registry.ts";
 
 /** Totals since the start. */
@@ -15,15 +16,9 @@ export interface RouterCounts {
   inFlight: number;
 }
 
-export interface RouterCallOptions {
-  readonly invocationId?: string | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly traceparent?: string | undefined;
-  readonly baggage?: string | undefined;
-  readonly metadata?: Payload | undefined;
+export interface RouterCallOptions extends CallOptions {
   readonly caller?: Caller | undefined;
-  readonly job?: Job | undefined;
+  /** Goes on while the engine drains: it finishes other work in hand. Default false. */
   readonly whileDraining?: boolean;
 }
 

@@ -16,25 +16,49 @@ export function acceptWebSocket(request: IncomingMessage, stream: Duplex, head: 
 /** How long a hang-up waits for the peer to take what is queued, in milliseconds. */
 const HANG_UP_MS = 1_000;
 
-/** Streams that were written to in this turn of the loop; their frames leave together, in one system call. */
-const corked = new Set<Duplex>();
+/**
+ * Text up to this many characters is joined with what else goes to the same socket in this turn of the loop, and written as one
+ * string: a third cheaper than handing the library one buffer per frame. Larger text and bytes go out uncopied.
+ */
+const MAX_JOINED_CHARS = 16 * 1024;
 
-function flush(): void {
-  for (const stream of corked) stream.uncork();
-  corked.clear();
+/** So many frames leave without waiting for the turn to end, so that the peer works on them while the engine reads on. */
+const MAX_JOINED_FRAMES = 8;
+
+const FINAL_TEXT = 0x81;
+
+/** Sockets that were sent to in this turn of the loop; their frames leave together, in one system call. */
+const waiting = new Set<WebSocketFrameSocket>();
+
+function flushAll(): void {
+  const sockets = [...waiting];
+  waiting.clear();
+  for (const socket of sockets) socket.flush();
 }
 
-function cork(stream: Duplex): void {
-  if (corked.has(stream)) return;
-  if (corked.size === 0) setImmediate(flush);
-  stream.cork();
-  corked.add(stream);
+/** Header of an unmasked text frame of up to 65,535 bytes, one character per byte. */
+function shortHeader(payloadBytes: number): string {
+  if (payloadBytes < 126) return String.fromCharCode(FINAL_TEXT, payloadBytes);
+  return String.fromCharCode(FINAL_TEXT, 126, payloadBytes >> 8, payloadBytes & 0xff);
+}
+
+function header(payloadBytes: number): Buffer {
+  if (payloadBytes < 65_536) return Buffer.from(shortHeader(payloadBytes), "latin1");
+  const bytes = Buffer.alloc(10);
+  bytes[0] = FINAL_TEXT;
+  bytes[1] = 127;
+  bytes.writeUInt32BE(payloadBytes, 6);
+  return bytes;
 }
 
 class WebSocketFrameSocket implements FrameSocket {
   readonly remoteAddress: string | undefined;
   readonly #webSocket: WebSocket;
   readonly #stream: Duplex;
+  /** Whole frames, header and text, one character per byte; not yet given to the stream. */
+  #joined = "";
+  #joinedFrames = 0;
+  #corked = false;
   #framesSinceDrained = 0;
 
   constructor(webSocket: WebSocket, stream: Duplex, remoteAddress: string | undefined) {
@@ -55,19 +79,58 @@ class WebSocketFrameSocket implements FrameSocket {
 
   send(frame: Frame): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
-    if (this.#stream.writableLength === 0) this.#framesSinceDrained = 0;
+    if (this.queuedBytes === 0) this.#framesSinceDrained = 0;
     this.#framesSinceDrained++;
-    cork(this.#stream);
-    if (typeof frame === "string") this.#webSocket.send(frame);
-    else this.#webSocket.send(Buffer.concat(frame as Uint8Array[]), { binary: false });
+    if (waiting.size === 0) setImmediate(flushAll);
+    waiting.add(this);
+    // Without compression the library's sender keeps no state between frames, so whole unmasked frames may be written past it.
+    if (typeof frame === "string") {
+      if (frame.length <= MAX_JOINED_CHARS && Buffer.byteLength(frame) === frame.length) this.#join(frame);
+      else this.#writePieces([Buffer.from(frame)]);
+    } else {
+      this.#writePieces(frame);
+    }
+  }
+
+  #join(frame: string): void {
+    this.#joined += shortHeader(frame.length) + frame;
+    this.#joinedFrames++;
+    if (this.#joinedFrames >= MAX_JOINED_FRAMES) this.#writeJoined();
+  }
+
+  #writePieces(pieces: readonly Uint8Array[]): void {
+    if (!this.#corked) {
+      this.#corked = true;
+      this.#stream.cork();
+    }
+    this.#writeJoined();
+    this.#stream.write(header(pieces.reduce((sum, piece) => sum + piece.byteLength, 0)));
+    for (const piece of pieces) if (piece.byteLength > 0) this.#stream.write(piece);
+  }
+
+  #writeJoined(): void {
+    const joined = this.#joined;
+    if (joined === "") return;
+    this.#joined = "";
+    this.#joinedFrames = 0;
+    // After the peer's closing word nothing may follow ours.
+    if (this.#webSocket.readyState === WebSocket.OPEN) this.#stream.write(joined, "latin1");
+  }
+
+  /** Hands everything to the operating system. */
+  flush(): void {
+    this.#writeJoined();
+    if (!this.#corked) return;
+    this.#corked = false;
+    this.#stream.uncork();
   }
 
   get queuedFrames(): number {
-    return this.#stream.writableLength === 0 ? 0 : this.#framesSinceDrained;
+    return this.queuedBytes === 0 ? 0 : this.#framesSinceDrained;
   }
 
   get queuedBytes(): number {
-    return this.#stream.writableLength;
+    return this.#stream.writableLength + this.#joined.length;
   }
 
   pause(): void {
@@ -79,10 +142,12 @@ class WebSocketFrameSocket implements FrameSocket {
   }
 
   ping(): void {
+    this.#writeJoined();
     if (this.#webSocket.readyState === WebSocket.OPEN) this.#webSocket.ping();
   }
 
   close(code: number, reason: string): void {
+    this.flush();
     this.#webSocket.close(code, reason);
   }
 
@@ -90,7 +155,7 @@ class WebSocketFrameSocket implements FrameSocket {
     const cut = setTimeout(() => this.#webSocket.terminate(), HANG_UP_MS);
     cut.unref();
     this.#webSocket.once("close", () => clearTimeout(cut));
-    if (corked.delete(this.#stream)) this.#stream.uncork();
+    this.flush();
     this.#stream.end();
   }
 

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { cpuTimeUs, openFileLimit, residentBytes } from "./cpu.ts";
+
+describe.skipIf(process.platform !== "linux")("cpu", () => {
+  it("grows by about what this process burns", () => {
+    const before = cpuTimeUs(process.pid);
+    const own = process.cpuUsage();
+    let x = 0;
+    while (process.cpuUsage(own).user < 60_000) x += Math.sqrt(x + 1);
+    const used = process.cpuUsage(own);
+    const seen = cpuTimeUs(process.pid) - before;
+    expect(seen).toBeGreaterThan(40_000);
+    expect(seen).toBeLessThan((used.user + used.system) * 2 + 100_000);
+  });
+
+  it("reads resident memory in bytes", () => {
+    const actual = process.memoryUsage.rss();
+    expect(residentBytes(process.pid)).toBeGreaterThan(actual / 2);
+    expect(residentBytes(process.pid)).toBeLessThan(actual * 2);
+  });
+
+  it("names a process that is gone", () => {
+    expect(() => cpuTimeUs(2 ** 22 + 1)).toThrow("ENOENT");
+  });
+
+  it("knows how many files may be open", () => {
+    expect(openFileLimit()).toBeGreaterThan(0);
+  });
+});

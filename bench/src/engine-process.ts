@@ -1,0 +1,84 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { accepts, freePorts, pause } from "./ports.ts";
+import { adopt, pidOf, type Server, startServer, stopProcess } from "./processes.ts";
+
+const CLI = fileURLToPath(new URL("../../packages/cli/bin/svc.js", import.meta.url));
+const LISTEN_TIMEOUT_MS = 20_000;
+/** How often a starting engine's port is tried, in milliseconds: the error of the measured start time. */
+const PROBE_MS = 2;
+const MAX_OUTPUT_CHARS = 8192;
+
+export interface EngineProcess extends Server {
+  /** Port of the HTTP listener; 0 where the baseline stands in, which has none. */
+  readonly httpPort: number;
+  /** From starting the process until its worker socket took a connection, in milliseconds. */
+  readonly listeningAfterMs: number;
+}
+
+export interface EngineOptions {
+  readonly kind: "svc" | "naive";
+  /** Folder for this engine's config, data and logs; made by the function. */
+  readonly folder: string;
+  /** Modules to load besides `svc-http`. */
+  readonly modules?: readonly "svc-state"[];
+  /** Folder to write a CPU profile into when the engine stops. */
+  readonly profileFolder?: string | undefined;
+}
+
+/** Starts the engine as a user does, with `svc --config`, and waits until workers can connect. */
+export async function startEngine(options: EngineOptions): Promise<EngineProcess> {
+  if (options.kind === "naive") return { ...(await startServer("naive-engine")), httpPort: 0, listeningAfterMs: 0 };
+  if (!existsSync(CLI)) throw new Error(`${CLI} is missing; build the repository first (npm run build)`);
+  mkdirSync(options.folder, { recursive: true });
+  const [bridgePort, httpPort, realtimePort] = (await freePorts(3)) as [number, number, number];
+  const config = join(options.folder, "config.yaml");
+  writeFileSync(config, configText({ bridgePort, httpPort, realtimePort, modules: options.modules ?? [] }));
+  const profiling = options.profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileFolder}`];
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, [...profiling, CLI, "--config", config, "--stop-with-stdin"], { cwd: options.folder, stdio: ["pipe", "pipe", "pipe"] });
+  adopt(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-MAX_OUTPUT_CHARS);
+    });
+  }
+  const giveUpMs = startedMs + LISTEN_TIMEOUT_MS;
+  while (!(await accepts(bridgePort))) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`the engine ended with ${child.signalCode ?? `code ${child.exitCode}`}:\n${output}`);
+    if (performance.now() > giveUpMs) {
+      await stopProcess(child);
+      throw new Error(`the engine did not listen within ${LISTEN_TIMEOUT_MS} ms:\n${output}`);
+    }
+    await pause(PROBE_MS);
+  }
+  const listeningAfterMs = performance.now() - startedMs;
+  return { pid: pidOf(child), port: bridgePort, httpPort, listeningAfterMs, stop: () => stopProcess(child) };
+}
+
+interface ConfigValues {
+  readonly bridgePort: number;
+  readonly httpPort: number;
+  readonly realtimePort: number;
+  readonly modules: readonly string[];
+}
+
+function configText({ bridgePort, httpPort, realtimePort, modules }: ConfigValues): string {
+  return [
+    "engine:",
+    "  bridge:",
+    "    host: 127.0.0.1",
+    `    port: ${bridgePort}`,
+    "workers:",
+    "  - name: svc-http",
+    `    config: { host: 127.0.0.1, port: ${httpPort} }`,
+    "  - name: svc-stream",
+    `    config: { host: 127.0.0.1, port: ${realtimePort} }`,
+    ...modules.map((name) => `  - name: ${name}`),
+    "",
+  ].join("\n");
+}

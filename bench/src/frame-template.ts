@@ -1,0 +1,79 @@
+import { clientHeaderBytes, encodeClientFrame, OPCODE, patchMasked } from "./websocket-client.ts";
+
+/** Length of an invocation id: a UUID. */
+export const ID_BYTES = 36;
+const ID_PLACEHOLDER = "00000000-0000-4000-8000-000000000000";
+const HEX = Buffer.from("0123456789abcdef");
+
+/** A client frame that is encoded and masked once and sent many times, each time with another invocation id. */
+export class FrameTemplate {
+  readonly #frame: Buffer;
+  readonly #payloadStart: number;
+  readonly #idOffset: number;
+
+  /** `write` gets a placeholder and gives the frame's text with it in the place of the invocation id. */
+  constructor(write: (invocationId: string) => string) {
+    const payload = Buffer.from(write(ID_PLACEHOLDER));
+    this.#idOffset = payload.indexOf(ID_PLACEHOLDER);
+    if (this.#idOffset === -1) throw new Error("the frame has no place for an invocation id");
+    this.#payloadStart = clientHeaderBytes(payload.length);
+    this.#frame = encodeClientFrame(OPCODE.text, payload);
+  }
+
+  /** A frame of its own, which the socket may hold for as long as it wants. */
+  withId(id: Uint8Array): Buffer {
+    const frame = Buffer.allocUnsafe(this.#frame.length);
+    this.#frame.copy(frame);
+    patchMasked(frame, this.#payloadStart, this.#idOffset, id);
+    return frame;
+  }
+}
+
+/** Invocation ids of one slot of a closed loop: a UUID that holds a sequence number and the slot's number. */
+export class SlotIds {
+  readonly #bytes: Buffer;
+  #sequence = 0;
+
+  constructor(slot: number) {
+    this.#bytes = Buffer.from(ID_PLACEHOLDER);
+    writeHex(this.#bytes, 28, slot);
+  }
+
+  /** The next id. The buffer is reused by the call after. */
+  next(): Buffer {
+    this.#sequence = (this.#sequence + 1) >>> 0;
+    writeHex(this.#bytes, 0, this.#sequence);
+    return this.#bytes;
+  }
+}
+
+function writeHex(target: Buffer, at: number, value: number): void {
+  for (let digit = 0; digit < 8; digit++) target[at + digit] = HEX[(value >>> (28 - digit * 4)) & 15] as number;
+}
+
+/** The slot that an id of `SlotIds` belongs to, read from the id's bytes at `at`. */
+export function slotOfId(bytes: Uint8Array, at: number): number {
+  let slot = 0;
+  for (let digit = 28; digit < ID_BYTES; digit++) {
+    const code = bytes[at + digit] as number;
+    slot = slot * 16 + (code <= 57 ? code - 48 : code - 87);
+  }
+  return slot;
+}
+
+const ID_MEMBER = Buffer.from('"invocation_id":"');
+/** Members other than the payload fit into this much at either end of a frame. */
+const ENVELOPE_BYTES = 512;
+
+/** Where in a frame the invocation id starts, or -1. Does not walk through the payload of a large frame. */
+export function findInvocationId(frame: Buffer): number {
+  if (frame.length <= 2 * ENVELOPE_BYTES) {
+    const found = frame.indexOf(ID_MEMBER);
+    return found === -1 ? -1 : found + ID_MEMBER.length;
+  }
+  const inHead = frame.subarray(0, ENVELOPE_BYTES).indexOf(ID_MEMBER);
+  if (inHead !== -1) return inHead + ID_MEMBER.length;
+  const tailStart = frame.length - ENVELOPE_BYTES;
+  const inTail = frame.subarray(tailStart).indexOf(ID_MEMBER);
+  return inTail === -1 ? -1 : tailStart + inTail + ID_MEMBER.length;
+}

@@ -1,0 +1,37 @@
+import type { OpenIdle } from "./load.ts";
+import { Peer } from "./peer.ts";
+
+const BATCH = 100;
+
+let idle: Peer[] = [];
+let lost = 0;
+
+/** Opens the connections a batch at a time; resolves when the engine has each one's function. */
+export async function openIdle({ port, connections }: OpenIdle): Promise<void> {
+  lost = 0;
+  while (idle.length < connections) {
+    const first = idle.length;
+    const batch = Array.from({ length: Math.min(BATCH, connections - first) }, (_, index) => openOne(port, first + index));
+    idle.push(...(await Promise.all(batch)));
+  }
+}
+
+async function openOne(port: number, index: number): Promise<Peer> {
+  const peer = await Peer.connect(port, `bench-idle-${index}`, {
+    onInvocation() {},
+    onLost: () => {
+      lost++;
+    },
+  });
+  peer.send({ type: "registerfunction", id: `bench::idle-${index}` });
+  await peer.settled();
+  return peer;
+}
+
+/** Closes them all. Throws when some were gone already, because then fewer were measured than asked for. */
+export function closeIdle(): void {
+  const gone = lost;
+  for (const peer of idle) peer.close();
+  idle = [];
+  if (gone > 0) throw new Error(`the engine dropped ${gone} idle connections`);
+}

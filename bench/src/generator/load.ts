@@ -1,0 +1,90 @@
+/** How long one measuring window runs, and which processes it watches. */
+export interface WindowSettings {
+  /** Load runs this long before counting starts, in milliseconds. */
+  readonly warmUpMs: number;
+  /** Counting runs this long, in milliseconds. */
+  readonly measureMs: number;
+  /** Process ids whose CPU time is taken; the memory of the first is watched. */
+  readonly observe: readonly number[];
+}
+
+export interface CallLoad extends WindowSettings {
+  readonly kind: "calls";
+  /** Port of the engine's worker socket. */
+  readonly port: number;
+  /** `echo` goes through the engine to a callee of the generator; the others are answered by the engine's state module. */
+  readonly target: "echo" | "state::set" | "state::get";
+  readonly callers: number;
+  /** Connections that answer; 0 for the state targets. */
+  readonly callees: number;
+  /** Calls in flight, spread over the callers. */
+  readonly concurrency: number;
+  readonly payloadBytes: number;
+}
+
+/** Frames of a call, but the server sends them straight back. */
+export interface EchoLoad extends WindowSettings {
+  readonly kind: "echo";
+  readonly port: number;
+  readonly concurrency: number;
+  readonly payloadBytes: number;
+}
+
+/** The bytes of a call and its answer over two connections that a relay joins; one in flight. */
+export interface RelayLoad extends WindowSettings {
+  readonly kind: "relay";
+  readonly port: number;
+  readonly payloadBytes: number;
+}
+
+export interface HttpLoad extends WindowSettings {
+  readonly kind: "http";
+  readonly port: number;
+  /** Keep-alive connections with one request in flight each. */
+  readonly concurrency: number;
+  /** Set when the requests become calls: the generator then answers them, and binds this many routes first. */
+  readonly calls?: { readonly bridgePort: number; readonly routes: number } | undefined;
+}
+
+export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad;
+
+/** Opens connections that each register one function and then stay silent, until `close-idle`. */
+export interface OpenIdle {
+  readonly kind: "open-idle";
+  readonly port: number;
+  readonly connections: number;
+}
+export interface CloseIdle {
+  readonly kind: "close-idle";
+}
+
+export type GeneratorTask = Load | OpenIdle | CloseIdle;
+
+/** What one window saw. */
+export interface Window {
+  readonly operations: number;
+  readonly elapsedMs: number;
+  readonly p50Us: number;
+  readonly p99Us: number;
+  /** CPU time of each observed process within the window, in microseconds, in the order of `observe`. */
+  readonly cpuUs: readonly number[];
+  /** Of the load's own process, in microseconds. */
+  readonly ownCpuUs: number;
+  /** Largest resident memory seen of the first observed process. */
+  readonly peakResidentBytes: number;
+}
+
+export function operationsPerSecond(window: Window): number {
+  return (window.operations / window.elapsedMs) * 1000;
+}
+
+/** CPU time of all observed processes per operation, in microseconds. */
+export function cpuUsPerOperation(window: Window): number {
+  return window.cpuUs.reduce((sum, us) => sum + us, 0) / window.operations;
+}
+
+export interface TaskRequest {
+  readonly id: number;
+  readonly task: GeneratorTask;
+}
+export type TaskReply = { readonly id: number; readonly window: Window | undefined } | { readonly id: number; readonly error: string };

@@ -1,0 +1,39 @@
+// The load generator's process. Takes one task at a time from its parent and answers with the window it measured.
+import { runCalls } from "./calls.ts";
+import { runEcho } from "./echo.ts";
+import { runHttp } from "./http.ts";
+import { closeIdle, openIdle } from "./idle.ts";
+import type { GeneratorTask, TaskReply, TaskRequest, Window } from "./load.ts";
+import { runRelay } from "./relay.ts";
+
+async function run(task: GeneratorTask): Promise<Window | undefined> {
+  switch (task.kind) {
+    case "calls":
+      return runCalls(task);
+    case "echo":
+      return runEcho(task);
+    case "relay":
+      return runRelay(task);
+    case "http":
+      return runHttp(task);
+    case "open-idle":
+      await openIdle(task);
+      return undefined;
+    case "close-idle":
+      closeIdle();
+      return undefined;
+  }
+}
+
+function reply(message: TaskReply): void {
+  process.send?.(message);
+}
+
+process.on("disconnect", () => process.exit(0));
+process.send?.({ ready: true });
+process.on("message", ({ id, task }: TaskRequest) => {
+  run(task).then(
+    (window) => reply({ id, window }),
+    (error: Error) => reply({ id, error: error.message }),
+  );
+});

@@ -1,0 +1,93 @@
+import { parseArgs } from "node:util";
+
+/** Rows of the budget table that the bench can measure. */
+export const ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12] as const;
+
+export interface Options {
+  readonly rows: ReadonlySet<number>;
+  readonly rounds: number;
+  /** Load before each measuring window, in milliseconds. */
+  readonly warmUpMs: number;
+  /** Each measuring window, in milliseconds. */
+  readonly measureMs: number;
+  /** Few, short windows: shows that the bench works, not what the engine does. */
+  readonly quick: boolean;
+  /** Exit with 1 when a binding bar fails. */
+  readonly strict: boolean;
+  /** Install and measure other systems too. */
+  readonly peers: boolean;
+  /** What stands in the engine's place. `naive` measures the baseline against itself, which shows the noise of the machine. */
+  readonly engine: "svc" | "naive";
+  /** The engine writes a CPU profile when it stops. */
+  readonly profile: boolean;
+}
+
+export const USAGE = `usage: npm run bench -- [options]
+
+  --rows 1,2,4     only these rows of the budget table (default: ${ROWS.join(",")})
+  --rounds N       measured rounds per comparison (default 5)
+  --quick          2 short rounds: a smoke test, its figures mean little
+  --strict         exit with 1 when a binding bar fails
+  --peers          also measure other systems (rows 5 to 7); installs them into .cache/bench first
+  --profile        the engine writes CPU profiles into bench/results
+  --engine naive   measure the baseline engine in the engine's place
+  --help           show this`;
+
+/** A command line that cannot be used; the message says why and what is expected. */
+export class UsageError extends Error {}
+
+/** Undefined when help was asked for. Throws UsageError. */
+export function parseOptions(args: readonly string[]): Options | undefined {
+  const values = read(args);
+  if (values.help) return undefined;
+  const engine = values.engine ?? "svc";
+  if (engine !== "svc" && engine !== "naive") throw new UsageError(`--engine takes svc or naive, not ${JSON.stringify(engine)}`);
+  const quick = values.quick ?? false;
+  return {
+    rows: parseRows(values.rows),
+    rounds: values.rounds === undefined ? (quick ? 2 : 5) : parseRounds(values.rounds),
+    warmUpMs: quick ? 150 : 300,
+    measureMs: quick ? 300 : 1000,
+    quick,
+    strict: values.strict ?? false,
+    peers: values.peers ?? false,
+    engine,
+    profile: values.profile ?? false,
+  };
+}
+
+function read(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        rows: { type: "string" },
+        rounds: { type: "string" },
+        quick: { type: "boolean" },
+        strict: { type: "boolean" },
+        peers: { type: "boolean" },
+        profile: { type: "boolean" },
+        engine: { type: "string" },
+        help: { type: "boolean", short: "h" },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message, { cause: error });
+  }
+}
+
+function parseRows(text: string | undefined): ReadonlySet<number> {
+  if (text === undefined) return new Set(ROWS);
+  const rows = text.split(",").map((part) => Number(part.trim()));
+  for (const row of rows) {
+    if (!(ROWS as readonly number[]).includes(row))
+      throw new UsageError(`--rows takes rows out of ${ROWS.join(",")}, separated by commas, not ${JSON.stringify(text)}`);
+  }
+  return new Set(rows);
+}
+
+function parseRounds(text: string): number {
+  const rounds = Number(text);
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > 50) throw new UsageError(`--rounds takes a whole number from 1 to 50, not ${JSON.stringify(text)}`);
+  return rounds;
+}

@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Kept between runs; ignored by git. */
+const FOLDER = fileURLToPath(new URL("../../.cache/bench/peers", import.meta.url));
+/** `iii-sdk` is the client published for our wire (compatibility); the versions are those that the budgets were measured with. */
+const PACKAGES = ["moleculer@0.14.36", "nats@2.29.3", "iii-sdk@0.11.6"];
+const INSTALL_TIMEOUT_MS = 180_000;
+
+/** Where the other systems lie. */
+export interface Peers {
+  /** Folder with `node_modules`. */
+  readonly packages: string;
+  /** Path of the message broker's program; undefined where it could not be had. */
+  readonly natsServer: string | undefined;
+}
+
+/** Installs the other systems unless they are there already. Rejects when the registry cannot be reached. */
+export async function installPeers(): Promise<Peers> {
+  const marker = join(FOLDER, `installed-${PACKAGES.join("+")}`);
+  if (!existsSync(marker)) {
+    mkdirSync(FOLDER, { recursive: true });
+    writeFileSync(join(FOLDER, "package.json"), '{"private":true}\n');
+    await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...PACKAGES], { cwd: FOLDER, timeout: INSTALL_TIMEOUT_MS });
+    writeFileSync(marker, "");
+  }
+  return { packages: FOLDER, natsServer: await findNatsServer() };
+}
+
+/** The installed program, else the one of Debian's package, unpacked without installing it. */
+async function findNatsServer(): Promise<string | undefined> {
+  const installed = (process.env.PATH ?? "").split(":").map((folder) => join(folder, "nats-server"));
+  const unpacked = join(FOLDER, "debian", "usr", "sbin", "nats-server");
+  const found = [...installed, unpacked].find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  const debian = join(FOLDER, "debian");
+  mkdirSync(debian, { recursive: true });
+  try {
+    await run("apt-get", ["download", "nats-server"], { cwd: debian, timeout: INSTALL_TIMEOUT_MS });
+    const archive = readdirSync(debian).find((name) => name.endsWith(".deb"));
+    if (archive === undefined) return undefined;
+    await run("dpkg", ["-x", archive, "."], { cwd: debian, timeout: INSTALL_TIMEOUT_MS });
+  } catch {
+    // Not a Debian, or its archive is out of reach: the comparison is reported as not run.
+    return undefined;
+  }
+  return existsSync(unpacked) ? unpacked : undefined;
+}

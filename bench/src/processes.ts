@@ -1,0 +1,164 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { GeneratorTask, TaskReply, Window } from "./generator/load.ts";
+import type { Announcement } from "./servers/announce.ts";
+
+const START_TIMEOUT_MS = 20_000;
+const STOP_TIMEOUT_MS = 15_000;
+/** What a task may take beyond its own warm-up and measuring time. */
+const TASK_GRACE_MS = 60_000;
+
+const children = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
+/** Registers a child so that it does not outlive this process. */
+export function adopt(child: ChildProcess): void {
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+}
+
+/** Rejects with `problem` unless `work` settles within `timeoutMs`. */
+export async function within<T>(timeoutMs: number, problem: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${problem} within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Ends a child: asks, and after 15 s kills. Resolves when it is gone. */
+export async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+  await gone;
+  clearTimeout(timer);
+}
+
+export function pidOf(child: ChildProcess): number {
+  if (child.pid === undefined) throw new Error(`could not start ${child.spawnfile}`);
+  return child.pid;
+}
+
+/** Path of a script of the bench, given relative to this folder and without its ending. */
+export function benchScript(name: string): string {
+  const built = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
+  if (!existsSync(built)) throw new Error(`${built} is missing; run the bench with npm run bench, which builds it first`);
+  return built;
+}
+
+function forkScript(name: string, args: readonly string[]): ChildProcess {
+  // Standard output belongs to the tables; other systems' clients write greetings to it.
+  const child = fork(benchScript(name), args, { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] });
+  adopt(child);
+  return child;
+}
+
+/** The next message of a child. Rejects when the child ends first. */
+function nextMessage<T>(child: ChildProcess, name: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null, signal: string | null): void => {
+      child.off("message", onMessage);
+      reject(new Error(`${name} ended with ${signal ?? `code ${code}`}`));
+    };
+    const onMessage = (message: unknown): void => {
+      child.off("exit", onExit);
+      resolve(message as T);
+    };
+    child.once("exit", onExit);
+    child.once("message", onMessage);
+  });
+}
+
+/** A server under measurement, in a process of its own. */
+export interface Server {
+  readonly pid: number;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** Starts one of `servers/` and waits until it listens. */
+export async function startServer(name: string): Promise<Server> {
+  const child = forkScript(`servers/${name}`, []);
+  const { port } = await within(START_TIMEOUT_MS, `${name} did not listen`, nextMessage<Announcement>(child, name));
+  return { pid: pidOf(child), port, stop: () => stopProcess(child) };
+}
+
+/** A child that answers one request at a time over its message channel. */
+export class RequestProcess<Request, Reply> {
+  readonly pid: number;
+  readonly #name: string;
+  readonly #child: ChildProcess;
+
+  private constructor(name: string, child: ChildProcess) {
+    this.#name = name;
+    this.#child = child;
+    this.pid = pidOf(child);
+  }
+
+  /** Starts a script of the bench that sends one message when it is ready. */
+  static async start<Request, Reply>(script: string, args: readonly string[], timeoutMs = START_TIMEOUT_MS): Promise<RequestProcess<Request, Reply>> {
+    const child = forkScript(script, args);
+    const started = await within(timeoutMs, `${script} was not ready`, nextMessage<{ readonly error?: string }>(child, script));
+    if (started.error !== undefined) throw new Error(`${script}: ${started.error}`);
+    return new RequestProcess(script, child);
+  }
+
+  ask(request: Request, timeoutMs: number): Promise<Reply> {
+    const reply = nextMessage<Reply>(this.#child, this.#name);
+    this.#child.send(request as object);
+    return within(timeoutMs, `${this.#name} did not answer`, reply);
+  }
+
+  stop(): Promise<void> {
+    return stopProcess(this.#child);
+  }
+}
+
+/** The load generator's process. */
+export class Generator {
+  readonly #process: RequestProcess<{ id: number; task: GeneratorTask }, TaskReply>;
+  #nextId = 1;
+
+  private constructor(process: RequestProcess<{ id: number; task: GeneratorTask }, TaskReply>) {
+    this.#process = process;
+  }
+
+  static async start(): Promise<Generator> {
+    return new Generator(await RequestProcess.start("generator/main", []));
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  /** Runs a load and gives what its window saw. Rejects with the generator's error. */
+  async measure(task: Extract<GeneratorTask, { readonly measureMs: number }>): Promise<Window> {
+    const window = await this.#ask(task, task.warmUpMs + task.measureMs + TASK_GRACE_MS);
+    if (window === undefined) throw new Error(`the generator gave no window for ${task.kind}`);
+    return window;
+  }
+
+  /** Runs a task that measures nothing. */
+  async perform(task: GeneratorTask): Promise<void> {
+    await this.#ask(task, TASK_GRACE_MS);
+  }
+
+  async #ask(task: GeneratorTask, timeoutMs: number): Promise<Window | undefined> {
+    const reply = await this.#process.ask({ id: this.#nextId++, task }, timeoutMs);
+    if ("error" in reply) throw new Error(`${task.kind}: ${reply.error}`);
+    return reply.window;
+  }
+
+  stop(): Promise<void> {
+    return this.#process.stop();
+  }
+}

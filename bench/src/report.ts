@@ -1,0 +1,35 @@
+import { cpus, release } from "node:os";
+import type { Bar } from "./bars.ts";
+import { holds, verdictOf } from "./bars.ts";
+import type { Options } from "./options.ts";
+import type { Measurement } from "./table.ts";
+
+/** What became of one scenario. */
+export interface Outcome {
+  readonly title: string;
+  readonly rows: readonly number[];
+  readonly bars: readonly Bar[];
+  readonly measurements: readonly Measurement[];
+  readonly notes: readonly string[];
+  /** Why there are no figures. */
+  readonly failure: string | undefined;
+}
+
+/** True when every binding bar holds and no scenario that has binding bars failed. */
+export function allBindingHold(outcomes: readonly Outcome[], bindingRows: ReadonlySet<number>): boolean {
+  return outcomes.every(
+    (outcome) =>
+      outcome.bars.every((bar) => bar.standing === "quoted" || holds(bar)) &&
+      (outcome.failure === undefined || !outcome.rows.some((row) => bindingRows.has(row))),
+  );
+}
+
+/** The file that a run leaves behind. */
+export function resultsDocument(outcomes: readonly Outcome[], options: Options, startedAt: Date): object {
+  return {
+    startedAt: startedAt.toISOString(),
+    machine: { cpu: cpus()[0]?.model, cores: cpus().length, kernel: release(), node: process.version },
+    options: { ...options, rows: [...options.rows] },
+    outcomes: outcomes.map((outcome) => ({ ...outcome, bars: outcome.bars.map((bar) => ({ ...bar, verdict: verdictOf(bar) })) })),
+  };
+}

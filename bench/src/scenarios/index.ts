@@ -1,0 +1,11 @@
+import { durableState } from "./durable-state.ts";
+import { footprint } from "./footprint.ts";
+import { httpCalls } from "./http-calls.ts";
+import { payloadSizes } from "./payload-sizes.ts";
+import type { Scenario } from "./scenario.ts";
+import { sdkCalls } from "./sdk-calls.ts";
+import { singleCall } from "./single-call.ts";
+import { smallCalls } from "./small-calls.ts";
+
+/** In the order of the budget table. */
+export const scenarios: readonly Scenario[] = [smallCalls, singleCall, payloadSizes, sdkCalls, httpCalls, footprint, durableState];

@@ -1,0 +1,60 @@
+import { join } from "node:path";
+import type { Bar } from "../bars.ts";
+import { type EngineProcess, startEngine } from "../engine-process.ts";
+import type { Options } from "../options.ts";
+import type { Generator, Server } from "../processes.ts";
+import type { Measurement } from "../table.ts";
+
+export interface ScenarioContext {
+  readonly options: Options;
+  readonly generator: Generator;
+  /** Empty folder for this scenario's data, on the disk that the repository lies on. */
+  readonly folder: string;
+  /** Folder that holds the results, for profiles. */
+  readonly resultsFolder: string;
+}
+
+export interface ScenarioResult {
+  readonly bars: readonly Bar[];
+  readonly measurements: readonly Measurement[];
+  /** What the reader should know, e.g. what was not run. */
+  readonly notes?: readonly string[];
+}
+
+/** One comparison, or several that share their servers. */
+export interface Scenario {
+  readonly title: string;
+  /** Rows of the budget table that it measures. */
+  readonly rows: readonly number[];
+  run(context: ScenarioContext): Promise<ScenarioResult>;
+}
+
+/** An engine for this scenario; `name` keeps several apart. */
+export function engineFor(context: ScenarioContext, name: string, modules: readonly "svc-state"[] = []): Promise<EngineProcess> {
+  return startEngine({
+    kind: context.options.engine,
+    folder: join(context.folder, name),
+    modules,
+    profileFolder: context.options.profile ? join(context.resultsFolder, `profile-${name}`) : undefined,
+  });
+}
+
+/** Runs `use` with servers that are all stopped afterwards, whatever happens. */
+export async function withServers<Servers extends Record<string, Server>, Result>(
+  starting: { readonly [Name in keyof Servers]: () => Promise<Servers[Name]> },
+  use: (servers: Servers) => Promise<Result>,
+): Promise<Result> {
+  const servers: Partial<Servers> = {};
+  try {
+    // One after the other: starting processes side by side would disturb their start times.
+    for (const name of Object.keys(starting) as (keyof Servers)[]) servers[name] = await starting[name]();
+    return await use(servers as Servers);
+  } finally {
+    await Promise.all(Object.values(servers).map((server) => (server as Server).stop()));
+  }
+}
+
+/** All windows as table rows. */
+export function measurementsOf(windows: Readonly<Record<string, Measurement["windows"]>>): Measurement[] {
+  return Object.entries(windows).map(([variant, of]) => ({ variant, windows: of }));
+}

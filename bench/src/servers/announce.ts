@@ -1,0 +1,15 @@
+import type { AddressInfo, Server } from "node:net";
+
+/** What a server process tells its parent once it listens. */
+export interface Announcement {
+  readonly port: number;
+}
+
+/** Listens on a free loopback port and tells the parent process; ends the process when the parent is gone. */
+export function announceAndServe(server: Server): void {
+  process.on("disconnect", () => process.exit(0));
+  server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {
+    const announcement: Announcement = { port: (server.address() as AddressInfo).port };
+    process.send?.(announcement);
+  });
+}

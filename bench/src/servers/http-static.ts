@@ -1,0 +1,13 @@
+// The floor for HTTP in Node: one constant answer, no routing.
+import { createServer } from "node:http";
+import { announceAndServe } from "./announce.ts";
+
+const body = Buffer.from(JSON.stringify({ ok: true }));
+const headers = { "content-type": "application/json", "content-length": body.length };
+
+announceAndServe(
+  createServer((_request, response) => {
+    response.writeHead(200, headers);
+    response.end(body);
+  }),
+);

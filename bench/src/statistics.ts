@@ -1,0 +1,61 @@
+/** Middle, smallest and largest of a set of measurements, in the unit of the measurements. */
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The middle value; between two middle values, their mean. Throws on an empty list. */
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new RangeError("median of no values");
+  const sorted = [...values].sort((a, b) => a - b);
+  const upper = sorted[sorted.length >> 1] as number;
+  if (sorted.length % 2 === 1) return upper;
+  return ((sorted[(sorted.length >> 1) - 1] as number) + upper) / 2;
+}
+
+export function spread(values: readonly number[]): Spread {
+  return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
+}
+
+/**
+ * How many times `over` the values are: the ratio of the two medians, and the smallest and largest ratio of two values of the
+ * same round. Rounds are paired because the machine drifts between fast and slow phases.
+ */
+export function ratio(values: readonly number[], over: readonly number[]): Spread {
+  if (values.length !== over.length) throw new RangeError(`cannot pair ${values.length} rounds with ${over.length}`);
+  const perRound = values.map((value, round) => value / (over[round] as number));
+  return { median: median(values) / median(over), min: Math.min(...perRound), max: Math.max(...perRound) };
+}
+
+/** The smallest sorted value that at least `fraction` (0 to 1) of all values do not exceed. Throws on an empty list. */
+export function percentile(sortedAscending: ArrayLike<number>, fraction: number): number {
+  if (sortedAscending.length === 0) throw new RangeError("percentile of no values");
+  const rank = Math.ceil(fraction * sortedAscending.length) - 1;
+  return sortedAscending[Math.min(Math.max(rank, 0), sortedAscending.length - 1)] as number;
+}
+
+const MAX_SAMPLES = 2_000_000;
+
+/** Durations of one measuring window. Keeps the first two million; a window of a few seconds never has more. */
+export class Latencies {
+  #samples = new Float64Array(65_536);
+  #count = 0;
+
+  add(durationUs: number): void {
+    if (this.#count === MAX_SAMPLES) return;
+    if (this.#count === this.#samples.length) {
+      const larger = new Float64Array(Math.min(this.#samples.length * 2, MAX_SAMPLES));
+      larger.set(this.#samples);
+      this.#samples = larger;
+    }
+    this.#samples[this.#count++] = durationUs;
+  }
+
+  /** Microseconds. Zero when nothing was measured. */
+  summary(): { readonly p50Us: number; readonly p99Us: number } {
+    if (this.#count === 0) return { p50Us: 0, p99Us: 0 };
+    const sorted = this.#samples.subarray(0, this.#count).sort();
+    return { p50Us: percentile(sorted, 0.5), p99Us: percentile(sorted, 0.99) };
+  }
+}
