@@ -1,4 +1,5 @@
 import type { CallError, Caller, FunctionId, InvocationId, Job, Payload } from "@svc/protocol";
+import type { DeadlineItem } from "./deadlines.ts";
 
 /** How a call ended. `result` is undefined when the handler returned nothing. */
 export type Outcome =
@@ -25,8 +26,14 @@ export interface CallRequest {
   readonly onSettled: (outcome: Outcome) => void;
 }
 
+type Settled = CallRequest["onSettled"];
+
 /** One call on its way: made by the router, held by the provider that runs it, gone when it is settled. */
-export interface Call extends CallRequest {
+export interface Call extends Omit<CallRequest, "payload" | "metadata" | "onSettled">, DeadlineItem<Call> {
+  /** Emptied when the call is settled, so that whoever still knows the call does not keep what it carried. */
+  payload: Payload;
+  metadata: Payload | undefined;
+  onSettled: Settled;
   /** Who runs it. */
   provider: Provider;
   /** On the monotonic clock, milliseconds. */

@@ -77,6 +77,8 @@ export class Router {
       deadlineAt: this.#clock.monotonic() + timeoutMs,
       effectiveTimeoutMs: timeoutMs,
       settled: false,
+      earlier: undefined,
+      later: undefined,
     };
     this.counts.inFlight++;
     this.#deadlines.add(call);
@@ -97,7 +99,11 @@ export class Router {
     this.counts.inFlight--;
     if (outcome.ok) this.counts.succeeded++;
     else this.counts.failed++;
-    call.onSettled(outcome);
+    const { onSettled } = call;
+    call.payload = Payload.null;
+    call.metadata = undefined;
+    call.onSettled = alreadySettled;
+    onSettled(outcome);
     if (this.counts.inFlight === 0 && this.#idle.length > 0) {
       for (const resolve of this.#idle.splice(0)) resolve();
     }
@@ -175,6 +181,8 @@ export class Router {
     this.settle(call, { ok: false, error });
   }
 }
+
+function alreadySettled(): void {}
 
 export function newInvocationId(): InvocationId {
   return randomUUID() as InvocationId;

@@ -1,4 +1,4 @@
-import { CallError, type FunctionId, type MessageOf, Payload } from "@svc/protocol";
+import { CallError, type FunctionId, type InvocationId, type MessageOf, Payload } from "@svc/protocol";
 import type { CallRequest, Outcome } from "../call.ts";
 import type { Kernel } from "../kernel.ts";
 import { newInvocationId } from "../router.ts";
@@ -23,7 +23,7 @@ export function invokeFunction(message: MessageOf<"invokefunction">, session: Se
     return;
   }
   if (isVoid) {
-    kernel.router.start(requestOf(message, session, kernel, (outcome) => logVoidFailure(outcome, functionId, session)));
+    kernel.router.start(requestOf(message, session, kernel, newInvocationId(), (outcome) => logVoidFailure(outcome, functionId, session)));
     return;
   }
   if (session.made.size >= kernel.limits.maxCallsInFlight) {
@@ -39,18 +39,18 @@ export function invokeFunction(message: MessageOf<"invokefunction">, session: Se
     session.sendError(error);
     return;
   }
-  const request = requestOf(message, session, kernel, (outcome) => {
+  const request = requestOf(message, session, kernel, wanted, (outcome) => {
     session.made.delete(wanted);
     session.answer(wanted, functionId, outcome);
   });
-  const call = kernel.router.start({ ...request, id: wanted });
+  const call = kernel.router.start(request);
   if (call !== undefined) session.made.set(wanted, call);
 }
 
-function requestOf(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel, onSettled: CallRequest["onSettled"]): CallRequest {
+function requestOf(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel, id: InvocationId, onSettled: CallRequest["onSettled"]): CallRequest {
   const { deadlines } = kernel;
   return {
-    id: newInvocationId(),
+    id,
     functionId: message.function_id,
     payload: message.data,
     timeoutMs: session.features.has("deadlines") ? message.timeout_ms : undefined,
@@ -91,7 +91,7 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
     answer({ ok: false, error: CallError.from(thrown) });
     return;
   }
-  const request = requestOf(message, session, kernel, (outcome) => {
+  const request = requestOf(message, session, kernel, newInvocationId(), (outcome) => {
     if (outcome.ok || outcome.error.code === "enqueue_error") answer(outcome);
     else answer({ ok: false, error: new CallError("enqueue_error", `${outcome.error.code}: ${outcome.error.message}`, { details: outcome.error.details }) });
   });
