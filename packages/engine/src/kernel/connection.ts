@@ -1,12 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, type WorkerId } from "@svc/protocol";
-import { every } from "./clock.ts";
-import type { FrameSocket } from "./frame-socket.ts";
+import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import type { Kernel } from "./kernel.ts";
-import { Session } from "./session.ts";
+import { Session, type SessionOutlet } from "./session.ts";
 
-/** Pings go out this often, in milliseconds; a peer that sends nothing for `DEAD_AFTER_MS` is cut off. */
-const PING_EVERY_MS = 10_000;
+/** A peer that sends nothing for so long, pings answered or not, is cut off, in milliseconds. */
 const DEAD_AFTER_MS = 25_000;
 /** Above either of these a worker gets no further calls (`worker_overloaded`) and is not read from until it catches up. */
 const MAX_QUEUED_FRAMES = 4_096;
@@ -24,7 +22,7 @@ const TELEMETRY_PREFIXES: ReadonlySet<string> = new Set(["OTLP", "MTRC", "LOGS"]
 const toText = (bytes: Uint8Array): string => (bytes as Buffer).toString("utf8");
 
 /** One worker's socket: heartbeat, send queue with its bound, and back-pressure. What the frames mean is the session's business. */
-export class Connection {
+export class Connection implements SessionOutlet, FrameSocketListener {
   readonly session: Session;
   readonly #kernel: Kernel;
   readonly #socket: FrameSocket;
@@ -37,20 +35,10 @@ export class Connection {
     this.#kernel = kernel;
     this.#socket = socket;
     this.#lastHeardAt = kernel.clock.monotonic();
-    this.session = new Session(
-      kernel,
-      { send: (frame) => this.#send(frame), isFull: () => this.#isFull(), drop: (reason) => this.drop(reason) },
-      { workerId: randomUUID() as WorkerId, reattachToken: randomUUID(), remoteAddress: socket.remoteAddress },
-    );
-    this.#stopHeartbeat = every(kernel.clock, PING_EVERY_MS, () => this.#beat());
+    this.session = new Session(kernel, this, { workerId: randomUUID() as WorkerId, reattachToken: randomUUID(), remoteAddress: socket.remoteAddress });
+    this.#stopHeartbeat = kernel.heartbeat.add(this);
     kernel.sessions.add(this.session);
-    socket.listen({
-      onFrame: (bytes, kind) => this.#receive(bytes, kind),
-      onAlive: () => {
-        this.#lastHeardAt = kernel.clock.monotonic();
-      },
-      onClosed: (code, reason) => this.#closed(code, reason),
-    });
+    socket.listen(this);
     this.session.greet();
     this.session.log.debug("a worker connected", { remoteAddress: socket.remoteAddress });
   }
@@ -59,16 +47,20 @@ export class Connection {
   drop(reason: string): void {
     if (this.#ended) return;
     this.#socket.close(CLOSE_SERVICE_RESTART, reason.slice(0, 120));
-    this.#closed(CLOSE_SERVICE_RESTART, reason);
+    this.onClosed(CLOSE_SERVICE_RESTART, reason);
   }
 
   /** Ends the socket without a closing word, after the frames that are queued. */
   hangUp(): void {
     this.#socket.hangUp();
-    this.#closed(1006, "the engine stopped");
+    this.onClosed(1006, "the engine stopped");
   }
 
-  #receive(bytes: Buffer, kind: "text" | "binary"): void {
+  onAlive(): void {
+    this.#lastHeardAt = this.#kernel.clock.monotonic();
+  }
+
+  onFrame(bytes: Buffer, kind: "text" | "binary"): void {
     if (this.#ended) return;
     this.#lastHeardAt = this.#kernel.clock.monotonic();
     // Telemetry may share the socket; it is taken and dropped until there is a store for it.
@@ -77,14 +69,14 @@ export class Connection {
     const message = bytes.length <= SMALL_FRAME_BYTES ? decodeFrame(toText(bytes), options) : decodeFrameBytes(bytes, options, toText);
     if (message.type === "undecodable" && isBlank(bytes)) return;
     this.session.receive(message);
-    if (this.#isFull()) this.#holdBack();
+    if (this.isFull()) this.#holdBack();
   }
 
-  #send(frame: Frame): void {
+  send(frame: Frame): void {
     if (!this.#ended) this.#socket.send(frame);
   }
 
-  #isFull(): boolean {
+  isFull(): boolean {
     return this.#socket.queuedFrames >= MAX_QUEUED_FRAMES || this.#socket.queuedBytes >= MAX_QUEUED_BYTES;
   }
 
@@ -102,7 +94,7 @@ export class Connection {
     });
     const look = (): void => {
       if (this.#ended || this.#fullSince === undefined) return;
-      if (!this.#isFull()) {
+      if (!this.isFull()) {
         this.#fullSince = undefined;
         this.#socket.resume();
       } else if (this.#kernel.clock.monotonic() - this.#fullSince >= STALLED_AFTER_MS) {
@@ -114,24 +106,25 @@ export class Connection {
     this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, look);
   }
 
-  #beat(): void {
+  /** Called every 10 s: pings, and cuts off who fell silent. */
+  beat(): void {
     // While reading is paused nothing can be heard; the stall limit watches over that time.
     if (this.#fullSince !== undefined) {
       this.#lastHeardAt = this.#kernel.clock.monotonic();
       return;
     }
-    if (this.#isFull()) this.#holdBack();
+    if (this.isFull()) this.#holdBack();
     const quietMs = this.#kernel.clock.monotonic() - this.#lastHeardAt;
     if (quietMs >= DEAD_AFTER_MS) {
       this.session.log.warn("a worker fell silent and was cut off", { quietMs: Math.round(quietMs), workerName: this.session.name });
       this.#socket.terminate();
-      this.#closed(1006, "the worker fell silent");
+      this.onClosed(1006, "the worker fell silent");
       return;
     }
     this.#socket.ping();
   }
 
-  #closed(code: number, reason: string): void {
+  onClosed(code: number, reason: string): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#stopHeartbeat();

@@ -1,5 +1,6 @@
 import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 import type { Logger } from "./logger.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
@@ -23,6 +24,7 @@ export interface Kernel {
   readonly router: Router;
   readonly triggers: TriggerRegistry;
   readonly sessions: Sessions;
+  readonly heartbeat: Heartbeat;
   readonly changes: Changes;
   readonly clock: Clock;
   readonly log: Logger;

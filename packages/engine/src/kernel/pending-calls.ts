@@ -6,29 +6,31 @@ import type { Call } from "./call.ts";
  * to it; and when the worker leaves, exactly these calls end with it.
  */
 export class PendingCalls {
-  readonly #calls = new Map<InvocationId, Call>();
+  // Made with the first call: a connection that only calls never holds one.
+  #calls: Map<InvocationId, Call> | undefined;
 
   get size(): number {
-    return this.#calls.size;
+    return this.#calls?.size ?? 0;
   }
 
   has(id: InvocationId): boolean {
-    return this.#calls.has(id);
+    return this.#calls?.has(id) ?? false;
   }
 
   get(id: InvocationId): Call | undefined {
-    return this.#calls.get(id);
+    return this.#calls?.get(id);
   }
 
   hold(call: Call): void {
+    this.#calls ??= new Map();
     this.#calls.set(call.id, call);
   }
 
   release(call: Call): void {
-    if (this.#calls.get(call.id) === call) this.#calls.delete(call.id);
+    if (this.#calls?.get(call.id) === call) this.#calls.delete(call.id);
   }
 
   all(): Call[] {
-    return [...this.#calls.values()];
+    return [...(this.#calls?.values() ?? [])];
   }
 }

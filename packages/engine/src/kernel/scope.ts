@@ -6,7 +6,7 @@ export type Undo = () => void;
  * No code anywhere removes "whatever holds this id now".
  */
 export class Scope {
-  readonly #undos = new Set<Undo>();
+  #undos: Set<Undo> | undefined;
   #ended = false;
 
   get ended(): boolean {
@@ -20,8 +20,9 @@ export class Scope {
       return () => {};
     }
     const once = (): void => {
-      if (this.#undos.delete(once)) undo();
+      if (this.#undos?.delete(once)) undo();
     };
+    this.#undos ??= new Set();
     this.#undos.add(once);
     return once;
   }
@@ -31,14 +32,14 @@ export class Scope {
     if (this.#ended) return;
     this.#ended = true;
     let failure: { readonly error: unknown } | undefined;
-    for (const undo of [...this.#undos].reverse()) {
+    for (const undo of [...(this.#undos ?? [])].reverse()) {
       try {
         undo();
       } catch (error) {
         failure ??= { error };
       }
     }
-    this.#undos.clear();
+    this.#undos = undefined;
     if (failure !== undefined) throw failure.error;
   }
 }

@@ -50,6 +50,12 @@ export interface Introduction {
   readonly kind: "worker" | "cli" | "console";
 }
 
+/** A trigger that this connection asked for. */
+interface StandingTrigger {
+  readonly hold: BindingHold;
+  readonly leave: Undo;
+}
+
 const NO_FEATURES: ReadonlySet<Feature> = new Set();
 
 /**
@@ -62,21 +68,19 @@ export class Session implements Provider, TriggerOwner {
   readonly remoteAddress: string | undefined;
   readonly connectedAtMs: number;
   readonly scope = new Scope();
-  readonly log: Logger;
   readonly builtIn = false;
-  /** Undo of each function that this connection registered. */
-  readonly functions = new Map<FunctionId, Undo>();
-  readonly triggerTypes = new Map<TriggerTypeId, Undo>();
-  readonly triggers = new Map<TriggerId, { readonly hold: BindingHold; readonly leave: Undo }>();
   /** Calls that this worker is running. */
   readonly held = new PendingCalls();
-  /** Calls that this worker made and waits for. Void calls are not among them. */
-  readonly made = new Map<InvocationId, Call>();
   introduction: Introduction | undefined;
   features: ReadonlySet<Feature> = NO_FEATURES;
   readonly #kernel: Kernel;
   readonly #outlet: SessionOutlet;
   #caller: Caller;
+  // Tables are made when the first entry comes: many a connection never fills most of them, and there may be ten thousand connections.
+  #functions: Map<FunctionId, Undo> | undefined;
+  #triggerTypes: Map<TriggerTypeId, Undo> | undefined;
+  #triggers: Map<TriggerId, StandingTrigger> | undefined;
+  #made: Map<InvocationId, Call> | undefined;
 
   constructor(
     kernel: Kernel,
@@ -89,8 +93,33 @@ export class Session implements Provider, TriggerOwner {
     this.reattachToken = identity.reattachToken;
     this.remoteAddress = identity.remoteAddress;
     this.connectedAtMs = kernel.clock.now();
-    this.log = kernel.log.with({ workerId: identity.workerId });
     this.#caller = { worker_id: identity.workerId, name: "" };
+  }
+
+  get log(): Logger {
+    return this.#kernel.log.with({ workerId: this.workerId });
+  }
+
+  /** Undo of each function that this connection registered. */
+  get functions(): Map<FunctionId, Undo> {
+    this.#functions ??= new Map();
+    return this.#functions;
+  }
+
+  get triggerTypes(): Map<TriggerTypeId, Undo> {
+    this.#triggerTypes ??= new Map();
+    return this.#triggerTypes;
+  }
+
+  get triggers(): Map<TriggerId, StandingTrigger> {
+    this.#triggers ??= new Map();
+    return this.#triggers;
+  }
+
+  /** Calls that this worker made and waits for. Void calls are not among them. */
+  get made(): Map<InvocationId, Call> {
+    this.#made ??= new Map();
+    return this.#made;
   }
 
   get name(): string {
@@ -140,8 +169,8 @@ export class Session implements Provider, TriggerOwner {
     if (this.scope.ended) return;
     const stopped = this.held.all();
     this.scope.end();
-    for (const call of [...this.made.values()]) this.#kernel.router.cancel(call, "the caller's connection ended");
-    this.made.clear();
+    for (const call of [...(this.#made?.values() ?? [])]) this.#kernel.router.cancel(call, "the caller's connection ended");
+    this.#made = undefined;
     for (const call of stopped) {
       const error = new CallError("invocation_stopped", "Invocation stopped", { details: { function_id: call.functionId, worker_id: this.workerId } });
       this.#kernel.router.settle(call, { ok: false, error });

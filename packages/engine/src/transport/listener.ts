@@ -39,6 +39,7 @@ export class Listener {
   readonly #onUpgrade: UpgradeHandler;
   #servers: Server[] = [];
   #address: ListenAddress | undefined;
+  #port = 0;
 
   constructor(options: { readonly what: string; readonly onRequest: RequestHandler; readonly onUpgrade: UpgradeHandler }) {
     this.#what = options.what;
@@ -46,9 +47,9 @@ export class Listener {
     this.#onUpgrade = options.onUpgrade;
   }
 
-  /** The port that is bound; the asked one, or the one that was picked for 0. */
+  /** The port that is bound; the asked one, or the one that was picked for 0. Kept, since the Host of every request is held against it. */
   get port(): number {
-    return (this.#servers[0]?.address() as AddressInfo | null)?.port ?? 0;
+    return this.#port;
   }
 
   get host(): string {
@@ -61,7 +62,7 @@ export class Listener {
     const servers: Server[] = [];
     try {
       for (const host of familiesOf(address.host)) {
-        const port = servers[0] === undefined ? address.port : (servers[0].address() as AddressInfo).port;
+        const port = portOf(servers[0]) ?? address.port;
         const server = await this.#listen(host, port, host === "::1" && servers.length > 0);
         if (server !== undefined) servers.push(server);
       }
@@ -71,6 +72,7 @@ export class Listener {
     }
     this.#servers = servers;
     this.#address = address;
+    this.#port = portOf(servers[0]) ?? 0;
     for (const server of before) closeGently(server);
   }
 
@@ -166,4 +168,8 @@ export function answerJson(response: ServerResponse, status: number, body: unkno
 /** Answers `{"error":{"code","message"}}`. */
 export function answerError(response: ServerResponse, status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): void {
   answerJson(response, status, { error: { code, message } }, headers);
+}
+
+function portOf(server: Server | undefined): number | undefined {
+  return (server?.address() as AddressInfo | null | undefined)?.port;
 }

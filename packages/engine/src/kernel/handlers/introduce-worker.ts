@@ -9,7 +9,6 @@ export const REGISTER_WORKER = "engine::workers::register" as FunctionId;
 const MAX_SHOWN_CHARACTERS = 280;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control and bidi characters is the purpose
 const UNSHOWN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-const KNOWN_FEATURES: ReadonlySet<string> = new Set(FEATURES);
 
 /** Takes effect before the next frame of the connection is read: what follows may depend on the declared features. */
 export function introduceWorker(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel): Outcome {
@@ -39,10 +38,21 @@ export function introduceWorker(message: MessageOf<"invokefunction">, session: S
       isolation,
       kind: kind ?? "worker",
     },
-    new Set((features ?? []).filter((feature): feature is Feature => KNOWN_FEATURES.has(feature))),
+    featureSet(features ?? []),
   );
   kernel.changes.emit({ kind: "worker", id: session.workerId, op: "updated" });
   return { ok: true, result: Payload.fromValue({ success: true }) };
+}
+
+const featureSets = new Map<string, ReadonlySet<Feature>>();
+
+/** One set for all connections with the same features: there are few combinations, and may be ten thousand connections. */
+function featureSet(features: readonly string[]): ReadonlySet<Feature> {
+  const known = FEATURES.filter((feature) => features.includes(feature));
+  const key = known.join();
+  const shared = featureSets.get(key) ?? new Set(known);
+  featureSets.set(key, shared);
+  return shared;
 }
 
 /** Names reach terminals and pages, so what could disturb those is taken out. */

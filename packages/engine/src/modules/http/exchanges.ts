@@ -25,14 +25,15 @@ interface OpenExchange extends Exchange {
 /** A client's connection. Its exchanges share one signal, since they lose their client together. */
 interface ClientConnection {
   readonly abort: AbortController;
-  readonly exchanges: Set<OpenExchange>;
+  /** Mostly one. An array and not a Set: a Set that lives long and is written at each request leaves tables behind that hold on to young objects. */
+  readonly exchanges: OpenExchange[];
 }
 
 /** The exchanges that are under way. */
 export class Exchanges {
-  readonly #open = new Set<OpenExchange>();
+  #open = 0;
   // Responses behind another one on the same connection (pipelining) are not told when it closes, so the sockets are asked.
-  readonly #connections = new WeakMap<Socket, ClientConnection>();
+  readonly #connections = new Map<Socket, ClientConnection>();
   readonly #idle: (() => void)[] = [];
 
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
@@ -47,8 +48,8 @@ export class Exchanges {
       endListeners,
       onEnd: (listener) => endListeners.push(listener),
     };
-    this.#open.add(exchange);
-    connection.exchanges.add(exchange);
+    this.#open++;
+    connection.exchanges.push(exchange);
     response.once("close", () => this.#end(connection, exchange));
     // A write to a client that left; its end is seen by the listeners above.
     response.on("error", () => {});
@@ -57,23 +58,24 @@ export class Exchanges {
 
   /** Withdraws all calls; their exchanges are answered as cancelled. */
   abortAll(): void {
-    for (const { request } of this.#open) this.#connectionOf(request.socket).abort.abort();
+    for (const { abort, exchanges } of this.#connections.values()) if (exchanges.length > 0) abort.abort();
   }
 
   /** Resolves when nothing is under way. */
   whenIdle(): Promise<void> {
-    if (this.#open.size === 0) return Promise.resolve();
+    if (this.#open === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   #connectionOf(socket: Socket): ClientConnection {
     const known = this.#connections.get(socket);
     if (known !== undefined) return known;
-    const connection: ClientConnection = { abort: new AbortController(), exchanges: new Set() };
+    const connection: ClientConnection = { abort: new AbortController(), exchanges: [] };
     // Each call in flight listens, and pipelining may put many on one connection.
     setMaxListeners(0, connection.abort.signal);
     this.#connections.set(socket, connection);
     socket.once("close", () => {
+      this.#connections.delete(socket);
       connection.abort.abort();
       for (const exchange of [...connection.exchanges]) this.#end(connection, exchange);
     });
@@ -81,11 +83,12 @@ export class Exchanges {
   }
 
   #end(connection: ClientConnection, exchange: OpenExchange): void {
-    if (!this.#open.delete(exchange)) return;
-    connection.exchanges.delete(exchange);
+    if (exchange.isOver) return;
     exchange.isOver = true;
+    this.#open--;
+    connection.exchanges.splice(connection.exchanges.indexOf(exchange), 1);
     for (const listener of exchange.endListeners) listener();
-    if (this.#open.size > 0) return;
+    if (this.#open > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
