@@ -47,11 +47,20 @@ export const functionIdSchema = nameSchema<"FunctionId">("function id", "Functio
 export const triggerIdSchema = nameSchema<"TriggerId">("trigger id", "Trigger id, a UUID made by the worker");
 export const triggerTypeIdSchema = nameSchema<"TriggerTypeId">("trigger type", "Trigger type, e.g. `http`");
 
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const DASH = 45;
+/** 1 for the codes of 0-9, a-f and A-F. */
+const HEX_DIGITS = new Uint8Array(128);
+for (const digit of "0123456789abcdefABCDEF") HEX_DIGITS[digit.charCodeAt(0)] = 1;
 
-/** True for the 36-character form of a UUID, any version. */
+/** True for the 36-character form of a UUID, any version. A table and not a regular expression: it is asked for every frame. */
 export function isUuid(text: string): boolean {
-  return text.length === 36 && uuidPattern.test(text);
+  if (text.length !== 36) return false;
+  for (let at = 0; at < 36; at++) {
+    const code = text.charCodeAt(at);
+    const isDashPlace = at === 8 || at === 13 || at === 18 || at === 23;
+    if (isDashPlace ? code !== DASH : HEX_DIGITS[code] !== 1) return false;
+  }
+  return true;
 }
 
 export const invocationIdSchema = z
