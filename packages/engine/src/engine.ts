@@ -239,8 +239,9 @@ class Engine implements RunningEngine {
     for (const warning of next.warnings) if (!before.warnings.includes(warning)) this.#log.warn(warning);
     for (const warning of diff.warnings) this.#log.warn(warning);
     if (diff.isEmpty) return;
+    const undoMoves: (() => Promise<void>)[] = [];
     try {
-      await this.#moveListeners(diff, "after");
+      await this.#moveListeners(diff, undoMoves);
       this.#config = { ...next, engine: { ...next.engine, ...settingsOfThisRun(before) } };
       const problems = await this.#host.apply(requestsOf(next));
       if (problems.length === 0) {
@@ -251,19 +252,27 @@ class Engine implements RunningEngine {
     } catch (error) {
       this.#log.error("the config file could not be applied; the running configuration stays", { error });
     }
-    await this.#goBackTo(before, diff);
+    await this.#goBackTo(before, undoMoves);
   }
 
-  async #goBackTo(before: LoadedConfig, diff: ConfigDiff): Promise<void> {
+  async #goBackTo(before: LoadedConfig, undoMoves: readonly (() => Promise<void>)[]): Promise<void> {
     this.#config = before;
-    await this.#moveListeners(diff, "before");
+    for (const undoMove of undoMoves) await undoMove();
     const problems = await this.#host.apply(requestsOf(before));
     if (problems.length > 0) this.#log.error("the former configuration could not be restored in full", { problems });
   }
 
-  async #moveListeners({ http, realtime }: ConfigDiff, to: "before" | "after"): Promise<void> {
-    if (http !== undefined) await this.#http.listener.bind(http[to]);
-    if (realtime !== undefined) await this.#realtime.listener.bind(realtime[to]);
+  /** Adds to `undoMoves` how to take back each move that was made; one that failed left its listener where it was. */
+  async #moveListeners({ http, realtime }: ConfigDiff, undoMoves: (() => Promise<void>)[]): Promise<void> {
+    for (const [listener, change] of [
+      [this.#http.listener, http],
+      [this.#realtime.listener, realtime],
+    ] as const) {
+      if (change === undefined) continue;
+      const boundAt = { host: change.before.host, port: listener.port };
+      await listener.bind(change.after);
+      undoMoves.push(() => listener.bind(boundAt));
+    }
   }
 
   #info(): EngineInfo {

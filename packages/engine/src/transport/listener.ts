@@ -58,6 +58,9 @@ export class Listener {
 
   /** Binds the address, then lets go of the one before: a move never leaves the engine without a listener. Rejects with ListenError. */
   async bind(address: ListenAddress): Promise<void> {
+    const isBoundThere =
+      this.#address !== undefined && address.port === this.#port && String(familiesOf(address.host)) === String(familiesOf(this.#address.host));
+    if (isBoundThere) return;
     const before = this.#servers;
     const servers: Server[] = [];
     try {
