@@ -61,11 +61,23 @@ export interface InMemoryEngineOptions {
   readonly deadlines?: Partial<Kernel["deadlines"]>;
 }
 
+let parentDir: string | undefined;
+
+/** A folder of its own for each engine; all of them go when the process ends, whether or not its tests stopped their engines. */
+function freshDataDir(): string {
+  if (parentDir === undefined) {
+    const made = mkdtempSync(join(tmpdir(), "svc-engines-"));
+    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+    parentDir = made;
+  }
+  return mkdtempSync(join(parentDir, "data-"));
+}
+
 /** The real kernel and real modules without the engine's listeners and config file. */
 export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promise<InMemoryEngine> {
   const logs: LogRecord[] = [];
   const clock = options.clock ?? systemClock;
-  const ownDataDir = options.dataDir === undefined ? mkdtempSync(join(tmpdir(), "svc-engine-")) : undefined;
+  const dataDir = options.dataDir ?? freshDataDir();
   const { kernel, directory } = createKernel({
     clock,
     log: createLogger({ level: "debug", now: () => clock.now(), write: (record) => logs.push(record) }),
@@ -91,7 +103,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       },
       reportReadiness: () => () => {},
     },
-    dataDir: options.dataDir ?? (ownDataDir as string),
+    dataDir,
   });
   directory.setModuleHost(host);
 
@@ -147,7 +159,6 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       await host.stopAll();
       server.closeAllConnections();
       server.close();
-      if (ownDataDir !== undefined) rmSync(ownDataDir, { recursive: true, force: true });
     },
   };
   const problems = await host.apply(
