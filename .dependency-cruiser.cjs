@@ -83,8 +83,8 @@ module.exports = {
     },
   ],
   options: {
-    doNotFollow: { path: "node_modules|/dist/" },
-    exclude: { path: "/dist/" },
+    doNotFollow: { path: "node_modules|/dist/|/bundle/" },
+    exclude: { path: "/dist/|/bundle/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.base.json" },
     enhancedResolveOptions: {

@@ -6,6 +6,7 @@ export default defineConfig({
   resolve: { conditions: ["@svc/source"] },
   ssr: { resolve: { conditions: ["@svc/source"] } },
   test: {
+    globalSetup: "./scripts/temporary-folder.mjs",
     projects: [
       {
         extends: true,

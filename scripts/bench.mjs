@@ -2,6 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { bundleCli } from "./setup.mjs";
+import { reportFailure } from "./steps.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
@@ -20,5 +22,10 @@ const built = runNode([compiler, "-b", "packages/cli", "bench"]);
 if (built !== 0) {
   console.error("The build failed; the messages above say where. The bench did not run.");
   process.exit(built);
+}
+try {
+  await bundleCli({ outcome: (text) => console.error(`Bundling svc: ${text}`) });
+} catch (error) {
+  process.exit(reportFailure(error));
 }
 process.exit(runNode(["bench/dist/main.js", ...process.argv.slice(2)]));

@@ -4,6 +4,8 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { bundleEntry, bundleIsCurrent } from "../packages/cli/bin/current-bundle.js";
 import { ensureVenv, findPython } from "./pack-sdks.mjs";
 import { npm, root, runCommand, StepFailure } from "./steps.mjs";
 
@@ -57,6 +59,30 @@ export async function build({ signal }, project = ".") {
     cwd: root,
     fix: "the sources do not compile; the output above names file and line.",
   });
+}
+
+/**
+ * Bundles the built CLI, so that it starts faster, unless that was done since the build. Where the bundler does not run, which has native code,
+ * svc runs unbundled.
+ * @param {{ outcome: (text: string) => void }} context
+ */
+export async function bundleCli({ outcome }) {
+  if (bundleIsCurrent() && (await isNewer(fileURLToPath(bundleEntry), join(root, "scripts/bundle-cli.mjs")))) {
+    outcome("up to date");
+    return;
+  }
+  let bundler;
+  try {
+    bundler = await import("./bundle-cli.mjs");
+  } catch (error) {
+    outcome(`left out, svc will start slower: ${error.message.split("\n")[0]}`);
+    return;
+  }
+  try {
+    await bundler.writeBundle();
+  } catch (error) {
+    throw new StepFailure(`the built CLI cannot be bundled: ${error.message}`, { cause: error });
+  }
 }
 
 /** The Python tools that the tests and checks need, in the repository's own environment. Resolves with its Python. */

@@ -6,7 +6,7 @@ import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { packedHash, packSdks } from "./pack-sdks.mjs";
-import { build, checkTools, installPackages } from "./setup.mjs";
+import { build, bundleCli, checkTools, installPackages } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, runCommand, StepFailure, startCommand, stepRunner } from "./steps.mjs";
 
 const WORKERS = ["math-worker", "caller-worker"];
@@ -38,10 +38,11 @@ async function main(args) {
   const signal = interruptSignal();
   let engine;
   try {
-    const { step } = stepRunner({ total: 8, signal });
+    const { step } = stepRunner({ total: 9, signal });
     await step("Checking Node and Python", checkTools);
     await step("Installing packages", installPackages);
     await step("Building", (context) => build(context, "packages/cli"));
+    await step("Bundling svc", bundleCli);
     await step("Packing the SDKs", packSdks);
     const project = await step(`Creating the project in ${options.directory}`, (context) => createProject(options, context));
     await step("Starting the engine", (context) => {

@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packSdks } from "./pack-sdks.mjs";
-import { build, checkTools, installPackages, installPythonTools } from "./setup.mjs";
+import { build, bundleCli, checkTools, installPackages, installPythonTools } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
 const isQuick = process.argv.includes("--unit");
@@ -17,12 +17,13 @@ async function main() {
   const signal = interruptSignal();
   const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
   try {
-    const { step } = stepRunner({ total: isInstalled ? 3 : 5, signal });
+    const { step } = stepRunner({ total: isInstalled ? 4 : 6, signal });
     if (!isInstalled) {
       await step("Checking Node and Python", checkTools);
       await step("Installing packages", installPackages);
     }
     await step("Building", build);
+    await step("Bundling svc", bundleCli);
     const python = await step("Installing the Python tools", installPythonTools);
     await step("Packing the SDKs", packSdks);
 

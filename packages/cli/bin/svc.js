@@ -2,17 +2,19 @@
 // Committed as plain JavaScript, so that npm can link it before anything is built and so that it runs on a Node too old for the rest.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { bundleEntry, bundleIsCurrent } from "./current-bundle.js";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-const built = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const built = new URL("../dist/main.js", import.meta.url);
 
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`svc needs Node 20.19 or later; this is ${process.version}. Install a newer one from https://nodejs.org and try again.`);
   process.exitCode = 1;
 } else if (!existsSync(built)) {
-  console.error(`svc is not built yet: ${built} is missing. Run \`npm run build\` at the root of the repository.`);
+  console.error(`svc is not built yet: ${fileURLToPath(built)} is missing. Run \`npm run build\` at the root of the repository.`);
   process.exitCode = 1;
 } else {
-  const { runAsProcess } = await import("../dist/main.js");
+  // The bundle is the same code in few files: it starts in half the time. Without a current one the modules run as they are.
+  const { runAsProcess } = await import(bundleIsCurrent() ? bundleEntry : built);
   await runAsProcess(process);
 }

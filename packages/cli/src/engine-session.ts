@@ -1,4 +1,4 @@
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import type { Worker } from "@svc/sdk";
 import { type EngineAddress, noEngine, requireListener } from "./engine-address.ts";
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -6,6 +6,8 @@ const CONNECT_TIMEOUT_MS = 5000;
 /** Runs `action` on a connection to the engine and closes it afterwards. Fails with exit 3 when no engine answers. */
 export async function withEngine<Result>(address: EngineAddress, commandName: string, action: (worker: Worker) => Promise<Result>): Promise<Result> {
   await requireListener(address);
+  // Loaded here and not above: the engine has no use for it.
+  const { connect, silentLogger } = await import("@svc/sdk");
   // Silent: what goes wrong comes back as an error, and standard error belongs to the command.
   const worker = connect(address.url, { name: commandName, kind: "cli", handleSignals: false, logger: silentLogger });
   try {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -61,23 +61,11 @@ export interface InMemoryEngineOptions {
   readonly deadlines?: Partial<Kernel["deadlines"]>;
 }
 
-let parentDir: string | undefined;
-
-/** A folder of its own for each engine; all of them go when the process ends, whether or not its tests stopped their engines. */
-function freshDataDir(): string {
-  if (parentDir === undefined) {
-    const made = mkdtempSync(join(tmpdir(), "svc-engines-"));
-    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
-    parentDir = made;
-  }
-  return mkdtempSync(join(parentDir, "data-"));
-}
-
 /** The real kernel and real modules without the engine's listeners and config file. */
 export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promise<InMemoryEngine> {
   const logs: LogRecord[] = [];
   const clock = options.clock ?? systemClock;
-  const dataDir = options.dataDir ?? freshDataDir();
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "svc-engine-"));
   const { kernel, directory } = createKernel({
     clock,
     log: createLogger({ level: "debug", now: () => clock.now(), write: (record) => logs.push(record) }),
