@@ -26,7 +26,6 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   readonly session: Session;
   readonly #kernel: Kernel;
   readonly #socket: FrameSocket;
-  readonly #stopHeartbeat: () => void;
   #lastHeardAt: number;
   #ended = false;
   #fullSince: number | undefined;
@@ -36,7 +35,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     this.#socket = socket;
     this.#lastHeardAt = kernel.clock.monotonic();
     this.session = new Session(kernel, this, { workerId: randomUUID() as WorkerId, reattachToken: randomUUID(), remoteAddress: socket.remoteAddress });
-    this.#stopHeartbeat = kernel.heartbeat.add(this);
+    kernel.heartbeat.add(this);
     kernel.sessions.add(this.session);
     socket.listen(this);
     this.session.greet();
@@ -127,7 +126,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   onClosed(code: number, reason: string): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#stopHeartbeat();
+    this.#kernel.heartbeat.remove(this);
     const { session } = this;
     this.#kernel.sessions.remove(session);
     session.end();

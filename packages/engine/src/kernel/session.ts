@@ -36,6 +36,8 @@ export interface SessionOutlet {
   isFull(): boolean;
   /** Ends the connection; the session is told by `end`. */
   drop(reason: string): void;
+  /** Ends it without a closing word, after what is queued. */
+  hangUp(): void;
 }
 
 /** How a worker introduced itself in its `engine::workers::register` call. */
@@ -162,6 +164,11 @@ export class Session implements Provider, TriggerOwner {
   /** Ends the connection from our side. */
   drop(reason: string): void {
     this.#outlet.drop(reason);
+  }
+
+  /** The engine stops: ends the connection without a closing word, after what is queued. */
+  hangUp(): void {
+    this.#outlet.hangUp();
   }
 
   /** The connection is gone: what it registered goes, what it ran fails, what it waited for is cancelled. */

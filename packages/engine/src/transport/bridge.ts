@@ -11,7 +11,6 @@ export class Bridge {
   readonly listener: Listener;
   readonly #kernel: Kernel;
   readonly #rules: () => AccessRules;
-  readonly #connections = new Set<Connection>();
   #closing = false;
 
   constructor(kernel: Kernel, rules: () => AccessRules) {
@@ -30,7 +29,7 @@ export class Bridge {
   /** Cuts every worker's socket. No close frame: one published client takes a clean close for the end and never comes back. */
   dropAll(): void {
     this.#closing = true;
-    for (const connection of this.#connections) connection.hangUp();
+    for (const session of this.#kernel.sessions.all()) session.hangUp();
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
@@ -44,14 +43,9 @@ export class Bridge {
       refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
       return;
     }
-    if (path === "/") acceptWebSocket(request, stream, head, (socket) => this.#track(new Connection(this.#kernel, socket)));
+    if (path === "/") acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket));
     // Telemetry is taken and dropped until there is a store for it; refusing it would hang a published client's shutdown.
     else if (path === "/otel") acceptWebSocket(request, stream, head, (socket) => socket.listen({ onFrame: () => {}, onAlive: () => {}, onClosed: () => {} }));
     else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
-  }
-
-  #track(connection: Connection): void {
-    this.#connections.add(connection);
-    connection.session.scope.add(() => this.#connections.delete(connection));
   }
 }

@@ -51,6 +51,24 @@ function header(payloadBytes: number): Buffer {
   return bytes;
 }
 
+const LISTENER = Symbol("listener");
+/** Who listens is kept on the socket, so that ten thousand sockets share one set of handlers. */
+type ListenedWebSocket = WebSocket & { [LISTENER]: FrameSocketListener };
+
+function onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
+  (this as ListenedWebSocket)[LISTENER].onFrame(data as Buffer, isBinary ? "binary" : "text");
+}
+
+function onAlive(this: WebSocket): void {
+  (this as ListenedWebSocket)[LISTENER].onAlive();
+}
+
+function onClose(this: WebSocket, code: number, reason: Buffer): void {
+  (this as ListenedWebSocket)[LISTENER].onClosed(code, reason.toString("utf8"));
+}
+
+function onError(): void {}
+
 class WebSocketFrameSocket implements FrameSocket {
   readonly remoteAddress: string | undefined;
   readonly #webSocket: WebSocket;
@@ -68,13 +86,14 @@ class WebSocketFrameSocket implements FrameSocket {
   }
 
   listen(listener: FrameSocketListener): void {
-    const webSocket = this.#webSocket;
-    webSocket.on("message", (data: RawData, isBinary: boolean) => listener.onFrame(data as Buffer, isBinary ? "binary" : "text"));
-    webSocket.on("ping", () => listener.onAlive());
-    webSocket.on("pong", () => listener.onAlive());
-    webSocket.on("close", (code, reason) => listener.onClosed(code, reason.toString("utf8")));
+    const webSocket = this.#webSocket as ListenedWebSocket;
+    webSocket[LISTENER] = listener;
+    webSocket.on("message", onMessage);
+    webSocket.on("ping", onAlive);
+    webSocket.on("pong", onAlive);
+    webSocket.on("close", onClose);
     // Always followed by "close", which carries the code (1009 for a frame over the limit, 1007 for bad UTF-8).
-    webSocket.on("error", () => {});
+    webSocket.on("error", onError);
   }
 
   send(frame: Frame): void {

@@ -31,9 +31,9 @@ export function introduceWorker(message: MessageOf<"invokefunction">, session: S
     {
       name: shown(name ?? "") || session.workerId,
       description: description === undefined ? undefined : shown(description),
-      runtime: runtime ?? "unknown",
-      version,
-      os,
+      runtime: shared(runtime ?? "unknown"),
+      version: version === undefined ? undefined : shared(version),
+      os: os === undefined ? undefined : shared(os),
       pid,
       isolation,
       kind: kind ?? "worker",
@@ -42,6 +42,18 @@ export function introduceWorker(message: MessageOf<"invokefunction">, session: S
   );
   kernel.changes.emit({ kind: "worker", id: session.workerId, op: "updated" });
   return { ok: true, result: Payload.fromValue({ success: true }) };
+}
+
+const SHARED_TEXTS = 1_000;
+const sharedTexts = new Map<string, string>();
+
+/** One copy of what many workers say alike. The oldest goes when the table is full. */
+function shared(text: string): string {
+  const known = sharedTexts.get(text);
+  if (known !== undefined) return known;
+  if (sharedTexts.size >= SHARED_TEXTS) sharedTexts.delete(sharedTexts.keys().next().value ?? "");
+  sharedTexts.set(text, text);
+  return text;
 }
 
 const featureSets = new Map<string, ReadonlySet<Feature>>();
