@@ -3,12 +3,14 @@ import { resolve } from "node:path";
 import type { Logger, LogLevel, RunningEngine } from "@svc/engine";
 import { type Command, Option } from "commander";
 import { DEFAULT_CONFIG_FILE } from "../engine-address.ts";
-import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { CommandFailure } from "../exit-codes.ts";
 import { type LogForm, textLine } from "../log-lines.ts";
 import type { Shell } from "../shell.ts";
 import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
+import { keepYoungHeapSmall } from "../young-heap.ts";
 import { configOption, parsePort } from "./options.ts";
+import { unknownCommand } from "./unknown-command.ts";
 
 interface EngineOptions {
   readonly config?: string;
@@ -47,9 +49,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 no engine reachable, 70 internal
     )
     .action((options: EngineOptions) => {
       const [unknown] = program.args;
-      if (unknown !== undefined) {
-        throw usageFailure(`There is no command "${unknown}".`, `Commands: ${program.commands.map((command) => command.name()).join(", ")}`, "See: svc --help");
-      }
+      if (unknown !== undefined) throw unknownCommand(program, unknown);
       return runEngine(shell, options);
     });
 }
@@ -110,6 +110,7 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
   });
   try {
     engine = await startEngine({ configFile, overrides, env: shell.env, logger });
+    keepYoungHeapSmall();
     return engine;
   } catch (error) {
     throw await explainStartFailure(error);
