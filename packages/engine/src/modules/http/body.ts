@@ -119,8 +119,9 @@ function kindOf(headers: Readonly<Record<string, string[]>>): BodyKind {
   const encoding = headers["content-encoding"]?.join(", ") ?? "identity";
   if (encoding.toLowerCase() !== "identity")
     throw unsupported(`the content encoding ${JSON.stringify(encoding.slice(0, 100))} is not understood; send the body uncompressed`);
-  // A body without a type is taken at its word if it is JSON.
-  const [type = "application/json"] = types;
+  // A page of another site may send an untyped body without asking first; one that names JSON may not.
+  const [type] = types;
+  if (type === undefined) throw unsupported(`the body has no Content-Type; supported are ${SUPPORTED}`);
   const charset = CHARSET.exec(type)?.[1]?.toLowerCase();
   if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
     throw unsupported(`the charset ${JSON.stringify(charset.slice(0, 100))} is not understood; send UTF-8`);

@@ -89,7 +89,7 @@ async function ask(port: number, request: string): Promise<string> {
 }
 
 const post = (target: string, body: string, headers = ""): string =>
-  `POST ${target} HTTP/1.1\r\nHost: x\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  `POST ${target} HTTP/1.1\r\nHost: x\r\n${/content-type:/i.test(headers) ? "" : "Content-Type: application/json\r\n"}${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 function bodyOf(answer: string): unknown {
   return JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4));
@@ -105,6 +105,11 @@ describe("a hostile client", () => {
       expect(bodyOf(answer)).toMatchObject({ error: { code: "invalid_request" } });
     },
   );
+
+  it("cannot call a route with a body that names no type, as a page of another site may send unasked", async () => {
+    const { port } = await site();
+    expect(await ask(port, 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n{"a":1}')).toMatch(/^HTTP\/1\.1 415 .*no Content-Type/s);
+  });
 
   it("can send headers called __proto__ and constructor, which stay plain keys", async () => {
     const { port } = await site();
