@@ -70,6 +70,32 @@ def test_an_exception_whose_text_cannot_be_had_still_becomes_an_error() -> None:
     assert (error.code, error.message) == ("invocation_failed", "Sulking")
 
 
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        (KeyError("a"), "KeyError: 'a'"),
+        (RuntimeError("boom"), "RuntimeError: boom"),
+        (Exception("boom"), "boom"),
+        (Exception(), "Exception"),
+        (AssertionError(), "AssertionError"),
+    ],
+)
+def test_an_exception_names_its_type_unless_that_says_nothing(raised: Exception, message: str) -> None:
+    assert CallError.from_exception(raised).message == message
+
+
+def test_an_error_whose_text_cannot_be_had_is_still_logged_with_its_stack() -> None:
+    class Sulking(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    lines: list[str] = []
+    Logger(write=lines.append).error("failed", error=Sulking())
+    error = json.loads(lines[0])["error"]
+    assert (error["type"], error["message"]) == ("Sulking", "")
+    assert "Sulking" in error["stack"]
+
+
 def test_a_log_line_is_one_json_object_whose_head_cannot_be_replaced() -> None:
     lines: list[str] = []
     log = Logger({"worker": "w"}, level="info", write=lines.append).with_fields(function_id="a::b")

@@ -220,7 +220,44 @@ def test_what_a_handler_raises_reaches_the_caller(connect: Connect) -> None:
     assert "in any_error" in (any_raised.value.stacktrace or "")
     with pytest.raises(svc.CallError) as left:
         worker.call({"function_id": "fail::exit"})
-    assert (left.value.code, left.value.message) == ("invocation_failed", "3")
+    assert (left.value.code, left.value.message) == ("invocation_failed", "SystemExit: 3")
+
+
+def test_a_surprise_in_a_handler_is_logged_as_an_error_with_its_stack_but_a_call_error_is_not(
+    connect: Connect, lines: list[str]
+) -> None:
+    worker = connect("probe")
+
+    @worker.function("fail::own")
+    def own(input: object) -> None:
+        raise svc.CallError("out_of_stock", "none left")
+
+    @worker.function("fail::sync")
+    def sync(input: dict[str, object]) -> object:
+        return input["a"]
+
+    @worker.function("fail::async")
+    async def later(input: dict[str, object]) -> object:
+        return input["a"]
+
+    @worker.function("fail::result")
+    def result(input: object) -> object:
+        return {"ratio": float("nan")}
+
+    for function_id in ("fail::own", "fail::sync", "fail::async", "fail::result"):
+        with pytest.raises(svc.CallError):
+            worker.call({"function_id": function_id, "payload": {}})
+
+    records = [record for record in map(json.loads, lines) if record["level"] in ("warn", "error")]
+    shown = [(record["level"], record["message"], record["function_id"], record["error"]["type"]) for record in records]
+    assert shown == [
+        ("error", "a handler failed", "fail::sync", "KeyError"),
+        ("error", "a handler failed", "fail::async", "KeyError"),
+        ("error", "a handler's result cannot be written as JSON", "fail::result", "CallError"),
+    ]
+    assert all(record["worker"] == "probe" and record["invocation_id"] for record in records)
+    assert "in sync" in records[0]["error"]["stack"]
+    assert records[2]["error"]["code"] == "serialization_error"
 
 
 def test_a_function_that_is_not_there_fails_with_its_id(connect: Connect) -> None:
@@ -412,7 +449,7 @@ def test_a_provider_binds_and_lets_go_in_order(engine: Engine, connect: Connect)
     assert "error" not in peer.heard("triggerregistrationresult", id="t1")
     peer.send({**bind, "id": "t2", "config": {}})
     error = peer.heard("triggerregistrationresult", id="t2")["error"]
-    assert (error["code"], error["message"]) == ("trigger_registration_failed", "path is missing")
+    assert (error["code"], error["message"]) == ("trigger_registration_failed", "ValueError: path is missing")
     peer.send({"type": "unregistertrigger", "id": "t1", "trigger_type": "webhook"})
     assert all(happened.acquire(timeout=10) for _ in range(2))
     assert events == [("bind", "/p"), ("unbind", "/p")]

@@ -21,7 +21,7 @@ import { type EngineInfo, engineFunctions } from "./modules/engine-functions/ind
 import { configurableModules } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
-import { lockDataFolder } from "./store/data-folder.ts";
+import { type DataFolderLock, lockDataFolder } from "./store/data-folder.ts";
 import { Bridge } from "./transport/bridge.ts";
 import { type AccessRules, fetchSiteIsSafe, originIsAllowed } from "./transport/guards.ts";
 import { HttpApi } from "./transport/http-api.ts";
@@ -90,7 +90,7 @@ class Engine implements RunningEngine {
   readonly #realtime: Realtime;
   readonly #host: ModuleHost;
   #config: LoadedConfig;
-  #releaseLock: () => void = () => {};
+  #lock: DataFolderLock | undefined;
   #stopWatching: () => Promise<void> = async () => {};
   #stopping: Promise<void> | undefined;
 
@@ -168,10 +168,10 @@ class Engine implements RunningEngine {
   }
 
   async start(): Promise<void> {
-    const lock = lockDataFolder(this.#config.engine.dataDir);
-    this.#releaseLock = () => lock.release();
+    this.#lock = lockDataFolder(this.#config.engine.dataDir);
     try {
       await this.#bindAll(this.#config);
+      this.#lock.announce(this.addresses);
       const problems = await this.#host.apply(requestsOf(this.#config));
       if (problems.length > 0) throw new Error(problems.join("\n"));
     } catch (error) {
@@ -211,7 +211,7 @@ class Engine implements RunningEngine {
     for (const { listener } of [this.#http, this.#realtime, this.#bridge]) listener.stopAccepting();
     this.#bridge.dropAll();
     for (const { listener } of [this.#http, this.#realtime, this.#bridge]) listener.close();
-    this.#releaseLock();
+    this.#lock?.release();
   }
 
   async #bindAll(config: LoadedConfig): Promise<void> {
@@ -242,6 +242,7 @@ class Engine implements RunningEngine {
     const undoMoves: (() => Promise<void>)[] = [];
     try {
       await this.#moveListeners(diff, undoMoves);
+      this.#lock?.announce(this.addresses);
       this.#config = { ...next, engine: { ...next.engine, ...settingsOfThisRun(before) } };
       const problems = await this.#host.apply(requestsOf(next));
       if (problems.length === 0) {
@@ -258,6 +259,7 @@ class Engine implements RunningEngine {
   async #goBackTo(before: LoadedConfig, undoMoves: readonly (() => Promise<void>)[]): Promise<void> {
     this.#config = before;
     for (const undoMove of undoMoves) await undoMove();
+    this.#lock?.announce(this.addresses);
     const problems = await this.#host.apply(requestsOf(before));
     if (problems.length > 0) this.#log.error("the former configuration could not be restored in full", { problems });
   }

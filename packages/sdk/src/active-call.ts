@@ -58,7 +58,7 @@ export class ActiveCall implements CallContext {
 
   get log(): Logger {
     this.#log ??= withFields(this.#host.logger, {
-      function: this.function_id,
+      function_id: this.function_id,
       invocation_id: this.invocation_id,
       ...(this.traceparent === undefined ? undefined : { trace_id: this.traceparent.split("-")[1] }),
     });

@@ -53,8 +53,8 @@ export function withFields(logger: Logger, fields: LogFields): Logger {
 }
 
 /**
- * One line of JSON: time, level, message, then the fields, none of which can replace those three. Errors become code, message,
- * stack and cause; what JSON cannot hold becomes text. Never throws.
+ * One line of JSON: time, level, message, then the fields, none of which can replace those three. Errors become type, code,
+ * message, stack and cause; what JSON cannot hold becomes text. Never throws.
  */
 export function jsonLine(record: LogRecord): string {
   const head = { time: new Date(record.timeMs).toISOString(), level: record.level, message: record.message };
@@ -68,7 +68,7 @@ export function jsonLine(record: LogRecord): string {
 function writable(_key: string, value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (!(value instanceof Error)) return value;
-  return { code: "code" in value ? value.code : undefined, message: value.message, stack: value.stack, cause: value.cause };
+  return { type: value.name, code: "code" in value ? value.code : undefined, message: value.message, stack: value.stack, cause: value.cause };
 }
 
 export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -1,5 +1,6 @@
 import { CallError } from "@svc/protocol";
 import { encodeCall, oversize } from "./frames.ts";
+import { jsonTextOf } from "./json-text.ts";
 import { MAX_QUEUED_CALLS } from "./pending-calls.ts";
 
 /** A call that this worker makes. */
@@ -35,7 +36,7 @@ function jsonText(value: unknown, functionId: string, what: "payload" | "metadat
   if (value === undefined) return "null";
   let text: string | undefined;
   try {
-    text = JSON.stringify(value);
+    text = jsonTextOf(value);
   } catch (cause) {
     throw new CallError("invalid_input", `the ${what} for function ${functionId} cannot be written as JSON: ${(cause as Error).message}`, { cause });
   }

@@ -228,6 +228,7 @@ describe("the session", () => {
     ["a cycle", cycle()],
     ["a BigInt", 1n],
     ["a function", () => 1],
+    ["NaN", { ratio: Number.NaN }],
   ])("refuses a payload or metadata that JSON cannot hold: %s", (_what, value) => {
     const probe = opened();
     probe.take({ do: "call", as: "bad", function_id: "f", payload: value });
@@ -235,6 +236,21 @@ describe("the session", () => {
     probe.take({ do: "call", as: "bad", function_id: "f", metadata: value });
     expect(probe.effects).toMatchObject([{ code: "invalid_input", message: expect.stringContaining("metadata for function f") }]);
     expect(probe.frames).toEqual([]);
+  });
+
+  it("says where in a payload the number is that JSON does not have", () => {
+    const probe = opened();
+    probe.take({ do: "call", as: "bad", function_id: "f", payload: { rows: [{ price: Number.POSITIVE_INFINITY }] } });
+    expect(probe.effects).toMatchObject([{ message: expect.stringContaining("rows[0].price is Infinity") }]);
+  });
+
+  it("answers serialization_error for a result that holds NaN", () => {
+    const probe = opened();
+    probe.take({ do: "register_function", id: "f" });
+    const invocation_id = "11111111-1111-4111-8111-111111111111";
+    probe.take({ do: "receive", frame: { type: "invokefunction", invocation_id, function_id: "f", data: 1 } });
+    probe.take({ do: "answer", invocation_id, result: { ratio: Number.NaN } });
+    expect(JSON.parse(probe.frames[0] as string)).toMatchObject({ invocation_id, error: { code: "serialization_error" } });
   });
 
   it("answers serialization_error for a result that JSON cannot hold, payload_too_large for one that is too large", () => {

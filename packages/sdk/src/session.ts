@@ -1,6 +1,7 @@
 import { CallError, DEFAULT_TIMEOUT_MS, encodeMessage, type InvocationId, MAX_TIMEOUT_MS, type MessageOf, type WireError } from "@svc/protocol";
 import { encodeCall, encodeFailure, encodeResult, oversize } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
+import { jsonTextOf } from "./json-text.ts";
 import { encodeOutbound, type OutboundCall, queueFull } from "./outbound-call.ts";
 import { callTimeout, PendingCall, PendingCalls } from "./pending-calls.ts";
 import { type Binding, encodeBindingResult, ProvidedBindings } from "./provided-bindings.ts";
@@ -231,7 +232,7 @@ export class Session {
     if (functionId === undefined) return;
     let text: string | undefined;
     try {
-      text = JSON.stringify(result);
+      text = jsonTextOf(result);
     } catch (cause) {
       const error = new CallError("serialization_error", `the result of function ${functionId} cannot be written as JSON: ${(cause as Error).message}`);
       this.#output.log("error", "a handler's result cannot be written as JSON", { function_id: functionId, invocation_id: invocationId, error });

@@ -65,9 +65,12 @@ describe("the logger", () => {
     expect(JSON.parse(line)).toEqual({ time: "1970-01-01T00:00:00.000Z", level: "info", message: "hello", a: 1, text: "a\nb" });
   });
 
-  it("writes errors with code and stack, big integers as text, and survives cycles", () => {
+  it("writes errors with type, code and stack, big integers as text, and survives cycles", () => {
     const error = Object.assign(new Error("boom"), { code: "E" });
-    expect(JSON.parse(jsonLine(record({ error, big: 7n })))).toMatchObject({ error: { code: "E", message: "boom", stack: expect.any(String) }, big: "7" });
+    expect(JSON.parse(jsonLine(record({ error, big: 7n })))).toMatchObject({
+      error: { type: "Error", code: "E", message: "boom", stack: expect.any(String) },
+      big: "7",
+    });
     const cycle: Record<string, unknown> = {};
     cycle.self = cycle;
     expect(JSON.parse(jsonLine(record(cycle)))).toMatchObject({ message: "hello", fields_error: expect.any(String) });

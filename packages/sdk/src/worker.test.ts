@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { connect as connectBrowser } from "./browser.ts";
 import { FakeEngine, type Frame } from "./fake-engine.test.support.ts";
-import { createLogger, type LogRecord, silentLogger } from "./logger.ts";
+import { createLogger, jsonLine, type LogRecord, silentLogger } from "./logger.ts";
 import { type CallContext, connect, type NodeWorkerOptions, type Worker } from "./node.ts";
 
 const ID = "11111111-1111-4111-8111-111111111111";
@@ -203,6 +203,9 @@ describe("functions", () => {
       { code: "too_small", message: "a is too small", details: { min: 1 } },
     ],
     ["an Error", new Error("boom"), { code: "invocation_failed", message: "boom" }],
+    ["an Error of another kind", new TypeError("x is not a function"), { code: "invocation_failed", message: "TypeError: x is not a function" }],
+    ["an Error of another kind without a message", new RangeError(), { code: "invocation_failed", message: "RangeError" }],
+    ["an Error with a code of its own", Object.assign(new TypeError("none left"), { code: "sold_out" }), { code: "sold_out", message: "none left" }],
     ["a string", "plain", { code: "invocation_failed", message: "plain" }],
     ["undefined", undefined, { code: "invocation_failed" }],
   ])("answers with the error when the handler throws %s, now or later", async (_what, thrown, error) => {
@@ -277,8 +280,26 @@ describe("functions", () => {
     await answerOf();
     expect(records.find((record) => record.message === "hello")).toMatchObject({
       level: "info",
-      fields: { worker: "probe", function: "f", invocation_id: ID, trace_id: "0af7651916cd43dd8448eb211c80319c", a: 1 },
+      fields: { worker: "probe", function_id: "f", invocation_id: ID, trace_id: "0af7651916cd43dd8448eb211c80319c", a: 1 },
     });
+  });
+
+  it("logs what a handler throws as an error with its stack, but not a CallError, which is an answer", async () => {
+    const records: LogRecord[] = [];
+    const logging = open({ logger: createLogger({ level: "debug", write: (record) => records.push(record) }) });
+    logging.registerFunction("f", (input) => {
+      throw input === "answer" ? new CallError("mine", "m") : new TypeError("boom");
+    });
+    await engine.frame({ type: "registerfunction", id: "f" });
+    const other = ID.replaceAll("1", "2");
+    engine.send(invoke("f", "answer", { invocation_id: other }));
+    await answerOf(other);
+    engine.send(invoke("f", "defect"));
+    await answerOf();
+    const lines = records.filter((record) => record.message === "a handler failed").map((record) => JSON.parse(jsonLine(record)) as unknown);
+    expect(lines).toMatchObject([
+      { level: "error", worker: "probe", function_id: "f", invocation_id: ID, error: { type: "TypeError", message: "boom", stack: expect.any(String) } },
+    ]);
   });
 
   it("refuses a duplicate id, a handler that is none, and formats of other libraries, with TypeErrors", () => {

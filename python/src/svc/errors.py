@@ -59,19 +59,20 @@ class CallError(Exception):
 
     @classmethod
     def from_exception(cls, raised: BaseException) -> CallError:
-        """Whatever a handler raised: a CallError stays itself, the rest becomes ``invocation_failed``."""
+        """Whatever a handler raised: a CallError stays itself, the rest becomes ``invocation_failed``.
+
+        The message names the type (``KeyError: 'a'``), unless that is plain ``Exception`` and says nothing.
+        """
         if isinstance(raised, cls):
             return raised
-        name = type(raised).__name__
-        try:
-            message = str(raised) or name
-        except Exception:  # noqa: BLE001 - __str__ is the user's code, and its failure must not hide that the handler failed
+        name, text = type(raised).__name__, text_of(raised)
+        if not text:
             message = name
-        try:
-            stack = "".join(traceback.format_exception(type(raised), raised, raised.__traceback__))
-        except Exception:  # noqa: BLE001 - formatting runs the user's __str__ too, and very deep stacks can fail
-            stack = None
-        return cls("invocation_failed", message, stacktrace=stack)
+        elif type(raised) is Exception:
+            message = text
+        else:
+            message = f"{name}: {text}"
+        return cls("invocation_failed", message, stacktrace=stack_of(raised))
 
     @classmethod
     def from_wire(cls, error: object) -> CallError:
@@ -98,6 +99,22 @@ class CallError(Exception):
         if self.details is not None:
             wire["details"] = self.details
         return wire
+
+
+def text_of(raised: BaseException) -> str:
+    """``str(raised)``; empty where that fails."""
+    try:
+        return str(raised)
+    except Exception:  # noqa: BLE001 - __str__ is the user's code, and its failure must not hide what was raised
+        return ""
+
+
+def stack_of(raised: BaseException) -> str | None:
+    """The traceback as Python prints it; None where even that fails, as for very deep stacks."""
+    try:
+        return "".join(traceback.format_exception(type(raised), raised, raised.__traceback__))
+    except Exception:  # noqa: BLE001 - formatting runs the user's __str__ too
+        return None
 
 
 def _cut(text: str, max_chars: int) -> str:

@@ -6,10 +6,11 @@ import json
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Literal
+
+from .errors import CallError, stack_of, text_of
 
 LogLevel = Literal["debug", "info", "warn", "error"]
 _LEVELS: dict[str, int] = {"debug": 0, "info": 1, "warn": 2, "error": 3, "silent": 4}
@@ -90,5 +91,7 @@ def _to_stderr(line: str) -> None:
 def _readable(value: object) -> object:
     if not isinstance(value, BaseException):
         return repr(value)
-    stack = "".join(traceback.format_exception(type(value), value, value.__traceback__))
-    return {"type": type(value).__name__, "message": str(value), "stack": stack}
+    # The same members as the TypeScript SDK writes.
+    code = {"code": value.code} if isinstance(value, CallError) else {}
+    message = value.message if isinstance(value, CallError) else text_of(value)
+    return {"type": type(value).__name__, **code, "message": message, "stack": stack_of(value)}

@@ -117,7 +117,7 @@ class Runner:
     async def _run_async(self, run: Run, handler: Handler, context: HandlerContext) -> None:
         try:
             result = await handler.run(handler.input_of(run.payload), context)
-            outcome: Outcome = _result_text(run, result)
+            outcome: Outcome = _result_text(result, context)
         except BaseException as raised:  # noqa: BLE001 - nothing that a handler raises may reach the loop
             outcome = _failure(raised, context)
         self._finish(run, outcome)
@@ -138,7 +138,7 @@ class Runner:
 
     async def _await(self, run: Run, awaitable: Any, context: HandlerContext) -> None:
         try:
-            outcome: Outcome = _result_text(run, await awaitable)
+            outcome: Outcome = _result_text(await awaitable, context)
         except BaseException as raised:  # noqa: BLE001 - as above
             outcome = _failure(raised, context)
         self._finish(run, outcome)
@@ -146,11 +146,6 @@ class Runner:
     def _finish(self, run: Run, outcome: Outcome) -> None:
         if self._running.pop(run.invocation_id, None) is None:
             return
-        if isinstance(outcome, CallError):
-            # A handler that raises a CallError means its caller; anything else is likely a defect to be seen here.
-            log = self._log.warn if outcome.stacktrace is not None else self._log.debug
-            facts = {"function_id": run.function_id, "invocation_id": run.invocation_id, "code": outcome.code}
-            log("a handler failed", **facts, error=outcome.message, stack=outcome.stacktrace)
         self._report(run.invocation_id, outcome)
         if not self._running:
             self._idle.set()
@@ -162,7 +157,7 @@ def _run_sync(run: Run, handler: Handler, context: HandlerContext) -> object:
         return _never_ran()
     try:
         result = handler.run(handler.input_of(run.payload), context)
-        return result if inspect.isawaitable(result) else _result_text(run, result)
+        return result if inspect.isawaitable(result) else _result_text(result, context)
     except BaseException as raised:  # noqa: BLE001 - nothing that a handler raises may end the thread unseen
         return _failure(raised, context)
 
@@ -171,11 +166,21 @@ def _never_ran() -> CallError:
     return CallError("call_cancelled", "nobody waited any more when the handler's turn came")
 
 
-def _result_text(run: Run, result: object) -> str | None:
-    return None if result is None else encode_json(result, f"the result of {run.function_id}")
+def _result_text(result: object, context: HandlerContext) -> str | None:
+    if result is None:
+        return None
+    try:
+        return encode_json(result, f"the result of {context.function_id}")
+    except CallError as error:
+        context.log.error("a handler's result cannot be written as JSON", error=error)
+        raise
 
 
 def _failure(raised: BaseException, context: HandlerContext) -> CallError:
     if isinstance(raised, asyncio.CancelledError) and context.cancelled.is_set():
         return CallError("call_cancelled", "the handler was cancelled, because nobody waits for it any more")
-    return CallError.from_exception(raised)
+    error = CallError.from_exception(raised)
+    # A CallError is an answer; anything else is a surprise that its author wants to see here, with its stack.
+    if error is not raised:
+        context.log.error("a handler failed", error=raised)
+    return error

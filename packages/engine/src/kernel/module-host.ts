@@ -138,7 +138,7 @@ export class ModuleHost {
     const abort = new AbortController();
     const log = kernel.log.with({ module: instanceName });
     const provider = new ModuleProvider({ name: instanceName, router: kernel.router, log });
-    mkdirSync(this.#dataDir, { recursive: true });
+    mkdirSync(this.#dataDir, { recursive: true, mode: 0o700 });
     this.#starting.add(instanceName);
     try {
       const context = this.#contextFor({ config, scope, abort, provider, log });

@@ -179,7 +179,9 @@ export class Session implements Provider, TriggerOwner {
     for (const call of [...(this.#made?.values() ?? [])]) this.#kernel.router.cancel(call, "the caller's connection ended");
     this.#made = undefined;
     for (const call of stopped) {
-      const error = new CallError("invocation_stopped", "Invocation stopped", { details: { function_id: call.functionId, worker_id: this.workerId } });
+      const error = new CallError("invocation_stopped", "Invocation stopped", {
+        details: { function_id: call.functionId, worker_id: this.workerId, worker_name: this.name, reason: "the worker's connection ended" },
+      });
       this.#kernel.router.settle(call, { ok: false, error });
     }
   }
