@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { listedBridgePort, listedNames } from "./config-entries.ts";
+import { listedBridgePort, listedDataDir, listedEntries } from "./config-entries.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -17,18 +17,30 @@ function configFile(text: string): string {
   return file;
 }
 
-it("lists the names under workers and under the older modules", () => {
-  expect(listedNames(configFile("workers:\n  - name: a\n    path: ./a\n  - name: svc-state\nmodules:\n  - name: svc-http\n"))).toEqual(
-    new Set(["a", "svc-state", "svc-http"]),
-  );
+it("lists the entries under workers and under the older modules", () => {
+  expect([...listedEntries(configFile("workers:\n  - name: a\n    path: ./a\n  - name: svc-state\nmodules:\n  - name: svc-http\n")).values()]).toEqual([
+    { name: "a", folder: join(dir, "a") },
+    { name: "svc-state", folder: undefined },
+    { name: "svc-http", folder: undefined },
+  ]);
+});
+
+it.each([
+  ["engine: { data_dir: store }\n", "store"],
+  ["engine: { data_dir: '${DATA:other}' }\n", "other"],
+  ["engine: { data_dir: '${SET:other}' }\n", "50002"],
+  ["workers: []\n", ".svc/data"],
+  ["{{{", ".svc/data"],
+])("takes the data folder of %j", (text, folder) => {
+  expect(listedDataDir(configFile(text), { SET: "50002" })).toBe(join(dir, folder));
 });
 
 it.each([["workers: []\n"], [""], ["workers: 5\n"], ["- a\n"], ["{{{"]])("lists nothing for %j", (text) => {
-  expect(listedNames(configFile(text))).toEqual(new Set());
+  expect(listedEntries(configFile(text))).toEqual(new Map());
 });
 
 it("lists nothing for a file that is not there", () => {
-  expect(listedNames(join(dir, "no.yaml"))).toEqual(new Set());
+  expect(listedEntries(join(dir, "no.yaml"))).toEqual(new Map());
 });
 
 it.each([

@@ -1,30 +1,54 @@
 import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { isMap, isSeq, parseDocument } from "yaml";
 
+const DEFAULT_DATA_DIR = ".svc/data";
+
+/** One entry of the config file, as it is written. */
+export interface ListedEntry {
+  readonly name: string;
+  /** Absolute path of a local worker's folder; undefined for a module. */
+  readonly folder: string | undefined;
+}
+
 /**
- * Names that the config file lists under `workers:` and `modules:`, as they are written. Empty for a file that is missing or is no such
- * list: whoever edits the file next says what is wrong with it.
+ * Entries that the config file lists under `workers:` and `modules:`, by name. Empty for a file that is missing or is no such list: whoever
+ * edits the file next says what is wrong with it.
  */
-export function listedNames(configFile: string): ReadonlySet<string> {
+export function listedEntries(configFile: string): ReadonlyMap<string, ListedEntry> {
   const document = parseDocument(readIfThere(configFile));
-  const names = new Set<string>();
+  const entries = new Map<string, ListedEntry>();
   for (const key of ["workers", "modules"]) {
     const list = document.get(key);
     if (!isSeq(list)) continue;
     for (const entry of list.items) {
       const name = isMap(entry) ? entry.get("name") : undefined;
-      if (typeof name === "string") names.add(name);
+      const path = isMap(entry) ? (entry.get("path") ?? entry.get("worker_path")) : undefined;
+      if (typeof name === "string") entries.set(name, { name, folder: typeof path === "string" ? resolve(dirname(configFile), path) : undefined });
     }
   }
-  return names;
+  return entries;
 }
 
 /** The port that the file gives the workers' listener, variables replaced; undefined when it gives none that is one. */
 export function listedBridgePort(configFile: string, env: Readonly<Record<string, string | undefined>>): number | undefined {
   const written = parseDocument(readIfThere(configFile)).getIn(["engine", "bridge", "port"]);
-  const variable = typeof written === "string" ? /^\$\{([A-Za-z_]\w*)(?::([^}]*))?\}$/.exec(written) : null;
-  const port = variable === null ? written : Number(env[variable[1] ?? ""] ?? variable[2] ?? "");
+  const variable = wholeVariable(written, env);
+  const port = variable === undefined ? written : Number(variable);
   return typeof port === "number" && Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined;
+}
+
+/** The data folder that the file names, else the default one; absolute. */
+export function listedDataDir(configFile: string, env: Readonly<Record<string, string | undefined>>): string {
+  const written = parseDocument(readIfThere(configFile)).getIn(["engine", "data_dir"]);
+  const path = wholeVariable(written, env) ?? written;
+  return resolve(dirname(configFile), typeof path === "string" && path !== "" ? path : DEFAULT_DATA_DIR);
+}
+
+/** What stands for a text that is one variable, e.g. `${PORT:4000}`; undefined for anything else. */
+function wholeVariable(written: unknown, env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const variable = typeof written === "string" ? /^\$\{([A-Za-z_]\w*)(?::([^}]*))?\}$/.exec(written) : null;
+  return variable === null ? undefined : (env[variable[1] ?? ""] ?? variable[2] ?? "");
 }
 
 function readIfThere(file: string): string {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -36,6 +36,29 @@ describe("where a command looks for the engine", () => {
 
   it("falls back to the default port", () => {
     expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:49134", from: "default" });
+  });
+
+  it("takes what the project's running engine wrote into its data folder before the port of the file", () => {
+    writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 }, data_dir: store }\n");
+    mkdirSync(join(dir, "store"));
+    writeFileSync(join(dir, "store/engine.json"), JSON.stringify({ pid: process.pid, bridge: "ws://localhost:50007" }));
+
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:50007", from: "announced" });
+    expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), {})).toMatchObject({ from: "SVC_URL" });
+  });
+
+  it.each([
+    ["of a process that is gone", JSON.stringify({ pid: 2 ** 22 + 1, bridge: "ws://localhost:50007" })],
+    ["without an address yet", JSON.stringify({ pid: process.pid })],
+    ["with an address that is none", JSON.stringify({ pid: process.pid, bridge: "box" })],
+    ["with a pid that is none", JSON.stringify({ pid: 0, bridge: "ws://localhost:50007" })],
+    ["that is no JSON", "{"],
+  ])("passes over an engine.json %s", (_case, text) => {
+    writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
+    mkdirSync(join(dir, ".svc/data"), { recursive: true });
+    writeFileSync(join(dir, ".svc/data/engine.json"), text);
+
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:50000", from: "config" });
   });
 
   it("hides a password when it shows the address", () => {

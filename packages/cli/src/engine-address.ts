@@ -1,5 +1,6 @@
 import { connect as connectSocket } from "node:net";
 import { resolve } from "node:path";
+import { announcedBridgeUrl } from "./announced-engine.ts";
 import { listedBridgePort } from "./config-entries.ts";
 import { CommandFailure, EXIT, usageFailure } from "./exit-codes.ts";
 import type { Shell } from "./shell.ts";
@@ -8,20 +9,31 @@ export const DEFAULT_CONFIG_FILE = "config.yaml";
 const DEFAULT_BRIDGE_URL = "ws://localhost:49134";
 const PROBE_TIMEOUT_MS = 3000;
 
+/** The config file of the project at hand, whether it is there or not; absolute. */
+export function projectConfigFile(shell: Pick<Shell, "cwd">, config: string | undefined): string {
+  return resolve(shell.cwd, config ?? DEFAULT_CONFIG_FILE);
+}
+
 /** Where a command looks for the engine, and why there. */
 export interface EngineAddress {
   /** WebSocket address of the bridge, e.g. `ws://localhost:49134`. May hold credentials: show `shownUrl` instead. */
   readonly url: string;
   readonly shownUrl: string;
-  readonly from: "--url" | "SVC_URL" | "config" | "default";
+  readonly from: "--url" | "SVC_URL" | "announced" | "config" | "default";
 }
 
-/** `--url`, else `SVC_URL`, else the bridge port of the config file, else the default port. */
+/**
+ * `--url`, else `SVC_URL`, else where the engine that runs for the config file says that it listens, else the bridge port of the config
+ * file, else the default port.
+ */
 export function engineAddress(shell: Shell, options: { readonly url?: string | undefined; readonly config?: string | undefined }): EngineAddress {
   if (options.url !== undefined) return checked(options.url, "--url");
   const variable = shell.env.SVC_URL ?? "";
   if (variable !== "") return checked(variable, "SVC_URL");
-  const configured = configuredBridgeUrl(shell, options.config ?? DEFAULT_CONFIG_FILE);
+  const configFile = projectConfigFile(shell, options.config);
+  const announced = announcedBridgeUrl(shell, configFile);
+  if (announced !== undefined) return checked(announced, "announced");
+  const configured = configuredBridgeUrl(shell, configFile);
   return configured === undefined ? checked(DEFAULT_BRIDGE_URL, "default") : checked(configured, "config");
 }
 
@@ -44,7 +56,7 @@ function checked(url: string, from: EngineAddress["from"]): EngineAddress {
  */
 function configuredBridgeUrl(shell: Shell, configFile: string): string | undefined {
   const variable = Number(shell.env.SVC_BRIDGE_PORT ?? "");
-  const port = Number.isInteger(variable) && variable > 0 ? variable : listedBridgePort(resolve(shell.cwd, configFile), shell.env);
+  const port = Number.isInteger(variable) && variable > 0 ? variable : listedBridgePort(configFile, shell.env);
   return port === undefined ? undefined : `ws://localhost:${port}`;
 }
 
@@ -56,7 +68,13 @@ export async function requireListener(address: EngineAddress): Promise<void> {
 
 /** Exit 3: says what was tried and how to start an engine. */
 export function noEngine(address: EngineAddress, problem: string): CommandFailure {
-  const origin = { "--url": "given with --url", SVC_URL: "from the variable SVC_URL", config: "from the config file", default: "the default" }[address.from];
+  const origin = {
+    "--url": "given with --url",
+    SVC_URL: "from the variable SVC_URL",
+    announced: "from engine.json in the project's data folder",
+    config: "from the config file",
+    default: "the default",
+  }[address.from];
   return new CommandFailure(`No engine reachable at ${address.shownUrl} (${origin}): ${problem}.`, {
     exitCode: EXIT.noEngine,
     advice: ["Start one in your project's folder with: svc --config config.yaml", "An engine at another address: pass --url ws://HOST:PORT or set SVC_URL."],

@@ -48,6 +48,12 @@ it("prints the version on standard output", async () => {
 describe("wrong usage", () => {
   it.each([
     ["an unknown command", ["strat"], 'no command "strat"'],
+    ["a slip in a command", ["workr"], "did you mean worker?"],
+    ["help on an unknown command", ["bogus", "--help"], 'no command "bogus"'],
+    ["help on an unknown subcommand", ["worker", "lst", "--help"], "did you mean list?"],
+    ["an unknown subcommand behind help", ["worker", "help", "bogus"], 'no command "bogus"'],
+    ["a slip in a template", ["create", "-t", "quickstrat", "-d", "x"], "did you mean quickstart?"],
+    ["a slip in a built-in worker", ["worker", "add", "svc-sate"], "did you mean svc-state?"],
     ["an unknown option", ["--confg", "x"], "--config"],
     ["a port that is none", ["--http-port", "70000"], "0 to 65535"],
     ["a log form that is none", ["--log", "xml"], "text, json"],
@@ -58,9 +64,8 @@ describe("wrong usage", () => {
   ])("ends with 2 for %s", async (_case, args, hint) => {
     const shell = recordedShell({ cwd: dir });
 
-    expect(await run(args, shell)).toBe(EXIT.usage);
+    expect({ status: await run(args, shell), out: shell.written.out }).toEqual({ status: EXIT.usage, out: "" });
     expect(shell.written.notes).toContain(hint);
-    expect(shell.written.out).toBe("");
   });
 });
 

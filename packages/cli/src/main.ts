@@ -1,5 +1,6 @@
 import { CallError } from "@svc/protocol";
 import { CommanderError } from "commander";
+import { UnknownCommand } from "./commands/unknown-command.ts";
 import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.ts";
 import { buildProgram } from "./program.ts";
 import { processShell, type Shell } from "./shell.ts";
@@ -10,7 +11,7 @@ export async function run(args: readonly string[], shell: Shell): Promise<ExitCo
     await buildProgram(shell).parseAsync(args, { from: "user" });
     return EXIT.done;
   } catch (error) {
-    return explain(error, shell);
+    return explain(error instanceof UnknownCommand ? await error.explained() : error, shell);
   }
 }
 

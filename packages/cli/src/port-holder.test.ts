@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { expect, it } from "vitest";
-import { findPortHolder } from "./port-holder.ts";
+import { findPortHolder, isHeldByConnection } from "./port-holder.ts";
 
 it.runIf(process.platform === "linux")("names the process that listens on a port", async () => {
   const server = createServer().listen(0, "127.0.0.1");
@@ -22,4 +22,21 @@ it("finds nobody on a port that is free", async () => {
   await once(server, "close");
 
   expect(await findPortHolder(port)).toBeUndefined();
+});
+
+it.runIf(process.platform === "linux")("tells a port that an outgoing connection has from one that somebody listens on", async () => {
+  const accepted = new Set<Socket>();
+  const server = createServer((socket) => accepted.add(socket)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const outgoing = connect({ host: "127.0.0.1", port });
+  await once(outgoing, "connect");
+  try {
+    expect(await isHeldByConnection(outgoing.localPort ?? 0)).toBe(true);
+    expect(await isHeldByConnection(port)).toBe(false);
+  } finally {
+    outgoing.destroy();
+    for (const socket of accepted) socket.destroy();
+    server.close();
+  }
 });

@@ -20,16 +20,34 @@ export async function findPortHolder(port: number): Promise<PortHolder | undefin
   return undefined;
 }
 
+/**
+ * True when nobody listens on a port and yet it is taken: a connection that is going out has it, or one that ended lately. Linux only, else
+ * false.
+ */
+export async function isHeldByConnection(port: number): Promise<boolean> {
+  const sockets = await socketsOn(port);
+  return sockets.length > 0 && sockets.every(({ state }) => state !== LISTENING);
+}
+
 async function listeningInodes(port: number): Promise<ReadonlySet<string>> {
+  return new Set((await socketsOn(port)).filter(({ state }) => state === LISTENING).map(({ inode }) => `socket:[${inode}]`));
+}
+
+interface SocketRow {
+  readonly state: string;
+  readonly inode: string;
+}
+
+async function socketsOn(port: number): Promise<readonly SocketRow[]> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const tables = await Promise.all(["/proc/net/tcp", "/proc/net/tcp6"].map((table) => readFile(table, "utf8").catch(() => "")));
-  const inodes = new Set<string>();
+  const rows: SocketRow[] = [];
   for (const line of tables.join("\n").split("\n")) {
     const columns = line.trim().split(/\s+/);
-    const inode = columns[9];
-    if (columns[1]?.endsWith(suffix) && columns[3] === LISTENING && inode !== undefined) inodes.add(`socket:[${inode}]`);
+    const [, local, , state, , , , , , inode] = columns;
+    if (local?.endsWith(suffix) && state !== undefined && inode !== undefined) rows.push({ state, inode });
   }
-  return inodes;
+  return rows;
 }
 
 async function holdsAny(pid: string, inodes: ReadonlySet<string>): Promise<boolean> {

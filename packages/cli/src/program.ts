@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { configureEngineCommand } from "./commands/engine.ts";
 import { commands } from "./commands/index.ts";
+import { pathOf, refuseHelpForUnknown } from "./commands/unknown-command.ts";
 import type { Shell } from "./shell.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
@@ -35,9 +36,6 @@ function adopt(command: Command, shell: Shell): void {
       write(`See: ${pathOf(command)} --help\n`);
     },
   });
+  refuseHelpForUnknown(command);
   for (const child of command.commands) adopt(child, shell);
-}
-
-function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }

@@ -49,6 +49,6 @@ it("runs no watcher of its own and keeps state and HTTP commented out", async ()
   );
 
   for (const text of texts) expect(text).not.toMatch(/watch/);
-  expect(texts[1]).toContain('    # total = worker.call({"function_id": "state::get"');
+  expect(texts[1]).toContain('    #     entry = worker.call({"function_id": "state::get_entry"');
   expect(texts[3]).toContain("// worker.registerTrigger({");
 });

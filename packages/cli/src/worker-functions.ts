@@ -1,8 +1,5 @@
 import type { Worker } from "@svc/sdk";
-import { CommandFailure } from "./exit-codes.ts";
 
-/** How long the engine gives a worker to become ready (decision 29). */
-const READY_TIMEOUT_MS = 120_000;
 /** The engine answers by its own deadline; ours only guards against an engine that stopped answering. */
 const ANSWER_MARGIN_MS = 10_000;
 const RESTART_TIMEOUT_MS = 60_000;
@@ -27,21 +24,15 @@ export async function listWorkers(engine: Worker): Promise<readonly WorkerReport
   return workers;
 }
 
-/** Waits until the worker is ready. Exit 1 with its last output lines when it cannot become so, or not in time. */
-export async function waitForWorker(engine: Worker, name: string): Promise<WorkerReport> {
-  const report = await engine.call<WorkerReport>({
+/** Asks the engine to answer when the worker is ready or cannot become so; `first crash`: also when it ends for the first time. */
+export async function awaitWorker(
+  engine: Worker,
+  { name, until, timeoutMs }: { readonly name: string; readonly until: "first crash" | "settled"; readonly timeoutMs: number },
+): Promise<WorkerReport> {
+  return engine.call<WorkerReport>({
     function_id: "worker::wait",
-    payload: { name, timeout_ms: READY_TIMEOUT_MS },
-    timeout_ms: READY_TIMEOUT_MS + ANSWER_MARGIN_MS,
-  });
-  if (report.state === "ready") return report;
-  const why = report.reason ?? (report.state === "starting" ? `it registered no function within ${READY_TIMEOUT_MS / 1000} s` : "");
-  throw new CommandFailure(`Worker ${name} is not ready; it is ${report.state.replace("_", " ")}${why === "" ? "" : `: ${why}`}.`, {
-    advice: [
-      ...(report.tail.length === 0 ? [] : ["Its last output:", ...report.tail.map((line) => `  | ${line}`)]),
-      ...(report.log_file === null ? [] : [`All of its output: ${report.log_file}`]),
-      `It stays in the config file. It is started again when its files change, or with: svc worker restart ${name}`,
-    ],
+    payload: { name, timeout_ms: timeoutMs, on_crash: until === "first crash" },
+    timeout_ms: timeoutMs + ANSWER_MARGIN_MS,
   });
 }
 

@@ -40,7 +40,16 @@ export async function createProject(shell: Shell, options: CreateOptions, source
   const known = await listTemplates(source);
   const template = known.find(({ name }) => name === options.template);
   if (template === undefined) {
-    throw usageFailure(`There is no template "${options.template}".`, "Templates:", ...known.map(({ name, description }) => `  ${name}: ${description}`));
+    const { nearestName } = await import("@svc/engine/local-workers");
+    const nearest = nearestName(
+      options.template,
+      known.map(({ name }) => name),
+    );
+    throw usageFailure(
+      `There is no template "${options.template}"${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,
+      "Templates:",
+      ...known.map(({ name, description }) => `  ${name}: ${description}`),
+    );
   }
   const projectDir = resolve(shell.cwd, options.directory);
   const files = await templateFiles(source, options.template);

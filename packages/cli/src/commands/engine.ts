@@ -10,7 +10,7 @@ import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
 import { keepYoungHeapSmall } from "../young-heap.ts";
 import { configOption, parsePort } from "./options.ts";
-import { unknownCommand } from "./unknown-command.ts";
+import { UnknownCommand } from "./unknown-command.ts";
 
 interface EngineOptions {
   readonly config?: string;
@@ -49,7 +49,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 no engine reachable, 70 internal
     )
     .action((options: EngineOptions) => {
       const [unknown] = program.args;
-      if (unknown !== undefined) throw unknownCommand(program, unknown);
+      if (unknown !== undefined) throw new UnknownCommand(program, unknown);
       return runEngine(shell, options);
     });
 }

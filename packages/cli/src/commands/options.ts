@@ -6,7 +6,10 @@ export function configOption(description: string): Option {
 }
 
 export function urlOption(): Option {
-  return new Option("--url <url>", "address of the engine (default: SVC_URL, else the bridge port of config.yaml, else ws://localhost:49134)");
+  return new Option(
+    "--url <url>",
+    "address of the engine (default: SVC_URL, else the engine that runs for config.yaml, else its bridge port, else ws://localhost:49134)",
+  );
 }
 
 /** A TCP port; 0 picks a free one. */

@@ -45,6 +45,10 @@ describe("a payload that is not JSON", () => {
 describe("wrong usage of svc trigger", () => {
   it.each([
     ["no function id", ["trigger"], "--function-id"],
+    ["the id without its option", ["trigger", "math::add", '{"a":1}'], `svc trigger --function-id='math::add' --payload='{"a":1}'`],
+    ["the payload without its option", ["trigger", "--function-id=math::add", '{"a":1}'], `--payload='{"a":1}'`],
+    ["a payload that the shell took apart", ["trigger", "--function-id=math::add", "--payload", "a:1", "b:2"], "in single quotes"],
+    ["a payload that the shell took apart, as one word each", ["trigger", "--function-id=a", "--payload=a:1", "--payload=b:2"], "in single quotes"],
     ["an empty function id", ["trigger", "--function-id="], "empty"],
     ["a deadline of nothing", ["trigger", "--function-id=a", "--timeout-ms=0"], "whole milliseconds"],
     ["a deadline with a unit", ["trigger", "--function-id=a", "--timeout-ms=5s"], "whole milliseconds"],

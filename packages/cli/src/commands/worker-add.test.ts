@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -101,6 +101,95 @@ describe("svc worker add with an engine running", () => {
   }, 30_000);
 });
 
+describe("an engine of another project", () => {
+  let other: TestProject;
+  beforeEach(() => {
+    other = testProject();
+  });
+  afterEach(() => other.remove());
+
+  /** A command in `other` that finds the engine of `project` at the port of its own config file. */
+  async function svcInOther(...args: readonly string[]): Promise<Ended> {
+    engine = await startTestEngine(project);
+    writeFileSync(other.configFile, `engine: { bridge: { port: ${new URL(engine.url).port} } }\nworkers: []\n`);
+    const shell = recordedShell({ cwd: other.dir, env: { PATH: process.env.PATH } });
+    return { status: await run(args, shell), shell };
+  }
+
+  it.each([
+    ["add", "svc-http"],
+    ["restart", "svc-http"],
+  ])(
+    "is not acted upon by svc worker %s",
+    async (...args) => {
+      const { status, shell } = await svcInOther("worker", ...args);
+
+      expect(status).toBe(EXIT.failed);
+      expect(shell.written.notes).toContain(`belongs to another project: it runs with ${project.configFile}, not with ${other.configFile}`);
+      expect(shell.written.notes).toContain("--url");
+      expect(config()).toBe("# mine\nworkers: []\n");
+      expect(readFileSync(other.configFile, "utf8")).not.toContain("svc-http");
+    },
+    30_000,
+  );
+
+  it("is acted upon when it is named", async () => {
+    await svcInOther("worker", "list");
+    const shell = recordedShell({ cwd: other.dir, env: { PATH: process.env.PATH } });
+
+    expect(await run(["worker", "add", "svc-http", "--url", engine?.url ?? ""], shell)).toBe(EXIT.done);
+    expect(config()).toContain("svc-http");
+  }, 30_000);
+
+  it("is named by svc worker list, and only there", async () => {
+    const listed = await svcInOther("worker", "list");
+    const shell = recordedShell({ cwd: other.dir, env: { PATH: process.env.PATH } });
+    const called = await run(["trigger", "--function-id=engine::info"], shell);
+
+    expect(listed.status).toBe(EXIT.done);
+    expect(listed.shell.written.notes).toContain(`is another project's; it runs with ${project.configFile}`);
+    expect({ called, notes: shell.written.notes }).toEqual({ called: EXIT.done, notes: "" });
+  }, 30_000);
+
+  it("is no hindrance where there is no config file", async () => {
+    engine = await startTestEngine(project);
+    const shell = recordedShell({ cwd: other.dir, env: { PATH: process.env.PATH, SVC_BRIDGE_PORT: new URL(engine.url).port } });
+    rmSync(other.configFile);
+
+    expect(await run(["worker", "add", "svc-http"], shell)).toBe(EXIT.done);
+    expect(config()).toContain("svc-http");
+  }, 30_000);
+
+  it("is the same one when the folder is reached by a link", async () => {
+    engine = await startTestEngine(project);
+    const link = join(other.dir, "link");
+    symlinkSync(project.dir, link);
+    const shell = recordedShell({ cwd: link, env: { PATH: process.env.PATH, SVC_BRIDGE_PORT: new URL(engine.url).port } });
+
+    expect(await run(["worker", "add", "svc-http"], shell)).toBe(EXIT.done);
+  }, 30_000);
+});
+
+describe("a worker that crashes", () => {
+  it("is shown at once with its last output, and once only", async () => {
+    await writeProbeWorker(join(project.dir, "probe"), PROBE_MANIFEST.replace("node worker.mjs", "echo beforehand; echo SyntaxError here >&2; exit 3"));
+    engine = await startTestEngine(project);
+    const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH, SVC_URL: engine.url } });
+    const ended = run(["worker", "add", "./probe"], shell);
+
+    await shell.noted("Worker probe-worker crashed: it ended with exit code 3 (SyntaxError here) and is started again in 1 s\n");
+    await shell.noted("recovers");
+    shell.stop("SIGINT");
+
+    expect(await ended).toBe(EXIT.failed);
+    expect(shell.written.notes.match(/\| beforehand/g)).toHaveLength(1);
+    expect(shell.written.notes).toContain("It stays in config.yaml, and the engine goes on starting it");
+    expect(shell.listeners()).toBe(0);
+    const listed = await svc("worker", "list");
+    expect(listed.shell.written.out).toContain("SyntaxError here");
+  }, 30_000);
+});
+
 describe("svc worker add without an engine", () => {
   it("adds to ./config.yaml and says that the worker starts with the next engine", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
@@ -167,6 +256,47 @@ describe("a worker that cannot be added", () => {
 
     expect(status).toBe(EXIT.failed);
     expect(shell.written.notes).toContain("config.yaml:");
+  });
+
+  it("ends with 1 for mistakes in the config file, before any install", async () => {
+    writeFileSync(project.configFile, "wrkers: []\n");
+    await writeProbeWorker(join(project.dir, "probe"), `${PROBE_MANIFEST}  install: echo done > installed\n`);
+
+    const { status, shell } = await svc("worker", "add", "./probe");
+
+    expect(status).toBe(EXIT.failed);
+    expect(shell.written.notes).toContain("wrkers");
+    expect(existsSync(join(project.dir, "probe/installed"))).toBe(false);
+  });
+
+  it("is not refused for a variable that only the engine has", async () => {
+    writeFileSync(project.configFile, "engine:\n  data_dir: $" + "{ONLY_THERE}\nworkers: []\n");
+    await writeProbeWorker(join(project.dir, "probe"));
+
+    expect((await svc("worker", "add", "./probe")).status).toBe(EXIT.done);
+  });
+
+  it.each([[[]], [["--force"]]])("ends with 1 for the name of another folder, before any install (%j)", async (more) => {
+    await writeProbeWorker(join(project.dir, "one/probe"));
+    await writeProbeWorker(join(project.dir, "two/probe"), `${PROBE_MANIFEST}  install: echo done > installed\n`);
+    await svc("worker", "add", "./one/probe");
+
+    const { status, shell } = await svc("worker", "add", "./two/probe", ...more);
+
+    expect(status).toBe(EXIT.failed);
+    expect(shell.written.notes).toContain(join(project.dir, "one/probe"));
+    expect(shell.written.notes).toContain(join(project.dir, "two/probe"));
+    expect(existsSync(join(project.dir, "two/probe/installed"))).toBe(false);
+  });
+
+  it("says the folder that a name was probably meant to be", async () => {
+    await mkdir(join(project.dir, "workers/math-worker"), { recursive: true });
+
+    const { status, shell } = await svc("worker", "add", "math-worker");
+
+    expect(status).toBe(EXIT.usage);
+    expect(shell.written.notes).toContain("did you mean ./workers/math-worker?");
+    expect(shell.written.notes).toContain("svc worker add ./workers/math-worker");
   });
 
   it("says how a path looks when a folder's name was taken for a built-in worker's", async () => {

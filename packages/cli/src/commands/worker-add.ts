@@ -5,14 +5,15 @@ import type { InstallResult, WorkerManifest } from "@svc/engine/local-workers";
 import type { Worker } from "@svc/sdk";
 import { Command } from "commander";
 import { type BuiltInWorker, builtInWorkers, findBuiltIn } from "../built-in-workers.ts";
-import { listedNames } from "../config-entries.ts";
+import { type ListedEntry, listedEntries } from "../config-entries.ts";
 import { engineAddress, probe } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { formatDuration, showProgress } from "../progress.ts";
-import { type Project, projectAtHand, projectOfEngine } from "../project.ts";
+import { isSameFile, type Project, projectAtHand, projectOfEngine } from "../project.ts";
 import type { Shell } from "../shell.ts";
-import { restartWorker, type WorkerReport, waitForWorker } from "../worker-functions.ts";
+import { restartWorker, type WorkerReport } from "../worker-functions.ts";
+import { waitForWorker } from "../worker-wait.ts";
 import { configOption, urlOption } from "./options.ts";
 
 interface AddOptions {
@@ -43,12 +44,12 @@ export function workerAddCommand(shell: Shell): Command {
 type Target = { readonly kind: "local"; readonly folder: string; readonly shown: string } | { readonly kind: "built-in"; readonly worker: BuiltInWorker };
 
 async function addWorker(shell: Shell, name: string, options: AddOptions): Promise<void> {
-  const target = targetOf(shell, name);
+  const target = await targetOf(shell, name);
   const address = engineAddress(shell, options);
   const problem = await probe(address);
   if (problem === undefined) {
     await withEngine(address, "svc worker add", async (engine) => {
-      const project = await projectOfEngine(shell, engine, address, options.config);
+      const project = await projectOfEngine(shell, engine, { address, config: options.config });
       await add(shell, target, { project, engine, options });
     });
     return;
@@ -59,7 +60,7 @@ async function addWorker(shell: Shell, name: string, options: AddOptions): Promi
 }
 
 /** A path begins with `.`, `/` or `~`, or holds a separator; anything else is a name. */
-function targetOf(shell: Shell, name: string): Target {
+async function targetOf(shell: Shell, name: string): Promise<Target> {
   const looksLikePath = /^[.~]/.test(name) || isAbsolute(name) || name.includes("/") || name.includes(sep);
   if (looksLikePath) {
     const expanded = name === "~" || name.startsWith("~/") ? join(shell.env.HOME ?? homedir(), name.slice(1)) : name;
@@ -67,12 +68,25 @@ function targetOf(shell: Shell, name: string): Target {
   }
   const worker = findBuiltIn(name);
   if (worker !== undefined) return { kind: "built-in", worker };
+  const { nearestName } = await import("@svc/engine/local-workers");
+  const folder = ownFolder(shell, name);
+  const meant =
+    folder ??
+    nearestName(
+      name,
+      builtInWorkers.map((known) => known.name),
+    );
   throw usageFailure(
-    `There is no built-in worker "${name}".`,
+    `There is no built-in worker "${name}"${meant === undefined ? "." : `; did you mean ${meant}?`}`,
     "Built-in workers:",
     ...builtInWorkers.map((known) => `  ${known.name}: ${known.summary}`),
-    `A worker of your own is named by its folder: svc worker add ./${isFolder(resolve(shell.cwd, name)) ? name : "workers/math-worker"}`,
+    `A worker of your own is named by its folder: svc worker add ${folder ?? "./workers/math-worker"}`,
   );
+}
+
+/** A folder that the name was probably meant to be, as one types it. */
+function ownFolder(shell: Shell, name: string): string | undefined {
+  return [`./${name}`, `./workers/${name}`].find((path) => isFolder(resolve(shell.cwd, path)));
 }
 
 interface Adding {
@@ -89,10 +103,11 @@ async function add(shell: Shell, target: Target, adding: Adding): Promise<void> 
 
 async function addBuiltIn(shell: Shell, worker: BuiltInWorker, { project, engine, options }: Adding): Promise<void> {
   const { addWorkerToConfig } = await import("@svc/engine");
-  refuseListed(worker.name, { project, options });
+  refuseListed({ name: worker.name, folder: undefined }, { project, options });
+  await requireValidConfig(shell, project);
   const { changed } = await editing(() => addWorkerToConfig(project.configFile, { name: worker.name, config: worker.config }, { comment: worker.comment }));
   shell.note(changed ? `Worker ${worker.name} added to ${project.shownConfig}\n` : `Worker ${worker.name} is in ${project.shownConfig} already\n`);
-  const ready = engine !== undefined && options.wait ? await waitUntilReady(shell, engine, worker.name) : undefined;
+  const ready = engine !== undefined && options.wait ? await waitForWorker(shell, engine, { name: worker.name, shownConfig: project.shownConfig }) : undefined;
   finish(shell, { name: worker.name, kind: "built-in", project, options, ready });
 }
 
@@ -105,7 +120,9 @@ async function addLocal(shell: Shell, target: Target & { readonly kind: "local" 
   });
   for (const warning of manifest.warnings) shell.note(`${shell.paint.yellow("note:")} ${warning}\n`);
   const { name } = manifest;
-  const listed = refuseListed(name, { project, options });
+  // What would be refused in the end is refused before an install, which takes a while and changes files.
+  await requireValidConfig(shell, project);
+  const listed = refuseListed({ name, folder: target.folder }, { project, options });
 
   // Before the config is touched: an install that fails leaves no entry behind that the engine would try to start.
   const installed = await install(shell, manifest, { project, options });
@@ -113,17 +130,40 @@ async function addLocal(shell: Shell, target: Target & { readonly kind: "local" 
   shell.note(changed ? `Worker ${name} added to ${project.shownConfig}\n` : `Worker ${name} is in ${project.shownConfig} already\n`);
   shell.note(installed.status === "cached" ? "Using cached deps\n" : `Dependencies installed in ${formatDuration(installed.durationMs)}\n`);
   if (engine !== undefined && listed) await restartWorker(engine, name);
-  const ready = engine !== undefined && options.wait ? await waitUntilReady(shell, engine, name) : undefined;
+  const ready = engine !== undefined && options.wait ? await waitForWorker(shell, engine, { name, shownConfig: project.shownConfig }) : undefined;
   finish(shell, { name, kind: "local", project, options, ready, installed });
 }
 
-/** Answers whether the config file lists the name already; without --force that is refused. */
-function refuseListed(name: string, { project, options }: Pick<Adding, "project" | "options">): boolean {
-  if (!listedNames(project.configFile).has(name)) return false;
+/** Answers whether the config file lists the worker already; without --force that is refused, and always where the name is another's. */
+function refuseListed({ name, folder }: ListedEntry, { project, options }: Pick<Adding, "project" | "options">): boolean {
+  const listed = listedEntries(project.configFile).get(name);
+  if (listed === undefined) return false;
+  if (folder !== undefined && (listed.folder === undefined || !isSameFile(listed.folder, folder))) {
+    throw new CommandFailure(`The name ${name} is taken in ${project.shownConfig}: it is ${listed.folder ?? "a module"} there, and not ${folder}.`, {
+      advice: [`Give this worker a name of its own in ${join(folder, "svc.worker.yaml")}, or remove that entry from ${project.shownConfig} first.`],
+    });
+  }
   if (options.force) return true;
   throw new CommandFailure(`Worker ${name} is in ${project.shownConfig} already.`, {
     advice: ["Add --force to install it anew and restart it. See how it is: svc worker list"],
   });
+}
+
+/** Refuses a config file with mistakes: the engine would not take it up. */
+async function requireValidConfig(shell: Shell, { configFile }: Project): Promise<void> {
+  const { ConfigError, configurableModules, loadConfig } = await import("@svc/engine");
+  try {
+    loadConfig(configFile, { env: shell.env, modules: configurableModules, cwd: shell.cwd });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // Variables are the engine's: it may have been started with others than this command.
+    const problems = error.problems.filter(({ message }) => !/environment variable \w+ is not set/.test(message));
+    if (problems.length === 0) return;
+    throw new CommandFailure(new ConfigError(configFile, problems).message, {
+      cause: error,
+      advice: ["Put that right first; nothing was installed or changed."],
+    });
+  }
 }
 
 function requireFolder({ folder, shown }: { readonly folder: string; readonly shown: string }): void {
@@ -167,15 +207,6 @@ async function editing<Result>(edit: () => Promise<Result>): Promise<Result> {
   } catch (error) {
     if (error instanceof ConfigEditError || error instanceof ConfigError) throw new CommandFailure(error.message, { cause: error });
     throw error;
-  }
-}
-
-async function waitUntilReady(shell: Shell, engine: Worker, name: string): Promise<WorkerReport> {
-  const progress = showProgress(shell, `Waiting until ${name} is ready`);
-  try {
-    return await waitForWorker(engine, name);
-  } finally {
-    progress.end();
   }
 }
 

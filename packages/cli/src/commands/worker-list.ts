@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { engineAddress } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
+import { foreignConfigFile } from "../project.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { listWorkers, type WorkerReport } from "../worker-functions.ts";
@@ -25,7 +26,12 @@ export function workerListCommand(shell: Shell): Command {
 }
 
 async function showWorkers(shell: Shell, options: ListOptions): Promise<void> {
-  const workers = await withEngine(engineAddress(shell, options), "svc worker list", listWorkers);
+  const address = engineAddress(shell, options);
+  const { workers, foreign } = await withEngine(address, "svc worker list", async (engine) => ({
+    workers: await listWorkers(engine),
+    foreign: await foreignConfigFile(shell, engine, { address, config: options.config }),
+  }));
+  if (foreign !== undefined) shell.note(`${shell.paint.yellow("note:")} the engine at ${address.shownUrl} is another project's; it runs with ${foreign}\n`);
   if (options.json) shell.out(`${JSON.stringify({ workers })}\n`);
   else if (workers.length === 0) shell.note("No workers. Add one with: svc worker add ./workers/math-worker\n");
   else shell.out(table(["NAME", "KIND", "STATE", "FUNCTIONS"], workers.map(row)));

@@ -1,8 +1,10 @@
 import { Command } from "commander";
 import { engineAddress } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
+import { requireOwnEngine } from "../project.ts";
 import type { Shell } from "../shell.ts";
-import { restartWorker, waitForWorker } from "../worker-functions.ts";
+import { restartWorker } from "../worker-functions.ts";
+import { waitForWorker } from "../worker-wait.ts";
 import { configOption, urlOption } from "./options.ts";
 
 interface RestartOptions {
@@ -27,11 +29,13 @@ export function workerRestartCommand(shell: Shell): Command {
 }
 
 async function restart(shell: Shell, name: string, options: RestartOptions): Promise<void> {
-  await withEngine(engineAddress(shell, options), "svc worker restart", async (engine) => {
+  const address = engineAddress(shell, options);
+  await withEngine(address, "svc worker restart", async (engine) => {
+    await requireOwnEngine(shell, engine, { address, config: options.config });
     await restartWorker(engine, name);
     shell.note(`Worker ${name} restarted\n`);
     if (!options.wait) return;
-    const { functions } = await waitForWorker(engine, name);
+    const { functions } = await waitForWorker(shell, engine, { name, shownConfig: "the config file" });
     shell.note(`${shell.paint.green("Ready:")} ${functions.join(", ") || name}\n`);
   });
 }

@@ -1,3 +1,4 @@
+export { nearestName } from "../config/nearest-name.ts";
 export {
   InstallError,
   type InstallFailure,

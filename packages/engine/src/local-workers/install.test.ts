@@ -66,6 +66,15 @@ describe("an install", () => {
     expect(await runs()).toBe(2);
   });
 
+  it("of one folder says nothing about another of the same name", async () => {
+    const manifest = await counting();
+    await installWorker({ manifest, projectDir: project });
+    const twin = { ...manifest, folder: join(project, "workers", "twin"), file: join(project, "workers", "twin", "svc.worker.yaml") };
+    await mkdir(twin.folder);
+    await writeFile(twin.file, await readFile(manifest.file));
+    expect(await isInstalled({ manifest: twin, projectDir: project })).toBe(false);
+  });
+
   it.each([
     ["package.json", '{"dependencies":{"a":"1"}}'],
     ["requirements-dev.txt", "x"],

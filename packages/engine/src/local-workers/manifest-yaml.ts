@@ -1,6 +1,6 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
-import { nearestName } from "../config/nearest-name.ts";
+import { didYouMean, nearestName } from "../config/nearest-name.ts";
 import { ManifestError, type ManifestProblem } from "./manifest-error.ts";
 import { expectationAt, keysAt } from "./manifest-schema.ts";
 
@@ -56,9 +56,12 @@ export class PositionedYaml {
       const unknown = issue.errors.flat().find((inner) => inner.code === "unrecognized_keys");
       if (unknown !== undefined) return this.#explain({ ...unknown, path: [...issue.path, ...unknown.path] });
     }
-    const found = describe(valueAt(this.value, issue.path));
+    const value = valueAt(this.value, issue.path);
+    const found = describe(value);
     const expectation = expectationAt(issue.path);
-    return [this.problem(issue.path, found === undefined ? `this key is missing; expected ${expectation}` : `${found} does not fit; expected ${expectation}`)];
+    if (found === undefined) return [this.problem(issue.path, `this key is missing; expected ${expectation}`)];
+    const hint = issue.code === "invalid_value" && typeof value === "string" ? didYouMean(value, issue.values.map(String)) : "";
+    return [this.problem(issue.path, `${found} does not fit; expected ${expectation}${hint}`)];
   }
 
   #unknownKey(parent: readonly PropertyKey[], key: string): ManifestProblem {

@@ -36,7 +36,31 @@ async function refusal(files: Readonly<Record<string, string>>): Promise<string>
 
 const PYTHON = "name: math-worker\nruntime:\n  kind: python\n  entry: math_worker.py\n";
 
+describe("a folder without a manifest", () => {
+  it("is told of a Python worker's needs, with the wheel that came with the project", async () => {
+    const worker = join(folder, "workers/adder");
+    await write({ "sdk/svc-0.1.0-py3-none-any.whl": "", "workers/adder/adder.py": "" });
+    await expect(readManifest(worker)).rejects.toThrow(
+      "  entry: adder.py\n\nBeside it a requirements.txt is needed that holds the svc package, as the line: ../../sdk/svc-0.1.0-py3-none-any.whl",
+    );
+  });
+
+  it("is told of a TypeScript worker's needs, with the package that came with the project", async () => {
+    const worker = join(folder, "workers/adder");
+    await write({ "sdk/svc-sdk-0.1.0.tgz": "", "workers/adder/notes.txt": "" });
+    await expect(readManifest(worker)).rejects.toThrow(
+      "  entry: src/worker.ts\n\nsrc/worker.ts is yours to write. Beside it a package.json is needed that names @svc/sdk and tsx; to make it, run there: npm init -y && npm pkg set type=module && npm install ../../sdk/svc-sdk-0.1.0.tgz tsx",
+    );
+  });
+});
+
 describe("a manifest", () => {
+  it("with a slip in its kind is refused with the kind that was probably meant", async () => {
+    expect(await refusal({ "svc.worker.yaml": PYTHON.replace("kind: python", "kind: pyhton"), "math_worker.py": "" })).toContain(
+      "runtime.kind: `pyhton` does not fit; expected one of `python`, `typescript`, `javascript`; did you mean python?",
+    );
+  });
+
   it("is read with all its fields", async () => {
     await write({
       "svc.worker.yaml": [

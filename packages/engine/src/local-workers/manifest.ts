@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, extname, isAbsolute, join, normalize, resolve, sep } from "node:path";
 import { ManifestError } from "./manifest-error.ts";
+import { exampleFor } from "./manifest-example.ts";
 import { expectationAt, manifestShape, referenceManifestShape } from "./manifest-schema.ts";
 import { PositionedYaml } from "./manifest-yaml.ts";
 import { workerNameProblem } from "./worker-name.ts";
@@ -46,7 +47,7 @@ export async function readManifest(folder: string): Promise<WorkerManifest> {
   if (files.includes(REFERENCE_MANIFEST_FILE))
     return parseReferenceManifest({ folder: absolute, files, ...(await readText(join(absolute, REFERENCE_MANIFEST_FILE))) });
   throw new ManifestError(join(absolute, MANIFEST_FILE), [
-    { line: undefined, key: undefined, message: `the file is missing; a worker's folder needs one. A minimal example:\n\n${exampleFor(absolute, files)}` },
+    { line: undefined, key: undefined, message: `the file is missing; a worker's folder needs one. ${await exampleFor(absolute, files)}` },
   ]);
 }
 
@@ -193,13 +194,4 @@ async function inferredStart(
 /** One word of a shell command. */
 function quoted(word: string): string {
   return /^[A-Za-z0-9_./][A-Za-z0-9_./-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-function exampleFor(folder: string, files: readonly string[]): string {
-  const python = files.some((file) => file.endsWith(".py") || file === "requirements.txt" || file === "pyproject.toml");
-  const name = workerNameProblem(basename(folder)) === undefined ? basename(folder) : "my-worker";
-  const [kind, packageManager, entry] = python
-    ? ["python", "pip", files.find((file) => file.endsWith(".py")) ?? "worker.py"]
-    : ["typescript", "npm", "src/worker.ts"];
-  return [`name: ${name}`, "runtime:", `  kind: ${kind}`, `  package_manager: ${packageManager}`, `  entry: ${entry}`, ""].join("\n");
 }

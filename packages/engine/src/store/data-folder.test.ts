@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -42,6 +42,24 @@ describe("the lock of a data folder", () => {
     child.kill("SIGKILL");
     await once(child, "exit");
     lockDataFolder(folder).release();
+  });
+
+  it("tells in engine.json where its engine listens, for this user only, until its release", () => {
+    const folder = join(root, "d");
+    const file = join(folder, "engine.json");
+    const lock = lockDataFolder(folder);
+    lock.announce({ bridge: "ws://localhost:1", http: "http://localhost:2", realtime: "ws://localhost:3" });
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+      pid: process.pid,
+      started_at: expect.stringMatching(/^20.+Z$/),
+      bridge: "ws://localhost:1",
+      http: "http://localhost:2",
+      realtime: "ws://localhost:3",
+    });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    lock.release();
+    lock.announce({ bridge: "ws://localhost:1", http: "http://localhost:2", realtime: "ws://localhost:3" });
+    expect(readdirSync(folder)).toEqual(["engine.lock"]);
   });
 
   it("says which folder cannot be used, and why", () => {

@@ -1,42 +1,70 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { closeQuietly, DatabaseRefused } from "./database-file.ts";
 import { type Database, openDatabase, resultCodes, SqlError } from "./driver.ts";
 
+/** Addresses of a running engine as URLs, with the ports that are bound, e.g. `ws://localhost:49134`. */
+export interface AnnouncedAddresses {
+  readonly bridge: string;
+  readonly http: string;
+  readonly realtime: string;
+}
+
 /** The engine that holds a data folder. */
 export interface DataFolderLock {
+  /**
+   * Writes where the engine listens into `engine.json`, from where the CLI takes it. The file is replaced in one step. Does nothing after
+   * the release. Throws when the file cannot be written.
+   */
+  announce(addresses: AnnouncedAddresses): void;
   /** Gives the folder back. Calling it again does nothing. */
   release(): void;
 }
 
 /**
  * Takes the data folder for this process, making it when missing. The lock is the operating system's on a file inside the folder, so it goes
- * with the process whatever ends it, and a lock left behind cannot happen. `engine.json` beside it names the holder for people.
+ * with the process whatever ends it, and a lock left behind cannot happen. `engine.json` beside it names the holder:
+ * `{pid, started_at}`, and with them `{bridge, http, realtime}` once `announce` told. It outlives a holder that was killed.
  *
  * Throws an Error that names the folder and the engine (pid, start) that holds it, or says why the folder cannot be used.
  */
 export function lockDataFolder(dataDir: string): DataFolderLock {
   const lockFile = join(dataDir, "engine.lock");
   const holderFile = join(dataDir, "engine.json");
+  const holder = { pid: process.pid, started_at: new Date().toISOString() };
   let database: Database | undefined;
   try {
-    mkdirSync(dataDir, { recursive: true });
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     database = openDatabase(lockFile);
     // The wait covers the moment in which two engines look at a fresh file together. It is never read by other means than SQLite:
     // closing any other handle on it in this process would drop the lock (POSIX).
     database.exec("PRAGMA busy_timeout=200; PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE");
-    writeFileSync(holderFile, JSON.stringify({ pid: process.pid, started_at: new Date().toISOString() }));
+    writeHolder(holderFile, holder);
   } catch (thrown) {
     closeQuietly(database);
     throw refusal(dataDir, holderFile, thrown);
   }
-  return holding(database, holderFile);
+  return holding(database, { holder, holderFile });
 }
 
-function holding(database: Database, holderFile: string): DataFolderLock {
+type Holder = z.output<typeof holderSchema>;
+
+/** In one step, so that nobody reads half of it. For this user only, as the data beside it. */
+function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddresses>): void {
+  const draft = `${holderFile}.${process.pid}`;
+  // One that a killed process of the same number left may have other rights.
+  rmSync(draft, { force: true });
+  writeFileSync(draft, JSON.stringify(facts), { mode: 0o600 });
+  renameSync(draft, holderFile);
+}
+
+function holding(database: Database, { holder, holderFile }: { readonly holder: Holder; readonly holderFile: string }): DataFolderLock {
   let held = true;
   return {
+    announce({ bridge, http, realtime }) {
+      if (held) writeHolder(holderFile, { ...holder, bridge, http, realtime });
+    },
     release() {
       if (!held) return;
       held = false;
@@ -62,7 +90,7 @@ function refusal(dataDir: string, holderFile: string, thrown: unknown): Error {
 
 const holderSchema = z.object({ pid: z.number().int(), started_at: z.string() });
 
-/** The file may be missing or half-written for a moment while the other engine starts. */
+/** The file may be missing for a moment while the other engine starts. */
 function holderOf(holderFile: string): string {
   try {
     const holder = holderSchema.parse(JSON.parse(readFileSync(holderFile, "utf8")));

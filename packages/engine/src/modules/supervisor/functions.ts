@@ -2,6 +2,10 @@ import { z } from "zod";
 import type { FunctionSpec } from "../../kernel/module.ts";
 import { workerStatusSchema } from "./status.ts";
 import type { Supervisor } from "./supervisor.ts";
+import type { WorkerState } from "./worker-state.ts";
+
+/** Nothing more is to be expected soon of a worker in one of these. */
+const SETTLED: readonly WorkerState[] = ["ready", "failed", "crash_looping"];
 
 const MAX_WAIT_MS = 900_000;
 
@@ -14,6 +18,7 @@ const workerList = {
 
 const workerWait = named.extend({
   timeout_ms: z.int().min(0).max(MAX_WAIT_MS).default(120_000).meta({ description: "How long to wait; give the call itself a longer deadline" }),
+  on_crash: z.boolean().default(false).meta({ description: "Answer also while a process of it that ended unasked waits to be started again" }),
 });
 
 /** Functions by which the CLI and the console see and steer the workers of the config file. */
@@ -44,7 +49,8 @@ export function workerFunctions(
       summary: "Answers when the worker is ready or cannot become so, at the latest after the timeout, with its status",
       input: workerWait,
       output: workerStatusSchema,
-      handle: ({ name, timeout_ms }, { signal }) => supervisor.wait(name, { timeoutMs: timeout_ms, signal }),
+      handle: ({ name, timeout_ms, on_crash }, { signal }) =>
+        supervisor.wait(name, { timeoutMs: timeout_ms, until: on_crash ? [...SETTLED, "backing_off"] : SETTLED, signal }),
     },
     {
       id: "worker::restart",

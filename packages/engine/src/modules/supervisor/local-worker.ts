@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { LocalWorkerEntry } from "../../config/types.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Logger } from "../../kernel/logger.ts";
+import type { LogFields, Logger } from "../../kernel/logger.ts";
 import { isDependencyFile, isLockFile } from "../../local-workers/dependency-files.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
@@ -90,8 +90,9 @@ export class LocalWorker {
     return this.#processes.reduce((sum, process) => sum + process.restarts, 0);
   }
 
-  get connections(): ReadonlySet<string> {
-    return new Set(this.#processes.flatMap((process) => [...process.connections]));
+  /** Ids of the connections of those of its processes that have registered all they have. */
+  get readyConnections(): ReadonlySet<string> {
+    return new Set(this.#processes.flatMap((process) => (process.standing.state === "ready" ? [...process.connections] : [])));
   }
 
   /** Wall clock, milliseconds; while it is ready, when it became so. */
@@ -261,10 +262,13 @@ export class LocalWorker {
 
   #makeProcess(index: number): WorkerProcess {
     const label = this.entry.replicas === 1 ? "" : `#${index + 1}`;
+    const which = labelled(label);
     return new WorkerProcess({
+      name: this.entry.name,
       clock: this.#parts.clock,
       random: Math.random,
       spawn: () => this.#spawn(label),
+      lastError: () => this.output.newest(`err${label}`),
       functionCount: this.#parts.functionCount,
       observer: {
         changed: () => this.#changed(),
@@ -272,7 +276,7 @@ export class LocalWorker {
         ready: () => this.#ready(label),
         crashed: (end, next) => {
           this.output.line("svc", `process${label} ${next.reason ?? ""}`.trim());
-          this.#log.warn("a worker's process ended unasked", { process: label, end, next: next.state, reason: next.reason, log: this.output.file });
+          this.#log.warn("a worker's process ended unasked", { ...which, end, next: next.state, reason: next.reason, log: this.output.file });
         },
       },
     });
@@ -297,7 +301,7 @@ export class LocalWorker {
 
   #record(group: ProcessGroup, label: string): void {
     this.output.line("svc", `process${label} started: ${this.#manifest?.start ?? ""}`);
-    this.#log.info("a worker's process was started", { process: label, group: group.id, log: this.output.file });
+    this.#log.info("a worker's process was started", { ...labelled(label), group: group.id, log: this.output.file });
     const { id } = group;
     if (id === undefined) return;
     const { records } = this.#parts;
@@ -311,7 +315,7 @@ export class LocalWorker {
     this.#wasReady = true;
     this.#readyAtMs = this.#parts.clock.now();
     this.output.line("svc", `process${label} is ready`);
-    this.#log.info("a worker is ready", { process: label });
+    this.#log.info("a worker is ready", labelled(label));
     this.#parts.onReady();
   }
 
@@ -339,6 +343,11 @@ export class LocalWorker {
   #changed(): void {
     this.#parts.onChange();
   }
+}
+
+/** A field for the log that says which process, where there are several. */
+function labelled(label: string): LogFields {
+  return label === "" ? {} : { process: label };
 }
 
 function isFolder(path: string): Promise<boolean> {

@@ -32,6 +32,7 @@ export class LogFile {
   readonly #options: LogFileOptions;
   readonly #maxFileBytes: number;
   readonly #tail: string[] = [];
+  readonly #newest = new Map<string, string>();
   #waiting: string[] = [];
   #waitingLength = 0;
   #dropped = 0;
@@ -54,6 +55,7 @@ export class LogFile {
   line(stream: string, text: string): void {
     this.#tail.push(text.length > MAX_TAIL_LINE_LENGTH ? `${text.slice(0, MAX_TAIL_LINE_LENGTH)}…` : text);
     if (this.#tail.length > TAIL_LINES) this.#tail.shift();
+    if (text.trim() !== "") this.#newest.set(stream, text.slice(0, MAX_TAIL_LINE_LENGTH));
     if (this.#closed) return;
     const line = `${new Date(this.#options.clock.now()).toISOString()} ${stream} ${text}\n`;
     if (this.#waitingLength + line.length > MAX_WAITING_LENGTH) {
@@ -70,8 +72,15 @@ export class LogFile {
     return this.#tail.slice(-count);
   }
 
+  /** The last line of a stream that is not blank, since it was captured. */
+  newest(stream: string): string | undefined {
+    return this.#newest.get(stream);
+  }
+
   /** Reads a process's output to its end. */
   capture(stream: string, readable: Readable): void {
+    // What an earlier process said is not this one's.
+    this.#newest.delete(stream);
     const lines = new LineSplitter((line) => this.line(stream, line));
     let windowStartMs = this.#options.clock.monotonic();
     let windowBytes = 0;

@@ -26,7 +26,7 @@ export const workerStatusSchema = z.object({
   restarts: z.int().meta({ description: "How often it was started again after it ended unasked" }),
   ready_at: z.string().nullable().meta({ description: "ISO time since when it is ready" }),
   log_file: z.string().nullable().meta({ description: "Absolute path of the file with its output" }),
-  functions: z.array(z.string()).meta({ description: "Ids of the functions that it provides" }),
+  functions: z.array(z.string()).meta({ description: "Ids of the functions that it provides; none of a process that is not ready" }),
   tail: z.array(z.string()).meta({ description: `The last lines of its output, at most ${TAIL_LINES}` }),
 });
 /** What `worker::*` functions tell about one worker. */
@@ -51,7 +51,7 @@ export async function statusOfLocal(worker: LocalWorker, connections: Connection
     restarts: worker.restarts,
     ready_at: worker.readyAtMs === undefined ? null : new Date(worker.readyAtMs).toISOString(),
     log_file: worker.output.file,
-    functions: connections.functions(worker.connections),
+    functions: connections.functions(worker.readyConnections),
     tail: worker.output.tail(TAIL_LINES),
   };
 }

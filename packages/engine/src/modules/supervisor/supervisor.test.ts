@@ -165,6 +165,26 @@ describe("a supervised worker", () => {
     expect((await status("w")).restarts).toBe(1);
   });
 
+  it("that ends says with its reason what its standard error ended with, to who asked to hear of it", async () => {
+    await writeWorker("w", { script: "echo 'Traceback' >&2\necho 'SyntaxError: invalid syntax' >&2\necho >&2\nexit 3\n" });
+    await startEngine([entry("w")]);
+    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000, on_crash: true })).toMatchObject({
+      state: "backing_off",
+      reason: "it ended with exit code 3 (SyntaxError: invalid syntax) and is started again in 1 s",
+    });
+  });
+
+  it("does not count functions as provided before it is ready", async () => {
+    await writeWorker("w");
+    await startEngine([entry("w", { replicas: 2 })]);
+    const first = await runningPid("w");
+    const second = await runningPid("w", [first]);
+    await connectAs("w", first);
+    expect(await status("w")).toMatchObject({ state: "starting", functions: [] });
+    await connectAs("w", second);
+    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready", functions: ["w::hello"] });
+  });
+
   it("is stopped with all its descendants when the engine stops", async () => {
     await writeWorker("w", { script: "sleep 300 &\necho up $$ with a child\nwait\n" });
     await startEngine([entry("w")]);

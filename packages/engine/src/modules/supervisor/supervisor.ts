@@ -9,6 +9,7 @@ import { Connections } from "./connections.ts";
 import { LocalWorker, STOP_GRACE_MS } from "./local-worker.ts";
 import { RunRecords } from "./run-records.ts";
 import { type ModuleStanding, statusOfLocal, statusOfModule, type WorkerStatus } from "./status.ts";
+import type { WorkerState } from "./worker-state.ts";
 
 /** The engine cuts a module off that takes 10 s to stop, so its workers get a little less then. */
 const ENGINE_STOP_GRACE_MS = 9_000;
@@ -30,6 +31,12 @@ export interface SupervisorDeps {
   readonly claims: WorkerClaims;
   /** The modules of the config file. */
   readonly moduleStates: () => readonly ModuleStanding[];
+}
+
+export interface WaitOptions {
+  readonly timeoutMs: number;
+  readonly until: readonly WorkerState[];
+  readonly signal: AbortSignal;
 }
 
 export interface SupervisorConfig {
@@ -116,10 +123,10 @@ export class Supervisor {
   }
 
   /**
-   * Resolves when the worker is ready, cannot become so (failed, crash_looping), or after `timeoutMs`. Throws `worker_not_found` when
+   * Resolves when the worker is in one of the states `until`, or after `timeoutMs`; a module as soon as it is not starting. Throws `worker_not_found` when
    * no config names it within 5 s, `overloaded` when too many wait, `call_cancelled` when the caller goes.
    */
-  async wait(name: string, options: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<WorkerStatus> {
+  async wait(name: string, options: WaitOptions): Promise<WorkerStatus> {
     if (this.#waits.size >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls wait for workers already; try again later`);
     const startedAtMs = this.#context.clock.monotonic();
     await this.#until(options.signal, () => {
@@ -127,7 +134,7 @@ export class Supervisor {
       if (this.#stopped || waitedMs >= options.timeoutMs) return true;
       const found = this.#find(name);
       if (found === undefined) return waitedMs >= UNKNOWN_NAME_WAIT_MS;
-      return found instanceof LocalWorker ? ["ready", "failed", "crash_looping"].includes(found.standing.state) : found.state !== "starting";
+      return found instanceof LocalWorker ? options.until.includes(found.standing.state) : found.state !== "starting";
     });
     return this.status(name);
   }

@@ -43,6 +43,8 @@ interface World {
   readonly events: string[];
   /** Registered by its connections. */
   functions: number;
+  /** What its standard error ended with. */
+  lastError: string | undefined;
   latest(): ScriptedGroup;
 }
 
@@ -56,7 +58,10 @@ function setUp(): World {
     events,
     functions: 0,
     latest: () => groups.at(-1) as ScriptedGroup,
+    lastError: undefined,
     process: new WorkerProcess({
+      name: "w",
+      lastError: () => world.lastError,
       clock,
       random: () => 0.5,
       spawn() {
@@ -137,6 +142,23 @@ describe("a worker's process", () => {
     expect(groups).toHaveLength(6);
     expect(process.restarts).toBe(5);
     expect(events.filter((event) => event === "crash_looping")).toHaveLength(1);
+  });
+
+  it("says what its standard error ended with, cut to a line, and how to restart it", async () => {
+    const world = setUp();
+    const { process, clock, latest } = world;
+    process.start();
+    world.lastError = "  SyntaxError: invalid syntax";
+    await latest().end(EXITED);
+    expect(process.standing.reason).toBe("it ended with exit code 1 (SyntaxError: invalid syntax) and is started again in 1 s");
+    world.lastError = "x".repeat(300);
+    for (let exit = 1; exit < 5; exit++) {
+      clock.advance(9_000);
+      await latest().end(EXITED);
+    }
+    expect(process.standing.reason).toBe(
+      `it ended with exit code 1, the fifth time within a minute (${"x".repeat(200)}…); it is started again when a file changes, with \`svc worker restart w\`, or in 5 minutes`,
+    );
   });
 
   it("that rests after a crash loop starts at once when it is asked to", async () => {

@@ -7,12 +7,19 @@ import type { Standing } from "./worker-state.ts";
 const QUIET_MS = 300;
 export const READY_TIMEOUT_MS = 120_000;
 
+/** An error message may be a page; a reason is a line. */
+const MAX_QUOTED_LENGTH = 200;
+
 export interface WorkerProcessOptions {
+  /** Of the worker, as its config entry names it. */
+  readonly name: string;
   readonly clock: Clock;
   /** For the jitter of restarts; from 0 up to 1. */
   readonly random: () => number;
   /** Starts the command. */
   readonly spawn: () => ProcessGroup;
+  /** The last line that the process wrote to its standard error; undefined when it wrote none. */
+  readonly lastError: () => string | undefined;
   /** Functions that the given connections have registered. */
   readonly functionCount: (connections: ReadonlySet<string>) => number;
   readonly observer: WorkerProcessObserver;
@@ -56,7 +63,7 @@ export class WorkerProcess {
     const phase = this.#phase;
     switch (phase.name) {
       case "starting":
-        return { state: "starting", reason: startingReason(phase) };
+        return { state: "starting", reason: startingReason(phase, this.#lastError) };
       case "backing_off":
       case "crash_looping":
         return { state: phase.name, reason: phase.reason };
@@ -132,6 +139,12 @@ export class WorkerProcess {
     if (this.#phase.name === "ready") this.#await({ wasReady: true });
   }
 
+  get #lastError(): string {
+    const line = this.#options.lastError()?.trim() ?? "";
+    if (line === "") return "";
+    return ` (${line.length > MAX_QUOTED_LENGTH ? `${line.slice(0, MAX_QUOTED_LENGTH)}…` : line})`;
+  }
+
   #spawn(): void {
     this.#spawnedAtMs = this.#options.clock.monotonic();
     const group = this.#options.spawn();
@@ -177,8 +190,16 @@ export class WorkerProcess {
       this.#restarts++;
       this.#spawn();
     });
-    this.#enter({ name: next.state, reason: crashReason(end, next) });
+    this.#enter({ name: next.state, reason: this.#crashReason(end, next) });
     this.#options.observer.crashed(end, this.standing);
+  }
+
+  #crashReason(end: CommandEnd, next: { readonly state: string; readonly delayMs: number }): string {
+    const ended = `it ${describeEnd(end)}`;
+    const seconds = Math.max(1, Math.round(next.delayMs / 1000));
+    if (next.state !== "crash_looping") return `${ended}${this.#lastError} and is started again in ${seconds} s`;
+    const restart = `svc worker restart ${this.#options.name}`;
+    return `${ended}, the fifth time within a minute${this.#lastError}; it is started again when a file changes, with \`${restart}\`, or in ${seconds / 60} minutes`;
   }
 
   #cancelQuietTimer(): void {
@@ -192,16 +213,11 @@ export class WorkerProcess {
   }
 }
 
-function startingReason(phase: { readonly late: boolean; readonly wasReady: boolean }): string | undefined {
+function startingReason(phase: { readonly late: boolean; readonly wasReady: boolean }, lastError: string): string | undefined {
   const forSeconds = `for ${READY_TIMEOUT_MS / 1000} s`;
   if (phase.wasReady)
-    return phase.late ? `it has been without a connection to the engine ${forSeconds}` : "it lost its connection to the engine and is expected back";
-  return phase.late ? `it runs, but has not registered a function ${forSeconds}; does it connect to the address in SVC_URL?` : undefined;
-}
-
-function crashReason(end: CommandEnd, next: { readonly state: string; readonly delayMs: number }): string {
-  const seconds = Math.max(1, Math.round(next.delayMs / 1000));
-  if (next.state === "crash_looping")
-    return `it ${describeEnd(end)}, the fifth time within a minute; it is started again when a file changes, on worker::restart, or in ${seconds / 60} minutes`;
-  return `it ${describeEnd(end)} and is started again in ${seconds} s`;
+    return phase.late
+      ? `it has been without a connection to the engine ${forSeconds}${lastError}`
+      : "it lost its connection to the engine and is expected back";
+  return phase.late ? `it runs, but has not registered a function ${forSeconds}; does it connect to the address in SVC_URL?${lastError}` : undefined;
 }

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { listedDataDir } from "./config-entries.ts";
+import type { Shell } from "./shell.ts";
+
+/**
+ * The address of the engine that runs for a config file, as it wrote it into its data folder; undefined when none runs. An engine that was
+ * killed leaves the file behind, hence the look at its process.
+ */
+export function announcedBridgeUrl(shell: Pick<Shell, "env" | "cwd">, configFile: string): string | undefined {
+  const variable = shell.env.SVC_DATA_DIR ?? "";
+  const dataDir = variable === "" ? listedDataDir(configFile, shell.env) : resolve(shell.cwd, variable);
+  const facts = readFacts(join(dataDir, "engine.json"));
+  if (facts === undefined || !isRunning(facts.pid) || !isSocketUrl(facts.bridge)) return undefined;
+  return facts.bridge;
+}
+
+/** Undefined when the file is not there, is not for us to read, or holds something else. */
+function readFacts(file: string): { readonly pid: number; readonly bridge: string } | undefined {
+  let facts: unknown;
+  try {
+    facts = JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
+  if (typeof facts !== "object" || facts === null || !("pid" in facts) || !("bridge" in facts)) return undefined;
+  const { pid, bridge } = facts;
+  return Number.isSafeInteger(pid) && Number(pid) > 0 && typeof bridge === "string" ? { pid: Number(pid), bridge } : undefined;
+}
+
+function isSocketUrl(text: string): boolean {
+  return URL.canParse(text) && ["ws:", "wss:"].includes(new URL(text).protocol);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It is there, but another user's.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

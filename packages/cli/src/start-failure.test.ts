@@ -1,0 +1,24 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { ListenError } from "@svc/engine";
+import { expect, it } from "vitest";
+import { explainStartFailure } from "./start-failure.ts";
+
+it.runIf(process.platform === "linux")("says of a port that nobody listens on what has it, and which ports to take instead", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const outgoing = connect({ host: "127.0.0.1", port: (server.address() as AddressInfo).port });
+  await once(outgoing, "connect");
+  const port = outgoing.localPort ?? 0;
+  try {
+    const cause = Object.assign(new Error("in use"), { code: "EADDRINUSE" });
+
+    expect(await explainStartFailure(new ListenError("workers", { host: "127.0.0.1", port }, cause))).toMatchObject({
+      message: `The engine did not start: port ${port} is taken, though nobody listens on it.`,
+      advice: [expect.stringContaining("outgoing connections"), expect.stringContaining("below 32768: svc --bridge-port 29134")],
+    });
+  } finally {
+    outgoing.destroy();
+    server.close();
+  }
+});

@@ -1,0 +1,79 @@
+import type { Worker } from "@svc/sdk";
+import { CommandFailure } from "./exit-codes.ts";
+import { showProgress } from "./progress.ts";
+import type { Shell } from "./shell.ts";
+import { awaitWorker, type WorkerReport } from "./worker-functions.ts";
+
+/** How long the engine gives a worker to become ready (decision 29). */
+const READY_TIMEOUT_MS = 120_000;
+
+export interface AwaitedWorker {
+  readonly name: string;
+  /** The config file that lists it, as messages show it. */
+  readonly shownConfig: string;
+}
+
+/**
+ * Waits until the worker is ready. A first crash is shown at once, with the worker's last output. Exit 1 when it cannot become ready, or
+ * not in time, or when the user stops the wait.
+ */
+export async function waitForWorker(shell: Shell, engine: Worker, awaited: AwaitedWorker): Promise<WorkerReport> {
+  let undo = (): void => {};
+  const stopped = new Promise<never>((_, reject) => {
+    undo = shell.onStopSignal(() => reject(stoppedWaiting(awaited)));
+  });
+  try {
+    return await Promise.race([watch(shell, engine, awaited), stopped]);
+  } finally {
+    undo();
+  }
+}
+
+async function watch(shell: Shell, engine: Worker, awaited: AwaitedWorker): Promise<WorkerReport> {
+  const { name } = awaited;
+  const startedMs = performance.now();
+  const first = await shown(shell, `Waiting until ${name} is ready`, () => awaitWorker(engine, { name, until: "first crash", timeoutMs: READY_TIMEOUT_MS }));
+  if (first.state !== "backing_off") return requireReady(first, { showsOutput: true });
+  shell.note(`${shell.paint.yellow(`Worker ${name} crashed:`)} ${first.reason ?? ""}\n${outputOf(first).join("\n")}\n`);
+  const timeoutMs = Math.max(0, Math.round(READY_TIMEOUT_MS - (performance.now() - startedMs)));
+  const last = await shown(shell, `Waiting whether ${name} recovers; Ctrl-C ends the wait`, () => awaitWorker(engine, { name, until: "settled", timeoutMs }));
+  return requireReady(last, { showsOutput: false });
+}
+
+async function shown<Result>(shell: Shell, title: string, step: () => Promise<Result>): Promise<Result> {
+  const progress = showProgress(shell, title);
+  try {
+    return await step();
+  } finally {
+    progress.end();
+  }
+}
+
+function requireReady(report: WorkerReport, { showsOutput }: { readonly showsOutput: boolean }): WorkerReport {
+  const { name, state, reason } = report;
+  if (state === "ready") return report;
+  const why = reason ?? (state === "starting" ? `it registered no function within ${READY_TIMEOUT_MS / 1000} s` : "");
+  throw new CommandFailure(`Worker ${name} is not ready; it is ${state.replace("_", " ")}${why === "" ? "" : `: ${why}`}.`, {
+    advice: [
+      ...(showsOutput ? outputOf(report) : []),
+      ...(report.log_file === null ? [] : [`All of its output: ${report.log_file}`]),
+      `It stays in the config file. It is started again when its files change, or with: svc worker restart ${name}`,
+    ],
+  });
+}
+
+/** The output of its latest run: of the runs before it says the same again. */
+function outputOf({ tail }: WorkerReport): readonly string[] {
+  const started = tail.findLastIndex((line) => /^process(?:#\d+)? started: /.test(line));
+  const lines = tail.slice(started + 1).filter((line) => !/^process(?:#\d+)? it (?:ended|was ended) /.test(line));
+  return lines.length === 0 ? [] : ["Its last output:", ...lines.map((line) => `  | ${line}`)];
+}
+
+function stoppedWaiting({ name, shownConfig }: AwaitedWorker): CommandFailure {
+  return new CommandFailure(`Stopped waiting; ${name} is not known to be ready.`, {
+    advice: [
+      `It stays in ${shownConfig}, and the engine goes on starting it. See how it is: svc worker list`,
+      `To take it back, remove its entry from ${shownConfig}.`,
+    ],
+  });
+}
