@@ -14,21 +14,33 @@ export function textLine(record: LogRecord, paint: Shell["paint"]): string {
     if (value === undefined) continue;
     if (value instanceof Error) {
       fields.push(`${paint.dim(`${name}=`)}${printable(value.message)}`);
-      if (record.level === "error" && value.stack !== undefined) stacks.push(value.stack.replaceAll(/^/gm, "    "));
+      if (record.level === "error" && value.stack !== undefined)
+        stacks.push(
+          value.stack
+            .split("\n")
+            .map((line) => `    ${escapeUnprintable(line)}`)
+            .join("\n"),
+        );
     } else {
       fields.push(`${paint.dim(`${name}=`)}${printable(value)}`);
     }
   }
-  const head = [paint.dim(`${clock}.${String(time.getMilliseconds()).padStart(3, "0")}`), label, record.message, ...fields].join(" ");
+  const message = escapeUnprintable(record.message);
+  const head = [paint.dim(`${clock}.${String(time.getMilliseconds()).padStart(3, "0")}`), label, message, ...fields].join(" ");
   return [head, ...stacks].join("\n");
 }
 
 /** A value in one line. What would move the cursor or recolour the terminal is escaped, since workers choose some of the values. */
 function printable(value: unknown): string {
-  if (typeof value === "string") return /^[^\s"=\p{Cc}]+$/u.test(value) ? value : JSON.stringify(value);
+  if (typeof value === "string") return /^[^\s"=\p{Cc}\p{Cf}]+$/u.test(value) ? value : escapeUnprintable(JSON.stringify(value));
   try {
-    return JSON.stringify(value) ?? String(value);
+    return escapeUnprintable(JSON.stringify(value) ?? String(value));
   } catch {
-    return String(value);
+    return escapeUnprintable(String(value));
   }
+}
+
+/** Control and format characters (among them those that turn the direction of text) as `\\uXXXX`. */
+function escapeUnprintable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
 }

@@ -17,6 +17,15 @@ export async function run(args: readonly string[], shell: Shell): Promise<ExitCo
 
 /** Runs the command line of a process and ends the process with its status, once what was written is out. */
 export async function runAsProcess(process: NodeJS.Process): Promise<never> {
+  // What nobody caught is a defect: say so and end with the code for it, not with Node's 1, which means "failed".
+  const crash = (error: unknown): never => {
+    process.stderr.write(
+      `internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\nThis is a defect of svc. Please report it with the lines above.\n`,
+    );
+    return process.exit(EXIT.internal);
+  };
+  process.on("uncaughtException", crash);
+  process.on("unhandledRejection", crash);
   const status = await run(process.argv.slice(2), processShell(process));
   await Promise.all([process.stdout, process.stderr].map((stream) => new Promise<void>((flushed) => stream.write("", () => flushed()))));
   process.exit(status);

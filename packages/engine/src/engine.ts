@@ -116,7 +116,7 @@ class Engine implements RunningEngine {
     this.#kernel = kernel;
     this.#bridge = new Bridge(kernel, rules);
     this.#http = new HttpApi(parts.log, rules);
-    this.#realtime = new Realtime(parts.clock, rules);
+    this.#realtime = new Realtime(parts.clock, rules, parts.log);
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost({
       modules: [

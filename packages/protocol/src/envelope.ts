@@ -300,6 +300,23 @@ function finish(found: Envelope, seen: number): Envelope | undefined {
   return found;
 }
 
+/** True when brackets nest deeper than `limit` anywhere in the text. Goes through it once, without recursion. */
+export function nestsDeeperThan(text: string, limit: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = endOfString(text, at);
+      if (at === -1) return false;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (++depth > limit) return true;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      depth--;
+    }
+  }
+  return false;
+}
+
 /** Where the values of the named top-level members stand in a frame that is known to be JSON; last one wins. */
 export function memberSpans(frame: string, names: ReadonlySet<string>): Map<string, readonly [number, number]> {
   const spans = new Map<string, readonly [number, number]>();

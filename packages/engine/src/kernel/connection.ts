@@ -1,11 +1,16 @@
+import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, type WorkerId } from "@svc/protocol";
+import { CallError, decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, type WorkerId } from "@svc/protocol";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import type { Kernel } from "./kernel.ts";
 import { Session, type SessionOutlet } from "./session.ts";
 
-/** A peer that sends nothing for so long, pings answered or not, is cut off, in milliseconds. */
-const DEAD_AFTER_MS = 25_000;
+/** A peer that sends nothing for so long is cut off, in milliseconds: with the pace of the looks at it, within 25 s. */
+const DEAD_AFTER_MS = 22_500;
+/** Every so many looks a ping goes out: each 10 s. */
+const LOOKS_PER_PING = 4;
+/** Largest frame that registers something, in bytes: it is kept, listed and sent on. */
+const MAX_REGISTRATION_BYTES = 1024 * 1024;
 /** Above either of these a worker gets no further calls (`worker_overloaded`) and is not read from until it catches up. */
 const MAX_QUEUED_FRAMES = 4_096;
 const MAX_QUEUED_BYTES = MAX_FRAME_BYTES;
@@ -27,6 +32,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   readonly #kernel: Kernel;
   readonly #socket: FrameSocket;
   #lastHeardAt: number;
+  #looks = 0;
   #ended = false;
   #fullSince: number | undefined;
 
@@ -64,15 +70,32 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     this.#lastHeardAt = this.#kernel.clock.monotonic();
     // Telemetry may share the socket; it is taken and dropped until there is a store for it.
     if (kind === "binary" && TELEMETRY_PREFIXES.has(bytes.toString("latin1", 0, 4))) return;
+    if (kind === "binary" && !isUtf8(bytes)) {
+      this.session.sendError(new CallError("invalid_message", "a binary frame holds bytes that are not UTF-8"));
+      return;
+    }
     const options = { payloadIsLast: this.session.features.has("payload_last") };
     const message = bytes.length <= SMALL_FRAME_BYTES ? decodeFrame(toText(bytes), options) : decodeFrameBytes(bytes, options, toText);
     if (message.type === "undecodable" && isBlank(bytes)) return;
-    this.session.receive(message);
+    if (bytes.length > MAX_REGISTRATION_BYTES && message.type !== "invokefunction" && message.type !== "invocationresult") {
+      const problem = `a ${message.type} frame has ${bytes.length} bytes; ${MAX_REGISTRATION_BYTES} is the limit for all but calls and answers`;
+      this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type } }));
+      return;
+    }
+    try {
+      this.session.receive(message);
+    } catch (error) {
+      // A defect of the engine. It must not end more than this frame: other workers live in the same process.
+      this.session.log.error("a frame could not be handled", { messageType: message.type, error });
+      this.session.sendError(new CallError("invocation_error", "the engine failed to handle the frame; its log has the reason"));
+    }
     if (this.isFull()) this.#holdBack();
   }
 
   send(frame: Frame): void {
-    if (!this.#ended) this.#socket.send(frame);
+    if (this.#ended) return;
+    this.#socket.send(frame);
+    if (this.isFull()) this.#holdBack();
   }
 
   isFull(): boolean {
@@ -105,7 +128,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, look);
   }
 
-  /** Called every 10 s: pings, and cuts off who fell silent. */
+  /** Called every 2.5 s: cuts off who fell silent, and pings from time to time. */
   beat(): void {
     // While reading is paused nothing can be heard; the stall limit watches over that time.
     if (this.#fullSince !== undefined) {
@@ -120,7 +143,8 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       this.onClosed(1006, "the worker fell silent");
       return;
     }
-    this.#socket.ping();
+    this.#looks++;
+    if (this.#looks % LOOKS_PER_PING === 0) this.#socket.ping();
   }
 
   onClosed(code: number, reason: string): void {

@@ -1,9 +1,9 @@
 import type { Clock } from "./clock.ts";
 
 /** How often each connection is looked after, in milliseconds. */
-const BEAT_EVERY_MS = 10_000;
+const BEAT_EVERY_MS = 2_500;
 /** Connections are spread over so many parts of that time, so that ten thousand pings do not leave in one turn of the loop. */
-const PARTS = 20;
+const PARTS = 10;
 
 export interface Beating {
   beat(): void;

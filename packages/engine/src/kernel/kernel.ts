@@ -14,9 +14,17 @@ export interface WorkerLimits {
   readonly maxTriggerTypes: number;
   /** Calls that one connection may have made and not yet have answered. */
   readonly maxCallsInFlight: number;
+  /** Calls that one connection may hold and not yet have answered. */
+  readonly maxCallsHeld: number;
 }
 
-export const WORKER_LIMITS: WorkerLimits = { maxFunctions: 10_000, maxTriggers: 10_000, maxTriggerTypes: 1_000, maxCallsInFlight: 10_000 };
+export const WORKER_LIMITS: WorkerLimits = {
+  maxFunctions: 10_000,
+  maxTriggers: 10_000,
+  maxTriggerTypes: 1_000,
+  maxCallsInFlight: 10_000,
+  maxCallsHeld: 10_000,
+};
 
 /** The parts that message handlers work on. */
 export interface Kernel {

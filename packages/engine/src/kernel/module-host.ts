@@ -190,7 +190,12 @@ export class ModuleHost {
       dataDir: this.#dataDir,
       directory: this.#directory,
       call: (functionId, payload, options = {}) =>
-        kernel.router.call(functionId as FunctionId, payload, { ...options, caller: { worker_id: provider.workerId, name: provider.name } }),
+        kernel.router.call(functionId as FunctionId, payload, {
+          ...options,
+          caller: { worker_id: provider.workerId, name: provider.name },
+          // What a module still does while the engine drains finishes work that it took before.
+          whileDraining: true,
+        }),
       provideFunction: (spec) => scope.add(this.#provideFunction(spec as FunctionSpec<unknown>, provider)),
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),

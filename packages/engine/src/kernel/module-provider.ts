@@ -6,6 +6,9 @@ import type { FunctionSpec, HandlerContext } from "./module.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import type { Router } from "./router.ts";
 
+/** Calls that a module may be running at once. */
+const MAX_CALLS_HELD = 10_000;
+
 /** Runs the functions of one module. The counterpart of a worker's session, without a socket. */
 export class ModuleProvider implements Provider {
   readonly workerId: string;
@@ -41,7 +44,8 @@ export class ModuleProvider implements Provider {
   }
 
   refusal(): Refusal | undefined {
-    return this.#stopped ? "draining" : undefined;
+    if (this.#stopped) return "draining";
+    return this.#held.size >= MAX_CALLS_HELD ? "overloaded" : undefined;
   }
 
   deliver(call: Call): CallError | undefined {

@@ -11,8 +11,10 @@ import {
   type FunctionId,
   frameBytes,
   type InvocationId,
+  MAX_FRAME_BYTES,
   type Message,
   type MessageOf,
+  Payload,
   PUBLISHED_PYTHON_MAX_FRAME_BYTES,
   type TriggerId,
   type TriggerTypeId,
@@ -58,6 +60,11 @@ interface StandingTrigger {
   readonly leave: Undo;
 }
 
+/** A frame that was within the limit may grow by the envelope's members on its way through. */
+const FRAME_MARGIN_BYTES = 64 * 1024;
+/** Answers up to this size are sent even to a caller whose queue is full: there are as many as it has calls in flight. */
+const SMALL_ANSWER_BYTES = 4 * 1024;
+
 const NO_FEATURES: ReadonlySet<Feature> = new Set();
 
 /**
@@ -73,6 +80,8 @@ export class Session implements Provider, TriggerOwner {
   readonly builtIn = false;
   /** Calls that this worker is running. */
   readonly held = new PendingCalls();
+  /** Void calls on their way; they count towards the limit of calls in flight. */
+  voidCalls = 0;
   introduction: Introduction | undefined;
   features: ReadonlySet<Feature> = NO_FEATURES;
   readonly #kernel: Kernel;
@@ -190,7 +199,7 @@ export class Session implements Provider, TriggerOwner {
 
   refusal(): Refusal | undefined {
     if (this.scope.ended) return "draining";
-    return this.#outlet.isFull() ? "overloaded" : undefined;
+    return this.held.size >= this.#kernel.limits.maxCallsHeld || this.#outlet.isFull() ? "overloaded" : undefined;
   }
 
   deliver(call: Call): CallError | undefined {
@@ -199,6 +208,8 @@ export class Session implements Provider, TriggerOwner {
     if (CallError.is(frame)) return frame;
     this.held.hold(call);
     this.#outlet.send(frame);
+    // It is on its way; a worker that answers late must not keep it in the engine's memory.
+    call.payload = Payload.null;
     return undefined;
   }
 
@@ -242,22 +253,34 @@ export class Session implements Provider, TriggerOwner {
   /** Answers a call that this worker made. */
   answer(invocationId: InvocationId, functionId: string, outcome: Outcome): void {
     if (this.scope.ended) return;
+    this.#outlet.send(this.#frameOfAnswer(invocationId, functionId, outcome));
+  }
+
+  /** The answer, or a small one in its place that says why the answer cannot be sent. */
+  #frameOfAnswer(invocationId: InvocationId, functionId: string, outcome: Outcome): Frame {
     const guarded = this.features.has("tolerates_bad_frames");
+    const refuse = (error: CallError): Frame => {
+      const fields = { invocationId, functionId, error: this.#wireError(error) };
+      return guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
+    };
     const fields = outcome.ok
       ? { invocationId, functionId, result: outcome.result, traceparent: outcome.traceparent, baggage: outcome.baggage }
       : { invocationId, functionId, error: this.#wireError(outcome.error) };
-    if (guarded) {
-      this.#outlet.send(encodeGuardedResult(fields));
-      return;
+    if (!guarded && outcome.ok && outcome.result !== undefined && !outcome.result.isJson()) {
+      return refuse(new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`));
     }
-    if (outcome.ok && outcome.result !== undefined && !outcome.result.isJson()) {
-      const error = new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`);
-      this.#outlet.send(encodePublishedResult({ invocationId, functionId, error: this.#wireError(error) }));
-      return;
+    const frame = guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
+    const size = frameBytes(frame);
+    if (size > MAX_FRAME_BYTES + FRAME_MARGIN_BYTES) {
+      const problem = `the result of ${functionId} makes a frame of ${size} bytes; the limit is ${MAX_FRAME_BYTES}`;
+      return refuse(new CallError("payload_too_large", problem, { details: { bytes: size, limit: MAX_FRAME_BYTES } }));
     }
-    const frame = encodePublishedResult(fields);
+    // A caller that does not read its answers must not fill the engine's memory with them.
+    if (size > SMALL_ANSWER_BYTES && this.#outlet.isFull()) {
+      return refuse(new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read what it is sent`));
+    }
     const problem = this.#tooLarge(frame, `the result of ${functionId}`);
-    this.#outlet.send(problem === undefined ? frame : encodePublishedResult({ invocationId, functionId, error: this.#wireError(problem) }));
+    return problem === undefined ? frame : refuse(problem);
   }
 
   #encodeCall(call: Call): Frame | CallError {

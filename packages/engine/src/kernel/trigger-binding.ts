@@ -63,18 +63,18 @@ export class Binding {
   #attaching = false;
   readonly #host: BindingHost;
 
-  constructor(request: TriggerRequest, owner: TriggerOwner, host: BindingHost) {
+  constructor(id: TriggerId, request: TriggerRequest, owner: TriggerOwner, host: BindingHost) {
     this.key = bindingKey(request);
     this.type = request.type;
     this.functionId = request.functionId;
     this.config = request.config ?? null;
     this.metadata = request.metadata;
-    this.#id = request.id;
+    this.#id = id;
     this.#workerName = owner.name;
     this.#host = host;
   }
 
-  /** The first request's id; it stays while the binding lives, whichever owner goes. */
+  /** The first request's id, unless another binding has it; it stays while the binding lives, whichever owner goes. */
   get id(): TriggerId {
     return this.#id;
   }

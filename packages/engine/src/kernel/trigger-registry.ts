@@ -1,4 +1,5 @@
-import type { FunctionId, TriggerTypeId } from "@svc/protocol";
+import { randomUUID } from "node:crypto";
+import type { FunctionId, TriggerId, TriggerTypeId } from "@svc/protocol";
 import type { Clock } from "./clock.ts";
 import type { Undo } from "./scope.ts";
 import { Binding, type BindingHost, bindingKey, type TriggerOwner, type TriggerRequest, type TriggerTypeProvider } from "./trigger-binding.ts";
@@ -6,6 +7,9 @@ import type { WorkerClaims } from "./worker-claims.ts";
 
 /** How long the bindings of a remote worker stay listed after it went, in milliseconds (decision 11). */
 export const KEEP_REMOTE_BINDINGS_MS = 60_000;
+
+/** How many such bindings are kept at most, over all workers. */
+const MAX_KEPT_REMOTE_BINDINGS = 10_000;
 
 export interface TriggerTypeEntry {
   readonly id: TriggerTypeId;
@@ -28,6 +32,10 @@ export interface BindingHold {
 export class TriggerRegistry implements WorkerClaims {
   readonly #types = new Map<TriggerTypeId, TriggerTypeEntry>();
   readonly #bindings = new Map<string, Binding>();
+  /** By its own id and by those of the requests that led to it. An id that two workers chose leads to whose it was first. */
+  readonly #byId = new Map<string, Binding>();
+  /** Bindings kept for remote workers, oldest first. */
+  readonly #keptRemote = new Set<Binding>();
   readonly #ofFunction = new Map<FunctionId, Set<Binding>>();
   readonly #configuredWorkers = new Map<string, string>();
   readonly #host: Omit<BindingHost, "changed">;
@@ -62,11 +70,7 @@ export class TriggerRegistry implements WorkerClaims {
 
   /** By the id of any request that led to it. */
   bindingById(id: string): Binding | undefined {
-    for (const binding of this.#bindings.values()) {
-      if (binding.id === id) return binding;
-      for (const { request } of binding.owners.values()) if (request.id === id) return binding;
-    }
-    return undefined;
+    return this.#byId.get(id);
   }
 
   /** Registers or replaces the provider of a type; waiting bindings come alive. The undo removes it only while it is the provider. */
@@ -96,12 +100,16 @@ export class TriggerRegistry implements WorkerClaims {
     let binding = this.#bindings.get(key);
     const isNew = binding === undefined;
     if (binding === undefined) {
-      binding = new Binding(request, owner, { ...this.#host, changed: (changed) => this.#reported(changed) });
+      const id = this.#byId.has(request.id) ? (randomUUID() as TriggerId) : request.id;
+      binding = new Binding(id, request, owner, { ...this.#host, changed: (changed) => this.#reported(changed) });
       this.#bindings.set(key, binding);
+      this.#byId.set(id, binding);
       const siblings = this.#ofFunction.get(request.functionId);
       if (siblings === undefined) this.#ofFunction.set(request.functionId, new Set([binding]));
       else siblings.add(binding);
     }
+    if (!this.#byId.has(request.id)) this.#byId.set(request.id, binding);
+    this.#keptRemote.delete(binding);
     binding.kept?.cancel();
     binding.kept = undefined;
     if (request.metadata !== undefined) binding.metadata = request.metadata;
@@ -157,8 +165,11 @@ export class TriggerRegistry implements WorkerClaims {
   }
 
   #release(binding: Binding, ownerKey: string, owner: TriggerOwner, how: "explicit" | "gone"): void {
-    if (binding.owners.get(ownerKey)?.owner !== owner) return;
+    const hold = binding.owners.get(ownerKey);
+    if (hold?.owner !== owner) return;
     binding.owners.delete(ownerKey);
+    const { id } = hold.request;
+    if (id !== binding.id && this.#byId.get(id) === binding) this.#byId.delete(id);
     if (binding.owners.size > 0) {
       this.#onChange(binding, "updated");
       return;
@@ -171,13 +182,24 @@ export class TriggerRegistry implements WorkerClaims {
     const configuredWorker = this.#configuredWorkers.get(owner.workerId);
     const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#remove(binding)) : () => {};
     binding.kept = { configuredWorker, cancel };
+    if (configuredWorker === undefined) this.#keepRemote(binding);
     this.#onChange(binding, "updated");
+  }
+
+  /** Over the limit the one that waited longest goes: workers that come and go must not pile up bindings. */
+  #keepRemote(binding: Binding): void {
+    this.#keptRemote.add(binding);
+    if (this.#keptRemote.size <= MAX_KEPT_REMOTE_BINDINGS) return;
+    const [oldest] = this.#keptRemote;
+    if (oldest !== undefined) this.#remove(oldest);
   }
 
   #remove(binding: Binding): void {
     if (this.#bindings.get(binding.key) !== binding) return;
     binding.kept?.cancel();
     this.#bindings.delete(binding.key);
+    this.#keptRemote.delete(binding);
+    if (this.#byId.get(binding.id) === binding) this.#byId.delete(binding.id);
     const siblings = this.#ofFunction.get(binding.functionId);
     siblings?.delete(binding);
     if (siblings?.size === 0) this.#ofFunction.delete(binding.functionId);

@@ -1,16 +1,21 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Connection } from "../kernel/connection.ts";
+import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { answerError, Listener, refuseUpgrade } from "./listener.ts";
 import { acceptWebSocket } from "./websocket.ts";
+
+/** A telemetry socket that is silent for so long, pings unanswered, is cut off, in milliseconds. */
+const TELEMETRY_DEAD_AFTER_MS = 22_500;
 
 /** The listener that workers connect to: `/` for messages, `/otel` for telemetry. */
 export class Bridge {
   readonly listener: Listener;
   readonly #kernel: Kernel;
   readonly #rules: () => AccessRules;
+  readonly #telemetry = new Set<FrameSocket>();
   #closing = false;
 
   constructor(kernel: Kernel, rules: () => AccessRules) {
@@ -30,6 +35,7 @@ export class Bridge {
   dropAll(): void {
     this.#closing = true;
     for (const session of this.#kernel.sessions.all()) session.hangUp();
+    for (const sink of this.#telemetry) sink.hangUp();
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
@@ -45,7 +51,31 @@ export class Bridge {
     }
     if (path === "/") acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket));
     // Telemetry is taken and dropped until there is a store for it; refusing it would hang a published client's shutdown.
-    else if (path === "/otel") acceptWebSocket(request, stream, head, (socket) => socket.listen({ onFrame: () => {}, onAlive: () => {}, onClosed: () => {} }));
+    else if (path === "/otel") acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket));
     else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
+  }
+
+  #takeTelemetry(socket: FrameSocket): void {
+    const { clock, heartbeat } = this.#kernel;
+    let lastHeardAt = clock.monotonic();
+    const heard = (): void => {
+      lastHeardAt = clock.monotonic();
+    };
+    const beating = {
+      beat: () => {
+        if (clock.monotonic() - lastHeardAt >= TELEMETRY_DEAD_AFTER_MS) socket.terminate();
+        else socket.ping();
+      },
+    };
+    this.#telemetry.add(socket);
+    heartbeat.add(beating);
+    socket.listen({
+      onFrame: heard,
+      onAlive: heard,
+      onClosed: () => {
+        heartbeat.remove(beating);
+        this.#telemetry.delete(socket);
+      },
+    });
   }
 }

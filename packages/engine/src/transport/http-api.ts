@@ -3,7 +3,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { HttpMount } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
 import { type AccessRules, hostIsOurs } from "./guards.ts";
-import { answerError, answerJson, Listener, refuseUpgrade } from "./listener.ts";
+import { answerError, answerJson, Listener } from "./listener.ts";
 
 /** Health, readiness and whatever modules mount, on the engine's HTTP listener. */
 export class HttpApi {
@@ -20,8 +20,6 @@ export class HttpApi {
     this.listener = new Listener({
       what: "HTTP",
       onRequest: (request, response) => this.#answer(request, response),
-      onUpgrade: (_request, stream) =>
-        refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", "this port takes no WebSocket connections; workers connect to the bridge port"),
     });
   }
 
@@ -56,6 +54,11 @@ export class HttpApi {
     const path = pathOf(request.url ?? "/");
     if (path === "/healthz" || path === "/readyz") {
       this.#health(request, response, path);
+      return;
+    }
+    // Requests that came before are being answered; their calls go on.
+    if (this.#draining) {
+      answerError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
       return;
     }
     const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));

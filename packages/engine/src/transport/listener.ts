@@ -36,12 +36,13 @@ export class ListenError extends Error {
 export class Listener {
   readonly #what: string;
   readonly #onRequest: RequestHandler;
-  readonly #onUpgrade: UpgradeHandler;
+  readonly #onUpgrade: UpgradeHandler | undefined;
   #servers: Server[] = [];
   #address: ListenAddress | undefined;
   #port = 0;
 
-  constructor(options: { readonly what: string; readonly onRequest: RequestHandler; readonly onUpgrade: UpgradeHandler }) {
+  /** Without `onUpgrade` an Upgrade header is ignored, as HTTP allows: clients that try HTTP/2 that way get their answer in HTTP/1.1. */
+  constructor(options: { readonly what: string; readonly onRequest: RequestHandler; readonly onUpgrade?: UpgradeHandler }) {
     this.#what = options.what;
     this.#onRequest = options.onRequest;
     this.#onUpgrade = options.onUpgrade;
@@ -97,6 +98,8 @@ export class Listener {
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
         requestTimeout: REQUEST_TIMEOUT_MS,
+        // How often those two are looked at; Node's own 30 s would make 10 s thirty.
+        connectionsCheckingInterval: 1_000,
         keepAliveTimeout: KEEP_ALIVE_MS,
         maxHeaderSize: MAX_HEADER_BYTES,
         noDelay: true,
@@ -106,7 +109,7 @@ export class Listener {
     );
     server.maxHeadersCount = MAX_HEADERS;
     server.maxConnections = MAX_CONNECTIONS;
-    server.on("upgrade", this.#onUpgrade);
+    if (this.#onUpgrade !== undefined) server.on("upgrade", this.#onUpgrade);
     server.on("clientError", answerClientError);
     return new Promise((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {

@@ -174,6 +174,20 @@ describe("the HTTP listener", () => {
     expect(await get(port, "/api/x", host)).toMatchObject({ body: "root" });
   });
 
+  it("answers a client that offers another protocol in HTTP/1.1", async () => {
+    const { port } = await api();
+    expect(
+      await get(port, "/healthz", { host: `localhost:${port}`, connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" }),
+    ).toMatchObject({ status: 200 });
+  });
+
+  it("answers new requests with 503 while it drains", async () => {
+    const { made, port } = await api();
+    made.mount({ prefix: "/", handle: (_request, response) => void response.end("root") });
+    made.startDraining();
+    expect(await get(port, "/", { host: `localhost:${port}` })).toMatchObject({ status: 503, body: expect.stringContaining("draining") });
+  });
+
   it("refuses a foreign Host with 421 on every path", async () => {
     const { port } = await api();
     expect(await get(port, "/healthz", { host: `evil.example:${port}` })).toMatchObject({ status: 421 });
@@ -202,7 +216,7 @@ describe("the HTTP listener", () => {
 
 describe("the real-time listener", () => {
   it("opens mounted sockets, and refuses foreign pages and unknown paths", async () => {
-    const realtime = new Realtime(systemClock, () => rules);
+    const realtime = new Realtime(systemClock, () => rules, silentLogger);
     await realtime.listener.bind(LOOPBACK);
     undo.push(() => realtime.listener.close());
     realtime.mount("/", (socket) => socket.onMessage((text) => socket.send(`echo ${text}`)));

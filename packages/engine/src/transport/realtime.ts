@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
 import { every } from "../kernel/clock.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
+import type { Logger } from "../kernel/logger.ts";
 import type { RealtimeSocket } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
@@ -15,17 +16,20 @@ const DEAD_AFTER_MS = 25_000;
 const MAX_MESSAGE_BYTES = 64 * 1024;
 const CLOSE_GOING_AWAY = 1001;
 const CLOSE_TOO_BIG = 1009;
+const CLOSE_INTERNAL_ERROR = 1011;
 
 /** The real-time listener: sockets that modules mount, for live updates and streams. */
 export class Realtime {
   readonly listener: Listener;
   readonly #clock: Clock;
+  readonly #log: Logger;
   readonly #rules: () => AccessRules;
   readonly #mounts = new Map<string, (socket: RealtimeSocket) => void>();
   readonly #sockets = new Set<FrameSocket>();
 
-  constructor(clock: Clock, rules: () => AccessRules) {
+  constructor(clock: Clock, rules: () => AccessRules, log: Logger) {
     this.#clock = clock;
+    this.#log = log;
     this.#rules = rules;
     this.listener = new Listener({
       what: "live updates",
@@ -74,7 +78,7 @@ export class Realtime {
       onFrame: (bytes) => {
         lastHeardAt = this.#clock.monotonic();
         if (bytes.length > MAX_MESSAGE_BYTES) socket.close(CLOSE_TOO_BIG, `a message may have ${MAX_MESSAGE_BYTES} bytes`);
-        else onMessage(bytes.toString("utf8"));
+        else this.#guarded(socket, () => onMessage(bytes.toString("utf8")));
       },
       onAlive: () => {
         lastHeardAt = this.#clock.monotonic();
@@ -96,5 +100,15 @@ export class Realtime {
       onClose: (listener) => closeListeners.push(listener),
       close: (code, reason) => socket.close(code, reason),
     });
+  }
+
+  /** A defect in a module's socket handling ends that socket and nothing else. */
+  #guarded(socket: FrameSocket, action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#log.error("a real-time message could not be handled", { error });
+      socket.close(CLOSE_INTERNAL_ERROR, "the engine failed to handle the message");
+    }
   }
 }

@@ -18,19 +18,26 @@ export function invokeFunction(message: MessageOf<"invokefunction">, session: Se
     if (!isVoid) session.answer(wanted, functionId, outcome);
     return;
   }
+  const { maxCallsInFlight } = kernel.limits;
+  if (session.made.size + session.voidCalls >= maxCallsInFlight) {
+    const error = new CallError("too_many_calls", `this connection has ${maxCallsInFlight} calls in flight, which is the limit`, {
+      details: { limit: maxCallsInFlight },
+    });
+    if (wanted === undefined || action?.type === "void") logVoidFailure({ ok: false, error }, functionId, session);
+    else session.answer(wanted, functionId, { ok: false, error });
+    return;
+  }
   if (action?.type === "enqueue") {
     enqueue(message, action.queue, session, kernel);
     return;
   }
   if (isVoid) {
-    kernel.router.start(requestOf(message, session, kernel, newInvocationId(), (outcome) => logVoidFailure(outcome, functionId, session)));
-    return;
-  }
-  if (session.made.size >= kernel.limits.maxCallsInFlight) {
-    const error = new CallError("too_many_calls", `this connection has ${session.made.size} calls in flight, which is the limit`, {
-      details: { limit: kernel.limits.maxCallsInFlight },
+    const request = requestOf(message, session, kernel, newInvocationId(), (outcome) => {
+      session.voidCalls--;
+      logVoidFailure(outcome, functionId, session);
     });
-    session.answer(wanted, functionId, { ok: false, error });
+    session.voidCalls++;
+    kernel.router.start(request);
     return;
   }
   if (session.made.has(wanted)) {
@@ -92,9 +99,11 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
     return;
   }
   const request = requestOf(message, session, kernel, newInvocationId(), (outcome) => {
+    session.voidCalls--;
     if (outcome.ok || outcome.error.code === "enqueue_error") answer(outcome);
     else answer({ ok: false, error: new CallError("enqueue_error", `${outcome.error.code}: ${outcome.error.message}`, { details: outcome.error.details }) });
   });
+  session.voidCalls++;
   kernel.router.start({ ...request, functionId: ENQUEUE, payload, timeoutMs: undefined });
 }
 

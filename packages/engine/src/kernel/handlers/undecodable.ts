@@ -8,11 +8,12 @@ import type { Session } from "../session.ts";
 export function undecodable(frame: UndecodableFrame, session: Session): void {
   session.log.warn("a frame was refused", { messageType: frame.messageType, problem: frame.error.message });
   const { invocationId, functionId } = frame;
-  if (invocationId !== undefined && frame.messageType !== "invocationresult") {
+  // Only a call is answered by its id, and only one that is not on its way already: a call has one answer.
+  if (invocationId !== undefined && frame.messageType === "invokefunction" && !session.made.has(invocationId as InvocationId)) {
     session.answer(invocationId as InvocationId, functionId ?? "", { ok: false, error: frame.error });
     return;
   }
-  const held = invocationId === undefined ? undefined : session.held.get(invocationId as InvocationId);
+  const held = invocationId === undefined || frame.messageType !== "invocationresult" ? undefined : session.held.get(invocationId as InvocationId);
   if (held !== undefined) {
     session.failHeld(held, new CallError("invalid_message", `the worker's answer cannot be read: ${frame.error.message}`));
     return;

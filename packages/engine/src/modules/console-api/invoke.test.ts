@@ -54,6 +54,15 @@ describe("POST /_console/invoke", () => {
     expect(await response.json()).toMatchObject({ error: { code, message: expect.stringMatching(/./) } });
   });
 
+  it("passes numbers on with all their digits", async () => {
+    const { post, worker } = await start();
+    worker.say({ type: "registerfunction", id: "echo" });
+    const answer = post('{"function_id":"echo","payload":{"big":12345678901234567890,"one":1.0}}');
+    await expect.poll(() => worker.received.join()).toContain('{"big":12345678901234567890,"one":1.0}');
+    worker.close();
+    expect((await answer).status).toBe(503);
+  });
+
   it("answers 202 for a void call, however it ends", async () => {
     const { post } = await start();
     expect((await post({ function_id: "fails", mode: "void" })).status).toBe(202);

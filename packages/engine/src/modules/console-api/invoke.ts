@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError, functionIdSchema, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
+import { CallError, functionIdSchema, MAX_DEPTH, MAX_TIMEOUT_MS, memberSpans, Payload } from "@svc/protocol";
 import { z } from "zod";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
 import { sendError, sendJson } from "./respond.ts";
@@ -53,7 +53,7 @@ export async function answerInvoke(own: {
     sendError(response, 413, "payload_too_large", `the body is over ${MAX_BODY_BYTES} bytes`, { headers: { connection: "close" } });
     return;
   }
-  let parsed: z.output<typeof bodySchema>;
+  let parsed: Invocation;
   try {
     parsed = parseBody(body);
   } catch (thrown) {
@@ -90,26 +90,42 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-function parseBody(body: Buffer): z.output<typeof bodySchema> {
+/** The names under which the payload may stand; the first that is there counts. */
+const PAYLOAD_NAMES: readonly string[] = ["payload", "input", "data"];
+
+type Invocation = Omit<z.output<typeof bodySchema>, "payload"> & { readonly payload: Payload };
+
+function parseBody(body: Buffer): Invocation {
+  let text: string;
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new CallError("invalid_json", `the body is not JSON: ${(cause as Error).message}`, { cause });
   }
   const parsed = bodySchema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { ...parsed.data, payload: payloadOf(text, parsed.data) };
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "the body" : `\`${issue.path.join(".")}\``;
   throw new CallError("invalid_input", `${where}: ${issue?.message ?? "malformed"}; expected {"function_id": "...", "payload": ...}`);
 }
 
-async function call(body: z.output<typeof bodySchema>, response: ServerResponse, context: ModuleContext<unknown>): Promise<void> {
+/** The payload with the text it has in the body: numbers keep their digits. */
+function payloadOf(text: string, members: Readonly<Record<string, unknown>>): Payload {
+  const name = PAYLOAD_NAMES.find((candidate) => members[candidate] !== undefined);
+  if (name === undefined) return Payload.null;
+  const span = memberSpans(text, new Set(PAYLOAD_NAMES)).get(name);
+  if (span === undefined) throw new CallError("invalid_json", `\`${name}\` is nested deeper than ${MAX_DEPTH} levels`);
+  return Payload.fromText(text.slice(span[0], span[1]));
+}
+
+async function call(body: Invocation, response: ServerResponse, context: ModuleContext<unknown>): Promise<void> {
   const traceId = randomBytes(16).toString("hex");
   const traceparent = `00-${traceId}-${randomBytes(8).toString("hex")}-01`;
   const invocationId = randomUUID();
   const headers = { "x-svc-invocation-id": invocationId, "x-svc-trace-id": traceId };
-  const payload = Payload.fromValue(body.payload ?? body.input ?? body.data);
+  const { payload } = body;
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
   response.once("close", onClose);
@@ -144,7 +160,7 @@ async function call(body: z.output<typeof bodySchema>, response: ServerResponse,
   }
 }
 
-async function enqueue(body: z.output<typeof bodySchema>, payload: Payload, context: ModuleContext<unknown>, options: CallOptions): Promise<Payload> {
+async function enqueue(body: Invocation, payload: Payload, context: ModuleContext<unknown>, options: CallOptions): Promise<Payload> {
   const job = {
     queue: body.queue ?? "default",
     function_id: body.function_id,

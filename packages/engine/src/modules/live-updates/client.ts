@@ -29,7 +29,10 @@ export function serveClient(socket: RealtimeSocket, streams: SystemStreams): voi
     }
     socket.send(JSON.stringify({ type: "stream", timestamp: streams.now(), streamName: stream, groupId: SYSTEM_GROUP, id, event }));
   };
-  const refuse = (code: string, message: string): void => socket.send(JSON.stringify({ type: "error", data: { code, message } }));
+  const refuse = (code: string, message: string): void => {
+    if (socket.bufferedBytes > MAX_BUFFERED_BYTES) socket.close(CLOSE_TOO_SLOW, "the client does not keep up");
+    else socket.send(JSON.stringify({ type: "error", data: { code, message } }));
+  };
 
   const unsubscribe = streams.subscribe((event: StreamEvent) => {
     for (const wanted of joined.values()) {
