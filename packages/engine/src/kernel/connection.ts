@@ -93,9 +93,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   }
 
   send(frame: Frame): void {
-    if (this.#ended) return;
-    this.#socket.send(frame);
-    if (this.isFull()) this.#holdBack();
+    if (!this.#ended) this.#socket.send(frame);
   }
 
   isFull(): boolean {
