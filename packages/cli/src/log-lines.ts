@@ -40,7 +40,7 @@ function printable(value: unknown): string {
   }
 }
 
-/** Control and format characters (among them those that turn the direction of text) as `\\uXXXX`. */
+/** Control and format characters (among them those that turn the direction of text) as JSON escapes. */
 function escapeUnprintable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
 }
