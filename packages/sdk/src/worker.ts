@@ -1,9 +1,13 @@
-import { CallError, FEATURES } from "@svc/protocol";
+import { CallError, type ChannelRef, FEATURES } from "@svc/protocol";
 import { AbortWatch } from "./abort-watch.ts";
 import type { ActiveCall, Ambient } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
 import { CallRunner, type FunctionEntry } from "./call-runner.ts";
 import type { CallRequest, EnqueueReceipt, EnqueueRequest, Handler, Inferred, PayloadOf, ResultOf, ResultType } from "./calls.ts";
+import type { ChannelReader, ReadRef } from "./channels/channel-reader.ts";
+import type { OpenChannelSocket } from "./channels/channel-socket.ts";
+import type { ChannelWriter, WriteRef } from "./channels/channel-writer.ts";
+import { type Channel, type ChannelOptions, Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
 import { DeadlineTimer } from "./deadline-timer.ts";
@@ -31,6 +35,7 @@ const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
 /** What a platform brings along. */
 export interface Platform {
   readonly openSocket: OpenSocket;
+  readonly openChannelSocket: OpenChannelSocket;
   readonly ambient: Ambient;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -55,6 +60,7 @@ export class Worker {
   readonly #runner: CallRunner;
   readonly #providers: TriggerProviders;
   readonly #triggers: Triggers;
+  readonly #channels: Channels;
   readonly #aborts: AbortWatch;
   readonly #deadlines: DeadlineTimer;
   readonly #stateListeners = new Set<(state: ConnectionState) => void>();
@@ -80,7 +86,7 @@ export class Worker {
           this.#id = workerId;
           this.#connection.confirmed();
         },
-        run: (call) => this.#runner.run(call),
+        run: (call) => this.#runner.run(call.mayHoldChannels ? { ...call, payload: this.#channels.revive(call.payload) } : call),
         cancel: (invocationId, reason) => this.#runner.cancel(invocationId, reason),
         bind: (binding) => this.#providers.bind(binding),
         unbind: (binding) => this.#providers.unbind(binding),
@@ -111,6 +117,7 @@ export class Worker {
     });
     this.#providers = new TriggerProviders({ logger: this.#logger, answer: (binding, error) => this.#session.answerBinding(binding, error) });
     this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
+    this.#channels = new Channels({ address, openSocket: platform.openChannelSocket, clock: platform.clock });
     this.#aborts = new AbortWatch((call) => this.#session.abort(call));
     this.#deadlines = new DeadlineTimer({ clock: platform.clock, nextMs: () => this.#session.nextDeadlineMs, expire: (nowMs) => this.#session.advance(nowMs) });
     this.#connection.start();
@@ -250,7 +257,24 @@ export class Worker {
   }
 
   /**
-   * Unregisters the functions, finishes the calls in hand, then closes; after `timeout_ms` (default 10,000) it closes anyway.
+   * Makes a channel: an ordered, bounded stream of items from one writer to one reader, each here or in any other worker. Rejects
+   * with CallError as `call` does.
+   */
+  async createChannel(options: ChannelOptions = {}): Promise<Channel> {
+    const payload = options.bufferItems === undefined ? {} : { buffer_size: options.bufferItems };
+    return this.#channels.created(await this.call<unknown>({ function_id: "engine::channels::create", payload }));
+  }
+
+  /** An end of a channel whose ref came in the result of a call; in what handlers receive, refs are ends already. Throws TypeError for what is no ref. */
+  openChannel(ref: ReadRef): ChannelReader;
+  openChannel(ref: WriteRef): ChannelWriter;
+  openChannel(ref: ChannelRef): ChannelReader | ChannelWriter;
+  openChannel(ref: ChannelRef): ChannelReader | ChannelWriter {
+    return this.#channels.end(ref);
+  }
+
+  /**
+   * Unregisters the functions, finishes the calls in hand and the channels that are connected, then closes; after `timeout_ms` (default 10,000) it closes anyway.
    * New calls are refused with `draining`, except those that handlers in hand make. Triggers stay with the engine, which holds
    * them a while for the worker's return. Never rejects; a second call gives the same promise.
    */
@@ -267,10 +291,11 @@ export class Worker {
     await within(
       this.#clock,
       timeoutMs,
-      quiet(() => [...this.#runner.ends(), ...this.#session.callEnds()], timeUp.signal),
+      quiet(() => [...this.#runner.ends(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
     );
     timeUp.abort();
     this.#session.failAll(new CallError("disconnected", "the worker was shut down before the call was answered; the function may have run"));
+    this.#channels.close();
     await this.#connection.stop();
     this.#triggers.close();
     this.#deadlines.stop();
