@@ -11,6 +11,11 @@ import { Worker } from "./worker.ts";
 // By star, because a project can only merge its declarations into what comes by star all the way.
 export * from "./exports.ts";
 
+export interface BrowserWorkerOptions extends WorkerOptions {
+  /** The engine's token, where it wants one. Default: the password in the address. It goes as a WebSocket subprotocol, since pages cannot set headers. */
+  readonly token?: string | undefined;
+}
+
 /**
  * Connects a page to the engine and keeps it connected. As on Node, but over the platform's WebSocket: no headers, no pings,
  * and only `context.call` (not `worker.call`) passes a handler's trace on.
@@ -18,13 +23,13 @@ export * from "./exports.ts";
  * @param address `ws://` or `wss://` URL; default `ws://localhost:49134`.
  * @throws TypeError for an address that is no such URL and for options out of range.
  */
-export function connect(address: string, options?: WorkerOptions): Worker;
-export function connect(options?: WorkerOptions): Worker;
-export function connect(first?: string | WorkerOptions, second?: WorkerOptions): Worker {
+export function connect(address: string, options?: BrowserWorkerOptions): Worker;
+export function connect(options?: BrowserWorkerOptions): Worker;
+export function connect(first?: string | BrowserWorkerOptions, second?: BrowserWorkerOptions): Worker {
   const options = (typeof first === "string" ? second : first) ?? {};
   const { navigator } = globalThis as { readonly navigator?: { readonly userAgent?: string; readonly language?: string } };
   return new Worker(resolveAddress(typeof first === "string" ? first : undefined, undefined), options, {
-    openSocket: browserSockets,
+    openSocket: browserSockets(options.token),
     openChannelSocket: browserChannelSockets,
     ambient: noAmbient,
     clock: systemClock,

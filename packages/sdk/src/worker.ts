@@ -9,6 +9,7 @@ import type { OpenChannelSocket } from "./channels/channel-socket.ts";
 import type { ChannelWriter, WriteRef } from "./channels/channel-writer.ts";
 import { type Channel, type ChannelOptions, Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
+import { connected } from "./connected.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
 import { DeadlineTimer } from "./deadline-timer.ts";
 import type { Functions } from "./functions.ts";
@@ -16,12 +17,13 @@ import { type Logger, unthrowing, withFields } from "./logger.ts";
 import type { Greeting, WorkerOptions } from "./options.ts";
 import type { OutboundCall } from "./outbound-call.ts";
 import { nameRefusal, requestRefusal, timeoutProblem } from "./refusals.ts";
-import type { FunctionOptions, HandFormat, Registration, ResultFor, TriggerTypeInput } from "./registration-options.ts";
+import type { ConfigFor, FunctionOptions, HandFormat, Registration, ResultFor, TriggerTypeInput } from "./registration-options.ts";
 import { type Format, isZodSchema, type OutputOf, toJsonSchema, type ZodSchema } from "./schema.ts";
 import { Session } from "./session.ts";
 import { quiet, within } from "./shutdown.ts";
 import type { OpenSocket } from "./socket.ts";
-import { type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
+import { type ProvidedType, type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
+import { type TriggerTypeRef, triggerTypeRef } from "./trigger-type-ref.ts";
 import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.ts";
 import { VERSION } from "./version.ts";
 
@@ -29,7 +31,6 @@ import { VERSION } from "./version.ts";
 export const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
 /** Bytes of answers that may wait besides; above it the engine counts as stuck and the connection is made anew. */
 const STUCK_BACKLOG_BYTES = 4 * MAX_BACKLOG_BYTES;
-const DEFAULT_CONNECTED_TIMEOUT_MS = 30_000;
 const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
 
 /** What a platform brings along. */
@@ -147,24 +148,7 @@ export class Worker {
    * the worker gives up or is shut down. Calls and registrations need not wait for it.
    */
   connected(options: WaitOptions = {}): Promise<void> {
-    const timeoutMs = options.timeout_ms ?? DEFAULT_CONNECTED_TIMEOUT_MS;
-    return new Promise((resolve, reject) => {
-      let cancelTimer: (() => void) | undefined;
-      const settle = (state: ConnectionState): void => {
-        if (state !== "connected" && state !== "failed" && state !== "closed") return;
-        stopListening();
-        cancelTimer?.();
-        if (state === "connected") resolve();
-        else reject(notConnected(this.#connection, state === "failed" ? "gave up connecting to" : "the worker was shut down; it was connected to"));
-      };
-      const stopListening = this.onConnectionState(settle);
-      settle(this.connectionState);
-      if (this.connectionState === "connected" || this.connectionState === "failed" || this.connectionState === "closed") return;
-      cancelTimer = this.#clock.after(timeoutMs, () => {
-        stopListening();
-        reject(notConnected(this.#connection, `not connected within ${timeoutMs} ms to`));
-      });
-    });
+    return connected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, options.timeout_ms);
   }
 
   /**
@@ -211,27 +195,36 @@ export class Worker {
    * Binds a function to an occasion, now and after every reconnect. `registered` never rejects: it resolves with the engine's
    * first word on it (`active`, `inactive` or `error` with the reason). Throws TypeError for a bad type or function id.
    */
-  registerTrigger(trigger: TriggerInput): RegisteredTrigger {
+  registerTrigger<const Type extends string>(trigger: TriggerInput<Type>): RegisteredTrigger {
     this.#requireOpen();
-    return this.#triggers.register(trigger);
+    return this.#triggers.register(trigger as TriggerInput);
   }
 
-  /** Provides a trigger type. The handlers bind; to fire, call the binding's `function_id`. Throws TypeError as `registerFunction` does. */
-  registerTriggerType(type: TriggerTypeInput, handlers: TriggerHandlers): Registration {
+  /**
+   * Provides a trigger type. The handlers bind; to fire, call the binding's `function_id`, with the binding's `metadata`. A zod
+   * `trigger_request_format` types the bindings' config and refuses those that do not fit. Throws TypeError as `registerFunction` does.
+   */
+  registerTriggerType<const Config extends Format | undefined = undefined, const Call extends Format | undefined = undefined>(
+    type: TriggerTypeInput<Config, Call>,
+    handlers: TriggerHandlers<ConfigFor<Config>>,
+  ): TriggerTypeRef<Config, Call> {
     this.#requireOpen();
+    const { id } = type;
     this.#session.registerTriggerType({
-      id: type.id,
+      id,
       description: type.description,
-      trigger_request_format: toJsonSchema(type.trigger_request_format, `trigger_request_format of trigger type ${type.id}`),
-      call_request_format: toJsonSchema(type.call_request_format, `call_request_format of trigger type ${type.id}`),
+      trigger_request_format: toJsonSchema(type.trigger_request_format, `trigger_request_format of trigger type ${id}`),
+      call_request_format: toJsonSchema(type.call_request_format, `call_request_format of trigger type ${id}`),
     });
-    this.#providers.add(type.id, handlers);
-    return {
-      id: type.id,
-      unregister: () => {
-        if (this.#providers.remove(type.id, handlers)) this.#session.unregisterTriggerType(type.id);
-      },
+    // The handlers get what the schema gives, or whatever comes where there is none.
+    const provided: ProvidedType = {
+      handlers: handlers as TriggerHandlers,
+      schema: isZodSchema(type.trigger_request_format) ? type.trigger_request_format : undefined,
     };
+    this.#providers.add(id, provided);
+    return triggerTypeRef(this, id, () => {
+      if (this.#providers.remove(id, provided)) this.#session.unregisterTriggerType(id);
+    });
   }
 
   /**

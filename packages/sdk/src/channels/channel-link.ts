@@ -31,7 +31,7 @@ export interface LinkEvents {
 /** The one connection that an end of a channel may make: opened when first needed, never made again. */
 export class ChannelLink implements OpenEnd {
   readonly ref: ChannelRef;
-  readonly closed: Promise<void>;
+  #closed: Promise<void> | undefined;
   readonly #host: ChannelHost;
   readonly #events: LinkEvents;
   #resolveClosed: () => void = () => {};
@@ -46,9 +46,15 @@ export class ChannelLink implements OpenEnd {
     this.#host = host;
     this.ref = ref;
     this.#events = events;
-    this.closed = new Promise((resolve) => {
-      this.#resolveClosed = resolve;
+  }
+
+  /** Resolves when the connection is over. Made on demand: most ends are never connected. */
+  get closed(): Promise<void> {
+    this.#closed ??= new Promise((resolve) => {
+      if (this.#state === "ended") resolve();
+      else this.#resolveClosed = resolve;
     });
+    return this.#closed;
   }
 
   /** The socket while it is open. */
