@@ -9,6 +9,19 @@ export interface WriteRef extends ChannelRef {
 }
 
 const encoder = new TextEncoder();
+/**
+ * As long as the system takes what is sent, a loop of awaited writes would never let anything else of the process run, not even the
+ * news that the reader is gone.
+ */
+const SENDS_BETWEEN_TURNS = 64;
+
+/** Resolves when everything else that is ready in this process has had its turn. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (typeof setImmediate === "function") setImmediate(resolve);
+    else setTimeout(resolve);
+  });
+}
 
 /**
  * The writing end of a channel. Connects at the first write; until then it may be passed on by putting it into a payload or a
@@ -20,6 +33,7 @@ export class ChannelWriter {
   /** Resolves when the writes made so far are through; never rejects. */
   #tail: Promise<void> = Promise.resolve();
   #waitingBytes = 0;
+  #sends = 0;
   #isOver = false;
   /** This side said goodbye first, so a good end is an answer to it. */
   #saidGoodbye = false;
@@ -138,6 +152,7 @@ export class ChannelWriter {
   async #send(socket: ChannelSocket, item: ChannelItem): Promise<void> {
     if (this.#error !== undefined) throw this.#error;
     socket.send(item);
+    if (++this.#sends % SENDS_BETWEEN_TURNS === 0) await turn();
     if (socket.bufferedBytes > MAX_SENDING_BYTES) await this.#drain(socket, MAX_SENDING_BYTES);
   }
 

@@ -121,6 +121,17 @@ describe("a writer", () => {
     expect(end.bytes.reduce((sum, { length }) => sum + length, 0)).toBe(big.length);
   });
 
+  it("lets the rest of the process run while a loop writes small pieces as fast as it can", async () => {
+    const writer = worker.openChannel(WRITE);
+    let turns = 0;
+    const ticking = setInterval(() => turns++, 1);
+    const until = performance.now() + 50;
+    while (performance.now() < until) await writer.send("x");
+    clearInterval(ticking);
+    expect(turns).toBeGreaterThan(5);
+    await writer.end();
+  });
+
   it("refuses more when over 64 MiB of writes wait that nobody awaited", async () => {
     const writer = worker.openChannel(WRITE);
     await writer.send("open");
