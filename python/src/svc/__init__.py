@@ -19,10 +19,11 @@ from .effects import Caller, Job
 from .errors import CallError
 from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
+from .registering import FunctionRef, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput
 from .triggers import Trigger
 from .version import VERSION as __version__
-from .worker import FunctionRef, TriggerTypeRef, Worker
+from .worker import Worker
 
 __all__ = [
     "connect",
