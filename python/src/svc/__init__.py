@@ -12,6 +12,10 @@ worker.run()
 """
 
 from .backoff import ReconnectOptions
+from .channel_reader import ChannelReader
+from .channel_refs import ChannelRef
+from .channel_writer import ChannelWriter
+from .channels import Channel
 from .connecting import connect
 from .connection import ConnectionState
 from .context import HandlerContext
@@ -41,6 +45,10 @@ __all__ = [
     "TriggerTypeRef",
     "TriggerHandler",
     "TriggerBinding",
+    "Channel",
+    "ChannelReader",
+    "ChannelWriter",
+    "ChannelRef",
     "ConnectionState",
     "ReconnectOptions",
     "Logger",
