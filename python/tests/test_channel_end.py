@@ -72,13 +72,15 @@ def test_a_socket_that_is_cut_is_a_channel_that_was_torn(engine: Engine, connect
     engine.on_channel = say_and_cut
     worker = connect()
     writer = worker.channel_writer(WRITE)
-    writer.send("half of it")
-    with pytest.raises(svc.CallError, match="the writer of channel 4f/ü: the other end went away") as torn:
-        writer.end()
-    assert torn.value.code == "channel_closed"
-    with pytest.raises(svc.CallError) as again:
-        writer.write(b"more")
-    assert again.value.code == "channel_closed"
+
+    def write_on() -> None:
+        while True:
+            writer.send("half of it")
+
+    for action in (write_on, writer.end, lambda: writer.write(b"more")):
+        with pytest.raises(svc.CallError, match="the writer of channel 4f/ü: the other end went away") as torn:
+            action()
+        assert torn.value.code == "channel_closed"
 
 
 def test_ending_waits_until_the_engine_has_taken_everything(engine: Engine, connect: Connect) -> None:
