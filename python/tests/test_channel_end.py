@@ -85,7 +85,7 @@ def test_a_socket_that_is_cut_is_a_channel_that_was_torn(engine: Engine, connect
 
 def test_ending_waits_until_the_engine_has_taken_everything(engine: Engine, connect: Connect) -> None:
     taken: list[str | bytes] = []
-    held_back, may_take = threading.Event(), threading.Event()
+    held_back, may_take, took = threading.Event(), threading.Event(), threading.Event()
 
     async def take_late(socket: ServerConnection) -> None:
         taken.append(await socket.recv())
@@ -95,6 +95,7 @@ def test_ending_waits_until_the_engine_has_taken_everything(engine: Engine, conn
         socket.transport.resume_reading()
         async for item in socket:
             taken.append(item)
+        took.set()
 
     engine.on_channel = take_late
     writer = connect().channel_writer(WRITE)
@@ -108,6 +109,7 @@ def test_ending_waits_until_the_engine_has_taken_everything(engine: Engine, conn
     may_take.set()
     ended.join(10)
     assert not ended.is_alive()
+    assert took.wait(10)
     assert taken == ["one", "two"]
 
 
