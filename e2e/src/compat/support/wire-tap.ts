@@ -45,8 +45,8 @@ type Answer = "forward" | "play" | { readonly refuse: string };
 export interface WireTapOptions {
   /** What happens to an upgrade: it is forwarded to the engine (default), taken by the tap itself, or refused with an HTTP status line. */
   readonly onUpgrade?: (path: string, nth: number) => Answer;
-  /** Upgrades wait for it. */
-  readonly hold?: Promise<void>;
+  /** An upgrade, which is noted already, waits for this before it is answered. */
+  readonly hold?: (path: string, nth: number) => Promise<void> | undefined;
   /** The client's pings stay unanswered. */
   readonly swallowPings?: boolean;
   /** Called for each connection that the tap plays the engine for. */
@@ -90,15 +90,24 @@ export async function startWireTap(engineAddress: string | undefined, options: W
   });
 
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (options.hold === undefined) upgrade(request, socket, head);
-    else void options.hold.then(() => upgrade(request, socket, head));
-  });
-
-  function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const path = (request.url ?? "/").split("?")[0] ?? "/";
     const nth = upgrades.filter((upgrade) => upgrade.path === path).length;
     const number = upgrades.length;
     upgrades.push({ path, headers: request.headers, atMs: performance.now(), connection: number });
+    changed();
+    const held = options.hold?.(path, nth);
+    const go = (): void => answerUpgrade({ path, nth, number }, request, socket, head);
+    if (held === undefined) go();
+    else void held.then(go);
+  });
+
+  function answerUpgrade(
+    own: { readonly path: string; readonly nth: number; readonly number: number },
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+  ): void {
+    const { path, nth, number } = own;
     const answer = options.onUpgrade?.(path, nth) ?? (engineAddress === undefined ? "play" : "forward");
     if (typeof answer === "object") {
       socket.end(`HTTP/1.1 ${answer.refuse}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
