@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { ReservedIds } from "./access/reserved-ids.ts";
 import { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
@@ -51,6 +52,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     clock,
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },
+    reservedIds: new ReservedIds(),
     identity: { version: options.version, instanceId: randomUUID(), startedAtMs: clock.now() },
     deadlines,
   };

@@ -1,3 +1,4 @@
+import type { ReservedIds } from "./access/reserved-ids.ts";
 import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import type { Heartbeat } from "./heartbeat.ts";
@@ -37,6 +38,8 @@ export interface Kernel {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: WorkerLimits;
+  /** What restricted connections may not register. */
+  readonly reservedIds: ReservedIds;
   readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };
   /** Deadlines in milliseconds; read at each call, since the config may change. */
   readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };
