@@ -1,4 +1,6 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
+import { admitFunction } from "../access/admit-registrations.ts";
+import { settleOwnership } from "../access/owners.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 
@@ -7,12 +9,18 @@ const OPEN_ENGINE_ID = "engine::queue::enqueue";
 
 /** A worker offers a function. Registering the same id again on the same connection replaces it. */
 export function registerFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): void {
+  if (session.access === undefined) addFunction(message, session, kernel);
+  else admitFunction(message, session.access, session, kernel, (admitted) => addFunction(admitted, session, kernel));
+}
+
+/** Answers whether it was taken. */
+function addFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): boolean {
   const { id } = message;
-  const problem = refusal(id, session, kernel);
+  const problem = refusal(id, session, kernel) ?? settleOwnership(id, session, kernel);
   if (problem !== undefined) {
     session.log.warn("a function was refused", { functionId: id, problem });
     session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registerfunction", id } }));
-    return;
+    return false;
   }
   const replaced = session.functions.get(id);
   const undo = session.scope.add(
@@ -27,6 +35,7 @@ export function registerFunction(message: MessageOf<"registerfunction">, session
   session.functions.set(id, undo);
   // After the new one is in, so that the function is never gone in between.
   replaced?.();
+  return true;
 }
 
 function refusal(id: FunctionId, session: Session, kernel: Kernel): string | undefined {
