@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import { Invocations } from "./invocations.ts";
 import { type Kernel, WORKER_LIMITS, type WorkerLimits } from "./kernel.ts";
 import { LiveDirectory } from "./live-directory.ts";
 import type { Logger } from "./logger.ts";
@@ -46,6 +47,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     router,
     triggers,
     sessions,
+    invocations: new Invocations(),
     heartbeat: new Heartbeat(clock),
     changes,
     clock,
