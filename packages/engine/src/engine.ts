@@ -18,6 +18,7 @@ import { type Logger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
+import { httpFunctions } from "./modules/http-functions/index.ts";
 import { configurableModules } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
@@ -62,7 +63,7 @@ export interface RunningEngine {
 }
 
 /** Modules that every engine runs, whatever its config says. */
-const SYSTEM_MODULES: readonly string[] = ["engine-functions", "console-api", "live-updates"];
+const SYSTEM_MODULES: readonly string[] = ["engine-functions", "console-api", "live-updates", "http-functions"];
 const SUPERVISOR = "supervisor";
 
 export const ENGINE_VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
@@ -75,7 +76,7 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
   const env = options.env ?? process.env;
   const load = (): LoadedConfig => loadConfig(options.configFile, { env, overrides: options.overrides ?? {}, modules: configurableModules });
   const config = load();
-  const engine = new Engine({ config, load, log: options.logger ?? silentLogger, clock: options.clock ?? systemClock });
+  const engine = new Engine({ config, load, env, log: options.logger ?? silentLogger, clock: options.clock ?? systemClock });
   await engine.start();
   return engine;
 }
@@ -94,7 +95,13 @@ class Engine implements RunningEngine {
   #stopWatching: () => Promise<void> = async () => {};
   #stopping: Promise<void> | undefined;
 
-  constructor(parts: { readonly config: LoadedConfig; readonly load: () => LoadedConfig; readonly log: Logger; readonly clock: Clock }) {
+  constructor(parts: {
+    readonly config: LoadedConfig;
+    readonly load: () => LoadedConfig;
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly log: Logger;
+    readonly clock: Clock;
+  }) {
     this.#config = parts.config;
     this.#load = parts.load;
     this.#log = parts.log;
@@ -127,6 +134,7 @@ class Engine implements RunningEngine {
           fetchSiteIsSafe: (request) => fetchSiteIsSafe(request, settings()),
         })),
         liveUpdates,
+        httpFunctions({ rules: () => settings().httpFunctions, env: parts.env }),
         createSupervisor({
           projectDir,
           logsDir: parts.config.engine.logsDir,

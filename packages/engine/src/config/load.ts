@@ -50,7 +50,12 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
   const { bridge, warnings } = mergeBridge(engine.block.bridge, entries);
   const settled = settle({
     file,
-    engine: { ...engine.block, ...(bridge === undefined ? {} : { bridge }) },
+    engine: {
+      ...engine.block,
+      ...(bridge === undefined ? {} : { bridge }),
+      // The older entry counts where the engine block is silent.
+      http_functions: { ...entries.httpFunctions, ...engine.block.http_functions },
+    },
     http: entries.http,
     realtime: entries.realtime,
     env: options.env,

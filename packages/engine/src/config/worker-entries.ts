@@ -5,12 +5,14 @@ import {
   adapterNameOfClass,
   BRIDGE_ENTRY,
   canonicalModuleName,
+  HTTP_FUNCTIONS_ENTRY,
   MODULE_CLASSES,
   MODULE_NAMES,
   moduleNameOfClass,
   replacementOf,
 } from "./compatibility-names.ts";
 import type { AddressBlock } from "./engine-settings.ts";
+import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 import { localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
 import { didYouMean } from "./nearest-name.ts";
@@ -33,6 +35,8 @@ export interface ReadEntries {
   readonly http: AddressBlock;
   readonly realtime: AddressBlock;
   readonly bridge: AddressBlock | undefined;
+  /** What the older entry for functions over HTTP says. */
+  readonly httpFunctions: HttpFunctionsBlock | undefined;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 }
@@ -68,6 +72,7 @@ class EntryReader implements ReadEntries {
   http: AddressBlock = {};
   realtime: AddressBlock = {};
   bridge: AddressBlock | undefined;
+  httpFunctions: HttpFunctionsBlock | undefined;
   readonly #file: string;
   readonly #yaml: YamlSource;
   readonly #known: ReadonlyMap<string, KnownModule>;
@@ -114,6 +119,7 @@ class EntryReader implements ReadEntries {
     const replaced = this.#known.has(name) ? undefined : replacementOf(name);
     if (replaced) {
       this.#warn(path, `${JSON.stringify(entry[key])} does nothing here: ${replaced.advice}`);
+      if (replaced.role === HTTP_FUNCTIONS_ENTRY) this.#takeHttpFunctions(entry.config ?? {}, [...path, "config"]);
       if (replaced.role === BRIDGE_ENTRY) this.bridge = this.#address(entry.config, [...path, "config"]);
       return;
     }
@@ -190,6 +196,10 @@ class EntryReader implements ReadEntries {
       this.#refuse([...path, part], `an earlier entry says ${taken[part]}; the listener is one for all entries of the module, so set its ${part} once`);
     }
     this[listener] = { ...next, ...taken };
+  }
+
+  #takeHttpFunctions(config: unknown, path: KeyPath): void {
+    if (this.#check(httpFunctionsEntrySchema, config, path)) this.httpFunctions = httpFunctionsEntrySchema.parse(config).security;
   }
 
   /** The host and port of a block; other keys are left to the module. */
