@@ -20,6 +20,7 @@ from .context import HandlerContext, current_context
 from .engine_link import EngineLink
 from .errors import CallError
 from .handlers import read_handler
+from .http_function import HttpFunction, not_here
 from .logger import Logger
 from .loop_thread import LoopThread
 from .options import first_line, format_of, timeout_option
@@ -186,7 +187,7 @@ class Worker:
     def register_function(
         self,
         id: str,
-        handler: Callable[..., Any],
+        handler: Callable[..., Any] | HttpFunction,
         *,
         description: str | None = None,
         request_format: object = None,
@@ -201,6 +202,7 @@ class Worker:
             handler: ``handler(input)`` or ``handler(input, context)``, sync or async. Where the hint of ``input`` is a
                 dataclass (or pydantic model) it gets an instance; payloads that do not fit fail with ``invalid_input``
                 before it runs. It returns what JSON can hold (dataclasses and pydantic models too), or None.
+                An ``HttpFunction`` in its place is called by the engine over HTTP.
             description: Default: the first line of the handler's docstring.
             request_format: JSON Schema or type of the input. Default: from the type hint.
             response_format: Likewise of the result.
@@ -212,16 +214,19 @@ class Worker:
             TypeError: a handler that cannot be called with an input, and a format that is neither schema nor type.
         """
         self._refuse_after_shutdown()
-        read = read_handler(handler, f"function {id}")
+        elsewhere = handler if isinstance(handler, HttpFunction) else None
+        function = not_here(id) if isinstance(handler, HttpFunction) else handler
+        read = read_handler(function, f"function {id}")
         if read.hints_problem is not None:
             facts = {"function_id": id, "problem": read.hints_problem}
             self._log.warn("the type hints of a handler cannot be read; it gets its input as plain JSON", **facts)
         options: dict[str, object] = {
-            "description": first_line(handler) if description is None else description,
+            "description": first_line(function) if description is None else description,
             "request_format": read.request_format if request_format is None else format_of(request_format, id),
             "response_format": read.response_format if response_format is None else format_of(response_format, id),
             "metadata": metadata,
             "timeout_ms": None if timeout_ms is None else timeout_option(timeout_ms, f"timeout_ms of function {id}"),
+            "invocation": None if elsewhere is None else elsewhere.to_wire(),
         }
 
         def register() -> None:
