@@ -21,6 +21,7 @@ from .connection import ConnectionState
 from .context import HandlerContext
 from .effects import Caller, Job
 from .errors import CallError
+from .http_function import HttpFunction
 from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
 from .registering import FunctionRef, TriggerTypeRef
@@ -39,6 +40,7 @@ __all__ = [
     "CallRequest",
     "EnqueueRequest",
     "FunctionRef",
+    "HttpFunction",
     "Trigger",
     "TriggerInput",
     "TriggerTypeInput",
