@@ -80,7 +80,6 @@ def test_an_async_handler_reads_its_body_and_sends_events(connect_real: Connect)
 
     async def handler(request: svc.HttpRequest, response: svc.HttpResponse, context: svc.HandlerContext) -> None:
         seen.append(context)
-        assert request.request_body is not None
         async for chunk in request.request_body:
             await response.sse({"bytes": len(chunk)}, event="chunk", id="1", retry=500)
         await response.sse("two\nlines")
@@ -208,10 +207,14 @@ def test_without_a_stream_only_writing_fails(connect_real: Connect) -> None:
     def stream(request: svc.HttpRequest, response: svc.SyncHttpResponse) -> None:
         if request.body is None:
             response.write(b"x")
+        if request.body == "read":
+            request.request_body.read()
 
     with pytest.raises(svc.CallError, match="there is no stream to write to") as refused:
         worker.call({"function_id": "http::stream", "payload": REQUEST})
     assert refused.value.code == "invalid_input"
+    with pytest.raises(svc.CallError, match="there is no body to read"):
+        worker.call({"function_id": "http::stream", "payload": {**REQUEST, "body": "read"}})
     assert worker.call({"function_id": "http::stream", "payload": {**REQUEST, "body": 1}})["status_code"] == 200
     odds: tuple[object, ...] = ([], {**REQUEST, "response": 1}, {**REQUEST, "headers": []}, {**REQUEST, "files": [{}]})
     for odd in odds:

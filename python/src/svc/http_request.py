@@ -44,7 +44,6 @@ class HttpRequest:
         body: The JSON value, the fields of a form, a text; None where the body is read from ``request_body``.
         form: All values per field of a form.
         files: Files of a multipart form.
-        request_body: The body as it comes, for types that are not parsed. None where the route does not stream.
         client_address: Of the client; behind trusted proxies what they say.
         protocol: ``http`` or ``https``, by the word of trusted proxies too.
         host: As the client asked for it.
@@ -65,13 +64,25 @@ class HttpRequest:
     body: Any = None
     form: dict[str, list[str]] = field(default_factory=dict)
     files: list[HttpFile] = field(default_factory=list)
-    request_body: ChannelReader | None = None
     client_address: str | None = None
     protocol: str | None = None
     host: str | None = None
     request_id: str | None = None
     context: dict[str, Any] = field(default_factory=dict)
     trigger: dict[str, Any] = field(default_factory=dict)
+    _request_body: ChannelReader | None = field(default=None, repr=False)
+
+    @property
+    def request_body(self) -> ChannelReader:
+        """The body as it comes, for types that are not parsed.
+
+        Raises:
+            CallError: ``invalid_input``, where the route says ``streaming: false`` or no route made the call.
+        """
+        if self._request_body is None:
+            message = "there is no body to read: the route says `streaming: false`, or no route made this call"
+            raise CallError("invalid_input", message)
+        return self._request_body
 
     @classmethod
     def model_validate(cls, value: object) -> HttpRequest:
@@ -89,6 +100,7 @@ class HttpRequest:
         for every, single in (("query", "query_params"), ("headers_all", "headers")):
             members.setdefault(every, {name: [one] for name, one in members.get(single, {}).items()})
         members.setdefault("url", members.get("path", ""))
+        members["_request_body"] = members.pop("request_body", None)
         members["files"] = [_file(file) for file in members.get("files", ())]
         return cls(**members, body=value.get("body"))
 
