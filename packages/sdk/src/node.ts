@@ -16,6 +16,7 @@ export type { CallContext, CallOptions, CallRequest, EnqueueReceipt, EnqueueRequ
 export type { ConnectionState } from "./connection.ts";
 // By star, because a module can only merge its declarations into what another one exports by star (or declares itself).
 export * from "./functions.ts";
+export type { HttpFunction, HttpFunctionAuth } from "./http-function.ts";
 export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions, type LogLevel, type LogRecord, silentLogger } from "./logger.ts";
 export type { WorkerOptions } from "./options.ts";
 export type { Binding } from "./provided-bindings.ts";

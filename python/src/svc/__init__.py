@@ -21,6 +21,7 @@ from .connection import ConnectionState
 from .context import HandlerContext
 from .effects import Caller, Job
 from .errors import CallError
+from .http_function import HttpFunction
 from .http_handler import http
 from .http_request import HttpFile, HttpRequest
 from .http_response import HttpResponse, SyncHttpResponse
@@ -43,6 +44,7 @@ __all__ = [
     "CallRequest",
     "EnqueueRequest",
     "FunctionRef",
+    "HttpFunction",
     "Trigger",
     "TriggerInput",
     "TriggerTypeInput",

@@ -13,18 +13,18 @@ from .handlers import is_async_function
 from .http_request import HttpRequest
 from .http_response import HttpResponse, SyncHttpResponse
 
-HttpFunction = Callable[[Any, HandlerContext], Any]
+WrappedHandler = Callable[[Any, HandlerContext], Any]
 
 
 @overload
-def http(handler: Callable[[HttpRequest, HttpResponse], Awaitable[object]]) -> HttpFunction: ...
+def http(handler: Callable[[HttpRequest, HttpResponse], Awaitable[object]]) -> WrappedHandler: ...
 @overload
-def http(handler: Callable[[HttpRequest, HttpResponse, HandlerContext], Awaitable[object]]) -> HttpFunction: ...
+def http(handler: Callable[[HttpRequest, HttpResponse, HandlerContext], Awaitable[object]]) -> WrappedHandler: ...
 @overload
-def http(handler: Callable[[HttpRequest, SyncHttpResponse], object]) -> HttpFunction: ...
+def http(handler: Callable[[HttpRequest, SyncHttpResponse], object]) -> WrappedHandler: ...
 @overload
-def http(handler: Callable[[HttpRequest, SyncHttpResponse, HandlerContext], object]) -> HttpFunction: ...
-def http(handler: Callable[..., Any]) -> HttpFunction:
+def http(handler: Callable[[HttpRequest, SyncHttpResponse, HandlerContext], object]) -> WrappedHandler: ...
+def http(handler: Callable[..., Any]) -> WrappedHandler:
     """Decorator below ``@worker.function``, for handlers ``(request, response)`` or ``(request, response, context)``.
 
     ``request`` is a ``HttpRequest``; ``response`` a ``HttpResponse`` in async handlers, a ``SyncHttpResponse`` in sync
@@ -93,7 +93,7 @@ def _wants_context(handler: Callable[..., Any]) -> bool:
     return len(positional) >= 3 and positional[2].default is inspect.Parameter.empty
 
 
-def _named_as(handler: Callable[..., Any], wrapper: HttpFunction) -> HttpFunction:
+def _named_as(handler: Callable[..., Any], wrapper: WrappedHandler) -> WrappedHandler:
     # Not functools.wraps: the wrapper's input is what the engine sends, and its hints shall not be the handler's.
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(wrapper, name, getattr(handler, name, None))
