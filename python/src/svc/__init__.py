@@ -12,6 +12,10 @@ worker.run()
 """
 
 from .backoff import ReconnectOptions
+from .channel_reader import ChannelReader
+from .channel_refs import ChannelRef
+from .channel_writer import ChannelWriter
+from .channels import Channel
 from .connecting import connect
 from .connection import ConnectionState
 from .context import HandlerContext
@@ -19,10 +23,11 @@ from .effects import Caller, Job
 from .errors import CallError
 from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
+from .registering import FunctionRef, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput
 from .triggers import Trigger
 from .version import VERSION as __version__
-from .worker import FunctionRef, TriggerTypeRef, Worker
+from .worker import Worker
 
 __all__ = [
     "connect",
@@ -40,6 +45,10 @@ __all__ = [
     "TriggerTypeRef",
     "TriggerHandler",
     "TriggerBinding",
+    "Channel",
+    "ChannelReader",
+    "ChannelWriter",
+    "ChannelRef",
     "ConnectionState",
     "ReconnectOptions",
     "Logger",

@@ -308,6 +308,7 @@ class Session:
                 call.baggage,
                 # The engine hands a caller's id on, so a call of this worker to itself is known by it.
                 self._calls.is_within_handler(invocation_id),
+                call.may_name_channels,
             )
         ]
 
