@@ -185,11 +185,14 @@ function valueAt(value: unknown, path: KeyPath): unknown {
 }
 
 /** Which keys and words a schema knows at a place, for hints. */
+const known = new WeakMap<z.ZodType, JsonSchema>();
+
 class Vocabulary {
   readonly #root: JsonSchema;
 
   constructor(schema: z.ZodType) {
-    this.#root = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+    this.#root = known.get(schema) ?? z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+    known.set(schema, this.#root);
   }
 
   keysAt(path: KeyPath): string[] {
