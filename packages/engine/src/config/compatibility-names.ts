@@ -62,7 +62,7 @@ export const BRIDGE_ENTRY = "worker-manager";
 export const HTTP_FUNCTIONS_ENTRY = "http-functions";
 
 const REPLACED: ReadonlyMap<string, string> = new Map([
-  [BRIDGE_ENTRY, "the engine has this built in; its port and host are taken over, write them as engine.bridge.port and engine.bridge.host"],
+  [BRIDGE_ENTRY, "the engine has this built in; its settings are taken over, write them as engine.bridge, and those of a second entry as engine.bridges[0]"],
   ["engine-functions", "the engine has these functions built in; the entry can go"],
   ["telemetry", "svc reports nothing to anybody; the entry can go"],
   ["bridge", "svc does not forward calls between engines; let a worker connect to both"],

@@ -1,6 +1,7 @@
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { workerNameProblem } from "../local-workers/worker-name.ts";
+import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
 import {
   adapterNameOfClass,
   BRIDGE_ENTRY,
@@ -31,10 +32,12 @@ export type KnownModules = readonly KnownModule[];
 export interface ReadEntries {
   readonly modules: readonly ModuleEntry[];
   readonly localWorkers: readonly LocalWorkerEntry[];
-  /** What the blocks of the two listening modules, and the older entry for the worker socket, say about addresses. */
+  /** What the blocks of the two listening modules say about addresses, and the older entry for the worker socket about it. */
   readonly http: AddressBlock;
   readonly realtime: AddressBlock;
-  readonly bridge: AddressBlock | undefined;
+  readonly bridge: BridgeBlock | undefined;
+  /** Of the second and later ones of those entries. */
+  readonly furtherBridges: readonly BridgeBlock[];
   /** What the older entry for functions over HTTP says. */
   readonly httpFunctions: HttpFunctionsBlock | undefined;
   readonly problems: readonly ConfigProblem[];
@@ -71,7 +74,8 @@ class EntryReader implements ReadEntries {
   readonly warnings: string[] = [];
   http: AddressBlock = {};
   realtime: AddressBlock = {};
-  bridge: AddressBlock | undefined;
+  bridge: BridgeBlock | undefined;
+  readonly furtherBridges: BridgeBlock[] = [];
   httpFunctions: HttpFunctionsBlock | undefined;
   readonly #file: string;
   readonly #yaml: YamlSource;
@@ -119,8 +123,8 @@ class EntryReader implements ReadEntries {
     const replaced = this.#known.has(name) ? undefined : replacementOf(name);
     if (replaced) {
       this.#warn(path, `${JSON.stringify(entry[key])} does nothing here: ${replaced.advice}`);
+      if (replaced.role === BRIDGE_ENTRY) this.#addBridge(entry.config ?? {}, [...path, "config"]);
       if (replaced.role === HTTP_FUNCTIONS_ENTRY) this.#takeHttpFunctions(entry.config ?? {}, [...path, "config"]);
-      if (replaced.role === BRIDGE_ENTRY) this.bridge = this.#address(entry.config, [...path, "config"]);
       return;
     }
     this.#addModule(name, { config: this.#withAdapterName(entry.config ?? {}, [...path, "config"]), path, key });
@@ -196,6 +200,13 @@ class EntryReader implements ReadEntries {
       this.#refuse([...path, part], `an earlier entry says ${taken[part]}; the listener is one for all entries of the module, so set its ${part} once`);
     }
     this[listener] = { ...next, ...taken };
+  }
+
+  #addBridge(config: unknown, path: KeyPath): void {
+    if (!this.#check(bridgeBlockSchema, config, path)) return;
+    const block = bridgeBlockSchema.parse(config);
+    if (this.bridge === undefined) this.bridge = block;
+    else this.furtherBridges.push(block);
   }
 
   #takeHttpFunctions(config: unknown, path: KeyPath): void {

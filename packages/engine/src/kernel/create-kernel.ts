@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { ReservedIds } from "./access/reserved-ids.ts";
 import { Changes } from "./changes.ts";
 import { ChannelSockets } from "./channels/channel-sockets.ts";
 import { Channels } from "./channels/channels.ts";
@@ -58,6 +59,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     clock,
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },
+    reservedIds: new ReservedIds(),
     identity: { version: options.version, instanceId: randomUUID(), startedAtMs: clock.now() },
     deadlines,
   };

@@ -1,3 +1,4 @@
+import type { ReservedIds } from "./access/reserved-ids.ts";
 import type { Changes } from "./changes.ts";
 import type { ChannelSockets } from "./channels/channel-sockets.ts";
 import type { Channels } from "./channels/channels.ts";
@@ -43,6 +44,8 @@ export interface Kernel {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: WorkerLimits;
+  /** What restricted connections may not register. */
+  readonly reservedIds: ReservedIds;
   readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };
   /** Deadlines in milliseconds; read at each call, since the config may change. */
   readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };

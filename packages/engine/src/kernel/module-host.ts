@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { CallError, type FunctionId, nameProblem, Payload, type TriggerTypeId } from "@svc/protocol";
 import { z } from "zod";
+import { callerAccess } from "./access/caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
@@ -138,7 +139,7 @@ export class ModuleHost {
     const scope = new Scope();
     const abort = new AbortController();
     const log = kernel.log.with({ module: instanceName });
-    const provider = new ModuleProvider({ name: instanceName, router: kernel.router, log });
+    const provider = new ModuleProvider({ name: instanceName, router: kernel.router, log, accessOf: (workerId) => callerAccess(workerId, kernel) });
     mkdirSync(this.#dataDir, { recursive: true, mode: 0o700 });
     this.#starting.add(instanceName);
     try {

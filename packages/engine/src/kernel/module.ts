@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
+import type { CallError, Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
 import type { z } from "zod";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
@@ -47,10 +47,22 @@ export interface CallOptions {
   readonly job?: Job | undefined;
 }
 
+/** What a restricted caller may see and do. A function that lists or names other things asks here. */
+export interface CallerAccess {
+  /** The same directory without what the caller may not see: functions that it may not call, their triggers, workers of others. */
+  visible(directory: Directory): Directory;
+  /** Why the caller may not call the function, as FORBIDDEN; undefined when it may. */
+  callRefusal(functionId: string): CallError | undefined;
+  /** Why the caller may not bind the function, and what the config names, to an occasion. */
+  bindRefusal(trigger: { readonly type: string; readonly functionId: string; readonly config: unknown }): CallError | undefined;
+}
+
 /** What a module's function is told besides its input. */
 export interface HandlerContext {
   /** The worker that called; undefined when a module or the engine did. */
   readonly caller: Caller | undefined;
+  /** Undefined when the caller is not restricted. */
+  readonly access: CallerAccess | undefined;
   /** Aborts when the caller goes, the deadline passes or the module stops. */
   readonly signal: AbortSignal;
   readonly traceparent: string | undefined;

@@ -1,4 +1,6 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
+import { admitFunction } from "../access/admit-registrations.ts";
+import { settleOwnership } from "../access/owners.ts";
 import type { Provider } from "../call.ts";
 import { DelegatedProvider } from "../delegated-provider.ts";
 import type { Kernel } from "../kernel.ts";
@@ -9,12 +11,18 @@ const OPEN_ENGINE_ID = "engine::queue::enqueue";
 
 /** A worker offers a function. Registering the same id again on the same connection replaces it. */
 export function registerFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): void {
+  if (session.access === undefined) addFunction(message, session, kernel);
+  else admitFunction(message, session.access, session, kernel, (admitted) => addFunction(admitted, session, kernel));
+}
+
+/** Answers whether it was taken. */
+function addFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): boolean {
   const { id } = message;
   const provider = providerOf(message, session, kernel);
   if (CallError.is(provider)) {
     session.log.warn("a function was refused", { functionId: id, code: provider.code, problem: provider.message });
     session.sendError(new CallError(provider.code, provider.message, { details: { ...provider.details, message_type: "registerfunction", id } }));
-    return;
+    return false;
   }
   const replaced = session.functions.get(id);
   const undo = session.scope.add(
@@ -29,11 +37,12 @@ export function registerFunction(message: MessageOf<"registerfunction">, session
   session.functions.set(id, undo);
   // After the new one is in, so that the function is never gone in between.
   replaced?.();
+  return true;
 }
 
 /** Who will run the function: the worker itself, or a module on its behalf. A CallError says why nobody may. */
 function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: Session, kernel: Kernel): Provider | CallError {
-  const problem = refusal(id, session, kernel);
+  const problem = refusal(id, session, kernel) ?? settleOwnership(id, session, kernel);
   if (problem !== undefined) return new CallError("registration_refused", problem);
   if (invocation === undefined) return session;
   const { router, limits } = kernel;
