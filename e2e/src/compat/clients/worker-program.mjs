@@ -155,7 +155,7 @@ export function runWorker(sdk) {
       const value = await commands[name](args ?? {});
       say({ n, value });
     } catch (error) {
-      const { name: type, code, message, function_id, stacktrace } = error;
+      const { name: type, code, message, function_id, stacktrace } = error ?? {};
       say({ n, error: { type, code, message, function_id, stacktrace } });
     }
   });

@@ -41,7 +41,7 @@ export function workshop(): Workshop {
       const started = await made.client(client, process);
       await started.run("connect", { address, options: { ...quiet, ...options } });
       // Answered by the engine, so it is connected; and the introduction, which goes out first or last on opening, has been handled.
-      await started.run("trigger", { function_id: "engine::functions::list", payload: {} });
+      await settled(started);
       return started;
     },
     async raw(address) {
@@ -56,4 +56,21 @@ export function workshop(): Workshop {
     },
   };
   return made;
+}
+
+/** Offers a function; resolves when it can be called. */
+export async function offer(
+  worker: ClientProcess,
+  id: string,
+  behaviour: Readonly<Record<string, unknown>>,
+  options?: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  await worker.run("registerFunction", { id, behaviour, options });
+  await settled(worker);
+  return id;
+}
+
+/** Resolves when the engine has handled everything that the client said so far: it reads one socket in order. */
+export async function settled(worker: ClientProcess): Promise<void> {
+  await worker.run("trigger", { function_id: "engine::functions::list", payload: {} });
 }
