@@ -63,13 +63,12 @@ describe.each(pairs)("a trigger type of $provider.name for $requester.name", ({ 
     await asks.run("registerTrigger", { type, function_id: functionId, config: { n: 2 } });
     await asks.run("registerTrigger", { type, function_id: functionId, config: { n: 3 } });
     const left = [await offers.next(bindingOf(type), "a binding"), await offers.next(bindingOf(type), "another")].map(({ config }) => config?.id);
-    await asks.kill();
+    await asks.run("shutdown");
     for (const binding of left) await providerTap.frame(({ from, json }) => from === "engine" && isEnd(json, binding), `the end of binding ${binding}`);
     await settled(offers);
     // Where the client ignores the frame, its handler was not called for any of the three.
     if (!provider.isLater) expect(offers.events().filter(bindingOf(type, "unbound"))).toEqual([]);
     expect(requesterTap.frames.filter(({ json }) => json?.type === "triggerregistrationresult")).toEqual([]);
-    await offers.kill();
   });
 });
 
