@@ -71,7 +71,7 @@ class FormReader {
     this.#cancelTimer = clock.after(timeoutMs, () => {
       this.#fail(new Refusal({ status: 408, code: "request_timeout", message: `the body did not arrive within ${timeoutMs} ms` }));
     });
-    this.#parser.on("field", (name, value, isNameCut, isValueCut) => this.#field(name, value, { isNameCut, isValueCut }));
+    this.#parser.on("field", (name, value, _isNameCut, isValueCut) => this.#field(name, value, isValueCut));
     this.#parser.on("file", (name, stream, filename, _encoding, contentType) => this.#file(name, stream, { filename, contentType }));
     this.#parser.on("finish", () => this.#finish());
     this.#parser.on("error", (cause: unknown) => this.#fail(illForm("is not well-formed", cause)));
@@ -86,10 +86,9 @@ class FormReader {
     request.pipe(this.#parser);
   }
 
-  #field(name: string, value: string, cut: { readonly isNameCut: boolean; readonly isValueCut: boolean }): void {
-    if (cut.isNameCut) this.#fail(illForm(`has a field whose name is over ${MAX_NAME_BYTES} bytes`));
-    else if (cut.isValueCut) this.#fail(tooLarge(this.#reading.limitBytes));
-    if (!this.#mayHaveParts()) return;
+  #field(name: string, value: string, isValueCut: boolean): void {
+    if (isValueCut) this.#fail(tooLarge(this.#reading.limitBytes));
+    if (!this.#mayHave(name)) return;
     this.#hold(Buffer.byteLength(name) + Buffer.byteLength(value));
     this.#fields.single[name] = value;
     const values = this.#fields.all[name];
@@ -99,7 +98,7 @@ class FormReader {
 
   #file(name: string, stream: Readable, facts: { readonly filename: string | undefined; readonly contentType: string }): void {
     stream.on("error", ignoreError);
-    if (!this.#mayHaveParts()) {
+    if (!this.#mayHave(name)) {
       stream.resume();
       return;
     }
@@ -123,8 +122,9 @@ class FormReader {
     });
   }
 
-  /** False when it is too late for further parts. */
-  #mayHaveParts(): boolean {
+  /** False when a part of this name cannot be taken, or none can any more. */
+  #mayHave(name: string): boolean {
+    if (Buffer.byteLength(name) > MAX_NAME_BYTES) this.#fail(illForm(`has a part whose name is over ${MAX_NAME_BYTES} bytes`));
     if (this.#streamed !== undefined) this.#fail(illForm("has parts behind a file that is over the limit; such a file must come last"));
     return !this.#settled;
   }
@@ -198,7 +198,7 @@ function parserOf(request: IncomingMessage, limitBytes: number): BusboyInstance 
     return new Busboy({
       headers: { ...request.headers, "content-type": request.headers["content-type"] ?? "" },
       limits: {
-        fieldNameSize: MAX_NAME_BYTES,
+        fieldNameSize: MAX_NAME_BYTES + 1,
         fieldSize: limitBytes,
         fields: MAX_FIELDS,
         files: MAX_FILES,
