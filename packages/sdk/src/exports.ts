@@ -16,6 +16,7 @@ export type { HttpFile, HttpRequest, HttpTriggerPayload } from "./http/http-requ
 export { type HttpHeaders, type HttpResponse, json, type ResponseOptions, redirect } from "./http/http-response.ts";
 export type { ResponseWriter } from "./http/response-writer.ts";
 export type { ServerSentEvent } from "./http/server-sent-event.ts";
+export type { HttpFunction, HttpFunctionAuth } from "./http-function.ts";
 export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions, type LogLevel, type LogRecord, silentLogger } from "./logger.ts";
 export type { WorkerOptions } from "./options.ts";
 export type { Binding } from "./provided-bindings.ts";

@@ -13,6 +13,7 @@ import { connected } from "./connected.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
 import { DeadlineTimer } from "./deadline-timer.ts";
 import type { Functions } from "./functions.ts";
+import { type HttpFunction, httpFunctionProblem, notHere } from "./http-function.ts";
 import { type Logger, unthrowing, withFields } from "./logger.ts";
 import type { Greeting, WorkerOptions } from "./options.ts";
 import type { OutboundCall } from "./outbound-call.ts";
@@ -167,9 +168,13 @@ export class Worker {
     options?: FunctionOptions<HandFormat>,
   ): Registration;
   registerFunction<Input = unknown>(id: string, handler: Handler<Input>, options?: FunctionOptions<HandFormat>): Registration;
-  registerFunction(id: string, handler: Handler<never>, options: FunctionOptions = {}): Registration {
+  /** A function that the engine calls over HTTP; it does not run in this worker and lives as long as the worker's connection. */
+  registerFunction(id: string, elsewhere: HttpFunction, options?: FunctionOptions): Registration;
+  registerFunction(id: string, handler: Handler<never> | HttpFunction, options: FunctionOptions = {}): Registration {
     this.#requireOpen();
-    if (typeof handler !== "function") throw new TypeError(`the handler of function ${id} must be a function, not ${typeof handler}`);
+    const elsewhere = typeof handler === "function" ? undefined : handler;
+    const refusal = typeof handler === "function" ? undefined : httpFunctionProblem(handler);
+    if (refusal !== undefined) throw new TypeError(`the handler of function ${id} ${refusal}`);
     const problem = timeoutProblem(options.timeout_ms, `timeout_ms of function ${id}`);
     if (problem !== undefined) throw new TypeError(problem);
     this.#session.registerFunction({
@@ -179,9 +184,13 @@ export class Worker {
       response_format: toJsonSchema(options.response_format, `response_format of function ${id}`),
       metadata: options.metadata,
       timeout_ms: options.timeout_ms,
+      invocation: elsewhere,
     });
     // Every overload ties the handler's input to what the schema gives or to what the author says comes in.
-    const entry: FunctionEntry = { handler: handler as Handler<unknown>, schema: isZodSchema(options.request_format) ? options.request_format : undefined };
+    const entry: FunctionEntry = {
+      handler: typeof handler === "function" ? (handler as Handler<unknown>) : notHere(id),
+      schema: isZodSchema(options.request_format) ? options.request_format : undefined,
+    };
     this.#runner.add(id, entry);
     return {
       id,

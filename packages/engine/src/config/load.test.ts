@@ -49,6 +49,7 @@ describe("a config file", () => {
         allowedOrigins: [],
         allowedHosts: [],
         consoleInvoke: true,
+        httpFunctions: { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 },
         logLevel: "info",
       },
       http: { host: "127.0.0.1", port: 3111 },
@@ -75,6 +76,12 @@ describe("a config file", () => {
 `;
     expect(load(text).engine).toEqual({
       bridge: { host: "localhost", port: 5000 },
+      bridgeAccess: { tokenRequired: false, rbac: undefined, middlewareFunctionId: undefined },
+      bridges: [],
+      mode: "development",
+      token: undefined,
+      insecureBind: false,
+      maxConnectionsPerAddress: undefined,
       dataDir: "/data",
       logsDir: "/var/log/svc",
       defaultTimeoutMs: 1000,
@@ -83,6 +90,7 @@ describe("a config file", () => {
       allowedOrigins: ["http://localhost:5173"],
       allowedHosts: ["my-box.example"],
       consoleInvoke: false,
+      httpFunctions: { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 },
       logLevel: "debug",
     });
   });
@@ -171,10 +179,26 @@ describe("compatibility", () => {
     const config = load("workers:\n  - name: iii-worker-manager\n    config: {port: 5000, host: 127.0.0.1, rbac: {}}\n  - name: iii-telemetry\n");
     expect(config.engine.bridge).toEqual({ host: "127.0.0.1", port: 5000 });
     expect(config.warnings).toEqual([
-      expect.stringMatching(/^config.yaml:2: "iii-worker-manager" does nothing here: .*engine\.bridge\.port/),
+      expect.stringMatching(/^config.yaml:2: "iii-worker-manager" does nothing here: .*engine\.bridge/),
       expect.stringMatching(/^config.yaml:4: "iii-telemetry" does nothing here/),
     ]);
   });
+
+  it("takes over what the older entry for functions over HTTP says, where the engine block is silent", () => {
+    const config = load(
+      "engine: {http_functions: {retries: 5, require_https: true}}\nworkers:\n  - name: iii-http-functions\n    config: {security: {url_allowlist: ['*.example.com'], block_private_ips: false, require_https: false}}\n",
+    );
+    expect(config.engine.httpFunctions).toEqual({ urlAllowlist: ["*.example.com"], blockPrivateIps: false, requireHttps: true, retries: 5 });
+    expect(config.warnings).toEqual([expect.stringMatching(/^config.yaml:3: "iii-http-functions" does nothing here: .*engine\.http_functions/)]);
+    expect(config.effective).toContainEqual({ key: "engine.http_functions.retries", value: 5, source: "file" });
+  });
+
+  it.each(["https://", "a b", "https://api.example.com/x?y", "ftp://a", "http://a/#b", ""])(
+    "refuses %j in the list of addresses for functions over HTTP",
+    (entry) => {
+      expect(() => load(`engine: {http_functions: {url_allowlist: [${JSON.stringify(entry)}]}}`)).toThrow(/engine\.http_functions\.url_allowlist\[0\]/);
+    },
+  );
 
   it("lets the engine block win over the older entry for the worker socket, and says so", () => {
     const config = load("engine: {bridge: {port: 6000}}\nworkers:\n  - name: iii-worker-manager\n    config: {port: 5000}\n");
@@ -305,8 +329,12 @@ engine:
     ],
     ["workers: [{name: svc-state, config: {adapter: file_based}}]\n", '1 workers[0].config.adapter: must be a block of keys, got the text "file_based"'],
     ["workers: [{name: svc-state, config: {adapter: {name: in_memory, config: {}}}}]\n", expect.stringMatching(/adapter\.config: unknown key "config"/)],
-    ["workers: [{name: svc-http, config: {host: 0.0.0.0}}]\n", expect.stringContaining("workers[0].config.host: must be a loopback address")],
-    ["engine: {bridge: {host: example.com}}\n", expect.stringContaining("engine.bridge.host: must be a loopback address")],
+    [
+      "workers: [{name: svc-http, config: {host: 0.0.0.0}}]\n",
+      expect.stringMatching(/svc-http\.host is 0\.0\.0\.0, .*set engine\.token .*or bind svc-http\.host/),
+    ],
+    ["engine: {bridge: {host: example.com}}\n", expect.stringMatching(/engine\.bridge\.host is example\.com, .*--insecure-bind/)],
+    ["engine: {bridge: {host: 'a b'}}\n", expect.stringContaining("engine.bridge.host: must be an address of this machine")],
     [
       "engine: {bridge: {port: 3111}}\n",
       "- -: the worker socket (engine.bridge) and the HTTP listener (svc-http) both want port 3111; give one of them another",
@@ -411,5 +439,89 @@ describe("reading the file", () => {
     await truncate(file, 1_048_577);
     expect(() => loadFile(file)).toThrow("is larger than 1048576 bytes");
     expect(() => loadFile("/dev/zero")).toThrow("is not a regular file");
+  });
+});
+
+describe("access to the bridges", () => {
+  it("is read from the engine's blocks with everything filled in", () => {
+    const config = load(
+      `engine:
+  token: a-token-of-the-engine
+  bridge: {middleware_function_id: mw}
+  bridges:
+    - port: 5001
+      host: 0.0.0.0
+      tls: {cert: tls/cert.pem, key: /etc/key.pem}
+      rbac:
+        auth_function_id: auth::check
+        expose_functions: ['match("api::*")', {metadata: {public: true}}]
+    - port: 5002
+      rbac:
+        roles: {reader: {allowed_functions: ["orders::*"]}}
+        tokens: [{token: "\${READER}", role: reader}]
+`,
+      { env: { READER: "a-token-of-a-reader" } },
+    );
+    expect(config.engine.bridgeAccess).toEqual({ tokenRequired: false, rbac: undefined, middlewareFunctionId: "mw" });
+    expect(config.engine.bridges).toMatchObject([
+      {
+        address: { host: "0.0.0.0", port: 5001, tls: { cert: "/project/tls/cert.pem", key: "/etc/key.pem" } },
+        access: { tokenRequired: false, rbac: { authFunctionId: "auth::check", exposeFunctions: ['match("api::*")', { metadata: { public: true } }] } },
+      },
+      { address: { host: "127.0.0.1", port: 5002 }, access: { tokenRequired: false, rbac: { tokens: [{ token: "a-token-of-a-reader", role: "reader" }] } } },
+    ]);
+    expect(JSON.stringify(config.effective)).not.toMatch(/a-token-of/);
+  });
+
+  it("may be named as the reference names it: several entries, the first of which is the main one", () => {
+    const config = load(`workers:
+  - name: iii-worker-manager
+    config: {port: 5000, handshake_timeout_ms: 10000}
+  - name: iii-worker-manager
+    config:
+      port: 5001
+      middleware_function_id: mw
+      rbac:
+        auth_function_id: auth::check
+        on_trigger_registration_function_id: hook
+        expose_functions: ["match('api::*')"]
+`);
+    expect(config.engine.bridge).toEqual({ host: "127.0.0.1", port: 5000 });
+    expect(config.engine.bridges).toMatchObject([
+      {
+        address: { port: 5001 },
+        access: { middlewareFunctionId: "mw", rbac: { onTriggerRegistrationFunctionId: "hook", exposeFunctions: ["match('api::*')"] } },
+      },
+    ]);
+  });
+
+  it("wants a token in production and off loopback, unless a function decides or nothing is to be secure", () => {
+    const required = (text: string, options: Partial<LoadOptions> = {}): boolean => load(text, options).engine.bridgeAccess.tokenRequired;
+    const off = "host: 0.0.0.0";
+    expect(required("")).toBe(false);
+    expect(required("engine: {mode: production}")).toBe(true);
+    expect(required("", { overrides: { mode: "production" } })).toBe(true);
+    expect(required("", { env: { SVC_MODE: "production" } })).toBe(true);
+    expect(required(`engine: {bridge: {${off}}}`, { hasStoredToken: true })).toBe(true);
+    expect(required(`engine: {bridge: {${off}, rbac: {auth_function_id: f}}}`, { hasStoredToken: true })).toBe(false);
+    expect(required(`engine: {insecure_bind: true, bridge: {${off}}}`)).toBe(false);
+    expect(required("engine: {bridge: {token: required}}")).toBe(true);
+  });
+
+  it.each([
+    ["{rbac: {expose_functions: ['api::*']}}", /expose_functions\[0\]/],
+    ["{rbac: {tokens: [{token: 0123456789abcdef, role: r}]}}", /tokens\[0\]\.role: names no role/],
+    ["{rbac: {rules: 1}}", /unknown key "rules"/],
+    ["{token: required, rbac: {auth_function_id: f}}", /exclude each other/],
+    ["{tls: {cert: c}}", /tls\.key: is missing/],
+  ])("is refused as %s", (block, problem) => {
+    expect(problemsOf(`engine: {bridge: ${block}}`).join("\n")).toMatch(problem);
+  });
+
+  it("is refused when a role's token is the engine's own, or another role's", () => {
+    const roles = "roles: {r: {}}, tokens: [{token: 0123456789abcdef, role: r}, {token: 0123456789abcdef, role: r}]";
+    const problems = problemsOf(`engine: {token: 0123456789abcdef, bridge: {rbac: {${roles}}}}`).join("\n");
+    expect(problems).toContain("is the engine's own");
+    expect(problems).toContain("have the same token");
   });
 });

@@ -1,8 +1,10 @@
+import type { ReservedIds } from "./access/reserved-ids.ts";
 import type { Changes } from "./changes.ts";
 import type { ChannelSockets } from "./channels/channel-sockets.ts";
 import type { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import type { Heartbeat } from "./heartbeat.ts";
+import type { Invocations } from "./invocations.ts";
 import type { Logger } from "./logger.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
@@ -34,6 +36,7 @@ export interface Kernel {
   readonly router: Router;
   readonly triggers: TriggerRegistry;
   readonly sessions: Sessions;
+  readonly invocations: Invocations;
   readonly heartbeat: Heartbeat;
   readonly changes: Changes;
   readonly channels: Channels;
@@ -41,6 +44,8 @@ export interface Kernel {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: WorkerLimits;
+  /** What restricted connections may not register. */
+  readonly reservedIds: ReservedIds;
   readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };
   /** Deadlines in milliseconds; read at each call, since the config may change. */
   readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };

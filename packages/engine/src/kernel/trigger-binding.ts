@@ -16,6 +16,8 @@ export interface TriggerRequest {
 export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
+  /** Where access is restricted: who it is. Undefined: an unrestricted worker. */
+  readonly owner?: string | undefined;
   /** Tells the worker how its request stands, or that a standing one went wrong. */
   notify(
     request: TriggerRequest,
@@ -29,6 +31,8 @@ export interface TriggerTypeProvider {
   readonly workerName: string;
   /** Bindings of a worker's type end with their last owner; those of the engine are kept for a while (decision 11). */
   readonly builtIn: boolean;
+  /** Where access is restricted: whose type it is. Undefined: an unrestricted provider. */
+  readonly owner?: string | undefined;
   /** Starts to watch for the occasion; throws CallError when the config is refused. */
   attach(binding: Binding): Undo;
 }
@@ -52,6 +56,8 @@ export class Binding {
   readonly functionId: FunctionId;
   readonly config: unknown;
   metadata: unknown;
+  /** Who asked first, where access is restricted. */
+  readonly firstOwner: string | undefined;
   /** Each owner's request, by owner and trigger id. */
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
   /** Set while the last owner is away and the binding is kept for its return. */
@@ -71,6 +77,7 @@ export class Binding {
     this.metadata = request.metadata;
     this.#id = id;
     this.#workerName = owner.name;
+    this.firstOwner = owner.owner;
     this.#host = host;
   }
 

@@ -112,7 +112,9 @@ export class TriggerRegistry implements WorkerClaims {
     this.#keptRemote.delete(binding);
     binding.kept?.cancel();
     binding.kept = undefined;
-    if (request.metadata !== undefined) binding.metadata = request.metadata;
+    // A restricted worker that asks for what another has already does not change what the other's function is told.
+    const mayChange = owner.owner === undefined || owner.owner === binding.firstOwner;
+    if (request.metadata !== undefined && mayChange) binding.metadata = request.metadata;
     binding.owners.set(ownerKey, { owner, request });
     const provider = this.#types.get(request.type)?.provider;
     const error = provider !== undefined && !binding.attached ? binding.attach(provider) : undefined;

@@ -2,24 +2,36 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../kernel/logger.ts";
 import type { HttpMount } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
+import { consoleRefusal, isConsolePath } from "./console-guard.ts";
 import { type AccessRules, hostIsOurs } from "./guards.ts";
-import { answerError, answerJson, Listener } from "./listener.ts";
+import { answerError, answerJson, Listener, REQUEST_TIMEOUT_MS } from "./listener.ts";
+import type { ListenerAccess } from "./realtime.ts";
+
+export interface HttpAccess extends ListenerAccess {
+  /** True when the Host header need not be one of ours. Default never. */
+  readonly takesAnyHost?: (isConsole: boolean) => boolean;
+}
 
 /** Health, readiness and whatever modules mount, on the engine's HTTP listener. */
 export class HttpApi {
   readonly listener: Listener;
   readonly #rules: () => AccessRules;
+  readonly #access: HttpAccess;
   readonly #log: Logger;
   readonly #mounts: HttpMount[] = [];
   readonly #readiness = new Set<() => string | undefined>();
   #draining = false;
 
-  constructor(log: Logger, rules: () => AccessRules) {
+  constructor(log: Logger, rules: () => AccessRules, access: HttpAccess = {}) {
+    this.#access = access;
     this.#rules = rules;
     this.#log = log;
     this.listener = new Listener({
       what: "HTTP",
+      // A body that streams through may take long, and only the mount knows; the others are bounded below.
+      requestTimeoutMs: 0,
       onRequest: (request, response) => this.#answer(request, response),
+      ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
   }
 
@@ -46,12 +58,26 @@ export class HttpApi {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     response.on("error", () => {});
     if (this.#draining) response.setHeader("connection", "close");
+    const path = pathOf(request.url ?? "/");
+    const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
+    if (mount?.boundsBodies !== true) boundBody(request, response);
     const { host } = request.headers;
-    if (!hostIsOurs(host, this.listener.port, this.#rules())) {
+    const isConsole = isConsolePath(path);
+    // Off loopback any name may lead here; what only the engine's clients may use then wants its token.
+    const isForAnyHost = (this.#access.takesAnyHost?.(isConsole) ?? false) === true;
+    if (!isForAnyHost && !hostIsOurs(host, this.listener.port, this.#rules(), request)) {
       answerError(response, 421, "misdirected_request", `the Host ${JSON.stringify(host ?? "")} is not served here; add it to engine.allowed_hosts`);
       return;
     }
-    const path = pathOf(request.url ?? "/");
+    if (isConsole) {
+      response.setHeader("x-content-type-options", "nosniff");
+      response.setHeader("cross-origin-resource-policy", "same-origin");
+      const refusal = this.#access.tokenRefusal?.(request) ?? consoleRefusal(request, this.#rules(), ownOrigin(this.listener, host));
+      if (refusal !== undefined) {
+        answerError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message, { ...refusal.headers });
+        return;
+      }
+    }
     if (path === "/healthz" || path === "/readyz") {
       this.#health(request, response, path);
       return;
@@ -61,7 +87,6 @@ export class HttpApi {
       answerError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
       return;
     }
-    const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
     if (mount === undefined) {
       answerError(response, 404, "NOT_FOUND", `nothing is served at ${path}; to serve functions over HTTP: svc worker add svc-http`);
       return;
@@ -93,10 +118,28 @@ export class HttpApi {
   }
 }
 
+/** Cuts off a client that takes too long to send its body. */
+function boundBody(request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers["transfer-encoding"] === undefined && Number(request.headers["content-length"] ?? 0) === 0) return;
+  const timer = setTimeout(() => {
+    if (request.complete) return;
+    if (!response.headersSent) answerError(response, 408, "request_timeout", "the request did not arrive in time", { connection: "close" });
+    response.once("finish", () => request.socket.destroy());
+    if (response.writableFinished) request.socket.destroy();
+  }, REQUEST_TIMEOUT_MS);
+  timer.unref();
+  request.once("close", () => clearTimeout(timer));
+}
+
 /** The path as sent, without query; an absolute-form target counts by its path. */
 function pathOf(target: string): string {
   const absolute = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target);
   const rest = absolute === null ? target : target.slice(absolute[0].length);
   const path = rest.split(/[?#]/, 1)[0] ?? "";
   return path === "" ? "/" : path;
+}
+
+/** What a page of this listener itself gives as its origin. */
+function ownOrigin({ isTls }: Listener, host: string | undefined): string {
+  return `${isTls ? "https" : "http"}://${(host ?? "").toLowerCase()}`;
 }
