@@ -25,6 +25,7 @@ import { type Logger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
+import { httpFunctions } from "./modules/http-functions/index.ts";
 import { configurableModules } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
@@ -72,7 +73,7 @@ export interface RunningEngine {
 }
 
 /** Modules that every engine runs, whatever its config says. */
-const SYSTEM_MODULES: readonly string[] = ["engine-functions", "console-api", "live-updates"];
+const SYSTEM_MODULES: readonly string[] = ["engine-functions", "console-api", "live-updates", "http-functions"];
 const SUPERVISOR = "supervisor";
 
 export const ENGINE_VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
@@ -91,7 +92,7 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
   let engine: Engine;
   try {
     const token = config.engine.token ?? storedToken(tokenFileOf(config.file));
-    engine = new Engine({ config, load, token, lock, log, clock: options.clock ?? systemClock });
+    engine = new Engine({ config, load, env, token, lock, log, clock: options.clock ?? systemClock });
   } catch (error) {
     lock.release();
     throw error;
@@ -120,6 +121,7 @@ class Engine implements RunningEngine {
     readonly load: () => LoadedConfig;
     readonly token: string;
     readonly lock: DataFolderLock;
+    readonly env: Readonly<Record<string, string | undefined>>;
     readonly log: Logger;
     readonly clock: Clock;
   }) {
@@ -170,6 +172,7 @@ class Engine implements RunningEngine {
           fetchSiteIsSafe: (request) => fetchSiteIsSafe(request, settings()),
         })),
         liveUpdates,
+        httpFunctions({ rules: () => settings().httpFunctions, env: parts.env }),
         createSupervisor({
           projectDir,
           logsDir: parts.config.engine.logsDir,

@@ -21,6 +21,11 @@ from .connection import ConnectionState
 from .context import HandlerContext
 from .effects import Caller, Job
 from .errors import CallError
+from .http_function import HttpFunction
+from .http_handler import http
+from .http_request import HttpFile, HttpRequest
+from .http_response import HttpResponse, SyncHttpResponse
+from .http_result import HttpResult, http_response, json_response, redirect_response
 from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
 from .registering import FunctionRef, TriggerTypeRef
@@ -39,6 +44,7 @@ __all__ = [
     "CallRequest",
     "EnqueueRequest",
     "FunctionRef",
+    "HttpFunction",
     "Trigger",
     "TriggerInput",
     "TriggerTypeInput",
@@ -49,6 +55,15 @@ __all__ = [
     "ChannelReader",
     "ChannelWriter",
     "ChannelRef",
+    "http",
+    "HttpRequest",
+    "HttpFile",
+    "HttpResponse",
+    "SyncHttpResponse",
+    "HttpResult",
+    "http_response",
+    "json_response",
+    "redirect_response",
     "ConnectionState",
     "ReconnectOptions",
     "Logger",

@@ -26,12 +26,13 @@ from .effects import (
 )
 from .errors import CallError
 from .logger import Logger
+from .outbound import MAX_WAITING_CHARS
 from .outgoing import Outgoing
 from .pending import Pending, Waiter, fail
 from .pool import HandlerPool
 from .providers import Providers
 from .runner import Outcome, Runner
-from .session import MAX_WAITING_CHARS, Session
+from .session import Session
 from .triggers import Triggers
 
 #: Answers are never refused for want of room; with so much waiting the engine counts as stuck, and the connection is

@@ -9,6 +9,7 @@ from typing import Any
 from .engine_link import EngineLink
 from .errors import CallError
 from .handlers import read_handler
+from .http_function import HttpFunction, not_here
 from .logger import Logger
 from .loop_thread import LoopThread, refuse_on_loop
 from .options import first_line, format_of, timeout_option
@@ -86,20 +87,23 @@ class Registering:
     def provides(self) -> bool:
         return bool(self._provided)
 
-    def function(self, id: str, handler: Callable[..., Any], options: FunctionOptions) -> FunctionRef:
+    def function(self, id: str, handler: Callable[..., Any] | HttpFunction, options: FunctionOptions) -> FunctionRef:
         self._refuse_at_end()
-        read = read_handler(handler, f"function {id}")
+        elsewhere = handler if isinstance(handler, HttpFunction) else None
+        function = not_here(id) if isinstance(handler, HttpFunction) else handler
+        read = read_handler(function, f"function {id}")
         if read.hints_problem is not None:
             facts = {"function_id": id, "problem": read.hints_problem}
             self._log.warn("the type hints of a handler cannot be read; it gets its input as plain JSON", **facts)
         members: dict[str, object] = {
-            "description": first_line(handler) if options.description is None else options.description,
+            "description": first_line(function) if options.description is None else options.description,
             "request_format": _format(options.request_format, read.request_format, id),
             "response_format": _format(options.response_format, read.response_format, id),
             "metadata": options.metadata,
             "timeout_ms": None
             if options.timeout_ms is None
             else timeout_option(options.timeout_ms, f"timeout_ms of function {id}"),
+            "invocation": None if elsewhere is None else elsewhere.to_wire(),
         }
 
         def register() -> None:

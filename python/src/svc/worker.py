@@ -18,6 +18,7 @@ from .connection_watch import ConnectionWatch
 from .context import HandlerContext, current_context
 from .engine_link import EngineLink
 from .errors import CallError
+from .http_function import HttpFunction
 from .lifetime import Lifetime
 from .logger import Logger
 from .loop_bridge import LoopBridge
@@ -145,7 +146,7 @@ class Worker:
     def register_function(
         self,
         id: str,
-        handler: Callable[..., Any],
+        handler: Callable[..., Any] | HttpFunction,
         *,
         description: str | None = None,
         request_format: object = None,
@@ -160,6 +161,7 @@ class Worker:
             handler: ``handler(input)`` or ``handler(input, context)``, sync or async. Where the hint of ``input`` is a
                 dataclass (or pydantic model) it gets an instance; payloads that do not fit fail with ``invalid_input``
                 before it runs. It returns what JSON can hold (dataclasses and pydantic models too), or None.
+                An ``HttpFunction`` in its place is called by the engine over HTTP.
             description: Default: the first line of the handler's docstring.
             request_format: JSON Schema or type of the input. Default: from the type hint.
             response_format: Likewise of the result.

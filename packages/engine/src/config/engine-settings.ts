@@ -6,6 +6,7 @@ import type { LogLevel } from "../kernel/logger.ts";
 import { type BridgeBlock, bridgeBlockSchema, tokenSchema } from "./access-block.ts";
 import { accessSettings, bindProblem } from "./bind-rule.ts";
 import { folderSchema } from "./folder-path.ts";
+import { httpFunctionsBlockSchema } from "./http-functions-block.ts";
 import { type addressBlockSchema, collide, DEFAULT_BRIDGE, DEFAULT_HTTP, DEFAULT_REALTIME, isHostName, portSchema } from "./listen-address.ts";
 import { didYouMean } from "./nearest-name.ts";
 import type { TlsBlock } from "./tls-block.ts";
@@ -64,6 +65,7 @@ export const engineBlockSchema = z.strictObject({
   allowed_origins: z.array(originSchema).optional().meta({ description: "Browser origins that may connect besides the engine's own. Default none" }),
   allowed_hosts: z.array(hostNameSchema).optional().meta({ description: "Names accepted in the Host header besides the loopback ones. Default none" }),
   console_invoke: z.boolean().optional().meta({ description: "Whether POST /_console/invoke is served. Default true" }),
+  http_functions: httpFunctionsBlockSchema.optional().meta({ description: "Rules for functions that are registered with a URL" }),
   log_level: z.enum(LOG_LEVELS).optional().meta({ description: "The engine's own log. Default info" }),
 });
 export type EngineBlock = z.output<typeof engineBlockSchema>;
@@ -202,6 +204,12 @@ export function settle(inputs: SettingInputs): SettledSettings {
     allowedOrigins: choices.pick<readonly string[]>({ key: "engine.allowed_origins", file: engine.allowed_origins, fallback: [] }),
     allowedHosts: choices.pick<readonly string[]>({ key: "engine.allowed_hosts", file: engine.allowed_hosts?.map((host) => host.toLowerCase()), fallback: [] }),
     consoleInvoke: choices.pick({ key: "engine.console_invoke", file: engine.console_invoke, fallback: true }),
+    httpFunctions: {
+      urlAllowlist: choices.pick<readonly string[]>({ key: "engine.http_functions.url_allowlist", file: engine.http_functions?.url_allowlist, fallback: [] }),
+      blockPrivateIps: choices.pick({ key: "engine.http_functions.block_private_ips", file: engine.http_functions?.block_private_ips, fallback: true }),
+      requireHttps: choices.pick({ key: "engine.http_functions.require_https", file: engine.http_functions?.require_https, fallback: true }),
+      retries: choices.pick({ key: "engine.http_functions.retries", file: engine.http_functions?.retries, fallback: 2 }),
+    },
     logLevel: choices.pick<LogLevel>({
       key: "engine.log_level",
       flag: inputs.overrides.logLevel,

@@ -49,6 +49,7 @@ describe("a config file", () => {
         allowedOrigins: [],
         allowedHosts: [],
         consoleInvoke: true,
+        httpFunctions: { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 },
         logLevel: "info",
       },
       http: { host: "127.0.0.1", port: 3111 },
@@ -89,6 +90,7 @@ describe("a config file", () => {
       allowedOrigins: ["http://localhost:5173"],
       allowedHosts: ["my-box.example"],
       consoleInvoke: false,
+      httpFunctions: { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 },
       logLevel: "debug",
     });
   });
@@ -181,6 +183,22 @@ describe("compatibility", () => {
       expect.stringMatching(/^config.yaml:4: "iii-telemetry" does nothing here/),
     ]);
   });
+
+  it("takes over what the older entry for functions over HTTP says, where the engine block is silent", () => {
+    const config = load(
+      "engine: {http_functions: {retries: 5, require_https: true}}\nworkers:\n  - name: iii-http-functions\n    config: {security: {url_allowlist: ['*.example.com'], block_private_ips: false, require_https: false}}\n",
+    );
+    expect(config.engine.httpFunctions).toEqual({ urlAllowlist: ["*.example.com"], blockPrivateIps: false, requireHttps: true, retries: 5 });
+    expect(config.warnings).toEqual([expect.stringMatching(/^config.yaml:3: "iii-http-functions" does nothing here: .*engine\.http_functions/)]);
+    expect(config.effective).toContainEqual({ key: "engine.http_functions.retries", value: 5, source: "file" });
+  });
+
+  it.each(["https://", "a b", "https://api.example.com/x?y", "ftp://a", "http://a/#b", ""])(
+    "refuses %j in the list of addresses for functions over HTTP",
+    (entry) => {
+      expect(() => load(`engine: {http_functions: {url_allowlist: [${JSON.stringify(entry)}]}}`)).toThrow(/engine\.http_functions\.url_allowlist\[0\]/);
+    },
+  );
 
   it("lets the engine block win over the older entry for the worker socket, and says so", () => {
     const config = load("engine: {bridge: {port: 6000}}\nworkers:\n  - name: iii-worker-manager\n    config: {port: 5000}\n");

@@ -54,7 +54,13 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
   const { bridge, warnings } = mergeBridge(engine.block.bridge, entries);
   const settled = settle({
     file,
-    engine: { ...engine.block, ...(bridge === undefined ? {} : { bridge }), bridges: [...(engine.block.bridges ?? []), ...entries.furtherBridges] },
+    engine: {
+      ...engine.block,
+      ...(bridge === undefined ? {} : { bridge }),
+      bridges: [...(engine.block.bridges ?? []), ...entries.furtherBridges],
+      // The older entry counts where the engine block is silent.
+      http_functions: { ...entries.httpFunctions, ...engine.block.http_functions },
+    },
     hasStoredToken: options.hasStoredToken ?? false,
     http: entries.http,
     realtime: entries.realtime,

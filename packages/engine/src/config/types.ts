@@ -50,12 +50,26 @@ export interface EngineSettings {
   readonly allowedHosts: readonly string[];
   /** `POST /_console/invoke` is served. Default true. */
   readonly consoleInvoke: boolean;
+  /** Where functions that are registered with a URL may lie. */
+  readonly httpFunctions: HttpFunctionSettings;
   readonly logLevel: LogLevel;
 }
 
 export interface BridgeListener {
   readonly address: ListenAddress;
   readonly access: AccessSettings;
+}
+
+/** `engine.http_functions` of the config file. */
+export interface HttpFunctionSettings {
+  /** Host globs (`*.example.com`) and URL patterns (`https://api.example.com/v1/*`); empty allows every address. Default empty. */
+  readonly urlAllowlist: readonly string[];
+  /** Refuse loopback, private and other addresses that are not on the public internet. Default true. */
+  readonly blockPrivateIps: boolean;
+  /** Refuse `http:`. Default true. */
+  readonly requireHttps: boolean;
+  /** Further attempts after one that could not connect. Default 2. */
+  readonly retries: number;
 }
 
 /** One `workers:` entry that names a module of the engine, e.g. `svc-state`. */

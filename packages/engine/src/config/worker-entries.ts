@@ -6,12 +6,14 @@ import {
   adapterNameOfClass,
   BRIDGE_ENTRY,
   canonicalModuleName,
+  HTTP_FUNCTIONS_ENTRY,
   MODULE_CLASSES,
   MODULE_NAMES,
   moduleNameOfClass,
   replacementOf,
 } from "./compatibility-names.ts";
 import type { AddressBlock } from "./engine-settings.ts";
+import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 import { localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
 import { didYouMean } from "./nearest-name.ts";
@@ -36,6 +38,8 @@ export interface ReadEntries {
   readonly bridge: BridgeBlock | undefined;
   /** Of the second and later ones of those entries. */
   readonly furtherBridges: readonly BridgeBlock[];
+  /** What the older entry for functions over HTTP says. */
+  readonly httpFunctions: HttpFunctionsBlock | undefined;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 }
@@ -72,6 +76,7 @@ class EntryReader implements ReadEntries {
   realtime: AddressBlock = {};
   bridge: BridgeBlock | undefined;
   readonly furtherBridges: BridgeBlock[] = [];
+  httpFunctions: HttpFunctionsBlock | undefined;
   readonly #file: string;
   readonly #yaml: YamlSource;
   readonly #known: ReadonlyMap<string, KnownModule>;
@@ -119,6 +124,7 @@ class EntryReader implements ReadEntries {
     if (replaced) {
       this.#warn(path, `${JSON.stringify(entry[key])} does nothing here: ${replaced.advice}`);
       if (replaced.role === BRIDGE_ENTRY) this.#addBridge(entry.config ?? {}, [...path, "config"]);
+      if (replaced.role === HTTP_FUNCTIONS_ENTRY) this.#takeHttpFunctions(entry.config ?? {}, [...path, "config"]);
       return;
     }
     this.#addModule(name, { config: this.#withAdapterName(entry.config ?? {}, [...path, "config"]), path, key });
@@ -201,6 +207,10 @@ class EntryReader implements ReadEntries {
     const block = bridgeBlockSchema.parse(config);
     if (this.bridge === undefined) this.bridge = block;
     else this.furtherBridges.push(block);
+  }
+
+  #takeHttpFunctions(config: unknown, path: KeyPath): void {
+    if (this.#check(httpFunctionsEntrySchema, config, path)) this.httpFunctions = httpFunctionsEntrySchema.parse(config).security;
   }
 
   /** The host and port of a block; other keys are left to the module. */

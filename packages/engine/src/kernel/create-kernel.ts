@@ -5,6 +5,7 @@ import { ChannelSockets } from "./channels/channel-sockets.ts";
 import { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import { Invocations } from "./invocations.ts";
 import { type Kernel, WORKER_LIMITS, type WorkerLimits } from "./kernel.ts";
 import { LiveDirectory } from "./live-directory.ts";
 import type { Logger } from "./logger.ts";
@@ -50,6 +51,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     router,
     triggers,
     sessions,
+    invocations: new Invocations(),
     heartbeat,
     changes,
     channels: new Channels(clock),

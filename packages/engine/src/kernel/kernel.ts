@@ -4,6 +4,7 @@ import type { ChannelSockets } from "./channels/channel-sockets.ts";
 import type { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import type { Heartbeat } from "./heartbeat.ts";
+import type { Invocations } from "./invocations.ts";
 import type { Logger } from "./logger.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
@@ -35,6 +36,7 @@ export interface Kernel {
   readonly router: Router;
   readonly triggers: TriggerRegistry;
   readonly sessions: Sessions;
+  readonly invocations: Invocations;
   readonly heartbeat: Heartbeat;
   readonly changes: Changes;
   readonly channels: Channels;

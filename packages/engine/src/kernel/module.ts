@@ -86,7 +86,7 @@ export interface TriggerBinding<Settings> {
   readonly id: string;
   readonly functionId: FunctionId;
   readonly settings: Settings;
-  /** Calls the bound function, with the trigger's metadata. Rejects with CallError. */
+  /** Calls the bound function, with the trigger's metadata. `Payload.absent` when it returned nothing. Rejects with CallError. */
   fire(payload: Payload, options?: CallOptions): Promise<Payload>;
   /** False only when the trigger has a `condition_function_id` and that function answered the JSON value `false`. Rejects when it failed. */
   passes(payload: Payload, options?: CallOptions): Promise<boolean>;
@@ -104,9 +104,33 @@ export interface TriggerSpec<Settings> {
   bind(binding: TriggerBinding<Settings>): Undo;
 }
 
+/** One call of a function that a worker registered with `invocation`: it runs elsewhere than in that worker. */
+export interface DelegatedCall {
+  /** UUID of the call. */
+  readonly id: string;
+  readonly functionId: FunctionId;
+  /** As it came, not yet known to be JSON. */
+  readonly payload: Payload;
+  readonly traceparent: string | undefined;
+  readonly baggage: string | undefined;
+  /** Aborts when the caller goes or the deadline passes; the answer is no longer wanted then. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs one call. Resolves with undefined when the function answered nothing; rejects with CallError. */
+export type RunDelegatedCall = (call: DelegatedCall) => Promise<Payload | undefined>;
+
+/** Runs the functions that workers register with `invocation`. */
+export interface InvocationRunner {
+  /** Judges the `invocation` of a registration. Throws CallError to refuse it: the worker is told its code and message. */
+  accept(functionId: FunctionId, invocation: unknown): RunDelegatedCall;
+}
+
 export interface HttpMount {
   /** Paths that begin with this go to `handle`; the longest prefix wins. `/` takes what no other mount takes. */
   readonly prefix: string;
+  /** True when the mount itself bounds how long a body may take to come. Otherwise the whole request has 60 s. */
+  readonly boundsBodies?: boolean;
   /** `path` is the pathname as sent, still percent-encoded, without query. Rejections are answered with 500 and logged. */
   handle(request: IncomingMessage, response: ServerResponse, path: string): Awaitable<void>;
 }
@@ -189,6 +213,8 @@ export interface ModuleContext<Config> {
   call(functionId: string, payload: Payload, options?: CallOptions): Promise<Payload>;
   provideFunction<Input>(spec: FunctionSpec<Input>): Undo;
   provideTrigger<Settings>(spec: TriggerSpec<Settings>): Undo;
+  /** Takes over the functions that workers register with `invocation`. One module at a time does; without any such registrations are refused. */
+  runInvocations(runner: InvocationRunner): Undo;
   /** Makes a channel. Throws CallError `overloaded` when too many are open. */
   createChannel(options?: ChannelOptions): Channel;
   /** Routes on the engine's HTTP listener (3111). */
