@@ -123,7 +123,13 @@ export type RunDelegatedCall = (call: DelegatedCall) => Promise<Payload | undefi
 /** Runs the functions that workers register with `invocation`. */
 export interface InvocationRunner {
   /** Judges the `invocation` of a registration. Throws CallError to refuse it: the worker is told its code and message. */
-  accept(functionId: FunctionId, invocation: unknown): RunDelegatedCall;
+  accept(functionId: FunctionId, invocation: unknown, registrar: Registrar): RunDelegatedCall;
+}
+
+/** Who registers a function. */
+export interface Registrar {
+  /** The connection may do only what its role allows; the engine's own secrets are not for it. */
+  readonly restricted: boolean;
 }
 
 export interface HttpMount {

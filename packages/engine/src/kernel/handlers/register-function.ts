@@ -42,12 +42,20 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
 
 /** Who will run the function: the worker itself, or a module on its behalf. A CallError says why nobody may. */
 function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: Session, kernel: Kernel): Provider | CallError {
-  const problem = refusal(id, session, kernel) ?? settleOwnership(id, session, kernel);
+  const problem = refusal(id, session, kernel);
   if (problem !== undefined) return new CallError("registration_refused", problem);
-  if (invocation === undefined) return session;
-  const { router, limits } = kernel;
+  const provider = invocation === undefined ? session : delegated(id, invocation, session, kernel);
+  if (CallError.is(provider)) return provider;
+  // Last, since it takes the id away from others.
+  const dispute = settleOwnership(id, session, kernel);
+  return dispute === undefined ? provider : new CallError("registration_refused", dispute);
+}
+
+function delegated(id: FunctionId, invocation: unknown, session: Session, kernel: Kernel): Provider | CallError {
+  const { router, limits, invocations } = kernel;
   try {
-    return new DelegatedProvider({ owner: session, run: kernel.invocations.accept(id, invocation), router, maxCallsHeld: limits.maxCallsHeld });
+    const run = invocations.accept(id, invocation, { restricted: session.access !== undefined });
+    return new DelegatedProvider({ session, run, router, maxCallsHeld: limits.maxCallsHeld });
   } catch (thrown) {
     return CallError.from(thrown);
   }
