@@ -298,6 +298,32 @@ def test_the_ends_that_a_cancelled_call_came_with_are_cut_off(connect_real: Conn
     assert code_of(write_on) == "channel_closed"
 
 
+def test_an_end_that_its_handler_leaves_half_used_is_dropped(connect_real: Connect) -> None:
+    worker, caller = connect_real("callee"), connect_real("caller")
+
+    @worker.function("left::reader")
+    def first_of(input: dict[str, Any]) -> object:
+        return input["reader"].read()
+
+    @worker.function("left::writer")
+    async def half_of(input: dict[str, Any]) -> None:
+        await input["writer"].send_async("half of it")
+
+    channel = caller.create_channel()
+    channel.writer.send("first")
+    assert caller.call({"function_id": "left::reader", "payload": {"reader": channel.reader}}) == "first"
+
+    def write_on() -> None:
+        while True:
+            channel.writer.write(b"x" * 65_536)
+
+    assert code_of(write_on) == "channel_closed"
+    channel = caller.create_channel()
+    caller.call({"function_id": "left::writer", "payload": {"writer": channel.writer}})
+    assert channel.reader.read() == "half of it"
+    assert code_of(channel.reader.read) == "channel_closed"
+
+
 def test_shutdown_cuts_off_what_is_open(connect_real: Connect) -> None:
     worker, other = connect_real("one"), connect_real("two")
     channel = other.create_channel()

@@ -59,11 +59,6 @@ class ChannelEnd:
         self._is_finished = False
 
     @property
-    def is_finished(self) -> bool:
-        """Ended by its writer, and nothing is missing."""
-        return self._is_finished
-
-    @property
     def is_over(self) -> bool:
         return self._is_finished or self._problem is not None
 
@@ -115,9 +110,7 @@ class ChannelEnd:
         self.drop("channel_closed", reason)
 
     async def _connected(self) -> ClientConnection:
-        if self._problem is None and self._socket is None:
-            if self._is_finished:
-                raise CallError("channel_closed", f"{self._what} was ended before")
+        if not self.is_over and self._socket is None:
             if self._opening is None:
                 self._holder.opening(self)
                 self._opening = asyncio.ensure_future(self._open())

@@ -44,6 +44,10 @@ class ChannelEnds:
         """Drops an end without waiting for anything."""
         self.bridge.soon(lambda: self._leave(handle.on_loop(), reason))
 
+    def forget(self, end: ChannelEnd) -> None:
+        """Drops an end that nobody holds any more."""
+        self.bridge.soon(lambda: end.drop("channel_closed", "nobody holds it any more"))
+
     # ---- on the loop
 
     def make(self, ref: ChannelRef, owner: HandlerContext | None) -> ChannelEnd:
