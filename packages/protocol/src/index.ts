@@ -50,3 +50,4 @@ export {
   workerIntroductionSchema,
 } from "./messages.ts";
 export { Payload } from "./payload.ts";
+export { SUBPROTOCOL, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";
