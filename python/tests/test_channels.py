@@ -324,7 +324,39 @@ def test_an_end_that_its_handler_leaves_half_used_is_dropped(connect_real: Conne
     assert code_of(channel.reader.read) == "channel_closed"
 
 
-def test_shutdown_cuts_off_what_is_open(connect_real: Connect) -> None:
+def test_shutdown_lets_open_channels_finish(connect_real: Connect) -> None:
+    worker, other = connect_real("one"), connect_real("two")
+    goes_on = threading.Event()
+
+    @worker.function("stream::later")
+    def later(input: object) -> Any:
+        channel = worker.create_channel()
+
+        def write() -> None:
+            with channel.writer as writer:
+                writer.send("begun")
+                goes_on.wait(10)
+                writer.send("finished")
+
+        threading.Thread(target=write).start()
+        return channel.reader
+
+    reader = other.channel_reader(other.call({"function_id": "stream::later"}))
+    assert reader.read() == "begun"
+    with ThreadPoolExecutor(1) as thread:
+        ended = thread.submit(worker.shutdown)
+
+        def call_on() -> None:
+            while True:
+                other.call({"function_id": "stream::later"})
+
+        assert code_of(call_on) in ("function_not_found", "draining")
+        goes_on.set()
+        assert list(reader) == ["finished"]
+        ended.result(10)
+
+
+def test_shutdown_cuts_off_what_stays_open(connect_real: Connect) -> None:
     worker, other = connect_real("one"), connect_real("two")
     channel = other.create_channel()
     reader, writer = worker.channel_reader(channel.reader_ref), worker.create_channel().writer
@@ -335,10 +367,11 @@ def test_shutdown_cuts_off_what_is_open(connect_real: Connect) -> None:
     assert elsewhere.read() == "half of it"
     with ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(reader.read)
-        worker.shutdown()
-        assert code_of(lambda: waiting.result(10)) == "disconnected"
+        worker.shutdown(timeout_s=0.05)
+        with pytest.raises(svc.CallError, match="the worker was shut down before the end") as cut:
+            waiting.result(10)
+        assert cut.value.code == "channel_closed"
     assert code_of(elsewhere.read) == "channel_closed"
-    assert code_of(reader.read) == "disconnected"
-    assert code_of(lambda: writer.write(b"x")) == "disconnected"
-    assert code_of(worker.channel_reader(channel.reader_ref).read) == "disconnected"
+    for late in (reader.read, lambda: writer.write(b"x"), worker.channel_reader(channel.reader_ref).read):
+        assert code_of(late) == "draining"
     reader.cancel()
