@@ -15,6 +15,11 @@ import svc
 Connect = Callable[..., svc.Worker]
 
 
+def in_effect(worker: svc.Worker) -> None:
+    """Returns when the engine has taken all that the worker sent before."""
+    worker.call({"function_id": "engine::info", "payload": {}})
+
+
 def code_of(action: Callable[[], object]) -> str:
     with pytest.raises(svc.CallError) as raised:
         action()
@@ -71,6 +76,7 @@ def test_handlers_find_readers_and_writers_in_the_place_of_refs_at_any_depth(con
     async def root(reader: svc.ChannelReader) -> Any:
         return await reader.json_async()
 
+    in_effect(worker)
     there, back = caller.create_channel(), caller.create_channel()
     with ThreadPoolExecutor(1) as thread:
         odd = {"channel_id": "c", "access_key": "k", "direction": "sideways"}
@@ -277,6 +283,7 @@ def test_the_ends_that_a_cancelled_call_came_with_are_cut_off(connect_real: Conn
             outcome.append(error.code)
         ended.set()
 
+    in_effect(worker)
     channel = caller.create_channel()
 
     async def give_up() -> None:
@@ -309,6 +316,7 @@ def test_an_end_that_its_handler_leaves_half_used_is_dropped(connect_real: Conne
     async def half_of(input: dict[str, Any]) -> None:
         await input["writer"].send_async("half of it")
 
+    in_effect(worker)
     channel = caller.create_channel()
     channel.writer.send("first")
     assert caller.call({"function_id": "left::reader", "payload": {"reader": channel.reader}}) == "first"
@@ -341,6 +349,7 @@ def test_shutdown_lets_open_channels_finish(connect_real: Connect) -> None:
         threading.Thread(target=write).start()
         return channel.reader
 
+    in_effect(worker)
     reader = other.channel_reader(other.call({"function_id": "stream::later"}))
     assert reader.read() == "begun"
     with ThreadPoolExecutor(1) as thread:

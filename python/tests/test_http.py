@@ -162,6 +162,7 @@ def test_an_answer_whose_client_left_fails_and_a_cancelled_one_is_broken_off(con
             await answer.reader.read_all_async(100_000_000)
         assert torn.value.code == "channel_closed"
 
+    worker.call({"function_id": "engine::info", "payload": {}})  # behind it the function is registered
     asyncio.run(leave())
     asyncio.run(withdraw())
     assert all(ended.acquire(timeout=10) for _ in range(2))
