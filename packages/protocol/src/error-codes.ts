@@ -25,6 +25,7 @@ export const errorCodes = {
   invocation_stopped: row(503, "unknown", true, "The worker that held the call went away."),
   invocation_error: row(500, "unknown", false, "The engine lost the call; a defect of the engine."),
   channel_send_failed: row(503, "no", true, "The call could not be written to the worker."),
+  channel_closed: row(502, "unknown", false, "The other end of a channel went away before the end."),
   enqueue_error: row(503, "no", true, "The job could not be put on the queue."),
   FORBIDDEN: row(403, "no", false, "The caller may not do this."),
   AUTH_ERROR: row(401, "no", false, "The connection's credentials were refused."),

@@ -1,4 +1,5 @@
 export { CallError, type CallErrorOptions, type WireError } from "./call-error.ts";
+export { type ChannelRef, channelPath, channelRefSchema } from "./channel-ref.ts";
 export {
   type DecodeOptions,
   decodeByParsing,

@@ -39,6 +39,7 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "invocation_stopped": (True, 503, "unknown", "The worker that held the call went away."),
     "invocation_error": (False, 500, "unknown", "The engine lost the call; a defect of the engine."),
     "channel_send_failed": (True, 503, "no", "The call could not be written to the worker."),
+    "channel_closed": (False, 502, "unknown", "The other end of a channel went away before the end."),
     "enqueue_error": (True, 503, "no", "The job could not be put on the queue."),
     "FORBIDDEN": (False, 403, "no", "The caller may not do this."),
     "AUTH_ERROR": (False, 401, "no", "The connection's credentials were refused."),

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Changes } from "./changes.ts";
+import { ChannelSockets } from "./channels/channel-sockets.ts";
+import { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { type Kernel, WORKER_LIMITS, type WorkerLimits } from "./kernel.ts";
@@ -41,13 +43,16 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
       if (op !== "updated" && registry.find(binding.functionId) !== undefined) changes.emit({ kind: "function", id: binding.functionId, op: "updated" });
     },
   });
+  const heartbeat = new Heartbeat(clock);
   const kernel: Kernel = {
     registry,
     router,
     triggers,
     sessions,
-    heartbeat: new Heartbeat(clock),
+    heartbeat,
     changes,
+    channels: new Channels(clock),
+    channelSockets: new ChannelSockets({ clock, heartbeat }),
     clock,
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },

@@ -17,15 +17,19 @@ export interface FrameSocket {
   listen(listener: FrameSocketListener): void;
   /** Queues a text frame; frames queued in one turn of the event loop leave together. */
   send(frame: Frame): void;
+  /** Queues a binary frame. */
+  sendBinary(bytes: Uint8Array): void;
   /** Frames and bytes queued and not yet taken by the operating system. */
   readonly queuedFrames: number;
   readonly queuedBytes: number;
+  /** Calls `listener` once, when what is queued now has been taken. */
+  onceDrained(listener: () => void): void;
   /** Stops and resumes reading; the peer's writes then wait. */
   pause(): void;
   resume(): void;
   ping(): void;
-  /** Closes with a code and reason; frames already queued still go out. */
-  close(code: number, reason: string): void;
+  /** Closes with a code and reason, or without either; frames already queued still go out. */
+  close(code?: number, reason?: string): void;
   /** Sends what is queued, then ends the connection without a closing word. */
   hangUp(): void;
   /** Cuts the connection at once. */

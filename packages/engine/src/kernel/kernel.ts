@@ -1,4 +1,6 @@
 import type { Changes } from "./changes.ts";
+import type { ChannelSockets } from "./channels/channel-sockets.ts";
+import type { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { Logger } from "./logger.ts";
@@ -34,6 +36,8 @@ export interface Kernel {
   readonly sessions: Sessions;
   readonly heartbeat: Heartbeat;
   readonly changes: Changes;
+  readonly channels: Channels;
+  readonly channelSockets: ChannelSockets;
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: WorkerLimits;

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { CallError, type FunctionId, nameProblem, Payload, type TriggerTypeId } from "@svc/protocol";
 import { z } from "zod";
+import { createChannel } from "./channels/create-channel.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
 import type { FunctionSpec, HttpMount, Module, ModuleContext, RealtimeSocket, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
@@ -198,6 +199,7 @@ export class ModuleHost {
         }),
       provideFunction: (spec) => scope.add(this.#provideFunction(spec as FunctionSpec<unknown>, provider)),
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
+      createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
       mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),

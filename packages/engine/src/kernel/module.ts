@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Caller, FunctionId, Job, Payload } from "@svc/protocol";
+import type { Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
 import type { z } from "zod";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
@@ -110,6 +110,58 @@ export interface RealtimeSocket {
   close(code: number, reason: string): void;
 }
 
+/** One item of a channel: a WebSocket frame with its kind and its boundaries. */
+export type ChannelItem = { readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer };
+
+/** The reading end of a channel, held by a module. */
+export interface ChannelReader {
+  /** The next item, in order; undefined when there will be none, then look at `ended`. One read at a time. */
+  read(): Promise<ChannelItem | undefined>;
+  /** Wants no more: what waits is dropped, and the writer's end is cut off. */
+  cancel(): void;
+  /** `finished` and `torn` once everything is read: the writer ended it, or it broke off and what was read is not the whole. */
+  readonly ended: "open" | "finished" | "torn";
+}
+
+/** The writing end of a channel, held by a module. */
+export interface ChannelWriter {
+  /** Adds an item; resolves when there is room for the next one, with false when the reader is gone. One write at a time. */
+  write(item: ChannelItem): Promise<boolean>;
+  /** Ends the stream; the reader still gets what waits. */
+  end(): void;
+  /** Breaks the stream off: the reader gets what waits, and then learns that it is not the whole. */
+  abort(reason: string): void;
+  /** Calls `listener` once when the reader leaves or the channel is taken down. */
+  onClosed(listener: () => void): Undo;
+}
+
+/**
+ * One stream of items from one writer to one reader, bounded and back-pressured. Each end is taken once, by a module here or by
+ * whoever opens the WebSocket that a ref names.
+ */
+export interface Channel {
+  readonly readerRef: ChannelRef;
+  readonly writerRef: ChannelRef;
+  /** Throws TypeError when the end was taken before. */
+  takeReader(): ChannelReader;
+  takeWriter(): ChannelWriter;
+  /** True once someone holds that end. */
+  readonly readerIsTaken: boolean;
+  readonly writerIsTaken: boolean;
+  /** Takes the channel down, whatever its ends are doing. */
+  close(reason: string): void;
+}
+
+/** Items that a channel may hold for its reader, at most. */
+export const MAX_BUFFER_ITEMS = 1_024;
+
+export interface ChannelOptions {
+  /** Items that may wait for the reader, 1 to 1,024. Default 64; bytes are bounded as well. */
+  readonly bufferItems?: number | undefined;
+  /** The worker that the channel is made for: it goes with that worker's connection instead of with this module. */
+  readonly ownedBy?: Caller | undefined;
+}
+
 /** All of the engine that a module can see. Whatever is made through it is undone when the module stops. */
 export interface ModuleContext<Config> {
   readonly config: Config;
@@ -125,6 +177,8 @@ export interface ModuleContext<Config> {
   call(functionId: string, payload: Payload, options?: CallOptions): Promise<Payload>;
   provideFunction<Input>(spec: FunctionSpec<Input>): Undo;
   provideTrigger<Settings>(spec: TriggerSpec<Settings>): Undo;
+  /** Makes a channel. Throws CallError `overloaded` when too many are open. */
+  createChannel(options?: ChannelOptions): Channel;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
   /** Sockets on the engine's real-time listener (3112). One acceptor per path. */

@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FEATURES, type Feature, type FunctionId, Payload } from "@svc/protocol";
+import { channelRefSchema, FEATURES, type Feature, type FunctionId, Payload } from "@svc/protocol";
+import type { Channel } from "../kernel/channels/channel.ts";
+import { localReader, localWriter } from "../kernel/channels/local-ends.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { Connection } from "../kernel/connection.ts";
@@ -11,7 +13,7 @@ import { createKernel } from "../kernel/create-kernel.ts";
 import type { Directory } from "../kernel/directory.ts";
 import type { Kernel, WorkerLimits } from "../kernel/kernel.ts";
 import { createLogger, type LogRecord } from "../kernel/logger.ts";
-import type { CallOptions, HttpMount, Module, RealtimeSocket } from "../kernel/module.ts";
+import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module, RealtimeSocket } from "../kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
 import { type InMemoryClient, inMemoryPair } from "../transport/in-memory.ts";
 
@@ -48,6 +50,9 @@ export interface InMemoryEngine {
   http(): Promise<string>;
   /** Opens a socket on the real-time mount at `path`. */
   openSocket(path: string): { readonly received: string[]; send(text: string): void; close(): void };
+  /** Takes an end of a channel, as the worker that a ref was handed to would over its socket. */
+  takeReader(ref: unknown): ChannelReader;
+  takeWriter(ref: unknown): ChannelWriter;
   stop(): Promise<void>;
 }
 
@@ -109,6 +114,13 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
   });
   let base: Promise<string> | undefined;
 
+  function channelOf(ref: unknown): Channel {
+    const { channel_id, access_key } = channelRefSchema.parse(ref);
+    const channel = kernel.channels.find(channel_id, access_key);
+    if (channel === undefined) throw new Error(`there is no channel ${channel_id} that this key opens`);
+    return channel;
+  }
+
   const engine: InMemoryEngine = {
     kernel,
     directory,
@@ -143,6 +155,8 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       });
       return { received, send: (text) => onMessage(text), close: () => onClose() };
     },
+    takeReader: (ref) => localReader(channelOf(ref)),
+    takeWriter: (ref) => localWriter(channelOf(ref)),
     async stop() {
       await host.stopAll();
       server.closeAllConnections();

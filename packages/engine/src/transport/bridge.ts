@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Channel } from "../kernel/channels/channel.ts";
 import { Connection } from "../kernel/connection.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -10,7 +11,9 @@ import { acceptWebSocket } from "./websocket.ts";
 /** A telemetry socket that is silent for so long, pings unanswered, is cut off, in milliseconds. */
 const TELEMETRY_DEAD_AFTER_MS = 22_500;
 
-/** The listener that workers connect to: `/` for messages, `/otel` for telemetry. */
+const CHANNEL_PATH = /^\/ws\/channels\/([^/]{1,200})$/;
+
+/** The listener that workers connect to: `/` for messages, `/otel` for telemetry, `/ws/channels/<id>` for one end of a channel. */
 export class Bridge {
   readonly listener: Listener;
   readonly #kernel: Kernel;
@@ -35,6 +38,7 @@ export class Bridge {
   dropAll(): void {
     this.#closing = true;
     for (const session of this.#kernel.sessions.all()) session.hangUp();
+    this.#kernel.channelSockets.dropAll();
     for (const sink of this.#telemetry) sink.hangUp();
   }
 
@@ -52,7 +56,26 @@ export class Bridge {
     if (path === "/") acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket));
     // Telemetry is taken and dropped until there is a store for it; refusing it would hang a published client's shutdown.
     else if (path === "/otel") acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket));
+    else if (path.startsWith("/ws/channels/")) this.#openChannel(request, stream, head);
     else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
+  }
+
+  /** The key in the query is the credential. */
+  #openChannel(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const url = new URL(`ws://bridge${request.url ?? "/"}`);
+    const id = CHANNEL_PATH.exec(url.pathname)?.[1];
+    const key = url.searchParams.get("key");
+    const direction = url.searchParams.get("dir");
+    if (id === undefined || key === null || (direction !== "read" && direction !== "write")) {
+      refuseUpgrade(stream, "400 Bad Request", "invalid_request", "a channel is opened at /ws/channels/<channel_id>?key=<access_key>&dir=read, or dir=write");
+      return;
+    }
+    const channel: Channel | undefined = this.#kernel.channels.find(id, key);
+    if (channel === undefined) {
+      refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", "Channel not found");
+      return;
+    }
+    acceptWebSocket(request, stream, head, (socket) => this.#kernel.channelSockets.attach(channel, direction, socket));
   }
 
   #takeTelemetry(socket: FrameSocket): void {

@@ -7,6 +7,8 @@ export interface InMemoryClient {
   sendBinary(bytes: Uint8Array): void;
   /** Frames from the engine that were not yet taken. */
   readonly received: string[];
+  /** Binary frames from the engine. */
+  readonly receivedBinary: Uint8Array[];
   /** Resolves with the next frame that `wanted` accepts, taking it out of `received`; rejects when the connection ends first. */
   next(wanted?: (frame: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>;
   /** Stops taking frames, as a worker that does not read its socket; they stay queued at the engine. */
@@ -27,6 +29,7 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
   const toEngine: (() => void)[] = [];
   const toClient: string[] = [];
   const received: string[] = [];
+  const receivedBinary: Uint8Array[] = [];
   const waiting: { wanted: (frame: Record<string, unknown>) => boolean; resolve: (frame: Record<string, unknown>) => void; reject: (error: Error) => void }[] =
     [];
   let resolveClosed: (closed: { code: number; reason: string }) => void = () => {};
@@ -72,6 +75,10 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
       toClient.push(frameText(frame));
       queueMicrotask(flushToClient);
     },
+    sendBinary(bytes) {
+      if (open) receivedBinary.push(bytes);
+    },
+    onceDrained: (listener) => queueMicrotask(listener),
     get queuedFrames() {
       return toClient.length;
     },
@@ -88,7 +95,7 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
     ping() {
       if (open && !stalled) listener?.onAlive();
     },
-    close: end,
+    close: (code = 1005, reason = "") => end(code, reason),
     hangUp: () => end(1006, ""),
     terminate: () => end(1006, ""),
   };
@@ -97,6 +104,7 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
     send: (frame) => deliver(Buffer.from(frame), "text"),
     sendBinary: (bytes) => deliver(Buffer.from(bytes), "binary"),
     received,
+    receivedBinary,
     next(wanted = () => true) {
       const at = received.findIndex((frame) => wanted(JSON.parse(frame) as Record<string, unknown>));
       if (at !== -1) return Promise.resolve(JSON.parse(received.splice(at, 1)[0] as string) as Record<string, unknown>);

@@ -26,6 +26,7 @@ const MAX_JOINED_CHARS = 16 * 1024;
 const MAX_JOINED_FRAMES = 8;
 
 const FINAL_TEXT = 0x81;
+const FINAL_BINARY = 0x82;
 
 /** Sockets that were sent to in this turn of the loop; their frames leave together, in one system call. */
 const waiting = new Set<WebSocketFrameSocket>();
@@ -42,10 +43,12 @@ function shortHeader(payloadBytes: number): string {
   return String.fromCharCode(FINAL_TEXT, 126, payloadBytes >> 8, payloadBytes & 0xff);
 }
 
-function header(payloadBytes: number): Buffer {
-  if (payloadBytes < 65_536) return Buffer.from(shortHeader(payloadBytes), "latin1");
+/** Header of an unmasked frame of any size; RFC 6455, section 5.2. */
+function header(firstByte: number, payloadBytes: number): Buffer {
+  if (payloadBytes < 126) return Buffer.from([firstByte, payloadBytes]);
+  if (payloadBytes < 65_536) return Buffer.from([firstByte, 126, payloadBytes >> 8, payloadBytes & 0xff]);
   const bytes = Buffer.alloc(10);
-  bytes[0] = FINAL_TEXT;
+  bytes[0] = firstByte;
   bytes[1] = 127;
   bytes.writeUInt32BE(payloadBytes, 6);
   return bytes;
@@ -97,18 +100,28 @@ class WebSocketFrameSocket implements FrameSocket {
   }
 
   send(frame: Frame): void {
-    if (this.#webSocket.readyState !== WebSocket.OPEN) return;
+    if (!this.#begin()) return;
+    // Without compression the library's sender keeps no state between frames, so whole unmasked frames may be written past it.
+    if (typeof frame === "string") {
+      if (frame.length <= MAX_JOINED_CHARS && Buffer.byteLength(frame) === frame.length) this.#join(frame);
+      else this.#writePieces(FINAL_TEXT, [Buffer.from(frame)]);
+    } else {
+      this.#writePieces(FINAL_TEXT, frame);
+    }
+  }
+
+  sendBinary(bytes: Uint8Array): void {
+    if (this.#begin()) this.#writePieces(FINAL_BINARY, [bytes]);
+  }
+
+  /** Counts a frame and makes sure that it leaves with this turn. False when the connection takes no more. */
+  #begin(): boolean {
+    if (this.#webSocket.readyState !== WebSocket.OPEN) return false;
     if (this.queuedBytes === 0) this.#framesSinceDrained = 0;
     this.#framesSinceDrained++;
     if (waiting.size === 0) setImmediate(flushAll);
     waiting.add(this);
-    // Without compression the library's sender keeps no state between frames, so whole unmasked frames may be written past it.
-    if (typeof frame === "string") {
-      if (frame.length <= MAX_JOINED_CHARS && Buffer.byteLength(frame) === frame.length) this.#join(frame);
-      else this.#writePieces([Buffer.from(frame)]);
-    } else {
-      this.#writePieces(frame);
-    }
+    return true;
   }
 
   #join(frame: string): void {
@@ -117,13 +130,18 @@ class WebSocketFrameSocket implements FrameSocket {
     if (this.#joinedFrames >= MAX_JOINED_FRAMES) this.#writeJoined();
   }
 
-  #writePieces(pieces: readonly Uint8Array[]): void {
+  #writePieces(firstByte: number, pieces: readonly Uint8Array[]): void {
     if (!this.#corked) {
       this.#corked = true;
       this.#stream.cork();
     }
     this.#writeJoined();
-    this.#stream.write(header(pieces.reduce((sum, piece) => sum + piece.byteLength, 0)));
+    this.#stream.write(
+      header(
+        firstByte,
+        pieces.reduce((sum, piece) => sum + piece.byteLength, 0),
+      ),
+    );
     for (const piece of pieces) if (piece.byteLength > 0) this.#stream.write(piece);
   }
 
@@ -152,6 +170,12 @@ class WebSocketFrameSocket implements FrameSocket {
     return this.#stream.writableLength + this.#joined.length;
   }
 
+  onceDrained(listener: () => void): void {
+    this.flush();
+    if (this.#stream.writableNeedDrain) this.#stream.once("drain", listener);
+    else setImmediate(listener);
+  }
+
   pause(): void {
     this.#webSocket.pause();
   }
@@ -165,7 +189,7 @@ class WebSocketFrameSocket implements FrameSocket {
     if (this.#webSocket.readyState === WebSocket.OPEN) this.#webSocket.ping();
   }
 
-  close(code: number, reason: string): void {
+  close(code?: number, reason?: string): void {
     this.flush();
     this.#webSocket.close(code, reason);
   }

@@ -1,7 +1,7 @@
-import { CallError, workerIntroductionSchema } from "@svc/protocol";
+import { CallError, channelRefSchema, workerIntroductionSchema } from "@svc/protocol";
 import { z } from "zod";
 import type { FunctionView, TriggerView, WorkerView } from "../../kernel/directory.ts";
-import { defineModule, type Module } from "../../kernel/module.ts";
+import { defineModule, MAX_BUFFER_ITEMS, type Module } from "../../kernel/module.ts";
 
 /** What `engine::info` answers. */
 export interface EngineInfo {
@@ -41,6 +41,8 @@ const triggersInput = z.object({
   include_internal: z.boolean().nullish(),
 });
 
+const channelInput = z.object({ buffer_size: z.int().min(1).max(MAX_BUFFER_ITEMS).nullish() });
+
 /** Characters of a trigger's config that a listing shows. */
 const CONFIG_SUMMARY_CHARACTERS = 80;
 
@@ -50,7 +52,7 @@ export function engineFunctions(info: () => EngineInfo): Module<unknown> {
     name: "engine-functions",
     summary: "Looks into the running engine",
     config: z.unknown(),
-    start({ directory, clock, provideFunction }) {
+    start({ directory, clock, provideFunction, createChannel }) {
       provideFunction({ id: "engine::info", summary: "Versions, addresses and files of the running engine", input: z.looseObject({}), handle: () => info() });
       provideFunction({
         id: "engine::workers::register",
@@ -94,6 +96,16 @@ export function engineFunctions(info: () => EngineInfo): Module<unknown> {
         summary: "Trigger types that modules and workers provide",
         input: z.object({ include_internal: z.boolean().nullish() }),
         handle: () => ({ trigger_types: directory.triggerTypes() }),
+      });
+      provideFunction({
+        id: "engine::channels::create",
+        summary: "Makes a channel: a stream of items from one writer to one reader",
+        input: channelInput,
+        output: z.object({ writer: channelRefSchema, reader: channelRefSchema }),
+        handle: ({ buffer_size }, { caller }) => {
+          const channel = createChannel({ bufferItems: buffer_size ?? undefined, ownedBy: caller });
+          return { writer: channel.writerRef, reader: channel.readerRef };
+        },
       });
       return { stop: () => {} };
     },

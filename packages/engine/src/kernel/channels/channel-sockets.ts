@@ -1,0 +1,141 @@
+import type { ChannelRef } from "@svc/protocol";
+import type { Clock } from "../clock.ts";
+import type { FrameSocket } from "../frame-socket.ts";
+import type { Heartbeat } from "../heartbeat.ts";
+import type { ChannelItem } from "../module.ts";
+import type { Channel } from "./channel.ts";
+
+/** A reader's socket gets no more while so much is on its way to it, in bytes. */
+const MAX_SENDING_BYTES = 256 * 1024;
+/** A writer that we read from and that stays silent, pings unanswered, is cut off, in milliseconds: with the pace of the looks, within 25 s. */
+const WRITER_DEAD_AFTER_MS = 22_500;
+/** A reader may stop reading while it works on what it has, pings too; after so long it is taken for dead, in milliseconds. */
+const READER_DEAD_AFTER_MS = 300_000;
+
+const CLOSE_NORMAL = 1000;
+const CLOSE_WITHOUT_CODE = 1005;
+const CLOSE_TAKEN = 1008;
+const CLOSE_TORN = 1011;
+
+/** Ends of channels that sit behind WebSockets. */
+export class ChannelSockets {
+  readonly #clock: Clock;
+  readonly #heartbeat: Heartbeat;
+  readonly #open = new Set<FrameSocket>();
+
+  constructor(parts: { readonly clock: Clock; readonly heartbeat: Heartbeat }) {
+    this.#clock = parts.clock;
+    this.#heartbeat = parts.heartbeat;
+  }
+
+  /** Gives an end of the channel to a socket; one that comes second is closed at once. */
+  attach(channel: Channel, direction: ChannelRef["direction"], socket: FrameSocket): void {
+    this.#open.add(socket);
+    if (direction === "read") this.#attachReader(channel, socket);
+    else this.#attachWriter(channel, socket);
+  }
+
+  /** Cuts all of them; the engine stops. */
+  dropAll(): void {
+    for (const socket of this.#open) socket.hangUp();
+  }
+
+  #attachReader(channel: Channel, socket: FrameSocket): void {
+    let isEnding = false;
+    let isHeldBack = false;
+    const pump = (): void => {
+      if (isEnding || isHeldBack) return;
+      while (!channel.isEmpty) {
+        if (socket.queuedBytes >= MAX_SENDING_BYTES) {
+          isHeldBack = true;
+          socket.onceDrained(() => {
+            isHeldBack = false;
+            pump();
+          });
+          return;
+        }
+        send(socket, channel.take() as ChannelItem);
+      }
+      if (channel.state === "open") return;
+      isEnding = true;
+      if (channel.state === "finished") socket.close();
+      else socket.close(CLOSE_TORN, shortened(channel.reason));
+    };
+    const isOurs = channel.takeReader({ onChange: pump });
+    const pulse = this.#watch(socket, READER_DEAD_AFTER_MS, () => false);
+    socket.listen({
+      // A reader has nothing to say.
+      onFrame: pulse.heard,
+      onAlive: pulse.heard,
+      onClosed: () => {
+        pulse.stop();
+        if (isOurs && !isEnding) channel.leave("the reader's connection ended");
+      },
+    });
+    if (isOurs) pump();
+    else socket.close(CLOSE_TAKEN, "the reading end of this channel is taken");
+  }
+
+  #attachWriter(channel: Channel, socket: FrameSocket): void {
+    let isHeldBack = false;
+    const pulse = this.#watch(socket, WRITER_DEAD_AFTER_MS, () => isHeldBack);
+    const isOurs = channel.takeWriter({
+      onRoom: () => {
+        isHeldBack = false;
+        pulse.heard();
+        socket.resume();
+      },
+      onGone: () => socket.terminate(),
+    });
+    socket.listen({
+      onFrame: (bytes, kind) => {
+        pulse.heard();
+        if (!isOurs) return;
+        const hasRoom = channel.push(kind === "binary" ? { kind, bytes } : { kind, text: bytes.toString("utf8") });
+        if (hasRoom) return;
+        isHeldBack = true;
+        socket.pause();
+      },
+      onAlive: pulse.heard,
+      onClosed: (code) => {
+        pulse.stop();
+        if (!isOurs) return;
+        if (code === CLOSE_NORMAL || code === CLOSE_WITHOUT_CODE) channel.finish();
+        else channel.tear(`the writer's connection broke off (${code})`);
+      },
+    });
+    if (!isOurs) socket.close(CLOSE_TAKEN, "the writing end of this channel is taken");
+  }
+
+  /** Pings the socket and cuts it off when it is silent for too long, unless `isExcused`. */
+  #watch(socket: FrameSocket, deadAfterMs: number, isExcused: () => boolean): { readonly heard: () => void; readonly stop: () => void } {
+    let lastHeardAt = this.#clock.monotonic();
+    const beating = {
+      beat: () => {
+        if (isExcused()) return;
+        if (this.#clock.monotonic() - lastHeardAt >= deadAfterMs) socket.terminate();
+        else socket.ping();
+      },
+    };
+    this.#heartbeat.add(beating);
+    return {
+      heard: () => {
+        lastHeardAt = this.#clock.monotonic();
+      },
+      stop: () => {
+        this.#heartbeat.remove(beating);
+        this.#open.delete(socket);
+      },
+    };
+  }
+}
+
+function send(socket: FrameSocket, item: ChannelItem): void {
+  if (item.kind === "binary") socket.sendBinary(item.bytes);
+  else socket.send(item.text);
+}
+
+/** A close frame has room for 123 bytes. */
+function shortened(reason: string): string {
+  return reason.slice(0, 120);
+}

@@ -1,0 +1,46 @@
+import { CallError } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { Channel, ChannelOptions } from "../module.ts";
+import type { Scope } from "../scope.ts";
+import { localReader, localWriter } from "./local-ends.ts";
+
+/** Channels that one worker or module may have open, at most. */
+const MAX_CHANNELS_PER_OWNER = 2_000;
+
+/** How many channels lie in a scope. */
+const openIn = new WeakMap<Scope, number>();
+
+/** Makes a channel for a module, or through it for the worker that asked, and ties it to that owner's life. */
+export function createChannel(options: ChannelOptions, parts: { readonly kernel: Kernel; readonly scope: Scope }): Channel {
+  const { channels, sessions } = parts.kernel;
+  const { ownedBy } = options;
+  const owner = ownedBy === undefined ? parts.scope : sessions.byId(ownedBy.worker_id)?.scope;
+  if (owner === undefined) throw new CallError("invocation_stopped", "the worker that asked for the channel is gone");
+  const open = openIn.get(owner) ?? 0;
+  if (ownedBy !== undefined && open >= MAX_CHANNELS_PER_OWNER) {
+    throw new CallError("overloaded", `this worker has ${MAX_CHANNELS_PER_OWNER} channels open, which is the limit; end those that are not used`);
+  }
+  let forget = (): void => {};
+  const channel = channels.create({
+    bufferItems: options.bufferItems,
+    onOver: () => {
+      openIn.set(owner, (openIn.get(owner) ?? 1) - 1);
+      forget();
+    },
+  });
+  openIn.set(owner, open + 1);
+  forget = owner.add(() => channels.ownerLeft(channel));
+  return {
+    readerRef: channel.ref("read"),
+    writerRef: channel.ref("write"),
+    takeReader: () => localReader(channel),
+    takeWriter: () => localWriter(channel),
+    get readerIsTaken() {
+      return channel.readerIsTaken;
+    },
+    get writerIsTaken() {
+      return channel.writerIsTaken;
+    },
+    close: (reason) => channel.destroy(reason),
+  };
+}

@@ -1,0 +1,75 @@
+import type { ChannelItem, ChannelReader, ChannelWriter } from "../module.ts";
+import { Scope } from "../scope.ts";
+import type { Channel } from "./channel.ts";
+
+/** The reading end of a channel, taken by a module. Throws TypeError when it was taken before. */
+export function localReader(channel: Channel): ChannelReader {
+  let wake: (() => void) | undefined;
+  const isOurs = channel.takeReader({
+    onChange: () => {
+      wake?.();
+      wake = undefined;
+    },
+  });
+  if (!isOurs) throw new TypeError("the reading end of this channel is taken");
+  return {
+    get ended() {
+      return channel.isEmpty ? channel.state : "open";
+    },
+    async read(): Promise<ChannelItem | undefined> {
+      if (wake !== undefined) throw new TypeError("a read of this channel is under way");
+      for (;;) {
+        const item = channel.take();
+        if (item !== undefined || channel.state !== "open") return item;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    cancel: () => channel.leave("the reader wants no more"),
+  };
+}
+
+/** The writing end of a channel, taken by a module. Throws TypeError when it was taken before. */
+export function localWriter(channel: Channel): ChannelWriter {
+  const closedListeners = new Scope();
+  let hasRoom: ((stillRead: boolean) => void) | undefined;
+  let isOpen = true;
+  const settleRoom = (stillRead: boolean): void => {
+    hasRoom?.(stillRead);
+    hasRoom = undefined;
+  };
+  const close = (): void => {
+    isOpen = false;
+    settleRoom(false);
+  };
+  const isOurs = channel.takeWriter({
+    onRoom: () => settleRoom(true),
+    onGone: () => {
+      close();
+      closedListeners.end();
+    },
+  });
+  if (!isOurs) throw new TypeError("the writing end of this channel is taken");
+  return {
+    write(item: ChannelItem): Promise<boolean> {
+      if (hasRoom !== undefined) return Promise.reject(new TypeError("a write to this channel is under way"));
+      if (!isOpen) return Promise.resolve(false);
+      if (channel.push(item)) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        hasRoom = resolve;
+      });
+    },
+    end() {
+      if (!isOpen) return;
+      close();
+      channel.finish();
+    },
+    abort(reason) {
+      if (!isOpen) return;
+      close();
+      channel.tear(reason);
+    },
+    onClosed: (listener) => closedListeners.add(listener),
+  };
+}
