@@ -7,6 +7,7 @@ import {
   type ConfigFileChange,
   type ConfigOverrides,
   diffConfig,
+  effectiveConfig,
   type LoadedConfig,
   loadConfig,
   watchConfig,
@@ -27,6 +28,7 @@ import { type AccessRules, fetchSiteIsSafe, originIsAllowed } from "./transport/
 import { HttpApi } from "./transport/http-api.ts";
 import type { Listener } from "./transport/listener.ts";
 import { Realtime } from "./transport/realtime.ts";
+import { JsonSchemaChecks } from "./validation/index.ts";
 
 export interface StartOptions {
   /** Path of the config file. */
@@ -103,6 +105,7 @@ class Engine implements RunningEngine {
       clock: parts.clock,
       log: parts.log,
       version: ENGINE_VERSION,
+      formats: new JsonSchemaChecks(() => settings().validateRequests),
       deadlines: {
         get defaultTimeoutMs() {
           return settings().defaultTimeoutMs;
@@ -120,7 +123,7 @@ class Engine implements RunningEngine {
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost({
       modules: [
-        engineFunctions(() => this.#info()),
+        engineFunctions(() => this.#info(), { config: () => effectiveConfig(this.#config, configurableModules) }),
         consoleApi(() => ({
           enabled: settings().consoleInvoke,
           originIsAllowed: (origin) => originIsAllowed(origin, settings()) || origin === new URL(this.addresses.http).origin,

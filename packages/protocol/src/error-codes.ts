@@ -29,6 +29,7 @@ export const errorCodes = {
   enqueue_error: row(503, "no", true, "The job could not be put on the queue."),
   FORBIDDEN: row(403, "no", false, "The caller may not do this."),
   AUTH_ERROR: row(401, "no", false, "The connection's credentials were refused."),
+  INVALID_ARGUMENTS: row(400, "no", false, "The arguments contradict each other."),
   NOT_FOUND: row(404, "no", false, "The thing asked for does not exist."),
   CONDITION_NOT_MET: row(422, "no", false, "The trigger's condition function answered false."),
   trigger_registration_failed: row(400, "no", false, "The trigger's config was refused, or its provider failed to bind it."),
@@ -56,6 +57,7 @@ export const errorCodes = {
   disconnected: row(503, "unknown", true, "The connection to the engine ended before the answer came."),
   state_conflict: row(409, "no", false, "The item's version is not the one the write asked for."),
   storage_failed: row(503, "unknown", true, "The store could not write, or could not be read."),
+  format_not_enforced: row(400, "no", false, "The registration stands, but its format is no JSON Schema that the engine can check by."),
   route_taken: row(409, "no", false, "Another function already has this method and path."),
   worker_not_found: row(404, "no", false, "No worker of this name is configured."),
 } as const satisfies Record<string, ErrorCodeFacts>;

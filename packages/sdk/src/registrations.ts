@@ -9,6 +9,7 @@ export interface FunctionRegistration {
   readonly response_format?: unknown;
   readonly metadata?: unknown;
   readonly timeout_ms?: number | undefined;
+  readonly validate?: boolean | undefined;
 }
 
 export interface TriggerRegistration {
@@ -24,6 +25,7 @@ export interface TriggerTypeRegistration {
   readonly description: string;
   readonly trigger_request_format?: unknown;
   readonly call_request_format?: unknown;
+  readonly validate?: boolean | undefined;
 }
 
 type Kind = "functions" | "triggers" | "types";
@@ -44,6 +46,7 @@ export class Registrations {
       metadata: registration.metadata,
       invocation: undefined,
       timeout_ms: registration.timeout_ms,
+      validate: registration.validate,
     };
     return this.#add("functions", registration.id, message);
   }
@@ -55,6 +58,7 @@ export class Registrations {
       description: registration.description,
       trigger_request_format: registration.trigger_request_format,
       call_request_format: registration.call_request_format,
+      validate: registration.validate,
     };
     return this.#add("types", registration.id, message);
   }

@@ -188,6 +188,7 @@ export class Worker {
       response_format: toJsonSchema(options.response_format, `response_format of function ${id}`),
       metadata: options.metadata,
       timeout_ms: options.timeout_ms,
+      validate: options.validate,
     });
     // Every overload ties the handler's input to what the schema gives or to what the author says comes in.
     const entry: FunctionEntry = { handler: handler as Handler<unknown>, schema: isZodSchema(options.request_format) ? options.request_format : undefined };
@@ -217,6 +218,7 @@ export class Worker {
       description: type.description,
       trigger_request_format: toJsonSchema(type.trigger_request_format, `trigger_request_format of trigger type ${type.id}`),
       call_request_format: toJsonSchema(type.call_request_format, `call_request_format of trigger type ${type.id}`),
+      validate: type.validate,
     });
     this.#providers.add(type.id, handlers);
     return {

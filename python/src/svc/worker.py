@@ -166,6 +166,7 @@ class Worker:
         response_format: object = None,
         metadata: object = None,
         timeout_ms: int | None = None,
+        validate: bool | None = None,
     ) -> Callable[[Function], Function]:
         """Decorator form of ``register_function``; the function itself stays as it is."""
 
@@ -178,6 +179,7 @@ class Worker:
                 response_format=response_format,
                 metadata=metadata,
                 timeout_ms=timeout_ms,
+                validate=validate,
             )
             return handler
 
@@ -193,6 +195,7 @@ class Worker:
         response_format: object = None,
         metadata: object = None,
         timeout_ms: int | None = None,
+        validate: bool | None = None,
     ) -> FunctionRef:
         """Makes ``handler`` callable as ``id``, now and after every reconnect.
 
@@ -206,6 +209,8 @@ class Worker:
             response_format: Likewise of the result.
             metadata: JSON, shown in listings.
             timeout_ms: Deadline of calls that name none, 1 to 86,400,000.
+            validate: Whether the engine refuses payloads that do not fit ``request_format``, before they travel here.
+                Default: what the engine's config says, usually not.
 
         Raises:
             ValueError: a bad or taken id, metadata that JSON cannot hold, a deadline out of range.
@@ -222,6 +227,7 @@ class Worker:
             "response_format": read.response_format if response_format is None else format_of(response_format, id),
             "metadata": metadata,
             "timeout_ms": None if timeout_ms is None else timeout_option(timeout_ms, f"timeout_ms of function {id}"),
+            "validate": validate,
         }
 
         def register() -> None:
@@ -286,18 +292,23 @@ class Worker:
     ) -> TriggerTypeRef:
         """Provides a trigger type: ``{"id", "description"}`` and an object that binds.
 
+        With ``"validate": True`` the engine refuses triggers whose config does not fit ``trigger_request_format``.
+
         The handler's ``register_trigger(binding)`` and ``unregister_trigger(binding)``, sync or async, start and stop
         firing; to fire, call ``binding.function_id``.
         """
         self._refuse_after_shutdown()
         formats = ("trigger_request_format", "call_request_format")
-        checked_members(type, "register_trigger_type", ("id", "description"), formats)
+        checked_members(type, "register_trigger_type", ("id", "description"), (*formats, "validate"))
         for method in ("register_trigger", "unregister_trigger"):
             if not callable(getattr(handler, method, None)):
                 raise TypeError(f"the handler of trigger type {type['id']} has no method {method}(binding)")
         type_id = type["id"]
         given: Mapping[str, Any] = type
-        options = {name: format_of(given[name], type_id) for name in formats if given.get(name) is not None}
+        options: dict[str, object] = {
+            name: format_of(given[name], type_id) for name in formats if given.get(name) is not None
+        }
+        options["validate"] = given.get("validate")
 
         def register() -> None:
             self._link.session.register_trigger_type(type_id, type["description"], **options)

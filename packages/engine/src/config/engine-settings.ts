@@ -43,6 +43,10 @@ export const engineBlockSchema = z.strictObject({
   allowed_origins: z.array(originSchema).optional().meta({ description: "Browser origins that may connect besides the engine's own. Default none" }),
   allowed_hosts: z.array(hostNameSchema).optional().meta({ description: "Names accepted in the Host header besides the loopback ones. Default none" }),
   console_invoke: z.boolean().optional().meta({ description: "Whether POST /_console/invoke is served. Default true" }),
+  validate_requests: z
+    .boolean()
+    .optional()
+    .meta({ description: "Whether payloads are checked by the request format of functions that do not say so themselves. Default false" }),
   log_level: z.enum(LOG_LEVELS).optional().meta({ description: "The engine's own log. Default info" }),
 });
 export type EngineBlock = z.output<typeof engineBlockSchema>;
@@ -126,6 +130,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
     allowedOrigins: choices.pick<readonly string[]>({ key: "engine.allowed_origins", file: engine.allowed_origins, fallback: [] }),
     allowedHosts: choices.pick<readonly string[]>({ key: "engine.allowed_hosts", file: engine.allowed_hosts?.map((host) => host.toLowerCase()), fallback: [] }),
     consoleInvoke: choices.pick({ key: "engine.console_invoke", file: engine.console_invoke, fallback: true }),
+    validateRequests: choices.pick({ key: "engine.validate_requests", file: engine.validate_requests, fallback: false }),
     logLevel: choices.pick<LogLevel>({
       key: "engine.log_level",
       flag: inputs.overrides.logLevel,

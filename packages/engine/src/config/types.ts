@@ -27,6 +27,8 @@ export interface EngineSettings {
   readonly allowedHosts: readonly string[];
   /** `POST /_console/invoke` is served. Default true. */
   readonly consoleInvoke: boolean;
+  /** Payloads are checked by the request format of each function that does not say otherwise itself. Default false. */
+  readonly validateRequests: boolean;
   readonly logLevel: LogLevel;
 }
 

@@ -3,6 +3,7 @@ import { Changes } from "./changes.ts";
 import { ChannelSockets } from "./channels/channel-sockets.ts";
 import { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
+import { type FormatChecks, noFormatChecks } from "./format-check.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { type Kernel, WORKER_LIMITS, type WorkerLimits } from "./kernel.ts";
 import { LiveDirectory } from "./live-directory.ts";
@@ -11,6 +12,7 @@ import { Registry } from "./registry.ts";
 import { Router } from "./router.ts";
 import { Sessions } from "./sessions.ts";
 import { TriggerRegistry } from "./trigger-registry.ts";
+import { EngineTriggers } from "./unowned-triggers.ts";
 
 export interface KernelOptions {
   readonly clock: Clock;
@@ -19,6 +21,8 @@ export interface KernelOptions {
   /** Milliseconds; the object is read at each call. */
   readonly deadlines: Kernel["deadlines"];
   readonly limits?: Partial<WorkerLimits>;
+  /** Default: nothing is checked. */
+  readonly formats?: FormatChecks;
 }
 
 /** Joins the kernel's parts. Nothing here listens, reads files or starts timers. */
@@ -48,6 +52,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     registry,
     router,
     triggers,
+    unownedTriggers: new EngineTriggers({ triggers, sessions }),
     sessions,
     heartbeat,
     changes,
@@ -57,6 +62,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },
     identity: { version: options.version, instanceId: randomUUID(), startedAtMs: clock.now() },
+    formats: options.formats ?? noFormatChecks,
     deadlines,
   };
   return { kernel, directory: new LiveDirectory({ registry, sessions, triggers, changes }) };

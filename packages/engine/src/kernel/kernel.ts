@@ -2,8 +2,10 @@ import type { Changes } from "./changes.ts";
 import type { ChannelSockets } from "./channels/channel-sockets.ts";
 import type { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
+import type { FormatChecks } from "./format-check.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { Logger } from "./logger.ts";
+import type { UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
@@ -33,6 +35,7 @@ export interface Kernel {
   readonly registry: Registry;
   readonly router: Router;
   readonly triggers: TriggerRegistry;
+  readonly unownedTriggers: UnownedTriggers;
   readonly sessions: Sessions;
   readonly heartbeat: Heartbeat;
   readonly changes: Changes;
@@ -41,6 +44,7 @@ export interface Kernel {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: WorkerLimits;
+  readonly formats: FormatChecks;
   readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };
   /** Deadlines in milliseconds; read at each call, since the config may change. */
   readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };

@@ -200,6 +200,7 @@ export class ModuleHost {
       provideFunction: (spec) => scope.add(this.#provideFunction(spec as FunctionSpec<unknown>, provider)),
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
+      unownedTriggers: kernel.unownedTriggers,
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
       mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
@@ -216,6 +217,8 @@ export class ModuleHost {
       responseFormat: spec.output === undefined ? undefined : jsonSchemaOf(spec.output),
       metadata: undefined,
       timeoutMs: undefined,
+      // Modules parse their input themselves.
+      check: undefined,
     });
     return () => {
       unregister();
@@ -229,6 +232,7 @@ export class ModuleHost {
       description: spec.summary,
       requestFormat: jsonSchemaOf(spec.settings),
       callRequestFormat: undefined,
+      check: undefined,
       provider: {
         workerId: provider.workerId,
         workerName: provider.name,

@@ -11,6 +11,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { Connection } from "../kernel/connection.ts";
 import { createKernel } from "../kernel/create-kernel.ts";
 import type { Directory } from "../kernel/directory.ts";
+import type { FormatChecks } from "../kernel/format-check.ts";
 import type { Kernel, WorkerLimits } from "../kernel/kernel.ts";
 import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module, RealtimeSocket } from "../kernel/module.ts";
@@ -42,6 +43,8 @@ export interface InMemoryEngine {
     readonly runtime?: string;
     readonly pid?: number;
     readonly kind?: string;
+    /** Of its client; tells published clients apart. */
+    readonly version?: string;
   }): Promise<InMemoryWorker>;
   /** Loads, reconfigures and stops modules so that exactly these run. */
   applyModules(requests: readonly ModuleRequest[]): Promise<string[]>;
@@ -64,6 +67,8 @@ export interface InMemoryEngineOptions {
   readonly limits?: Partial<WorkerLimits>;
   readonly dataDir?: string;
   readonly deadlines?: Partial<Kernel["deadlines"]>;
+  /** Default: nothing is checked. */
+  readonly formats?: FormatChecks;
 }
 
 /** The real kernel and real modules without the engine's listeners and config file. */
@@ -77,6 +82,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     version: "0.0.0-test",
     deadlines: { defaultTimeoutMs: 30_000, legacyCallTimeoutMs: 900_000, ...options.deadlines },
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.formats === undefined ? {} : { formats: options.formats }),
   });
   const httpMounts: HttpMount[] = [];
   const socketMounts = new Map<string, (socket: RealtimeSocket) => void>();
@@ -177,7 +183,14 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
 
 async function connectWorker(
   kernel: Kernel,
-  options: { readonly name?: string; readonly features?: readonly Feature[]; readonly runtime?: string; readonly pid?: number; readonly kind?: string } = {},
+  options: {
+    readonly name?: string;
+    readonly features?: readonly Feature[];
+    readonly runtime?: string;
+    readonly pid?: number;
+    readonly kind?: string;
+    readonly version?: string;
+  } = {},
 ): Promise<InMemoryWorker> {
   const { socket, client } = inMemoryPair();
   new Connection(kernel, socket);
@@ -193,6 +206,7 @@ async function connectWorker(
       kind: options.kind ?? "worker",
       features: options.features ?? FEATURES,
       ...(options.pid === undefined ? {} : { pid: options.pid }),
+      ...(options.version === undefined ? {} : { version: options.version }),
     },
   });
   const handlers = new Map<string, (data: unknown, frame: Record<string, unknown>) => unknown>();

@@ -1,6 +1,7 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
+import { reportFormatProblem } from "./report-format-problem.ts";
 
 /** Ids that belong to the engine; a queue provider may take this one. */
 const OPEN_ENGINE_ID = "engine::queue::enqueue";
@@ -14,6 +15,8 @@ export function registerFunction(message: MessageOf<"registerfunction">, session
     session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registerfunction", id } }));
     return;
   }
+  const check = kernel.formats.checkFor({ format: message.request_format, wanted: message.validate });
+  reportFormatProblem(check, message, session);
   const replaced = session.functions.get(id);
   const undo = session.scope.add(
     kernel.registry.register(id, session, {
@@ -22,6 +25,7 @@ export function registerFunction(message: MessageOf<"registerfunction">, session
       responseFormat: message.response_format,
       metadata: message.metadata,
       timeoutMs: message.timeout_ms,
+      check,
     }),
   );
   session.functions.set(id, undo);

@@ -1,15 +1,20 @@
-import { CallError, type MessageOf } from "@svc/protocol";
+import { CallError, type MessageOf, Payload } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import type { Binding, TriggerTypeProvider } from "../trigger-binding.ts";
+import { reportFormatProblem } from "./report-format-problem.ts";
 
-/** A worker offers a trigger type. A type that the engine provides cannot be taken over; one of a worker is replaced. */
+/** A worker offers a trigger type. A type that the engine provides cannot be taken over; of several workers the latest serves. */
 export function registerTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): void {
   const { id } = message;
   const refuse = (problem: string): void => {
     session.log.warn("a trigger type was refused", { triggerType: id, problem });
     session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registertriggertype", id } }));
   };
+  if (id.startsWith("engine::")) {
+    refuse(`the trigger type ${id} is reserved: ids that begin with engine:: belong to the engine`);
+    return;
+  }
   const current = kernel.triggers.typeById(id)?.provider;
   if (current?.builtIn) {
     refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
@@ -19,13 +24,19 @@ export function registerTriggerType(message: MessageOf<"registertriggertype">, s
     refuse(`this connection has ${kernel.limits.maxTriggerTypes} trigger types, which is the limit`);
     return;
   }
+  const check = kernel.formats.checkFor({ format: message.trigger_request_format, wanted: message.validate ?? false });
+  reportFormatProblem(check, message, session);
   const provider: TriggerTypeProvider = {
     workerId: session.workerId,
     get workerName() {
       return session.name;
     },
     builtIn: false,
-    attach: (binding) => deliverBinding(binding, session),
+    attach: (binding) => {
+      const misfit = check?.isOn() ? check.problemOf(Payload.fromValue(binding.config), `the config of a ${id} trigger`) : undefined;
+      if (misfit !== undefined) throw new CallError("trigger_registration_failed", misfit.message, { details: misfit.details });
+      return deliverBinding(binding, session);
+    },
   };
   const replaced = session.triggerTypes.get(id);
   const undo = session.scope.add(
@@ -34,6 +45,7 @@ export function registerTriggerType(message: MessageOf<"registertriggertype">, s
       description: message.description,
       requestFormat: message.trigger_request_format,
       callRequestFormat: message.call_request_format,
+      check,
       provider,
     }),
   );

@@ -11,5 +11,5 @@ export function triggerRegistrationResult(message: MessageOf<"triggerregistratio
   }
   const binding = kernel.triggers.bindingById(message.id);
   if (binding?.type !== message.trigger_type) return;
-  binding.report(message.error?.message);
+  kernel.triggers.answered(binding, message.error?.message);
 }
