@@ -59,6 +59,11 @@ function openOutbox(outboxes: Map<Binding, Outbox>, outbox: Outbox): Undo {
   };
 }
 
+/** False while the trigger is kept for a worker that is away: what happens meanwhile it sees in the listings when it returns. */
+function isHeard({ functionId }: Binding, { directory }: Context): boolean {
+  return directory.functionById(functionId) !== undefined;
+}
+
 class FunctionsAvailable {
   readonly #context: Context;
   readonly #sight: Sight;
@@ -84,7 +89,7 @@ class FunctionsAvailable {
     // What went and came back meanwhile has not changed.
     if (now === this.#known) return;
     this.#known = now;
-    for (const [binding, outbox] of this.#outboxes) outbox.put(() => this.#eventFor(binding));
+    for (const [binding, outbox] of this.#outboxes) if (isHeard(binding, this.#context)) outbox.put(() => this.#eventFor(binding));
   }
 
   #ids(): string {
@@ -134,7 +139,7 @@ class WorkersAvailable {
   }
 
   #tell(event: string, worker_id: string): void {
-    for (const outbox of this.#outboxes.values()) outbox.put(() => ({ event, worker_id }));
+    for (const [binding, outbox] of this.#outboxes) if (isHeard(binding, this.#context)) outbox.put(() => ({ event, worker_id }));
   }
 }
 

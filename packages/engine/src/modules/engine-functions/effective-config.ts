@@ -63,6 +63,13 @@ export function provideEffectiveConfig({ provideFunction }: Pick<ModuleContext<u
   });
 }
 
+/** Texts of a config are short; a long one is not worth the search through it. In characters. */
+const MAX_SHOWN_CHARACTERS = 10_000;
+
+function cut(text: string): string {
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
+}
+
 function masked(setting: ConfigSetting): ConfigSetting {
   const name = setting.key.slice(setting.key.lastIndexOf(".") + 1);
   return { ...setting, value: maskSecrets(setting.value, name) };
@@ -72,7 +79,7 @@ function masked(setting: ConfigSetting): ConfigSetting {
 export function maskSecrets(value: unknown, name = ""): unknown {
   if (value === null || value === undefined) return value;
   if (SECRET_KEY.test(name)) return MASK;
-  if (typeof value === "string") return value.replace(URL_CREDENTIALS, `$1${MASK}@`).replace(URL_SECRETS, `$1${MASK}`);
+  if (typeof value === "string") return cut(value).replace(URL_CREDENTIALS, `$1${MASK}@`).replace(URL_SECRETS, `$1${MASK}`);
   if (Array.isArray(value)) return value.map((item) => maskSecrets(item, name));
   if (typeof value !== "object") return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, maskSecrets(member, key)]));
