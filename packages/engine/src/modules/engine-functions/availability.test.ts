@@ -31,7 +31,8 @@ async function scene(type: string, client: { readonly features?: []; readonly ve
   return { engine, clock, events };
 }
 
-const idsIn = (event: Record<string, unknown> | undefined): string[] => (event?.functions as { function_id: string }[]).map(({ function_id }) => function_id);
+const rowsIn = (event: Record<string, unknown> | undefined): { function_id: string }[] => (event ?? { functions: [] }).functions as { function_id: string }[];
+const idsIn = (event: Record<string, unknown> | undefined): string[] => rowsIn(event).map(({ function_id }) => function_id);
 
 describe("engine::functions-available", () => {
   it("is pushed once for all changes of a moment, with the functions as they are, internal ones too", async () => {
@@ -66,7 +67,7 @@ describe("engine::functions-available", () => {
     worker.say({ type: "registerfunction", id: "a" });
     await settled(worker);
     const [heard] = await events();
-    const [row] = (heard?.functions as { function_id: string }[]).filter(({ function_id }) => function_id === "a");
+    const [row] = rowsIn(heard).filter(({ function_id }) => function_id === "a");
     expect(row).toEqual({ function_id: "a", description: null, request_format: null, response_format: null, metadata: null });
   });
 });
