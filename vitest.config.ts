@@ -14,7 +14,19 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "e2e", include: ["e2e/src/**/*.test.ts"], environment: "node", testTimeout: 240_000, hookTimeout: 240_000, fileParallelism: false },
+        test: { name: "compat", include: ["e2e/src/compat/**/*.test.ts"], environment: "node", testTimeout: 90_000, hookTimeout: 90_000 },
+      },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: ["e2e/src/**/*.test.ts"],
+          exclude: ["e2e/src/compat/**"],
+          environment: "node",
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          fileParallelism: false,
+        },
       },
     ],
   },

@@ -124,13 +124,13 @@ async function packPython(staging, { signal, note }) {
   return join(out, wheel);
 }
 
-/** The repository's own virtual environment, made when missing. Resolves with the path of its Python. */
-export async function ensureVenv({ signal, note }) {
-  const dir = join(root, ".venv");
+/** A virtual environment, by default the repository's own, made when missing. Resolves with the path of its Python. */
+export async function ensureVenv({ signal, note }, name = ".venv") {
+  const dir = join(root, name);
   const python = join(dir, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
   const usable = async () => existsSync(python) && (await succeeds(python, ["-m", "pip", "--version"], signal));
   if (await usable()) return python;
-  note("making the repository's Python environment (.venv)");
+  note(`making a Python environment (${name})`);
   await rm(dir, { recursive: true, force: true });
   const system = await findPython(signal);
   const fix = "this Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv";

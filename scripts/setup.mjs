@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleEntry, bundleIsCurrent } from "../packages/cli/bin/current-bundle.js";
 import { ensureVenv, findPython } from "./pack-sdks.mjs";
@@ -103,4 +103,35 @@ export async function installPythonTools({ signal, note, outcome }) {
   });
   await writeFile(marker, `${wanted}\n`);
   return python;
+}
+
+/** As `e2e/src/support/browser.ts` looks for it. */
+const CHROMIUM_NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const CHROMIUM_FIX = "install Chromium (on Debian `apt-get install chromium`), or name its program in SVC_CHROMIUM.";
+
+/** The browser that the end-to-end tests drive: installed from Debian's packages where it is missing and that can be done without asking for a password. */
+export async function installBrowser({ signal, note, outcome }) {
+  const named = process.env.SVC_CHROMIUM;
+  if (named) {
+    if (!existsSync(named)) throw new StepFailure(`SVC_CHROMIUM names ${named}, which does not exist`, { fix: CHROMIUM_FIX });
+    outcome(named);
+    return;
+  }
+  const found = CHROMIUM_NAMES.map(onPath).find((path) => path !== undefined);
+  if (found !== undefined) {
+    outcome(found);
+    return;
+  }
+  if (onPath("apt-get") === undefined || process.getuid?.() !== 0) throw new StepFailure("no Chromium was found", { fix: CHROMIUM_FIX });
+  note("installing Debian's package chromium");
+  const options = { signal, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeoutMs: INSTALL_TIMEOUT_MS, fix: CHROMIUM_FIX };
+  await runCommand("apt-get", ["update"], options);
+  await runCommand("apt-get", ["install", "--yes", "--no-install-recommends", "chromium"], options);
+}
+
+function onPath(name) {
+  return (process.env.PATH ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((path) => existsSync(path));
 }

@@ -1,4 +1,5 @@
-// `npm test`: installs what the tests need and runs all of them: TypeScript units, Python, and the end-to-end tests with real processes.
+// `npm test`: installs what the tests need and runs all of them: TypeScript units, Python, the
+// published clients against our engine, and the end-to-end tests with real processes.
 // Options: --no-install (everything is there already), --unit (leave out the end-to-end tests). Plain Node without dependencies.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,7 +7,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packSdks } from "./pack-sdks.mjs";
-import { build, bundleCli, checkTools, installPackages, installPythonTools } from "./setup.mjs";
+import { installPublishedPython } from "./published-clients.mjs";
+import { build, bundleCli, checkTools, installBrowser, installPackages, installPythonTools } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
 const isQuick = process.argv.includes("--unit");
@@ -17,7 +19,7 @@ async function main() {
   const signal = interruptSignal();
   const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
   try {
-    const { step } = stepRunner({ total: isInstalled ? 4 : 6, signal });
+    const { step } = stepRunner({ total: (isInstalled ? 4 : 6) + (isQuick ? 0 : 2), signal });
     if (!isInstalled) {
       await step("Checking Node and Python", checkTools);
       await step("Installing packages", installPackages);
@@ -26,11 +28,16 @@ async function main() {
     await step("Bundling svc", bundleCli);
     const python = await step("Installing the Python tools", installPythonTools);
     await step("Packing the SDKs", packSdks);
+    if (!isQuick) await step("Installing the published Python client", installPublishedPython);
+    if (!isQuick) await step("Looking for a browser", installBrowser);
 
     const counts = { passed: 0, failed: 0 };
     await runVitest("unit", reports, counts);
     await runPytest(python, reports, counts);
-    if (!isQuick) await runVitest("e2e", reports, counts);
+    if (!isQuick) {
+      await runVitest("compat", reports, counts);
+      await runVitest("e2e", reports, counts);
+    }
     console.log(`\n${counts.passed} passed, ${counts.failed} failed`);
     return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
   } catch (error) {

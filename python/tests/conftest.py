@@ -9,6 +9,7 @@ import pytest
 
 import svc
 from engine import Engine
+from real_engine import RealEngine
 
 TEST_DEADLINE_S = 60.0
 # Kept from before pytest captures it.
@@ -45,12 +46,28 @@ def lines() -> list[str]:
 @pytest.fixture
 def connect(engine: Engine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
     """Connects workers to the engine, waits for its greeting, and shuts them down behind the test."""
+    yield from _connecting(engine.address, lines)
+
+
+@pytest.fixture(scope="session")
+def real_engine() -> Iterator[RealEngine]:
+    with RealEngine("workers:\n  - name: svc-http\n") as engine:
+        yield engine
+
+
+@pytest.fixture
+def connect_real(real_engine: RealEngine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
+    """As ``connect``, to the real engine, which the whole run shares: ids must not be those of another test."""
+    yield from _connecting(real_engine.address, lines)
+
+
+def _connecting(address: str, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
     workers: list[svc.Worker] = []
 
     def connect(name: str = "probe", **options: Any) -> svc.Worker:
         options.setdefault("reconnect", svc.ReconnectOptions(initial_delay_ms=10, max_delay_ms=50))
         options.setdefault("logger", svc.Logger(level="debug", write=lines.append))
-        worker = svc.connect(engine.address, name=name, **options)
+        worker = svc.connect(address, name=name, **options)
         workers.append(worker)
         worker.wait_connected(10)
         return worker

@@ -7,7 +7,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection, serve
@@ -64,6 +64,8 @@ class Engine:
         self.refuse_with: int | None = None
         #: Off for tests that answer by themselves.
         self.routes = True
+        #: Talks to sockets of channels.
+        self.on_channel: Callable[[ServerConnection], Awaitable[None]] | None = None
         self._functions: dict[str, Peer] = {}
         self._turn = itertools.count()
         self._callers: dict[str, Peer] = {}
@@ -86,6 +88,9 @@ class Engine:
         return None if self.refuse_with is None else socket.respond(self.refuse_with, "refused\n")
 
     async def _talk(self, socket: ServerConnection) -> None:
+        if self.on_channel is not None and socket.request is not None and "/ws/channels/" in socket.request.path:
+            await self.on_channel(socket)
+            return
         peer = Peer(self, socket)
         with self._changed:
             self.peers.append(peer)

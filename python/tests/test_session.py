@@ -6,8 +6,9 @@ import pytest
 
 from svc.effects import Bind, CallFailed, Notice, Run
 from svc.errors import CallError
+from svc.outbound import MAX_WAITING_CHARS
 from svc.outgoing import Outgoing
-from svc.session import MAX_WAITING_CHARS, Session
+from svc.session import Session
 from vectors import Player
 
 ID = "11111111-1111-4111-8111-111111111111"

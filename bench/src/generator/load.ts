@@ -46,7 +46,17 @@ export interface HttpLoad extends WindowSettings {
   readonly calls?: { readonly bridgePort: number; readonly routes: number } | undefined;
 }
 
-export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad;
+/** A fixed number of bytes from one WebSocket to another; the window ends when the last one has arrived. Operations are MiB. */
+export interface StreamLoad extends WindowSettings {
+  readonly kind: "stream";
+  /** Through a channel of the engine, or through a server that joins two sockets. */
+  readonly via: "channel" | "relay";
+  readonly port: number;
+  readonly totalBytes: number;
+  readonly itemBytes: number;
+}
+
+export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad | StreamLoad;
 
 /** Opens connections that each register one function and then stay silent, until `close-idle`. */
 export interface OpenIdle {

@@ -5,6 +5,7 @@ import { runHttp } from "./http.ts";
 import { closeIdle, openIdle } from "./idle.ts";
 import type { GeneratorTask, TaskReply, TaskRequest, Window } from "./load.ts";
 import { runRelay } from "./relay.ts";
+import { runStream } from "./stream.ts";
 
 async function run(task: GeneratorTask): Promise<Window | undefined> {
   switch (task.kind) {
@@ -16,6 +17,8 @@ async function run(task: GeneratorTask): Promise<Window | undefined> {
       return runRelay(task);
     case "http":
       return runHttp(task);
+    case "stream":
+      return runStream(task);
     case "open-idle":
       await openIdle(task);
       return undefined;

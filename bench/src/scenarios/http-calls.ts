@@ -38,6 +38,8 @@ export const httpCalls: Scenario = {
           "call c128, 1 route": () => generator.measure(calls(one, 1, 128)),
           "call c128, 1,000 routes": () => generator.measure(calls(many, MANY_ROUTES, 128)),
           "call c1": () => generator.measure(calls(one, 1, 1)),
+          "call c32, 1,000 routes": () => generator.measure(calls(many, MANY_ROUTES, 32)),
+          "call c1, 1,000 routes": () => generator.measure(calls(many, MANY_ROUTES, 1)),
         },
         options.rounds,
       );

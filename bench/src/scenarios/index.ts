@@ -1,3 +1,4 @@
+import { channelStream } from "./channel-stream.ts";
 import { durableState } from "./durable-state.ts";
 import { footprint } from "./footprint.ts";
 import { httpCalls } from "./http-calls.ts";
@@ -8,4 +9,4 @@ import { singleCall } from "./single-call.ts";
 import { smallCalls } from "./small-calls.ts";
 
 /** In the order of the budget table. */
-export const scenarios: readonly Scenario[] = [smallCalls, singleCall, payloadSizes, sdkCalls, httpCalls, footprint, durableState];
+export const scenarios: readonly Scenario[] = [smallCalls, singleCall, payloadSizes, sdkCalls, httpCalls, footprint, durableState, channelStream];

@@ -3,20 +3,35 @@ import { join, resolve } from "node:path";
 import { listedDataDir } from "./config-entries.ts";
 import type { Shell } from "./shell.ts";
 
+/** An engine that runs, as it says itself. */
+export interface AnnouncedEngine {
+  readonly url: string;
+  /** The token in its token file; undefined when it has none, or the file is not for us to read. */
+  readonly token: string | undefined;
+}
+
 /**
- * The address of the engine that runs for a config file, as it wrote it into its data folder; undefined when none runs. An engine that was
+ * The engine that runs for a config file, as it wrote it into its data folder; undefined when none runs. An engine that was
  * killed leaves the file behind, hence the look at its process.
  */
-export function announcedBridgeUrl(shell: Pick<Shell, "env" | "cwd">, configFile: string): string | undefined {
+export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: string): AnnouncedEngine | undefined {
   const variable = shell.env.SVC_DATA_DIR ?? "";
   const dataDir = variable === "" ? listedDataDir(configFile, shell.env) : resolve(shell.cwd, variable);
   const facts = readFacts(join(dataDir, "engine.json"));
   if (facts === undefined || !isRunning(facts.pid) || !isSocketUrl(facts.bridge)) return undefined;
-  return facts.bridge;
+  return { url: facts.bridge, token: facts.tokenFile === undefined ? undefined : readToken(facts.tokenFile) };
+}
+
+function readToken(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Undefined when the file is not there, is not for us to read, or holds something else. */
-function readFacts(file: string): { readonly pid: number; readonly bridge: string } | undefined {
+function readFacts(file: string): { readonly pid: number; readonly bridge: string; readonly tokenFile: string | undefined } | undefined {
   let facts: unknown;
   try {
     facts = JSON.parse(readFileSync(file, "utf8"));
@@ -25,7 +40,9 @@ function readFacts(file: string): { readonly pid: number; readonly bridge: strin
   }
   if (typeof facts !== "object" || facts === null || !("pid" in facts) || !("bridge" in facts)) return undefined;
   const { pid, bridge } = facts;
-  return Number.isSafeInteger(pid) && Number(pid) > 0 && typeof bridge === "string" ? { pid: Number(pid), bridge } : undefined;
+  if (!Number.isSafeInteger(pid) || Number(pid) <= 0 || typeof bridge !== "string") return undefined;
+  const tokenFile = "token_file" in facts && typeof facts.token_file === "string" ? facts.token_file : undefined;
+  return { pid: Number(pid), bridge, tokenFile };
 }
 
 function isSocketUrl(text: string): boolean {

@@ -1,6 +1,6 @@
 import { connect as connectSocket } from "node:net";
 import { resolve } from "node:path";
-import { announcedBridgeUrl } from "./announced-engine.ts";
+import { announcedEngine } from "./announced-engine.ts";
 import { listedBridgePort } from "./config-entries.ts";
 import { CommandFailure, EXIT, usageFailure } from "./exit-codes.ts";
 import type { Shell } from "./shell.ts";
@@ -19,6 +19,8 @@ export interface EngineAddress {
   /** WebSocket address of the bridge, e.g. `ws://localhost:49134`. May hold credentials: show `shownUrl` instead. */
   readonly url: string;
   readonly shownUrl: string;
+  /** The engine's token where its own project was found to hold it. `SVC_TOKEN` wins over it. */
+  readonly token?: string | undefined;
   readonly from: "--url" | "SVC_URL" | "announced" | "config" | "default";
 }
 
@@ -31,8 +33,8 @@ export function engineAddress(shell: Shell, options: { readonly url?: string | u
   const variable = shell.env.SVC_URL ?? "";
   if (variable !== "") return checked(variable, "SVC_URL");
   const configFile = projectConfigFile(shell, options.config);
-  const announced = announcedBridgeUrl(shell, configFile);
-  if (announced !== undefined) return checked(announced, "announced");
+  const announced = announcedEngine(shell, configFile);
+  if (announced !== undefined) return { ...checked(announced.url, "announced"), token: announced.token };
   const configured = configuredBridgeUrl(shell, configFile);
   return configured === undefined ? checked(DEFAULT_BRIDGE_URL, "default") : checked(configured, "config");
 }

@@ -9,13 +9,19 @@ export async function withEngine<Result>(address: EngineAddress, commandName: st
   // Loaded here and not above: the engine has no use for it.
   const { connect, silentLogger } = await import("@svc/sdk");
   // Silent: what goes wrong comes back as an error, and standard error belongs to the command.
-  const worker = connect(address.url, { name: commandName, kind: "cli", handleSignals: false, logger: silentLogger });
+  const worker = connect(address.url, { name: commandName, kind: "cli", handleSignals: false, logger: silentLogger, ...tokenHeader(address) });
   try {
     await connected(worker, address);
     return await action(worker);
   } finally {
     await worker.shutdown();
   }
+}
+
+/** Only where the SDK would not send one of its own accord. */
+function tokenHeader({ token }: EngineAddress): { readonly headers?: Readonly<Record<string, string>> } {
+  const configured = process.env.SVC_TOKEN?.trim() ?? "";
+  return token === undefined || configured !== "" ? {} : { headers: { authorization: `Bearer ${token}` } };
 }
 
 async function connected(worker: Worker, address: EngineAddress): Promise<void> {

@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { FEATURES } from "@svc/protocol";
+import { tokenRequiredAt } from "./config/bind-rule.ts";
 import {
   type ConfigDiff,
   ConfigError,
@@ -12,6 +15,10 @@ import {
   loadConfig,
   watchConfig,
 } from "./config/index.ts";
+import { isLoopback } from "./config/listen-address.ts";
+import { storedToken, tokenFileOf } from "./config/token-file.ts";
+import type { ListenAddress } from "./config/types.ts";
+import type { AccessSettings } from "./kernel/access/settings.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
 import { createKernel } from "./kernel/create-kernel.ts";
 import type { Kernel } from "./kernel/kernel.ts";
@@ -19,6 +26,7 @@ import { type Logger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
+import { httpFunctions } from "./modules/http-functions/index.ts";
 import { configurableModules } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
@@ -28,6 +36,7 @@ import { type AccessRules, fetchSiteIsSafe, originIsAllowed } from "./transport/
 import { HttpApi } from "./transport/http-api.ts";
 import type { Listener } from "./transport/listener.ts";
 import { Realtime } from "./transport/realtime.ts";
+import { type Refusal, TokenGuard } from "./transport/token-guard.ts";
 import { JsonSchemaChecks } from "./validation/index.ts";
 
 export interface StartOptions {
@@ -41,10 +50,12 @@ export interface StartOptions {
   readonly clock?: Clock;
 }
 
-/** Addresses as URLs, with the ports that are bound. */
+/** Addresses as URLs, with the ports that are bound; `wss` and `https` where the listener has TLS. */
 export interface EngineAddresses {
   /** For workers, e.g. `ws://localhost:49134`. */
   readonly bridge: string;
+  /** Further ones for workers (engine.bridges). */
+  readonly bridges: readonly string[];
   /** E.g. `http://localhost:3111`. */
   readonly http: string;
   /** E.g. `ws://localhost:3112`. */
@@ -64,7 +75,7 @@ export interface RunningEngine {
 }
 
 /** Modules that every engine runs, whatever its config says. */
-const SYSTEM_MODULES: readonly string[] = ["engine-functions", "console-api", "live-updates"];
+const SYSTEM_MODULES: readonly string[] = ["engine-functions", "console-api", "live-updates", "http-functions"];
 const SUPERVISOR = "supervisor";
 
 export const ENGINE_VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
@@ -77,7 +88,17 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
   const env = options.env ?? process.env;
   const load = (): LoadedConfig => loadConfig(options.configFile, { env, overrides: options.overrides ?? {}, modules: configurableModules });
   const config = load();
-  const engine = new Engine({ config, load, log: options.logger ?? silentLogger, clock: options.clock ?? systemClock });
+  const log = options.logger ?? silentLogger;
+  // Before there is an engine: nothing is to be undone when the folder is in use.
+  const lock = lockDataFolder(config.engine.dataDir);
+  let engine: Engine;
+  try {
+    const token = config.engine.token ?? storedToken(tokenFileOf(config.file));
+    engine = new Engine({ config, load, env, token, lock, log, clock: options.clock ?? systemClock });
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
   await engine.start();
   return engine;
 }
@@ -87,17 +108,27 @@ class Engine implements RunningEngine {
   readonly #load: () => LoadedConfig;
   readonly #log: Logger;
   readonly #kernel: Kernel;
-  readonly #bridge: Bridge;
+  /** The first is the one that local workers use. */
+  readonly #bridges: readonly [Bridge, ...Bridge[]];
   readonly #http: HttpApi;
   readonly #realtime: Realtime;
   readonly #host: ModuleHost;
   #config: LoadedConfig;
-  #lock: DataFolderLock | undefined;
+  readonly #lock: DataFolderLock;
   #stopWatching: () => Promise<void> = async () => {};
   #stopping: Promise<void> | undefined;
 
-  constructor(parts: { readonly config: LoadedConfig; readonly load: () => LoadedConfig; readonly log: Logger; readonly clock: Clock }) {
+  constructor(parts: {
+    readonly config: LoadedConfig;
+    readonly load: () => LoadedConfig;
+    readonly token: string;
+    readonly lock: DataFolderLock;
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly log: Logger;
+    readonly clock: Clock;
+  }) {
     this.#config = parts.config;
+    this.#lock = parts.lock;
     this.#load = parts.load;
     this.#log = parts.log;
     const settings = (): LoadedConfig["engine"] => this.#config.engine;
@@ -117,9 +148,23 @@ class Engine implements RunningEngine {
     });
     const rules = (): AccessRules => settings();
     this.#kernel = kernel;
-    this.#bridge = new Bridge(kernel, rules);
-    this.#http = new HttpApi(parts.log, rules);
-    this.#realtime = new Realtime(parts.clock, rules, parts.log);
+    const guard = new TokenGuard(parts.token);
+    const maxConnectionsPerAddress = (): number | undefined => settings().maxConnectionsPerAddress;
+    const bridge = (access: () => AccessSettings): Bridge => new Bridge(kernel, rules, { guard, settings: access, maxConnectionsPerAddress });
+    const tokenRefusalAt =
+      (address: () => ListenAddress) =>
+      (request: IncomingMessage): Refusal | undefined =>
+        guard.refusal(request, { required: tokenRequiredAt(address(), settings()) });
+    this.#bridges = [
+      bridge(() => settings().bridgeAccess),
+      ...parts.config.engine.bridges.map((listener, index) => bridge(() => (settings().bridges[index] ?? listener).access)),
+    ];
+    this.#http = new HttpApi(parts.log, rules, {
+      tokenRefusal: tokenRefusalAt(() => this.#config.http),
+      takesAnyHost: (isConsole) => !isLoopback(this.#config.http.host) && (!isConsole || tokenRequiredAt(this.#config.http, settings())),
+      maxConnectionsPerAddress,
+    });
+    this.#realtime = new Realtime(parts.clock, rules, parts.log, { tokenRefusal: tokenRefusalAt(() => this.#config.realtime), maxConnectionsPerAddress });
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost({
       modules: [
@@ -130,11 +175,15 @@ class Engine implements RunningEngine {
           fetchSiteIsSafe: (request) => fetchSiteIsSafe(request, settings()),
         })),
         liveUpdates,
+        httpFunctions({ rules: () => settings().httpFunctions, env: parts.env }),
         createSupervisor({
           projectDir,
           logsDir: parts.config.engine.logsDir,
           runDir: join(projectDir, ".svc", "run"),
           bridgeUrl: () => this.addresses.bridge,
+          token: parts.token,
+          tokenInUrl: () =>
+            settings().bridgeAccess.tokenRequired || settings().bridgeAccess.rbac !== undefined || settings().bridgeAccess.middlewareFunctionId !== undefined,
           claims: kernel.triggers,
           moduleStates: () => this.modules(),
         }),
@@ -161,9 +210,8 @@ class Engine implements RunningEngine {
   }
 
   get addresses(): EngineAddresses {
-    const at = (scheme: string, { host, port }: Listener): string =>
-      `${scheme}://${host === "127.0.0.1" ? "localhost" : host.includes(":") ? `[${host}]` : host}:${port}`;
-    return { bridge: at("ws", this.#bridge.listener), http: at("http", this.#http.listener), realtime: at("ws", this.#realtime.listener) };
+    const [bridge, ...further] = this.#bridges.map(({ listener }) => urlOf("ws", listener)) as [string, ...string[]];
+    return { bridge, bridges: further, http: urlOf("http", this.#http.listener), realtime: urlOf("ws", this.#realtime.listener) };
   }
 
   modules(): readonly ModuleState[] {
@@ -171,10 +219,10 @@ class Engine implements RunningEngine {
   }
 
   async start(): Promise<void> {
-    this.#lock = lockDataFolder(this.#config.engine.dataDir);
     try {
+      this.#reserveIds();
       await this.#bindAll(this.#config);
-      this.#lock.announce(this.addresses);
+      this.#announce();
       const problems = await this.#host.apply(requestsOf(this.#config));
       if (problems.length > 0) throw new Error(problems.join("\n"));
     } catch (error) {
@@ -182,6 +230,7 @@ class Engine implements RunningEngine {
       throw error;
     }
     for (const warning of this.#config.warnings) this.#log.warn(warning);
+    if (this.#config.engine.insecureBind) this.#log.warn("listeners off loopback need no token (insecure_bind): whoever reaches them can run functions");
     const watch = watchConfig(this.#config.file, {
       revision: this.#config.revision,
       onChange: (change) => this.#fileChanged(change),
@@ -211,14 +260,20 @@ class Engine implements RunningEngine {
     // Latest first: the supervisor stops its workers while the bridge is still there for their last answers.
     await this.#host.stopAll();
     this.#realtime.closeAll();
-    for (const { listener } of [this.#http, this.#realtime, this.#bridge]) listener.stopAccepting();
-    this.#bridge.dropAll();
-    for (const { listener } of [this.#http, this.#realtime, this.#bridge]) listener.close();
-    this.#lock?.release();
+    const listening = [this.#http, this.#realtime, ...this.#bridges];
+    for (const { listener } of listening) listener.stopAccepting();
+    for (const bridge of this.#bridges) bridge.dropAll();
+    for (const { listener } of listening) listener.close();
+    this.#lock.release();
   }
 
   async #bindAll(config: LoadedConfig): Promise<void> {
-    await this.#bridge.listener.bind(config.engine.bridge);
+    const [bridge, ...further] = this.#bridges;
+    await bridge.listener.bind(config.engine.bridge);
+    for (const [index, { listener }] of further.entries()) {
+      const address = config.engine.bridges[index]?.address;
+      if (address !== undefined) await listener.bind(address);
+    }
     await this.#http.listener.bind(config.http);
     await this.#realtime.listener.bind(config.realtime);
   }
@@ -241,12 +296,15 @@ class Engine implements RunningEngine {
     const diff = diffConfig(before, next);
     for (const warning of next.warnings) if (!before.warnings.includes(warning)) this.#log.warn(warning);
     for (const warning of diff.warnings) this.#log.warn(warning);
+    this.#reloadCertificates();
     if (diff.isEmpty) return;
     const undoMoves: (() => Promise<void>)[] = [];
     try {
       await this.#moveListeners(diff, undoMoves);
-      this.#lock?.announce(this.addresses);
+      this.#announce();
       this.#config = { ...next, engine: { ...next.engine, ...settingsOfThisRun(before) } };
+      this.#takeBridges(before, next);
+      this.#reserveIds();
       const problems = await this.#host.apply(requestsOf(next));
       if (problems.length === 0) {
         this.#log.info("the config file was applied", describeDiff(diff));
@@ -261,8 +319,9 @@ class Engine implements RunningEngine {
 
   async #goBackTo(before: LoadedConfig, undoMoves: readonly (() => Promise<void>)[]): Promise<void> {
     this.#config = before;
+    this.#reserveIds();
     for (const undoMove of undoMoves) await undoMove();
-    this.#lock?.announce(this.addresses);
+    this.#announce();
     const problems = await this.#host.apply(requestsOf(before));
     if (problems.length > 0) this.#log.error("the former configuration could not be restored in full", { problems });
   }
@@ -274,10 +333,39 @@ class Engine implements RunningEngine {
       [this.#realtime.listener, realtime],
     ] as const) {
       if (change === undefined) continue;
-      const boundAt = { host: change.before.host, port: listener.port };
+      const boundAt = { ...change.before, port: listener.port };
       await listener.bind(change.after);
       undoMoves.push(() => listener.bind(boundAt));
     }
+  }
+
+  /** Rules of further listeners take effect at once; which listeners there are does not. */
+  #takeBridges(before: LoadedConfig, next: LoadedConfig): void {
+    const addressesOf = ({ engine }: LoadedConfig): readonly ListenAddress[] => engine.bridges.map(({ address }) => address);
+    if (isDeepStrictEqual(addressesOf(before), addressesOf(next))) return;
+    this.#log.warn("engine.bridges has other listeners now; they take effect when the engine is started again");
+    this.#config = { ...this.#config, engine: { ...this.#config.engine, bridges: before.engine.bridges } };
+  }
+
+  #reserveIds(): void {
+    const { bridgeAccess, bridges } = this.#config.engine;
+    this.#kernel.reservedIds.configure([bridgeAccess, ...bridges.map(({ access }) => access)]);
+  }
+
+  /** A renewed certificate is taken with the next change of the config file, be it a comment. */
+  #reloadCertificates(): void {
+    for (const { listener } of [this.#http, this.#realtime, ...this.#bridges]) {
+      try {
+        listener.reloadTls();
+      } catch (error) {
+        this.#log.error("a certificate could not be read again; the one in use stays", { error });
+      }
+    }
+  }
+
+  #announce(): void {
+    const { file, engine } = this.#config;
+    this.#lock.announce(this.addresses, engine.token === undefined ? { tokenFile: tokenFileOf(file) } : {});
   }
 
   #info(): EngineInfo {
@@ -297,6 +385,12 @@ class Engine implements RunningEngine {
   }
 }
 
+/** How this machine reaches the listener: a host that stands for every address is reached at a loopback one. */
+function urlOf(scheme: "ws" | "http", { host, port, isTls }: Listener): string {
+  const name = host === "127.0.0.1" || host === "0.0.0.0" ? "localhost" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
+  return `${scheme}${isTls ? "s" : ""}://${name}:${port}`;
+}
+
 /** The supervisor comes last, so that workers find every module running. */
 function requestsOf(config: LoadedConfig): ModuleRequest[] {
   return [
@@ -307,8 +401,9 @@ function requestsOf(config: LoadedConfig): ModuleRequest[] {
 }
 
 /** What only a restart changes: workers know the bridge's address, and open files lie in the folders. */
-function settingsOfThisRun({ engine }: LoadedConfig): Pick<LoadedConfig["engine"], "bridge" | "dataDir" | "logsDir"> {
-  return { bridge: engine.bridge, dataDir: engine.dataDir, logsDir: engine.logsDir };
+function settingsOfThisRun({ engine }: LoadedConfig): Pick<LoadedConfig["engine"], "bridge" | "dataDir" | "logsDir" | "mode" | "token" | "insecureBind"> {
+  const { bridge, dataDir, logsDir, mode, token, insecureBind } = engine;
+  return { bridge, dataDir, logsDir, mode, token, insecureBind };
 }
 
 function describeDiff({ modules, localWorkers, settings }: ConfigDiff): Readonly<Record<string, readonly string[]>> {

@@ -59,6 +59,14 @@ export const errorCodes = {
   storage_failed: row(503, "unknown", true, "The store could not write, or could not be read."),
   format_not_enforced: row(400, "no", false, "The registration stands, but its format is no JSON Schema that the engine can check by."),
   route_taken: row(409, "no", false, "Another function already has this method and path."),
+  url_validation_failed: row(500, "no", false, "The address of a function reached over HTTP is malformed, not allowed, or cannot be resolved."),
+  secret_not_found: row(500, "no", false, "The environment variable with the HMAC secret of a function reached over HTTP is not set."),
+  token_not_found: row(500, "no", false, "The environment variable with the bearer token of a function reached over HTTP is not set."),
+  api_key_not_found: row(500, "no", false, "The environment variable with the API key of a function reached over HTTP is not set."),
+  http_request_failed: row(502, "unknown", true, "The request to a function reached over HTTP got no answer in time, or none at all."),
+  http_response_failed: row(502, "yes", false, "The answer of a function reached over HTTP broke off or is too large."),
+  http_error: row(502, "unknown", false, "A function reached over HTTP answered with a status of failure."),
+  invalid_response: row(502, "yes", false, "A function reached over HTTP answered with something that is not JSON."),
   worker_not_found: row(404, "no", false, "No worker of this name is configured."),
 } as const satisfies Record<string, ErrorCodeFacts>;
 

@@ -17,7 +17,7 @@ export {
   type ResultFields,
   type UndecodableFrame,
 } from "./codec.ts";
-export { MAX_DEPTH, memberSpans } from "./envelope.ts";
+export { MAX_DEPTH, memberSpans, nestsDeeperThan } from "./envelope.ts";
 export { type ErrorCode, type ErrorCodeFacts, type Executed, errorCodes, factsOf } from "./error-codes.ts";
 export {
   type FunctionId,
@@ -50,3 +50,4 @@ export {
   workerIntroductionSchema,
 } from "./messages.ts";
 export { Payload } from "./payload.ts";
+export { SUBPROTOCOL, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";

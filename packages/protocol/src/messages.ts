@@ -69,7 +69,7 @@ export const actionSchema = z.discriminatedUnion("type", [
 ]);
 export type Action = z.output<typeof actionSchema>;
 
-/** How a function that is reached over HTTP is called (protocol section 7). Kept as registered; acted on by a later version. */
+/** How a function that is reached over HTTP is called (protocol section 7). Only the module that calls it reads more. */
 const httpInvocationSchema = z.looseObject({ url: z.string() });
 
 export const messageSchemas = {

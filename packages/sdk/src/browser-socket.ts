@@ -1,3 +1,4 @@
+import { tokenSubprotocols } from "@svc/protocol";
 import type { OpenSocket, Socket, SocketEvents } from "./socket.ts";
 
 /** The parts of the platform's WebSocket that are used here, so that no DOM types are needed to build this package. */
@@ -13,16 +14,26 @@ interface PlatformEvent {
   readonly code?: number;
   readonly reason?: string;
 }
-type PlatformConstructor = new (address: string) => PlatformSocket;
+type PlatformConstructor = new (address: string, protocols: readonly string[]) => PlatformSocket;
 
 const decoder = new TextDecoder();
 
-/** Opens sockets by the platform's own WebSocket, which can neither ping nor set headers. */
-export const browserSockets: OpenSocket = (address, events) => {
-  const { WebSocket } = globalThis as unknown as { readonly WebSocket?: PlatformConstructor };
-  if (WebSocket === undefined) throw new TypeError("this platform has no global WebSocket; on Node import @svc/sdk instead of @svc/sdk/browser");
-  return new BrowserSocket(new WebSocket(address), events);
-};
+/**
+ * Opens sockets by the platform's own WebSocket, which can neither ping nor set headers: the token, `token` or else the password
+ * in the address, goes as a subprotocol, since browsers do not send an address's credentials.
+ */
+export function browserSockets(token: string | undefined): OpenSocket {
+  const given = token === undefined ? undefined : tokenSubprotocols(token);
+  return (address, events) => {
+    const { WebSocket } = globalThis as unknown as { readonly WebSocket?: PlatformConstructor };
+    if (WebSocket === undefined) throw new TypeError("this platform has no global WebSocket; on Node import @svc/sdk instead of @svc/sdk/browser");
+    const url = new URL(address);
+    const protocols = given ?? (url.password === "" ? [] : tokenSubprotocols(decodeURIComponent(url.password)));
+    url.username = "";
+    url.password = "";
+    return new BrowserSocket(new WebSocket(url.href, protocols), events);
+  };
+}
 
 class BrowserSocket implements Socket {
   readonly #socket: PlatformSocket;

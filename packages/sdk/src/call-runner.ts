@@ -1,7 +1,7 @@
 import { CallError } from "@svc/protocol";
 import { ActiveCall, type ActiveCallHost, type Ambient } from "./active-call.ts";
 import type { Handler } from "./calls.ts";
-import { parsePayload, type ZodSchema } from "./schema.ts";
+import { parseBySchema, type ZodSchema } from "./schema.ts";
 import type { AcceptedCall } from "./session.ts";
 import { callErrorFrom } from "./thrown.ts";
 
@@ -102,7 +102,8 @@ export class CallRunner {
 
 function carryOut(entry: FunctionEntry, payload: unknown, active: ActiveCall): unknown {
   if (entry.schema === undefined) return entry.handler(payload, active);
-  const input = parsePayload(entry.schema, payload, active.function_id);
+  const { function_id } = active;
+  const input = parseBySchema(entry.schema, payload, () => ({ text: `the payload does not fit function ${function_id}`, details: { function_id } }));
   // Only a schema with asynchronous checks gives a promise.
   return input instanceof Promise ? input.then((parsed) => entry.handler(parsed, active)) : entry.handler(input, active);
 }

@@ -5,12 +5,37 @@ import { type WebSocket, WebSocketServer } from "ws";
 
 export type Frame = Readonly<Record<string, unknown>>;
 
+/** The engine's side of one end of a channel. */
+export class ChannelEnd {
+  readonly socket: WebSocket;
+  readonly url: string;
+  /** Texts as they are, bytes as `{ bytes }`. */
+  readonly items: (string | { readonly bytes: number })[] = [];
+  readonly bytes: Buffer[] = [];
+  /** Code and reason. */
+  readonly closed: Promise<readonly [number, string]>;
+
+  constructor(socket: WebSocket, url: string) {
+    this.socket = socket;
+    this.url = url;
+    socket.on("message", (data, isBinary) => {
+      this.items.push(isBinary ? { bytes: (data as Buffer).length } : String(data));
+      if (isBinary) this.bytes.push(data as Buffer);
+    });
+    this.closed = new Promise((resolve) => {
+      socket.on("close", (code, reason) => resolve([code, reason.toString()]));
+    });
+  }
+}
+
 /** A real WebSocket server that greets workers; the test reads their frames and writes the engine's. */
 export class FakeEngine {
   readonly #server: WebSocketServer;
   readonly frames: Frame[] = [];
   readonly headers: IncomingHttpHeaders[] = [];
   readonly sockets: WebSocket[] = [];
+  /** Sockets of channel ends, in the order they came. */
+  readonly ends: ChannelEnd[] = [];
   readonly #waiting = new Set<() => void>();
   /** Answers frames by itself: what it returns is sent back. */
   reply: (frame: Frame) => Frame | undefined = () => undefined;
@@ -18,6 +43,11 @@ export class FakeEngine {
   private constructor(server: WebSocketServer) {
     this.#server = server;
     server.on("connection", (socket, request) => {
+      if (request.url?.startsWith("/ws/channels/") === true) {
+        this.ends.push(new ChannelEnd(socket, request.url));
+        this.#look();
+        return;
+      }
       this.sockets.push(socket);
       this.headers.push(request.headers);
       socket.on("message", (data) => {
@@ -25,7 +55,7 @@ export class FakeEngine {
         this.frames.push(frame);
         const reply = this.reply(frame);
         if (reply !== undefined) socket.send(JSON.stringify(reply));
-        for (const look of [...this.#waiting]) look();
+        this.#look();
       });
       socket.send(JSON.stringify({ type: "workerregistered", worker_id: `worker-${this.sockets.length}`, reattach_token: "token" }));
     });
@@ -49,6 +79,29 @@ export class FakeEngine {
     this.sockets.at(-1)?.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }
 
+  #look(): void {
+    for (const look of [...this.#waiting]) look();
+  }
+
+  /** The socket of the end that came as the so-manieth, from 1. */
+  async end(number = 1): Promise<ChannelEnd> {
+    for (;;) {
+      const end = this.ends[number - 1];
+      if (end !== undefined) return end;
+      await this.#next();
+    }
+  }
+
+  #next(): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+    });
+  }
+
   /** The first frame, past or to come, that has these members. */
   async frame(members: Frame, occurrence = 1): Promise<Frame> {
     for (;;) {
@@ -56,13 +109,7 @@ export class FakeEngine {
         occurrence - 1
       ];
       if (found !== undefined) return found;
-      await new Promise<void>((resolve) => {
-        const look = (): void => {
-          this.#waiting.delete(look);
-          resolve();
-        };
-        this.#waiting.add(look);
-      });
+      await this.#next();
     }
   }
 

@@ -1,4 +1,5 @@
 import { type Caller, isUuid, type Job, type MessageOf, messageSchemas, type WireError } from "@svc/protocol";
+import { mayHoldChannelRefs } from "./channels/channel-refs.ts";
 import { type BrokenFrame, readBrokenFrame } from "./frames.ts";
 
 /** A call that the engine asks this worker to carry out. */
@@ -8,6 +9,8 @@ export interface InboundCall {
   readonly invocationId: string | undefined;
   readonly functionId: string;
   readonly payload: unknown;
+  /** False: the payload certainly names no channel. */
+  readonly mayHoldChannels: boolean;
   readonly metadata: unknown;
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
@@ -58,7 +61,7 @@ export function decodeInbound(text: string): Inbound {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return { type: "broken", problem: "the frame is not a JSON object", call: undefined };
   const members = raw as Readonly<Record<string, unknown>>;
   // The two messages of every call are checked by hand: a schema costs more than the rest of the call.
-  if (members.type === "invokefunction") return inboundCall(members);
+  if (members.type === "invokefunction") return inboundCall(members, text);
   if (members.type === "invocationresult") return inboundResult(members);
   if (typeof members.type !== "string" || !RARE.has(members.type)) return ignored;
   const parsed = messageSchemas[members.type as RareType].safeParse(members);
@@ -67,7 +70,7 @@ export function decodeInbound(text: string): Inbound {
   return { type: "broken", problem: `${members.type}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? "malformed"}`, call: undefined };
 }
 
-function inboundCall(members: Readonly<Record<string, unknown>>): Inbound {
+function inboundCall(members: Readonly<Record<string, unknown>>, text: string): Inbound {
   const invocationId = members.invocation_id ?? undefined;
   const functionId = members.function_id;
   if (invocationId !== undefined && (typeof invocationId !== "string" || !isUuid(invocationId))) {
@@ -82,6 +85,7 @@ function inboundCall(members: Readonly<Record<string, unknown>>): Inbound {
     invocationId,
     functionId,
     payload: members.data ?? null,
+    mayHoldChannels: mayHoldChannelRefs(text),
     metadata: members.metadata ?? undefined,
     traceparent: optionalString(members.traceparent),
     baggage: optionalString(members.baggage),

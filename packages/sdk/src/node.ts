@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { arch, hostname, platform, release } from "node:os";
 import type { ActiveCall, Ambient } from "./active-call.ts";
 import { resolveAddress } from "./address.ts";
+import { nodeChannelSockets } from "./channels/node-channel-socket.ts";
 import { systemClock } from "./clock.ts";
 import { createLogger, jsonLine, type Logger, logLevelFrom } from "./logger.ts";
 import { nodeSockets } from "./node-socket.ts";
@@ -10,22 +11,8 @@ import { shutDownOnSignals } from "./process-signals.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
-export { CallError, type Caller, type ErrorCode, type Job } from "@svc/protocol";
-export type { ReconnectOptions } from "./backoff.ts";
-export type { CallContext, CallOptions, CallRequest, EnqueueReceipt, EnqueueRequest, Handler, PayloadOf, ResultOf } from "./calls.ts";
-export type { ConnectionState } from "./connection.ts";
-// By star, because a module can only merge its declarations into what another one exports by star (or declares itself).
-export * from "./functions.ts";
-export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions, type LogLevel, type LogRecord, silentLogger } from "./logger.ts";
-export type { WorkerOptions } from "./options.ts";
-export type { Binding } from "./provided-bindings.ts";
-export type { FunctionOptions, Registration, TriggerTypeInput } from "./registration-options.ts";
-export type { Format, JsonSchema } from "./schema.ts";
-export type { TriggerResult } from "./session.ts";
-export type { TriggerHandlers } from "./trigger-providers.ts";
-export type { RegisteredTrigger, TriggerInput } from "./triggers.ts";
-export { VERSION } from "./version.ts";
-export type { WaitOptions, Worker } from "./worker.ts";
+// By star, because a project can only merge its declarations into what comes by star all the way.
+export * from "./exports.ts";
 
 export interface NodeWorkerOptions extends WorkerOptions {
   /** Headers of the upgrade, e.g. `authorization`. Default: a bearer header of `SVC_TOKEN` where that is set and the address has no password. */
@@ -55,6 +42,7 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
   const address = resolveAddress(typeof first === "string" ? first : undefined, process.env.SVC_URL);
   const worker = new Worker(address, options, {
     openSocket: nodeSockets({ ...tokenHeader(address), ...options.headers }),
+    openChannelSocket: nodeChannelSockets,
     ambient,
     clock: systemClock,
     newId: newUuid,

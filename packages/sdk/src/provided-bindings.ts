@@ -1,11 +1,11 @@
 import { encodeMessage, type MessageOf, type TriggerId, type WireError } from "@svc/protocol";
 
 /** A trigger that the engine asks a provider of its type to bind. */
-export interface Binding {
+export interface Binding<Config = unknown> {
   readonly id: string;
   readonly trigger_type: string;
   readonly function_id: string;
-  readonly config: unknown;
+  readonly config: Config;
   readonly metadata?: unknown;
 }
 

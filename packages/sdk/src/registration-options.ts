@@ -1,4 +1,4 @@
-import type { Format, InputOf, JsonSchema, ZodSchema } from "./schema.ts";
+import type { Format, InputOf, JsonSchema, OutputOf, ZodSchema } from "./schema.ts";
 
 export interface FunctionOptions<Request extends Format | undefined = Format | undefined, Response extends Format | undefined = Format | undefined> {
   readonly description?: string | undefined;
@@ -25,13 +25,17 @@ export interface Registration {
   unregister(): void;
 }
 
-export interface TriggerTypeInput {
+/** `Config` and `Call` are the formats' types. */
+export interface TriggerTypeInput<Config extends Format | undefined = Format | undefined, Call extends Format | undefined = Format | undefined> {
   readonly id: string;
   readonly description: string;
-  /** What the config of a trigger of this type looks like. */
-  readonly trigger_request_format?: Format | undefined;
+  /** What the config of a trigger of this type looks like. A zod schema also types the bindings' config and refuses those that do not fit. */
+  readonly trigger_request_format?: Config;
   /** What the payload looks like with which functions are called. */
-  readonly call_request_format?: Format | undefined;
+  readonly call_request_format?: Call;
   /** The engine refuses triggers whose config does not fit `trigger_request_format`. Default false. */
   readonly validate?: boolean | undefined;
 }
+
+/** The config that the handlers of a trigger type get. */
+export type ConfigFor<Config> = Config extends ZodSchema ? OutputOf<Config> : unknown;

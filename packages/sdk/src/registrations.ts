@@ -1,4 +1,5 @@
 import { encodeMessage, type FunctionId, type MessageOf, nameProblem, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import type { HttpFunction } from "./http-function.ts";
 
 export interface FunctionRegistration {
   readonly id: string;
@@ -10,6 +11,8 @@ export interface FunctionRegistration {
   readonly metadata?: unknown;
   readonly timeout_ms?: number | undefined;
   readonly validate?: boolean | undefined;
+  /** Present when the engine calls the function over HTTP. */
+  readonly invocation?: HttpFunction | undefined;
 }
 
 export interface TriggerRegistration {
@@ -44,7 +47,7 @@ export class Registrations {
       request_format: registration.request_format,
       response_format: registration.response_format,
       metadata: registration.metadata,
-      invocation: undefined,
+      invocation: registration.invocation === undefined ? undefined : { ...registration.invocation },
       timeout_ms: registration.timeout_ms,
       validate: registration.validate,
     };

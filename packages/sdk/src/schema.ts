@@ -36,26 +36,33 @@ export function toJsonSchema(format: Format | undefined, what: string): unknown 
   return format;
 }
 
-/** The payload as the schema reads it: defaults filled in, transforms done. Throws (or rejects with) `invalid_input`, naming the field. */
-export function parsePayload(schema: ZodSchema, payload: unknown, functionId: string): unknown {
+/** What does not fit what, for the error. */
+export interface Misfit {
+  /** e.g. `the payload does not fit function math::add`. */
+  readonly text: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** The value as the schema reads it: defaults filled in, transforms done. Throws (or rejects with) `invalid_input`, naming the field. */
+export function parseBySchema(schema: ZodSchema, value: unknown, misfit: () => Misfit): unknown {
   try {
-    const parsed = core.safeParse(schema, payload);
+    const parsed = core.safeParse(schema, value);
     if (parsed.success) return parsed.data;
-    throw invalidInput(functionId, parsed.error.issues);
+    throw invalidInput(misfit(), parsed.error.issues);
   } catch (thrown) {
     if (!(thrown instanceof core.$ZodAsyncError)) throw thrown;
   }
-  return core.safeParseAsync(schema, payload).then((parsed) => {
+  return core.safeParseAsync(schema, value).then((parsed) => {
     if (parsed.success) return parsed.data;
-    throw invalidInput(functionId, parsed.error.issues);
+    throw invalidInput(misfit(), parsed.error.issues);
   });
 }
 
 /** So many issues travel in an error. */
 const MAX_ISSUES = 20;
 
-function invalidInput(functionId: string, issues: readonly core.$ZodIssue[]): CallError {
+function invalidInput({ text, details }: Misfit, issues: readonly core.$ZodIssue[]): CallError {
   const named = issues.slice(0, MAX_ISSUES).map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }));
   const first = named.map(({ path, message }) => (path === "" ? message : `\`${path}\`: ${message}`)).join("; ");
-  return new CallError("invalid_input", `the payload does not fit function ${functionId}: ${first}`, { details: { function_id: functionId, issues: named } });
+  return new CallError("invalid_input", `${text}: ${first}`, { details: { ...details, issues: named } });
 }

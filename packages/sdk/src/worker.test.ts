@@ -456,7 +456,7 @@ describe("triggers", () => {
   it("provides a trigger type: binds, refuses, lets go in order", async () => {
     const seen: string[] = [];
     worker.registerTriggerType(
-      { id: "webhook", description: "d", trigger_request_format: z.object({ path: z.string() }) },
+      { id: "webhook", description: "d", trigger_request_format: { type: "object" } },
       {
         registerTrigger: async ({ id, config }) => {
           await Promise.resolve();

@@ -1,23 +1,30 @@
-import { CallError, FEATURES } from "@svc/protocol";
+import { CallError, type ChannelRef, FEATURES } from "@svc/protocol";
 import { AbortWatch } from "./abort-watch.ts";
 import type { ActiveCall, Ambient } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
 import { CallRunner, type FunctionEntry } from "./call-runner.ts";
 import type { CallRequest, EnqueueReceipt, EnqueueRequest, Handler, Inferred, PayloadOf, ResultOf, ResultType } from "./calls.ts";
+import type { ChannelReader, ReadRef } from "./channels/channel-reader.ts";
+import type { OpenChannelSocket } from "./channels/channel-socket.ts";
+import type { ChannelWriter, WriteRef } from "./channels/channel-writer.ts";
+import { type Channel, type ChannelOptions, Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
+import { connected } from "./connected.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
 import { DeadlineTimer } from "./deadline-timer.ts";
 import type { Functions } from "./functions.ts";
+import { type HttpFunction, httpFunctionProblem, notHere } from "./http-function.ts";
 import { type Logger, unthrowing, withFields } from "./logger.ts";
 import type { Greeting, WorkerOptions } from "./options.ts";
 import type { OutboundCall } from "./outbound-call.ts";
 import { nameRefusal, requestRefusal, timeoutProblem } from "./refusals.ts";
-import type { FunctionOptions, HandFormat, Registration, ResultFor, TriggerTypeInput } from "./registration-options.ts";
+import type { ConfigFor, FunctionOptions, HandFormat, Registration, ResultFor, TriggerTypeInput } from "./registration-options.ts";
 import { type Format, isZodSchema, type OutputOf, toJsonSchema, type ZodSchema } from "./schema.ts";
 import { Session } from "./session.ts";
 import { quiet, within } from "./shutdown.ts";
 import type { OpenSocket } from "./socket.ts";
-import { type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
+import { type ProvidedType, type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
+import { type TriggerTypeRef, triggerTypeRef } from "./trigger-type-ref.ts";
 import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.ts";
 import { VERSION } from "./version.ts";
 
@@ -25,12 +32,12 @@ import { VERSION } from "./version.ts";
 export const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
 /** Bytes of answers that may wait besides; above it the engine counts as stuck and the connection is made anew. */
 const STUCK_BACKLOG_BYTES = 4 * MAX_BACKLOG_BYTES;
-const DEFAULT_CONNECTED_TIMEOUT_MS = 30_000;
 const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
 
 /** What a platform brings along. */
 export interface Platform {
   readonly openSocket: OpenSocket;
+  readonly openChannelSocket: OpenChannelSocket;
   readonly ambient: Ambient;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -55,6 +62,7 @@ export class Worker {
   readonly #runner: CallRunner;
   readonly #providers: TriggerProviders;
   readonly #triggers: Triggers;
+  readonly #channels: Channels;
   readonly #aborts: AbortWatch;
   readonly #deadlines: DeadlineTimer;
   readonly #stateListeners = new Set<(state: ConnectionState) => void>();
@@ -80,7 +88,7 @@ export class Worker {
           this.#id = workerId;
           this.#connection.confirmed();
         },
-        run: (call) => this.#runner.run(call),
+        run: (call) => this.#runner.run(call.mayHoldChannels ? { ...call, payload: this.#channels.revive(call.payload) } : call),
         cancel: (invocationId, reason) => this.#runner.cancel(invocationId, reason),
         bind: (binding) => this.#providers.bind(binding),
         unbind: (binding) => this.#providers.unbind(binding),
@@ -111,6 +119,7 @@ export class Worker {
     });
     this.#providers = new TriggerProviders({ logger: this.#logger, answer: (binding, error) => this.#session.answerBinding(binding, error) });
     this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
+    this.#channels = new Channels({ address, openSocket: platform.openChannelSocket, clock: platform.clock });
     this.#aborts = new AbortWatch((call) => this.#session.abort(call));
     this.#deadlines = new DeadlineTimer({ clock: platform.clock, nextMs: () => this.#session.nextDeadlineMs, expire: (nowMs) => this.#session.advance(nowMs) });
     this.#connection.start();
@@ -140,24 +149,7 @@ export class Worker {
    * the worker gives up or is shut down. Calls and registrations need not wait for it.
    */
   connected(options: WaitOptions = {}): Promise<void> {
-    const timeoutMs = options.timeout_ms ?? DEFAULT_CONNECTED_TIMEOUT_MS;
-    return new Promise((resolve, reject) => {
-      let cancelTimer: (() => void) | undefined;
-      const settle = (state: ConnectionState): void => {
-        if (state !== "connected" && state !== "failed" && state !== "closed") return;
-        stopListening();
-        cancelTimer?.();
-        if (state === "connected") resolve();
-        else reject(notConnected(this.#connection, state === "failed" ? "gave up connecting to" : "the worker was shut down; it was connected to"));
-      };
-      const stopListening = this.onConnectionState(settle);
-      settle(this.connectionState);
-      if (this.connectionState === "connected" || this.connectionState === "failed" || this.connectionState === "closed") return;
-      cancelTimer = this.#clock.after(timeoutMs, () => {
-        stopListening();
-        reject(notConnected(this.#connection, `not connected within ${timeoutMs} ms to`));
-      });
-    });
+    return connected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, options.timeout_ms);
   }
 
   /**
@@ -176,9 +168,13 @@ export class Worker {
     options?: FunctionOptions<HandFormat>,
   ): Registration;
   registerFunction<Input = unknown>(id: string, handler: Handler<Input>, options?: FunctionOptions<HandFormat>): Registration;
-  registerFunction(id: string, handler: Handler<never>, options: FunctionOptions = {}): Registration {
+  /** A function that the engine calls over HTTP; it does not run in this worker and lives as long as the worker's connection. */
+  registerFunction(id: string, elsewhere: HttpFunction, options?: FunctionOptions): Registration;
+  registerFunction(id: string, handler: Handler<never> | HttpFunction, options: FunctionOptions = {}): Registration {
     this.#requireOpen();
-    if (typeof handler !== "function") throw new TypeError(`the handler of function ${id} must be a function, not ${typeof handler}`);
+    const elsewhere = typeof handler === "function" ? undefined : handler;
+    const refusal = typeof handler === "function" ? undefined : httpFunctionProblem(handler);
+    if (refusal !== undefined) throw new TypeError(`the handler of function ${id} ${refusal}`);
     const problem = timeoutProblem(options.timeout_ms, `timeout_ms of function ${id}`);
     if (problem !== undefined) throw new TypeError(problem);
     this.#session.registerFunction({
@@ -189,9 +185,13 @@ export class Worker {
       metadata: options.metadata,
       timeout_ms: options.timeout_ms,
       validate: options.validate,
+      invocation: elsewhere,
     });
     // Every overload ties the handler's input to what the schema gives or to what the author says comes in.
-    const entry: FunctionEntry = { handler: handler as Handler<unknown>, schema: isZodSchema(options.request_format) ? options.request_format : undefined };
+    const entry: FunctionEntry = {
+      handler: typeof handler === "function" ? (handler as Handler<unknown>) : notHere(id),
+      schema: isZodSchema(options.request_format) ? options.request_format : undefined,
+    };
     this.#runner.add(id, entry);
     return {
       id,
@@ -205,28 +205,37 @@ export class Worker {
    * Binds a function to an occasion, now and after every reconnect. `registered` never rejects: it resolves with the engine's
    * first word on it (`active`, `inactive` or `error` with the reason). Throws TypeError for a bad type or function id.
    */
-  registerTrigger(trigger: TriggerInput): RegisteredTrigger {
+  registerTrigger<const Type extends string>(trigger: TriggerInput<Type>): RegisteredTrigger {
     this.#requireOpen();
-    return this.#triggers.register(trigger);
+    return this.#triggers.register(trigger as TriggerInput);
   }
 
-  /** Provides a trigger type. The handlers bind; to fire, call the binding's `function_id`. Throws TypeError as `registerFunction` does. */
-  registerTriggerType(type: TriggerTypeInput, handlers: TriggerHandlers): Registration {
+  /**
+   * Provides a trigger type. The handlers bind; to fire, call the binding's `function_id`, with the binding's `metadata`. A zod
+   * `trigger_request_format` types the bindings' config and refuses those that do not fit. Throws TypeError as `registerFunction` does.
+   */
+  registerTriggerType<const Config extends Format | undefined = undefined, const Call extends Format | undefined = undefined>(
+    type: TriggerTypeInput<Config, Call>,
+    handlers: TriggerHandlers<ConfigFor<Config>>,
+  ): TriggerTypeRef<Config, Call> {
     this.#requireOpen();
+    const { id } = type;
     this.#session.registerTriggerType({
-      id: type.id,
+      id,
       description: type.description,
-      trigger_request_format: toJsonSchema(type.trigger_request_format, `trigger_request_format of trigger type ${type.id}`),
-      call_request_format: toJsonSchema(type.call_request_format, `call_request_format of trigger type ${type.id}`),
+      trigger_request_format: toJsonSchema(type.trigger_request_format, `trigger_request_format of trigger type ${id}`),
+      call_request_format: toJsonSchema(type.call_request_format, `call_request_format of trigger type ${id}`),
       validate: type.validate,
     });
-    this.#providers.add(type.id, handlers);
-    return {
-      id: type.id,
-      unregister: () => {
-        if (this.#providers.remove(type.id, handlers)) this.#session.unregisterTriggerType(type.id);
-      },
+    // The handlers get what the schema gives, or whatever comes where there is none.
+    const provided: ProvidedType = {
+      handlers: handlers as TriggerHandlers,
+      schema: isZodSchema(type.trigger_request_format) ? type.trigger_request_format : undefined,
     };
+    this.#providers.add(id, provided);
+    return triggerTypeRef(this, id, () => {
+      if (this.#providers.remove(id, provided)) this.#session.unregisterTriggerType(id);
+    });
   }
 
   /**
@@ -252,7 +261,24 @@ export class Worker {
   }
 
   /**
-   * Unregisters the functions, finishes the calls in hand, then closes; after `timeout_ms` (default 10,000) it closes anyway.
+   * Makes a channel: an ordered, bounded stream of items from one writer to one reader, each here or in any other worker. Rejects
+   * with CallError as `call` does.
+   */
+  async createChannel(options: ChannelOptions = {}): Promise<Channel> {
+    const payload = options.bufferItems === undefined ? {} : { buffer_size: options.bufferItems };
+    return this.#channels.created(await this.call<unknown>({ function_id: "engine::channels::create", payload }));
+  }
+
+  /** An end of a channel whose ref came in the result of a call; in what handlers receive, refs are ends already. Throws TypeError for what is no ref. */
+  openChannel(ref: ReadRef): ChannelReader;
+  openChannel(ref: WriteRef): ChannelWriter;
+  openChannel(ref: ChannelRef): ChannelReader | ChannelWriter;
+  openChannel(ref: ChannelRef): ChannelReader | ChannelWriter {
+    return this.#channels.end(ref);
+  }
+
+  /**
+   * Unregisters the functions, finishes the calls in hand and the channels that are connected, then closes; after `timeout_ms` (default 10,000) it closes anyway.
    * New calls are refused with `draining`, except those that handlers in hand make. Triggers stay with the engine, which holds
    * them a while for the worker's return. Never rejects; a second call gives the same promise.
    */
@@ -269,10 +295,11 @@ export class Worker {
     await within(
       this.#clock,
       timeoutMs,
-      quiet(() => [...this.#runner.ends(), ...this.#session.callEnds()], timeUp.signal),
+      quiet(() => [...this.#runner.ends(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
     );
     timeUp.abort();
     this.#session.failAll(new CallError("disconnected", "the worker was shut down before the call was answered; the function may have run"));
+    this.#channels.close();
     await this.#connection.stop();
     this.#triggers.close();
     this.#deadlines.stop();

@@ -12,17 +12,27 @@ worker.run()
 """
 
 from .backoff import ReconnectOptions
+from .channel_reader import ChannelReader
+from .channel_refs import ChannelRef
+from .channel_writer import ChannelWriter
+from .channels import Channel
 from .connecting import connect
 from .connection import ConnectionState
 from .context import HandlerContext
 from .effects import Caller, Job
 from .errors import CallError
+from .http_function import HttpFunction
+from .http_handler import http
+from .http_request import HttpFile, HttpRequest
+from .http_response import HttpResponse, SyncHttpResponse
+from .http_result import HttpResult, http_response, json_response, redirect_response
 from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
+from .registering import FunctionRef, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput
 from .triggers import Trigger
 from .version import VERSION as __version__
-from .worker import FunctionRef, TriggerTypeRef, Worker
+from .worker import Worker
 
 __all__ = [
     "connect",
@@ -34,12 +44,26 @@ __all__ = [
     "CallRequest",
     "EnqueueRequest",
     "FunctionRef",
+    "HttpFunction",
     "Trigger",
     "TriggerInput",
     "TriggerTypeInput",
     "TriggerTypeRef",
     "TriggerHandler",
     "TriggerBinding",
+    "Channel",
+    "ChannelReader",
+    "ChannelWriter",
+    "ChannelRef",
+    "http",
+    "HttpRequest",
+    "HttpFile",
+    "HttpResponse",
+    "SyncHttpResponse",
+    "HttpResult",
+    "http_response",
+    "json_response",
+    "redirect_response",
     "ConnectionState",
     "ReconnectOptions",
     "Logger",

@@ -8,7 +8,7 @@ from typing import Any
 
 from .engine_link import EngineLink
 from .errors import CallError
-from .loop_thread import LoopThread
+from .loop_thread import LoopThread, refuse_on_loop
 from .outgoing import Outgoing
 from .pool import HandlerPool
 from .protocol import MAX_TIMEOUT_MS
@@ -24,7 +24,7 @@ class Calling:
         self._pool = pool
 
     def wait(self, outgoing: Outgoing, method: str) -> Any:
-        refuse_on_loop(self._loop, method, f"await worker.{method}_async(...)")
+        refuse_on_loop(self._loop, f"worker.{method}", f"await worker.{method}_async(...)")
         waiter: concurrent.futures.Future[Any] = concurrent.futures.Future()
         key: list[int] = []
         self._start(outgoing, waiter, key)
@@ -82,11 +82,3 @@ class Calling:
                 self._link.withdraw(one)
 
         self._loop.soon(withdraw)
-
-
-def refuse_on_loop(loop: LoopThread, method: str, instead: str) -> None:
-    """Raises RuntimeError where waiting would block the loop that the answer comes on."""
-    if loop.is_current():
-        raise RuntimeError(
-            f"worker.{method}() would block the worker's event loop, on which async handlers run; use {instead}"
-        )

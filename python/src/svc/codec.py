@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import NoReturn
 
+from .channel_refs import NamedByRef
 from .errors import CallError
 from .protocol import MAX_FRAME_BYTES, MAX_NAME_BYTES
 
@@ -27,7 +28,7 @@ class NotJson(Exception):
 def encode_json(value: object, what: str, *, code: str = "serialization_error") -> str:
     """JSON text of a value. ``what`` names it in the error, e.g. ``the payload``.
 
-    Dataclasses, enums and pydantic models (``model_dump``) are written as their values.
+    Dataclasses, enums and pydantic models (``model_dump``) are written as their values, ends of channels as their refs.
 
     Raises:
         CallError: ``code`` for what JSON cannot hold (NaN, cycles, sets, bytes, other objects).
@@ -44,6 +45,8 @@ def encode_json(value: object, what: str, *, code: str = "serialization_error") 
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, NamedByRef):
+        return value.ref
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):

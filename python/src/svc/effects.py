@@ -69,6 +69,8 @@ class Run:
     baggage: str | None = None
     #: A handler of this same worker made the call, and may be waiting for it.
     nested: bool = False
+    #: False when the payload names no channel for certain.
+    may_name_channels: bool = False
 
 
 @dataclass(frozen=True, slots=True)

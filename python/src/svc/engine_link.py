@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 
 from .backoff import Backoff, ReconnectOptions
+from .channel_ends import ChannelEnds
 from .connection import Connection, ConnectionState
 from .context import Calls
 from .effects import (
@@ -25,12 +26,13 @@ from .effects import (
 )
 from .errors import CallError
 from .logger import Logger
+from .outbound import MAX_WAITING_CHARS
 from .outgoing import Outgoing
 from .pending import Pending, Waiter, fail
 from .pool import HandlerPool
 from .providers import Providers
 from .runner import Outcome, Runner
-from .session import MAX_WAITING_CHARS, Session
+from .session import Session
 from .triggers import Triggers
 
 #: Answers are never refused for want of room; with so much waiting the engine counts as stuck, and the connection is
@@ -50,6 +52,7 @@ class EngineLink:
         headers: Mapping[str, str],
         pool: HandlerPool,
         calls: Calls,
+        ends: ChannelEnds,
         log: Logger,
         state_changed: Callable[[ConnectionState], None],
     ) -> None:
@@ -57,13 +60,14 @@ class EngineLink:
         self._state_changed = state_changed
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._ends = ends
         self._pending = Pending()
         self._pending_done = asyncio.Event()
         self._refuse_new_calls = False
         self.session = Session(introduction, now_ms=lambda: time.monotonic() * 1_000, new_id=lambda: str(uuid.uuid4()))
         self.triggers = Triggers(log)
         self.providers = Providers(pool, log, self._answer_binding)
-        self.runner = Runner(pool, log, calls, report=self._report)
+        self.runner = Runner(pool, log, calls, ends, report=self._report)
         self.connection = Connection(address, self, backoff=Backoff(reconnect), log=log, headers=headers)
         self._running = asyncio.ensure_future(self.connection.run())
 
@@ -125,6 +129,7 @@ class EngineLink:
             facts = {"handlers": self.runner.in_hand, "calls": len(self._pending), "timeout_s": timeout_s}
             self._log.warn("shutting down although not everything is finished", **facts)
         self.runner.cancel_all()
+        self._ends.close()
         self._act(self.session.shut_down())
         await self.connection.stop()
         await asyncio.wait((self._running,), timeout=2)

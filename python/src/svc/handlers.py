@@ -56,7 +56,7 @@ def read_handler(function: Callable[..., Any], what: str) -> Handler:
         input_hint = Any if first is None or first.kind is first.VAR_POSITIONAL else hints.get(first.name, Any)
     return Handler(
         function,
-        _is_async(function),
+        is_async_function(function),
         takes,
         input_hint,
         wants_conversion(input_hint),
@@ -99,7 +99,8 @@ def _is_for_context(parameter: inspect.Parameter) -> bool:
     return parameter.annotation is HandlerContext or "HandlerContext" in str(parameter.annotation)
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def is_async_function(function: Callable[..., Any]) -> bool:
+    """True for coroutine functions, behind ``functools.partial`` and as ``__call__`` of an object too."""
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, get_args
 
+from .channel_refs import MARK
 from .codec import NotJson, decode_json, envelope_behind_payload, is_uuid
 from .effects import Bind, Caller, Job, TriggerStatus
 from .errors import CallError
@@ -23,6 +24,8 @@ class Invocation:
     job: Job | None
     traceparent: str | None
     baggage: str | None
+    #: False when the payload names no channel for certain.
+    may_name_channels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,10 @@ def read_frame(frame: str | bytes) -> Inbound:
     if reader is None:
         return Ignored()
     try:
-        return reader(members)
+        message = reader(members)
+        if isinstance(message, Invocation) and MARK in frame:
+            return replace(message, may_name_channels=True)
+        return message
     except _Malformed as cause:
         invocation_id = members.get("invocation_id")
         function_id = members.get("function_id")

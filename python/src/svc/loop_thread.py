@@ -78,3 +78,9 @@ class LoopThread:
         """Ends the loop and what still runs on it. Not on its own thread."""
         if self.soon(self._loop.stop):
             self._thread.join(timeout_s)
+
+
+def refuse_on_loop(loop: LoopThread, what: str, instead: str) -> None:
+    """Raises RuntimeError where waiting would block the loop that the answer comes on."""
+    if loop.is_current():
+        raise RuntimeError(f"{what}() would block the worker's event loop, on which async handlers run; use {instead}")

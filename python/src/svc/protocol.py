@@ -93,6 +93,44 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
         "The registration stands, but its format is no JSON Schema that the engine can check by.",
     ),
     "route_taken": (False, 409, "no", "Another function already has this method and path."),
+    "url_validation_failed": (
+        False,
+        500,
+        "no",
+        "The address of a function reached over HTTP is malformed, not allowed, or cannot be resolved.",
+    ),
+    "secret_not_found": (
+        False,
+        500,
+        "no",
+        "The environment variable with the HMAC secret of a function reached over HTTP is not set.",
+    ),
+    "token_not_found": (
+        False,
+        500,
+        "no",
+        "The environment variable with the bearer token of a function reached over HTTP is not set.",
+    ),
+    "api_key_not_found": (
+        False,
+        500,
+        "no",
+        "The environment variable with the API key of a function reached over HTTP is not set.",
+    ),
+    "http_request_failed": (
+        True,
+        502,
+        "unknown",
+        "The request to a function reached over HTTP got no answer in time, or none at all.",
+    ),
+    "http_response_failed": (
+        False,
+        502,
+        "yes",
+        "The answer of a function reached over HTTP broke off or is too large.",
+    ),
+    "http_error": (False, 502, "unknown", "A function reached over HTTP answered with a status of failure."),
+    "invalid_response": (False, 502, "yes", "A function reached over HTTP answered with something that is not JSON."),
     "worker_not_found": (False, 404, "no", "No worker of this name is configured."),
 }
 

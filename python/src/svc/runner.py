@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .channel_ends import ChannelEnds
 from .codec import encode_json
 from .context import Calls, HandlerContext, context_of, current_context
 from .effects import Cancel, Run
@@ -38,12 +39,14 @@ class Runner:
         pool: HandlerPool,
         log: Logger,
         calls: Calls,
+        ends: ChannelEnds,
         *,
         report: Callable[[str, Outcome], None],
     ) -> None:
         self._pool = pool
         self._log = log
         self._calls = calls
+        self._ends = ends
         self._report = report
         self._handlers: dict[str, Handler] = {}
         self._running: dict[str, _Running] = {}
@@ -88,7 +91,7 @@ class Runner:
         loop = asyncio.get_running_loop()
 
         def work() -> None:
-            outcome = scope.run(_run_sync, run, handler, context)
+            outcome = scope.run(self._run_sync, run, handler, context)
             try:
                 loop.call_soon_threadsafe(scope.run, self._settle, run, outcome)
             except RuntimeError:  # the worker was shut down without waiting for this handler
@@ -104,23 +107,39 @@ class Runner:
         running = self._running.get(cancel.invocation_id)
         if running is None:
             return
-        running.context.cancelled.set()
-        if running.task is not None:
-            running.task.cancel()
+        self._stop(running)
 
     def cancel_all(self) -> None:
         for running in self._running.values():
-            running.context.cancelled.set()
-            if running.task is not None:
-                running.task.cancel()
+            self._stop(running)
+
+    def _stop(self, running: _Running) -> None:
+        running.context.cancelled.set()
+        if running.task is not None:
+            running.task.cancel()
+        self._ends.drop_of(running.context)
 
     async def _run_async(self, run: Run, handler: Handler, context: HandlerContext) -> None:
         try:
-            result = await handler.run(handler.input_of(run.payload), context)
+            result = await handler.run(self._input_of(run, handler, context), context)
             outcome: Outcome = _result_text(result, context)
         except BaseException as raised:  # noqa: BLE001 - nothing that a handler raises may reach the loop
             outcome = _failure(raised, context)
         self._finish(run, outcome)
+
+    def _run_sync(self, run: Run, handler: Handler, context: HandlerContext) -> object:
+        """On a handler thread. The result is written as JSON here, which keeps the loop free."""
+        if context.cancelled.is_set():
+            return _never_ran()
+        try:
+            result = handler.run(self._input_of(run, handler, context), context)
+            return result if inspect.isawaitable(result) else _result_text(result, context)
+        except BaseException as raised:  # noqa: BLE001 - nothing that a handler raises may end the thread unseen
+            return _failure(raised, context)
+
+    def _input_of(self, run: Run, handler: Handler, context: HandlerContext) -> object:
+        payload = self._ends.replace_refs(run.payload, context) if run.may_name_channels else run.payload
+        return handler.input_of(payload)
 
     def _settle(self, run: Run, outcome: object) -> None:
         """A sync handler ended. One that returned an awaitable has only begun."""
@@ -149,17 +168,6 @@ class Runner:
         self._report(run.invocation_id, outcome)
         if not self._running:
             self._idle.set()
-
-
-def _run_sync(run: Run, handler: Handler, context: HandlerContext) -> object:
-    """On a handler thread. The result is written as JSON here, which keeps the loop free."""
-    if context.cancelled.is_set():
-        return _never_ran()
-    try:
-        result = handler.run(handler.input_of(run.payload), context)
-        return result if inspect.isawaitable(result) else _result_text(result, context)
-    except BaseException as raised:  # noqa: BLE001 - nothing that a handler raises may end the thread unseen
-        return _failure(raised, context)
 
 
 def _never_ran() -> CallError:

@@ -37,6 +37,7 @@ class Trigger:
         self._heard = threading.Condition()
         self._result: TriggerResult | None = None
         self._ended = False
+        self._listeners: list[Callable[[Trigger], object]] = []
 
     @property
     def status(self) -> Literal["pending", "active", "inactive", "error"]:
@@ -52,6 +53,8 @@ class Trigger:
 
     def wait_registered(self, timeout_s: float = 10.0) -> Literal["active", "inactive"]:
         """Waits for the engine's word on this trigger, and hands back its status.
+
+        Where a worker provides the type, that word may come before the provider's, which may refuse: ``on_status``.
 
         Raises:
             CallError: the engine's refusal (``trigger_registration_failed``, ``registration_refused``, ...);
@@ -72,14 +75,39 @@ class Trigger:
             raise result.error or CallError("trigger_registration_failed", result.reason or "no reason was given")
         return result.status
 
+    def on_status(self, listener: Callable[[Trigger], object]) -> Callable[[], None]:
+        """Tells each time the engine says how the trigger stands, e.g. that a parked one became active.
+
+        Returns how to stop that. The listener runs on the worker's event loop: it must not block. What it raises is
+        logged.
+        """
+
+        def entry(trigger: Trigger) -> None:
+            listener(trigger)
+
+        with self._heard:
+            self._listeners = [*self._listeners, entry]
+
+        def unsubscribe() -> None:
+            with self._heard:
+                self._listeners = [each for each in self._listeners if each is not entry]
+
+        return unsubscribe
+
     def unregister(self) -> None:
         """Takes the binding back. Nothing happens when that was done before."""
         self._unregister(self)
 
-    def _hear(self, result: TriggerResult) -> None:
+    def _hear(self, result: TriggerResult, log: Logger) -> None:
         with self._heard:
             self._result = result
             self._heard.notify_all()
+            listeners = self._listeners
+        for listener in listeners:
+            try:
+                listener(self)
+            except Exception as raised:  # noqa: BLE001 - the listener's code; it must not reach the socket's loop
+                log.error("a trigger status listener failed", trigger_type=self.type, status=self.status, error=raised)
 
     def _end(self) -> None:
         with self._heard:
@@ -107,7 +135,7 @@ class Triggers:
         if result.status == "error":
             facts = {"trigger_type": trigger.type, "function_id": trigger.function_id, "reason": result.reason}
             self._log.error("the engine refused a trigger", **facts)
-        trigger._hear(result)
+        trigger._hear(result, self._log)
 
     def end(self) -> None:
         for trigger in self._by_id.values():

@@ -2,59 +2,35 @@
 
 from __future__ import annotations
 
-import atexit
-import concurrent.futures
-import queue
-import signal
-import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import FrameType
 from typing import Any, Literal, TypeVar
 
 from .address import without_credentials
 from .backoff import ReconnectOptions
-from .calling import Calling, refuse_on_loop
+from .calling import Calling
+from .channel_ends import ChannelEnds
+from .channel_reader import ChannelReader
+from .channel_refs import ChannelRef
+from .channel_writer import ChannelWriter
+from .channels import Channel, channel_of, creation_of
 from .connection import ConnectionState
+from .connection_watch import ConnectionWatch
 from .context import HandlerContext, current_context
 from .engine_link import EngineLink
 from .errors import CallError
-from .handlers import read_handler
+from .http_function import HttpFunction
+from .lifetime import Lifetime
 from .logger import Logger
-from .loop_thread import LoopThread
-from .options import first_line, format_of, timeout_option
+from .loop_bridge import LoopBridge
+from .loop_thread import LoopThread, refuse_on_loop
 from .outgoing import Outgoing
 from .pool import HandlerPool
 from .providers import TriggerHandler
-from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput, checked_members, outgoing_of
+from .registering import FunctionOptions, FunctionRef, Registering, TriggerTypeRef
+from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput, outgoing_of
 from .triggers import Trigger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-# A call ends by its own deadline; this is only for a loop that died.
-_GRACE_S = 10.0
-_SETTLED: tuple[ConnectionState, ...] = ("connected", "failed", "closed")
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionRef:
-    """A registered function. ``unregister()`` takes it back; calls in hand finish."""
-
-    id: str
-    _unregister: Callable[[], None]
-
-    def unregister(self) -> None:
-        self._unregister()
-
-
-@dataclass(frozen=True, slots=True)
-class TriggerTypeRef:
-    """A provided trigger type. ``unregister()`` takes it back."""
-
-    id: str
-    _unregister: Callable[[], None]
-
-    def unregister(self) -> None:
-        self._unregister()
 
 
 class Worker:
@@ -76,29 +52,26 @@ class Worker:
         self._address = address
         self._call_timeout_ms = call_timeout_ms
         self._log = logger.with_fields(worker=name)
-        self._pool = HandlerPool(max_sync_handlers, name=name)
-        self._provides: set[str] = set()
-        self._state: ConnectionState = "disconnected"
-        self._state_changed = threading.Condition()
-        self._listeners: list[Callable[[ConnectionState], object]] = []
-        self._shutdown_begun = threading.Lock()
-        self._shutdown_done = threading.Event()
-        self._wake_run: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._watch = ConnectionWatch(self._log)
         self._loop = LoopThread(f"svc-{name}")
+        pool = HandlerPool(max_sync_handlers, name=name)
+        self._ends = ChannelEnds(address, LoopBridge(self._loop, pool))
         self._link = self._loop.do(
             lambda: EngineLink(
                 address,
                 introduction,
                 reconnect=reconnect,
                 headers=headers,
-                pool=self._pool,
+                pool=pool,
                 calls=self,
+                ends=self._ends,
                 log=self._log,
-                state_changed=self._on_state,
+                state_changed=self._watch.enter,
             )
         )
-        self._calling = Calling(self._loop, self._link, self._pool)
-        atexit.register(self._at_exit)
+        self._calling = Calling(self._loop, self._link, pool)
+        self._lifetime = Lifetime(self._loop, self._link, pool, self._log, provides=lambda: self._registering.provides)
+        self._registering = Registering(self._loop, self._link, self._log, is_ending=lambda: self._lifetime.is_ending)
 
     # ---- the connection
 
@@ -109,7 +82,7 @@ class Worker:
 
     @property
     def connection_state(self) -> ConnectionState:
-        return self._state
+        return self._watch.state
 
     @property
     def log(self) -> Logger:
@@ -121,18 +94,7 @@ class Worker:
 
         The listener runs on the worker's event loop: it must not block. What it raises is logged.
         """
-
-        def entry(state: ConnectionState) -> None:
-            listener(state)
-
-        with self._state_changed:
-            self._listeners = [*self._listeners, entry]
-
-        def unsubscribe() -> None:
-            with self._state_changed:
-                self._listeners = [each for each in self._listeners if each is not entry]
-
-        return unsubscribe
+        return self._watch.listen(listener)
 
     def wait_connected(self, timeout_s: float = 30.0) -> None:
         """Waits until the engine has greeted this worker. Calls and registrations need not wait for it.
@@ -140,10 +102,8 @@ class Worker:
         Raises:
             CallError: ``disconnected`` after ``timeout_s`` seconds, and when the worker gave up or was shut down.
         """
-        refuse_on_loop(self._loop, "wait_connected", "on_connection_state(...)")
-        with self._state_changed:
-            self._state_changed.wait_for(lambda: self._state in _SETTLED, timeout_s)
-            state = self._state
+        refuse_on_loop(self._loop, "worker.wait_connected", "on_connection_state(...)")
+        state = self._watch.wait_settled(timeout_s)
         if state == "connected":
             return
         why = {
@@ -188,7 +148,7 @@ class Worker:
     def register_function(
         self,
         id: str,
-        handler: Callable[..., Any],
+        handler: Callable[..., Any] | HttpFunction,
         *,
         description: str | None = None,
         request_format: object = None,
@@ -204,6 +164,7 @@ class Worker:
             handler: ``handler(input)`` or ``handler(input, context)``, sync or async. Where the hint of ``input`` is a
                 dataclass (or pydantic model) it gets an instance; payloads that do not fit fail with ``invalid_input``
                 before it runs. It returns what JSON can hold (dataclasses and pydantic models too), or None.
+                An ``HttpFunction`` in its place is called by the engine over HTTP.
             description: Default: the first line of the handler's docstring.
             request_format: JSON Schema or type of the input. Default: from the type hint.
             response_format: Likewise of the result.
@@ -216,40 +177,8 @@ class Worker:
             ValueError: a bad or taken id, metadata that JSON cannot hold, a deadline out of range.
             TypeError: a handler that cannot be called with an input, and a format that is neither schema nor type.
         """
-        self._refuse_after_shutdown()
-        read = read_handler(handler, f"function {id}")
-        if read.hints_problem is not None:
-            facts = {"function_id": id, "problem": read.hints_problem}
-            self._log.warn("the type hints of a handler cannot be read; it gets its input as plain JSON", **facts)
-        options: dict[str, object] = {
-            "description": first_line(handler) if description is None else description,
-            "request_format": read.request_format if request_format is None else format_of(request_format, id),
-            "response_format": read.response_format if response_format is None else format_of(response_format, id),
-            "metadata": metadata,
-            "timeout_ms": None if timeout_ms is None else timeout_option(timeout_ms, f"timeout_ms of function {id}"),
-            "validate": validate,
-        }
-
-        def register() -> None:
-            self._link.session.register_function(id, **options)
-            self._link.runner.add(id, read)
-            self._provides.add(id)
-            self._link.flush()
-
-        registered = True
-
-        def unregister() -> None:
-            nonlocal registered
-            if not registered:
-                return
-            registered = False
-            self._provides.discard(id)
-            self._link.session.unregister_function(id)
-            self._link.runner.remove(id)
-            self._link.flush()
-
-        self._loop.do(register)
-        return FunctionRef(id, lambda: self._if_alive(unregister))
+        options = FunctionOptions(description, request_format, response_format, metadata, timeout_ms, validate)
+        return self._registering.function(id, handler, options)
 
     # ---- triggers
 
@@ -263,29 +192,7 @@ class Worker:
         Returns:
             A ``Trigger``; its ``wait_registered()`` tells what the engine made of it.
         """
-        self._refuse_after_shutdown()
-        checked_members(trigger, "register_trigger", ("type", "function_id"), ("config", "metadata"))
-        return self._loop.do(lambda: self._register_trigger(trigger))
-
-    def _register_trigger(self, input: Mapping[str, Any]) -> Trigger:
-        trigger_id = self._link.session.register_trigger(
-            input["type"], input["function_id"], input.get("config"), input.get("metadata")
-        )
-        trigger = Trigger(
-            trigger_id,
-            input["type"],
-            input["function_id"],
-            unregister=lambda trigger: self._if_alive(lambda: self._unregister_trigger(trigger)),
-            refuse_wait=lambda: refuse_on_loop(self._loop, "wait_registered", "asyncio.to_thread(...)"),
-        )
-        self._link.triggers.add(trigger)
-        self._link.flush()
-        return trigger
-
-    def _unregister_trigger(self, trigger: Trigger) -> None:
-        if self._link.triggers.remove(trigger):
-            self._link.session.unregister_trigger(trigger.id)
-            self._link.flush()
+        return self._registering.trigger(trigger)
 
     def register_trigger_type(
         self, type: TriggerTypeInput | Mapping[str, Any], handler: TriggerHandler
@@ -297,33 +204,7 @@ class Worker:
         The handler's ``register_trigger(binding)`` and ``unregister_trigger(binding)``, sync or async, start and stop
         firing; to fire, call ``binding.function_id``.
         """
-        self._refuse_after_shutdown()
-        formats = ("trigger_request_format", "call_request_format")
-        checked_members(type, "register_trigger_type", ("id", "description"), (*formats, "validate"))
-        for method in ("register_trigger", "unregister_trigger"):
-            if not callable(getattr(handler, method, None)):
-                raise TypeError(f"the handler of trigger type {type['id']} has no method {method}(binding)")
-        type_id = type["id"]
-        given: Mapping[str, Any] = type
-        options: dict[str, object] = {
-            name: format_of(given[name], type_id) for name in formats if given.get(name) is not None
-        }
-        options["validate"] = given.get("validate")
-
-        def register() -> None:
-            self._link.session.register_trigger_type(type_id, type["description"], **options)
-            self._link.providers.add(type_id, handler)
-            self._provides.add(f"trigger type {type_id}")
-            self._link.flush()
-
-        def unregister() -> None:
-            self._provides.discard(f"trigger type {type_id}")
-            self._link.session.unregister_trigger_type(type_id)
-            self._link.providers.remove(type_id)
-            self._link.flush()
-
-        self._loop.do(register)
-        return TriggerTypeRef(type_id, lambda: self._if_alive(unregister))
+        return self._registering.trigger_type(type, handler)
 
     # ---- calls
 
@@ -381,6 +262,34 @@ class Worker:
     def _outgoing(self, request: Mapping[str, Any], mode: Literal["call", "void", "enqueue"]) -> Outgoing:
         return outgoing_of(request, mode, current_context.get(), self._call_timeout_ms)
 
+    # ---- channels
+
+    def create_channel(self, buffer_items: int | None = None) -> Channel:
+        """Makes a channel: a stream of items, bytes or texts, from one writer to one reader.
+
+        Use one end here and hand the other one over in a payload, or hand both over; a handler that gets one finds a
+        reader or writer in its place.
+
+        Args:
+            buffer_items: Items that may wait in the engine, 1 to 1,024. Default 64.
+
+        Raises:
+            CallError: as ``call``.
+        """
+        return channel_of(self.call(creation_of(buffer_items)), self._ends)
+
+    async def create_channel_async(self, buffer_items: int | None = None) -> Channel:
+        """As ``create_channel``, for event loops."""
+        return channel_of(await self.call_async(creation_of(buffer_items)), self._ends)
+
+    def channel_reader(self, ref: ChannelRef) -> ChannelReader:
+        """The reading end that a ref names, for refs that come in the *results* of calls; it can be taken once."""
+        return self._ends.reader(ref)
+
+    def channel_writer(self, ref: ChannelRef) -> ChannelWriter:
+        """As ``channel_reader``, for writing ends."""
+        return self._ends.writer(ref)
+
     # ---- the end
 
     def shutdown(self, timeout_s: float = 10.0) -> None:
@@ -392,30 +301,7 @@ class Worker:
         Raises:
             RuntimeError: called inside a handler, for whose end it would wait.
         """
-        if self._loop.is_current() or self._pool.is_current():
-            raise RuntimeError(
-                "shutdown() waits for running handlers, so it cannot be called inside one; "
-                "use threading.Thread(target=worker.shutdown).start()"
-            )
-        if not self._shutdown_begun.acquire(blocking=False):
-            self._shutdown_done.wait(timeout_s + _GRACE_S)
-            return
-        try:
-            if self._loop.is_running():
-                self._shut_down(timeout_s)
-        finally:
-            self._shutdown_done.set()
-            self._wake_run.put("shut down")
-            atexit.unregister(self._at_exit)
-
-    def _shut_down(self, timeout_s: float) -> None:
-        ended = self._loop.start(self._link.shut_down(timeout_s))
-        try:
-            ended.result(2 * timeout_s + _GRACE_S)
-        except concurrent.futures.TimeoutError:
-            self._log.error("the worker did not shut down in time; it is cut off", timeout_s=timeout_s)
-        self._pool.close()
-        self._loop.stop(_GRACE_S)
+        self._lifetime.shutdown(timeout_s)
 
     def run(self) -> None:
         """Keeps the main thread until SIGTERM or SIGINT, then shuts down gracefully and returns.
@@ -425,57 +311,4 @@ class Worker:
         Raises:
             RuntimeError: not called on the main thread, where alone Python delivers signals.
         """
-        if threading.current_thread() is not threading.main_thread():
-            raise RuntimeError("worker.run() waits for signals, so it must be called on the main thread")
-
-        def on_signal(number: int, _: FrameType | None) -> None:
-            # SimpleQueue is made to be used in signal handlers; an Event is not.
-            self._wake_run.put(signal.Signals(number).name)
-
-        numbers = (signal.SIGTERM, signal.SIGINT)
-        before = {number: signal.signal(number, on_signal) for number in numbers}
-        try:
-            reason = self._wait_for_wake()
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-        if reason != "shut down":
-            self._log.info("shutting down", signal=reason)
-        self.shutdown()
-
-    def _wait_for_wake(self) -> str:
-        while True:
-            try:
-                # On Windows a wait without end does not notice signals.
-                return self._wake_run.get(timeout=1.0)
-            except queue.Empty:
-                continue
-
-    def _at_exit(self) -> None:
-        if self._provides:
-            self._log.warn("the program ends, and with it this worker; end the program with worker.run() to keep it up")
-        self.shutdown()
-
-    # ---- inside
-
-    def _on_state(self, state: ConnectionState) -> None:
-        with self._state_changed:
-            self._state = state
-            self._state_changed.notify_all()
-            listeners = self._listeners
-        for listener in listeners:
-            try:
-                listener(state)
-            except Exception as raised:  # noqa: BLE001 - the listener's code; it must not reach the socket's loop
-                self._log.error("a connection state listener failed", state=state, error=raised)
-
-    def _refuse_after_shutdown(self) -> None:
-        if self._shutdown_begun.locked():
-            raise CallError(
-                "draining", "the worker is shutting down or was shut down; nothing can be registered any more"
-            )
-
-    def _if_alive(self, action: Callable[[], None]) -> None:
-        """What is taken back after the end is gone already."""
-        if self._loop.is_running():
-            self._loop.do(action)
+        self._lifetime.run()

@@ -20,6 +20,8 @@ interface EngineOptions {
   readonly log?: LogForm;
   readonly logLevel?: LogLevel;
   readonly stopWithStdin?: true;
+  readonly prod?: true;
+  readonly insecureBind?: true;
 }
 
 /** What `svc` does without a command: run the engine in the foreground until it is told to stop. */
@@ -33,6 +35,8 @@ export function configureEngineCommand(program: Command, shell: Shell): void {
     .addOption(
       new Option("--log-level <level>", "least level that is logged, over the config file's (default: info)").choices(["debug", "info", "warn", "error"]),
     )
+    .option("--prod", "production: every client needs the engine's token, on loopback too (engine.mode)")
+    .option("--insecure-bind", "listen off loopback without any token (engine.insecure_bind)")
     .option("--stop-with-stdin", "stop when standard input ends; for programs that start the engine as their child")
     .allowExcessArguments()
     .addHelpText(
@@ -98,7 +102,14 @@ function requireConfigFile(configFile: string, options: EngineOptions): void {
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
   // Loaded here and not above: the other commands must not wait for the engine's code.
   const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([import("@svc/engine"), import("../start-failure.ts")]);
-  const overrides = { bridgePort: options.bridgePort, httpPort: options.httpPort, realtimePort: options.wsPort, logLevel: options.logLevel };
+  const overrides = {
+    bridgePort: options.bridgePort,
+    httpPort: options.httpPort,
+    realtimePort: options.wsPort,
+    logLevel: options.logLevel,
+    ...(options.prod === undefined ? {} : { mode: "production" as const }),
+    ...(options.insecureBind === undefined ? {} : { insecureBind: true }),
+  };
   let engine: RunningEngine | undefined;
   const logger: Logger = createLogger({
     // The config file's level counts as soon as it is known, and follows the file from then on.

@@ -58,12 +58,15 @@ export function adapterNameOfClass(className: string): string | undefined {
 /** Set through `iii-worker-manager` there; the worker socket belongs to the engine here. */
 export const BRIDGE_ENTRY = "worker-manager";
 
+/** A module of its own there; here the engine always does it. */
+export const HTTP_FUNCTIONS_ENTRY = "http-functions";
+
 const REPLACED: ReadonlyMap<string, string> = new Map([
-  [BRIDGE_ENTRY, "the engine has this built in; its port and host are taken over, write them as engine.bridge.port and engine.bridge.host"],
+  [BRIDGE_ENTRY, "the engine has this built in; its settings are taken over, write them as engine.bridge, and those of a second entry as engine.bridges[0]"],
   ["engine-functions", "the engine has these functions built in; the entry can go"],
   ["telemetry", "svc reports nothing to anybody; the entry can go"],
   ["bridge", "svc does not forward calls between engines; let a worker connect to both"],
-  ["http-functions", "let a worker's function make the HTTP call"],
+  [HTTP_FUNCTIONS_ENTRY, "the engine has this built in; its security settings are taken over, write them as engine.http_functions"],
   ["sandbox", "svc runs workers as processes; give a worker an entry with a path"],
   ["worker-ops", "the engine has this built in; the entry can go"],
   ["configuration", "the config file is the one place for settings; the entry can go"],

@@ -41,6 +41,12 @@ export interface ConfigDiff {
 /** Workers know the bridge's address and hold files below the folders, so these stay as they are while the engine runs. */
 const SETTINGS: Readonly<Record<keyof EngineSettings, { readonly key: string; readonly needsRestart: boolean }>> = {
   bridge: { key: "engine.bridge", needsRestart: true },
+  bridgeAccess: { key: "engine.bridge", needsRestart: false },
+  bridges: { key: "engine.bridges", needsRestart: false },
+  mode: { key: "engine.mode", needsRestart: true },
+  token: { key: "engine.token", needsRestart: true },
+  insecureBind: { key: "engine.insecure_bind", needsRestart: true },
+  maxConnectionsPerAddress: { key: "engine.max_connections_per_address", needsRestart: false },
   dataDir: { key: "engine.data_dir", needsRestart: true },
   logsDir: { key: "engine.logs_dir", needsRestart: true },
   defaultTimeoutMs: { key: "engine.default_timeout_ms", needsRestart: false },
@@ -50,6 +56,7 @@ const SETTINGS: Readonly<Record<keyof EngineSettings, { readonly key: string; re
   allowedHosts: { key: "engine.allowed_hosts", needsRestart: false },
   consoleInvoke: { key: "engine.console_invoke", needsRestart: false },
   validateRequests: { key: "engine.validate_requests", needsRestart: false },
+  httpFunctions: { key: "engine.http_functions", needsRestart: false },
   logLevel: { key: "engine.log_level", needsRestart: false },
 };
 
@@ -61,7 +68,10 @@ export function diffConfig(before: LoadedConfig, after: LoadedConfig): ConfigDif
   const settings = compareSettings(before.engine, after.engine);
   const warnings = settings
     .filter((change) => change.needsRestart)
-    .map((change) => `${change.key} changed from ${shown(change.before)} to ${shown(change.after)}; it takes effect when the engine is started again`);
+    .map(
+      (change) =>
+        `${change.key} changed from ${shown(change.setting, change.before)} to ${shown(change.setting, change.after)}; it takes effect when the engine is started again`,
+    );
   const isEmpty = countOf(modules) + countOf(localWorkers) + settings.length === 0 && http === undefined && realtime === undefined;
   return { modules, localWorkers, http, realtime, settings, warnings, isEmpty };
 }
@@ -94,7 +104,8 @@ function countOf(changes: EntryChanges<unknown>): number {
   return changes.added.length + changes.removed.length + changes.changed.length;
 }
 
-function shown(value: EngineSettings[keyof EngineSettings]): string {
+function shown(setting: keyof EngineSettings, value: EngineSettings[keyof EngineSettings]): string {
+  if (setting === "token") return value === undefined ? "the one in .svc/token" : "a configured one";
   if (typeof value === "object" && "port" in value) return `${value.host}:${value.port}`;
   return String(value);
 }

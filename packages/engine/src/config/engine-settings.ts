@@ -3,10 +3,14 @@ import { dirname, resolve } from "node:path";
 import { MAX_TIMEOUT_MS } from "@svc/protocol";
 import { z } from "zod";
 import type { LogLevel } from "../kernel/logger.ts";
+import { type BridgeBlock, bridgeBlockSchema, tokenSchema } from "./access-block.ts";
+import { accessSettings, bindProblem } from "./bind-rule.ts";
 import { folderSchema } from "./folder-path.ts";
-import { addressBlockSchema, collide, DEFAULT_BRIDGE, DEFAULT_HTTP, DEFAULT_REALTIME, portSchema } from "./listen-address.ts";
+import { httpFunctionsBlockSchema } from "./http-functions-block.ts";
+import { type addressBlockSchema, collide, DEFAULT_BRIDGE, DEFAULT_HTTP, DEFAULT_REALTIME, isHostName, portSchema } from "./listen-address.ts";
 import { didYouMean } from "./nearest-name.ts";
-import type { ConfigProblem, EffectiveSetting, EngineSettings, ListenAddress } from "./types.ts";
+import type { TlsBlock } from "./tls-block.ts";
+import type { BridgeListener, ConfigProblem, EffectiveSetting, EngineSettings, ListenAddress, TlsFiles } from "./types.ts";
 
 /** What the command line says; it wins over everything. */
 export interface ConfigOverrides {
@@ -14,11 +18,15 @@ export interface ConfigOverrides {
   readonly httpPort?: number | undefined;
   readonly realtimePort?: number | undefined;
   readonly logLevel?: LogLevel | undefined;
+  readonly mode?: EngineSettings["mode"] | undefined;
+  readonly insecureBind?: boolean | undefined;
   /** Relative to the working directory. */
   readonly dataDir?: string | undefined;
 }
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const satisfies readonly LogLevel[];
+
+const MODES = ["development", "production"] as const;
 
 const deadlineSchema = z.int().min(1).max(MAX_TIMEOUT_MS);
 
@@ -26,15 +34,29 @@ const originSchema = z
   .string()
   .refine(isOrigin, { message: "must be an origin such as http://localhost:5173: scheme, host and port, nothing behind; `null` and * are never allowed" });
 
-const hostNameSchema = z
-  .string()
-  .refine((host) => isIP(host) !== 0 || /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(host), {
-    message: "must be a host name such as my-box.example, without scheme, port or *",
-  });
+const hostNameSchema = z.string().refine((host) => isIP(host) !== 0 || isHostName(host), {
+  message: "must be a host name such as my-box.example, without scheme, port or *",
+});
 
 /** The `engine:` block of the config file. */
 export const engineBlockSchema = z.strictObject({
-  bridge: addressBlockSchema.optional().meta({ description: "Where workers connect. Default 127.0.0.1:49134" }),
+  bridge: bridgeBlockSchema.optional().meta({ description: "Where workers connect. Default 127.0.0.1:49134" }),
+  bridges: z
+    .array(bridgeBlockSchema)
+    .max(16)
+    .optional()
+    .meta({ description: "Further listeners for workers, each with the keys of `bridge` and a port of its own; e.g. a public one with rbac. Default none" }),
+  mode: z.enum(MODES).optional().meta({ description: "In production every client of the engine needs a token, on loopback too. Default development" }),
+  token: tokenSchema
+    .optional()
+    .meta({ description: "The engine's token, best written as a variable. Default: the one in .svc/token, made at the first start" }),
+  insecure_bind: z.boolean().optional().meta({ description: "Listen off loopback without any token. Default false" }),
+  max_connections_per_address: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .meta({ description: "Connections that one address may have to one listener. Default 1000 from other machines, any number from this one" }),
   data_dir: folderSchema.optional().meta({ description: "Folder of stored data, relative to this file. Default .svc/data" }),
   logs_dir: folderSchema.optional().meta({ description: "Folder of the workers' log files, relative to this file. Default .svc/logs" }),
   default_timeout_ms: deadlineSchema.optional().meta({ description: "Deadline of a call that names none, in milliseconds. Default 30000" }),
@@ -47,6 +69,7 @@ export const engineBlockSchema = z.strictObject({
     .boolean()
     .optional()
     .meta({ description: "Whether payloads are checked by the request format of functions that do not say so themselves. Default false" }),
+  http_functions: httpFunctionsBlockSchema.optional().meta({ description: "Rules for functions that are registered with a URL" }),
   log_level: z.enum(LOG_LEVELS).optional().meta({ description: "The engine's own log. Default info" }),
 });
 export type EngineBlock = z.output<typeof engineBlockSchema>;
@@ -62,6 +85,8 @@ export interface SettingInputs {
   /** Absolute path of the config file. */
   readonly file: string;
   readonly engine: EngineBlock;
+  /** Whether `.svc/token` is there. */
+  readonly hasStoredToken: boolean;
   readonly http: AddressBlock;
   readonly realtime: AddressBlock;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -83,6 +108,13 @@ export interface SettledSettings {
 export function settle(inputs: SettingInputs): SettledSettings {
   const { engine } = inputs;
   const choices = new Choices(inputs);
+  const beside = (path: string): string => resolve(dirname(inputs.file), path);
+  const tlsAt = (key: string, block: TlsBlock | undefined): { readonly tls?: TlsFiles } => {
+    if (block === undefined) return {};
+    choices.note(`${key}.tls`, true);
+    const { cert, key: privateKey, client_ca: ca } = block;
+    return { tls: { cert: beside(cert), key: beside(privateKey), ...(ca === undefined ? {} : { clientCa: beside(ca) }) } };
+  };
   const bridge: ListenAddress = {
     host: choices.pick({ key: "engine.bridge.host", file: engine.bridge?.host, fallback: DEFAULT_BRIDGE.host }),
     port: choices.pick({
@@ -92,6 +124,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
       file: engine.bridge?.port,
       fallback: DEFAULT_BRIDGE.port,
     }),
+    ...tlsAt("engine.bridge", engine.bridge?.tls),
   };
   const http: ListenAddress = {
     host: choices.pick({ key: "svc-http.host", file: inputs.http.host, fallback: DEFAULT_HTTP.host }),
@@ -102,6 +135,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
       file: inputs.http.port,
       fallback: DEFAULT_HTTP.port,
     }),
+    ...tlsAt("svc-http", inputs.http.tls),
   };
   const realtime: ListenAddress = {
     host: choices.pick({ key: "svc-stream.host", file: inputs.realtime.host, fallback: DEFAULT_REALTIME.host }),
@@ -112,10 +146,54 @@ export function settle(inputs: SettingInputs): SettledSettings {
       file: inputs.realtime.port,
       fallback: DEFAULT_REALTIME.port,
     }),
+    ...tlsAt("svc-stream", inputs.realtime.tls),
   };
-  const beside = (path: string): string => resolve(dirname(inputs.file), path);
+  const exposure = {
+    mode: choices.pick<EngineSettings["mode"]>({
+      key: "engine.mode",
+      flag: inputs.overrides.mode,
+      env: choices.wordFrom("SVC_MODE", MODES),
+      file: engine.mode,
+      fallback: "development",
+    }),
+    insecureBind: choices.pick({
+      key: "engine.insecure_bind",
+      flag: inputs.overrides.insecureBind,
+      file: engine.insecure_bind,
+      fallback: false,
+    }),
+  };
+  const token = choices.secret({ key: "engine.token", env: choices.tokenFrom("SVC_TOKEN"), file: engine.token, fallback: ".svc/token" });
+  const accessOf = (key: string, block: BridgeBlock, address: ListenAddress): BridgeListener["access"] => {
+    const access = accessSettings(block, address, exposure);
+    choices.note(`${key}.token`, access.tokenRequired ? "required" : "optional", block.token !== undefined);
+    if (access.rbac !== undefined) choices.note(`${key}.rbac`, true);
+    if (access.middlewareFunctionId !== undefined) choices.note(`${key}.middleware_function_id`, access.middlewareFunctionId);
+    return access;
+  };
+  const bridgeAccess = accessOf("engine.bridge", engine.bridge ?? {}, bridge);
+  const bridges = (engine.bridges ?? []).map((block, index): BridgeListener => {
+    const key = `engine.bridges[${index}]`;
+    const address: ListenAddress = {
+      host: choices.pick({ key: `${key}.host`, file: block.host, fallback: DEFAULT_BRIDGE.host }),
+      port: choices.pick({ key: `${key}.port`, file: block.port, fallback: DEFAULT_BRIDGE.port }),
+      ...tlsAt(key, block.tls),
+    };
+    return { address, access: accessOf(key, block, address) };
+  });
+  choices.refuseBinds(
+    { "engine.bridge": { address: bridge, access: bridgeAccess }, "svc-http": { address: http }, "svc-stream": { address: realtime } },
+    bridges,
+    { ...exposure, hasToken: token !== undefined || inputs.hasStoredToken },
+  );
+  choices.refuseSharedTokens([bridgeAccess, ...bridges.map(({ access }) => access)], token);
   const settings: EngineSettings = {
     bridge,
+    bridgeAccess,
+    bridges,
+    ...exposure,
+    token,
+    maxConnectionsPerAddress: choices.optional("engine.max_connections_per_address", engine.max_connections_per_address),
     dataDir: choices.pick({
       key: "engine.data_dir",
       flag: choices.path(inputs.overrides.dataDir, "data folder of the command line"),
@@ -131,10 +209,16 @@ export function settle(inputs: SettingInputs): SettledSettings {
     allowedHosts: choices.pick<readonly string[]>({ key: "engine.allowed_hosts", file: engine.allowed_hosts?.map((host) => host.toLowerCase()), fallback: [] }),
     consoleInvoke: choices.pick({ key: "engine.console_invoke", file: engine.console_invoke, fallback: true }),
     validateRequests: choices.pick({ key: "engine.validate_requests", file: engine.validate_requests, fallback: false }),
+    httpFunctions: {
+      urlAllowlist: choices.pick<readonly string[]>({ key: "engine.http_functions.url_allowlist", file: engine.http_functions?.url_allowlist, fallback: [] }),
+      blockPrivateIps: choices.pick({ key: "engine.http_functions.block_private_ips", file: engine.http_functions?.block_private_ips, fallback: true }),
+      requireHttps: choices.pick({ key: "engine.http_functions.require_https", file: engine.http_functions?.require_https, fallback: true }),
+      retries: choices.pick({ key: "engine.http_functions.retries", file: engine.http_functions?.retries, fallback: 2 }),
+    },
     logLevel: choices.pick<LogLevel>({
       key: "engine.log_level",
       flag: inputs.overrides.logLevel,
-      env: choices.logLevelFrom("SVC_LOG_LEVEL"),
+      env: choices.wordFrom("SVC_LOG_LEVEL", LOG_LEVELS),
       file: engine.log_level,
       fallback: "info",
     }),
@@ -143,6 +227,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
     "the worker socket (engine.bridge)": bridge,
     "the HTTP listener (svc-http)": http,
     "the real-time listener (svc-stream)": realtime,
+    ...Object.fromEntries(bridges.map(({ address }, index) => [`engine.bridges[${index}]`, address])),
   });
   return { engine: settings, http, realtime, effective: choices.effective, problems: choices.problems };
 }
@@ -171,6 +256,34 @@ class Choices {
     return value;
   }
 
+  /** What the file alone says. */
+  note(key: string, value: EffectiveSetting["value"], isFromFile = true): void {
+    this.effective.push({ key, value, source: isFromFile ? "file" : "default" });
+  }
+
+  optional<T extends number>(key: string, file: T | undefined): T | undefined {
+    if (file !== undefined) this.note(key, file);
+    return file;
+  }
+
+  /** Undefined when nothing says it; `fallback` then tells where it comes from. */
+  secret({
+    key,
+    env,
+    file,
+    fallback,
+  }: {
+    readonly key: string;
+    readonly env: string | undefined;
+    readonly file: string | undefined;
+    readonly fallback: string;
+  }) {
+    const value = env ?? file;
+    if (value === undefined) this.effective.push({ key, value: fallback, source: "default" });
+    else this.effective.push({ key, value: "***", source: env === undefined ? "file" : "env", secret: true });
+    return value;
+  }
+
   variable(name: string): string | undefined {
     const { env } = this.#inputs;
     const text = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
@@ -193,13 +306,23 @@ class Choices {
     return undefined;
   }
 
-  logLevelFrom(name: string): LogLevel | undefined {
+  wordFrom<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
     const text = this.variable(name);
     if (text === undefined) return undefined;
-    const level = LOG_LEVELS.find((known) => known === text.toLowerCase());
-    if (level === undefined)
-      this.#refuse(`the environment variable ${name} must be one of ${LOG_LEVELS.join(", ")}, got ${JSON.stringify(text)}${didYouMean(text, LOG_LEVELS)}`);
-    return level;
+    const word = words.find((known) => known === text.toLowerCase());
+    if (word === undefined)
+      this.#refuse(`the environment variable ${name} must be one of ${words.join(", ")}, got ${JSON.stringify(text)}${didYouMean(text, words)}`);
+    return word;
+  }
+
+  /** What is wrong with it is said without showing it. */
+  tokenFrom(name: string): string | undefined {
+    const text = this.variable(name);
+    if (text === undefined) return undefined;
+    const parsed = tokenSchema.safeParse(text);
+    if (parsed.success) return parsed.data;
+    this.#refuse(`the environment variable ${name} ${parsed.error.issues[0]?.message ?? "is no token"}`);
+    return undefined;
   }
 
   path(text: string | undefined, what: string): string | undefined {
@@ -215,6 +338,31 @@ class Choices {
     for (const [index, [name, address]] of entries.entries()) {
       const other = entries.slice(0, index).find(([, earlier]) => collide(earlier, address));
       if (other) this.#refuse(`${other[0]} and ${name} both want port ${address.port}; give one of them another`);
+    }
+  }
+
+  refuseBinds(
+    named: Readonly<Record<string, Pick<BridgeListener, "address"> & Partial<BridgeListener>>>,
+    bridges: readonly BridgeListener[],
+    facts: Parameters<typeof bindProblem>[2],
+  ): void {
+    const further = bridges.map((listener, index) => [`engine.bridges[${index}]`, listener] as const);
+    for (const [key, listener] of [...Object.entries(named), ...further]) {
+      const problem = bindProblem(key, listener, facts);
+      if (problem !== undefined) this.#refuse(problem);
+    }
+  }
+
+  /** A token that means two things would mean the stronger one. */
+  refuseSharedTokens(listeners: readonly BridgeListener["access"][], engineToken: string | undefined): void {
+    for (const { rbac } of listeners) {
+      const seen = new Map<string, string>();
+      for (const { token, role } of rbac?.tokens ?? []) {
+        if (token === engineToken) this.#refuse(`the token of the role ${role} is the engine's own (engine.token); give the role another`);
+        const other = seen.get(token);
+        if (other !== undefined) this.#refuse(`two entries of rbac.tokens, of the roles ${other} and ${role}, have the same token`);
+        seen.set(token, role);
+      }
     }
   }
 

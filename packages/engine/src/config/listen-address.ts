@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { z } from "zod";
+import { tlsBlockSchema } from "./tls-block.ts";
 import type { ListenAddress } from "./types.ts";
 
 export const DEFAULT_BRIDGE: ListenAddress = { host: "127.0.0.1", port: 49134 };
@@ -10,17 +11,17 @@ export const portSchema = z.int().min(0).max(65_535).meta({ description: "0 to 6
 
 export const hostSchema = z
   .string()
-  .superRefine((host, context) => {
-    if (isLoopback(host)) return;
-    context.addIssue({
-      code: "custom",
-      message: "must be a loopback address (127.0.0.1, ::1 or localhost), since svc listens on this machine only until access tokens exist",
-    });
+  .refine((host) => isIPv4(host) || (isIPv6(host) && !host.includes("%")) || isHostName(host), {
+    message: "must be an address of this machine, e.g. 127.0.0.1, 0.0.0.0, ::1 or localhost",
   })
-  .meta({ description: "Loopback address: 127.0.0.1, ::1 or localhost" });
+  .meta({ description: "Address to bind: 127.0.0.1, ::1 or localhost for this machine only, 0.0.0.0 for every network" });
 
-/** Where one listener binds, as a block of the config file may say; both may be left out. */
-export const addressBlockSchema = z.strictObject({ host: hostSchema.optional(), port: portSchema.optional() });
+/** Where one listener binds, as a block of the config file may say; each may be left out. */
+export const addressBlockSchema = z.strictObject({ host: hostSchema.optional(), port: portSchema.optional(), tls: tlsBlockSchema.optional() });
+
+export function isHostName(text: string): boolean {
+  return /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(text) && !/^[0-9.]+$/.test(text);
+}
 
 /** 127.0.0.0/8, ::1 and localhost. */
 export function isLoopback(host: string): boolean {
@@ -36,9 +37,14 @@ function isLoopbackIPv6(host: string): boolean {
 
 /** True when two listeners would want the same port. Loopback names count as one, since both families are bound. */
 export function collide(a: ListenAddress, b: ListenAddress): boolean {
-  return a.port !== 0 && a.port === b.port && bindName(a.host) === bindName(b.host);
+  if (a.port === 0 || a.port !== b.port) return false;
+  return isWildcard(a.host) || isWildcard(b.host) || bindName(a.host) === bindName(b.host);
+}
+
+function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
 }
 
 function bindName(host: string): string {
-  return isIPv4(host) && host !== "127.0.0.1" ? host : "loopback";
+  return isLoopback(host) && !(isIPv4(host) && host !== "127.0.0.1") ? "loopback" : host;
 }

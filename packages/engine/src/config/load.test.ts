@@ -49,6 +49,7 @@ describe("a config file", () => {
         allowedOrigins: [],
         allowedHosts: [],
         consoleInvoke: true,
+        httpFunctions: { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 },
         logLevel: "info",
       },
       http: { host: "127.0.0.1", port: 3111 },
@@ -76,6 +77,12 @@ describe("a config file", () => {
 `;
     expect(load(text).engine).toEqual({
       bridge: { host: "localhost", port: 5000 },
+      bridgeAccess: { tokenRequired: false, rbac: undefined, middlewareFunctionId: undefined },
+      bridges: [],
+      mode: "development",
+      token: undefined,
+      insecureBind: false,
+      maxConnectionsPerAddress: undefined,
       dataDir: "/data",
       logsDir: "/var/log/svc",
       defaultTimeoutMs: 1000,
@@ -85,6 +92,7 @@ describe("a config file", () => {
       allowedHosts: ["my-box.example"],
       consoleInvoke: false,
       validateRequests: true,
+      httpFunctions: { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 },
       logLevel: "debug",
     });
   });
@@ -173,10 +181,26 @@ describe("compatibility", () => {
     const config = load("workers:\n  - name: iii-worker-manager\n    config: {port: 5000, host: 127.0.0.1, rbac: {}}\n  - name: iii-telemetry\n");
     expect(config.engine.bridge).toEqual({ host: "127.0.0.1", port: 5000 });
     expect(config.warnings).toEqual([
-      expect.stringMatching(/^config.yaml:2: "iii-worker-manager" does nothing here: .*engine\.bridge\.port/),
+      expect.stringMatching(/^config.yaml:2: "iii-worker-manager" does nothing here: .*engine\.bridge/),
       expect.stringMatching(/^config.yaml:4: "iii-telemetry" does nothing here/),
     ]);
   });
+
+  it("takes over what the older entry for functions over HTTP says, where the engine block is silent", () => {
+    const config = load(
+      "engine: {http_functions: {retries: 5, require_https: true}}\nworkers:\n  - name: iii-http-functions\n    config: {security: {url_allowlist: ['*.example.com'], block_private_ips: false, require_https: false}}\n",
+    );
+    expect(config.engine.httpFunctions).toEqual({ urlAllowlist: ["*.example.com"], blockPrivateIps: false, requireHttps: true, retries: 5 });
+    expect(config.warnings).toEqual([expect.stringMatching(/^config.yaml:3: "iii-http-functions" does nothing here: .*engine\.http_functions/)]);
+    expect(config.effective).toContainEqual({ key: "engine.http_functions.retries", value: 5, source: "file" });
+  });
+
+  it.each(["https://", "a b", "https://api.example.com/x?y", "ftp://a", "http://a/#b", ""])(
+    "refuses %j in the list of addresses for functions over HTTP",
+    (entry) => {
+      expect(() => load(`engine: {http_functions: {url_allowlist: [${JSON.stringify(entry)}]}}`)).toThrow(/engine\.http_functions\.url_allowlist\[0\]/);
+    },
+  );
 
   it("lets the engine block win over the older entry for the worker socket, and says so", () => {
     const config = load("engine: {bridge: {port: 6000}}\nworkers:\n  - name: iii-worker-manager\n    config: {port: 5000}\n");
@@ -307,8 +331,12 @@ engine:
     ],
     ["workers: [{name: svc-state, config: {adapter: file_based}}]\n", '1 workers[0].config.adapter: must be a block of keys, got the text "file_based"'],
     ["workers: [{name: svc-state, config: {adapter: {name: in_memory, config: {}}}}]\n", expect.stringMatching(/adapter\.config: unknown key "config"/)],
-    ["workers: [{name: svc-http, config: {host: 0.0.0.0}}]\n", expect.stringContaining("workers[0].config.host: must be a loopback address")],
-    ["engine: {bridge: {host: example.com}}\n", expect.stringContaining("engine.bridge.host: must be a loopback address")],
+    [
+      "workers: [{name: svc-http, config: {host: 0.0.0.0}}]\n",
+      expect.stringMatching(/svc-http\.host is 0\.0\.0\.0, .*set engine\.token .*or bind svc-http\.host/),
+    ],
+    ["engine: {bridge: {host: example.com}}\n", expect.stringMatching(/engine\.bridge\.host is example\.com, .*--insecure-bind/)],
+    ["engine: {bridge: {host: 'a b'}}\n", expect.stringContaining("engine.bridge.host: must be an address of this machine")],
     [
       "engine: {bridge: {port: 3111}}\n",
       "- -: the worker socket (engine.bridge) and the HTTP listener (svc-http) both want port 3111; give one of them another",

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type AddressBlock, type ConfigOverrides, type EngineBlock, engineBlockSchema, settle } from "./engine-settings.ts";
+import type { BridgeBlock } from "./access-block.ts";
+import { type ConfigOverrides, type EngineBlock, engineBlockSchema, settle } from "./engine-settings.ts";
 import { kindOf, schemaProblems, unknownKey } from "./schema-problems.ts";
+import { hasStoredToken } from "./token-file.ts";
 import { ConfigError, type ConfigProblem, type LoadedConfig } from "./types.ts";
 import { lookupIn } from "./variables.ts";
 import { type KnownModules, readEntries } from "./worker-entries.ts";
@@ -18,17 +20,19 @@ export interface LoadOptions {
   readonly overrides?: ConfigOverrides;
   /** The modules that this engine has. */
   readonly modules: KnownModules;
+  /** Whether `.svc/token` is there. `loadConfig` looks itself; default false. */
+  readonly hasStoredToken?: boolean;
   /** What relative paths of flags and variables are relative to. Default the working directory. */
   readonly cwd?: string;
 }
 
 /**
  * Reads and checks a config file. Throws ConfigError with everything that is wrong with it, in the order of the file;
- * when the text is no YAML, with that alone. Touches nothing but the file.
+ * when the text is no YAML, with that alone. Changes nothing.
  */
 export function loadConfig(file: string, options: LoadOptions): LoadedConfig {
   const absolute = resolve(options.cwd ?? process.cwd(), file);
-  return parseConfig(absolute, readConfigText(absolute), options);
+  return parseConfig(absolute, readConfigText(absolute), { hasStoredToken: hasStoredToken(absolute), ...options });
 }
 
 /** As `loadConfig`, for a text in hand. `file` is its absolute path, for messages and relative paths. */
@@ -50,7 +54,14 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
   const { bridge, warnings } = mergeBridge(engine.block.bridge, entries);
   const settled = settle({
     file,
-    engine: { ...engine.block, ...(bridge === undefined ? {} : { bridge }) },
+    engine: {
+      ...engine.block,
+      ...(bridge === undefined ? {} : { bridge }),
+      bridges: [...(engine.block.bridges ?? []), ...entries.furtherBridges],
+      // The older entry counts where the engine block is silent.
+      http_functions: { ...entries.httpFunctions, ...engine.block.http_functions },
+    },
+    hasStoredToken: options.hasStoredToken ?? false,
     http: entries.http,
     realtime: entries.realtime,
     env: options.env,
@@ -136,9 +147,9 @@ function readEngineBlock(
 
 /** The older entry for the worker socket counts where the engine block is silent. */
 function mergeBridge(
-  block: AddressBlock | undefined,
-  entries: { readonly bridge: AddressBlock | undefined },
-): { readonly bridge: AddressBlock | undefined; readonly warnings: readonly string[] } {
+  block: BridgeBlock | undefined,
+  entries: { readonly bridge: BridgeBlock | undefined },
+): { readonly bridge: BridgeBlock | undefined; readonly warnings: readonly string[] } {
   if (entries.bridge === undefined || block === undefined) return { bridge: block ?? entries.bridge, warnings: [] };
   const overruled = (["host", "port"] as const).filter(
     (part) => block[part] !== undefined && entries.bridge?.[part] !== undefined && block[part] !== entries.bridge[part],

@@ -1,3 +1,4 @@
+import type { AccessSettings } from "../kernel/access/settings.ts";
 import type { LogLevel } from "../kernel/logger.ts";
 
 /** Where a listener binds. Loopback unless said otherwise; port 0 picks a free one. */
@@ -5,12 +6,34 @@ export interface ListenAddress {
   readonly host: string;
   /** 0 to 65535. */
   readonly port: number;
+  /** Absent: no TLS. */
+  readonly tls?: TlsFiles;
+}
+
+/** Absolute paths of PEM files. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+  /** Set: clients must present a certificate that this authority signed. */
+  readonly clientCa?: string;
 }
 
 /** The `engine:` block of the config file, with defaults filled in. Environment and flags are already applied. */
 export interface EngineSettings {
   /** Worker WebSocket. Default 127.0.0.1:49134. */
   readonly bridge: ListenAddress;
+  /** Who may connect there. */
+  readonly bridgeAccess: AccessSettings;
+  /** Further listeners for workers. Default none. */
+  readonly bridges: readonly BridgeListener[];
+  /** In production every client of the engine needs a token, on loopback too. Default development. */
+  readonly mode: "development" | "production";
+  /** The token as configured; undefined when the one in `.svc/token` counts. */
+  readonly token: string | undefined;
+  /** Listeners off loopback need no token. Default false. */
+  readonly insecureBind: boolean;
+  /** Connections that one address may have to one listener; undefined: 1,000 from other machines, any number from this one. */
+  readonly maxConnectionsPerAddress: number | undefined;
   /** Absolute path. Default `.svc/data` beside the config file. */
   readonly dataDir: string;
   /** Absolute path. Default `.svc/logs` beside the config file. */
@@ -29,7 +52,26 @@ export interface EngineSettings {
   readonly consoleInvoke: boolean;
   /** Payloads are checked by the request format of each function that does not say otherwise itself. Default false. */
   readonly validateRequests: boolean;
+  /** Where functions that are registered with a URL may lie. */
+  readonly httpFunctions: HttpFunctionSettings;
   readonly logLevel: LogLevel;
+}
+
+export interface BridgeListener {
+  readonly address: ListenAddress;
+  readonly access: AccessSettings;
+}
+
+/** `engine.http_functions` of the config file. */
+export interface HttpFunctionSettings {
+  /** Host globs (`*.example.com`) and URL patterns (`https://api.example.com/v1/*`); empty allows every address. Default empty. */
+  readonly urlAllowlist: readonly string[];
+  /** Refuse loopback, private and other addresses that are not on the public internet. Default true. */
+  readonly blockPrivateIps: boolean;
+  /** Refuse `http:`. Default true. */
+  readonly requireHttps: boolean;
+  /** Further attempts after one that could not connect. Default 2. */
+  readonly retries: number;
 }
 
 /** One `workers:` entry that names a module of the engine, e.g. `svc-state`. */
@@ -69,6 +111,8 @@ export interface EffectiveSetting {
   readonly key: string;
   readonly value: string | number | boolean | readonly string[];
   readonly source: SettingSource;
+  /** The value is not for showing and stands here as `***`. */
+  readonly secret?: true;
 }
 
 /** A config file, read, checked and filled in. */

@@ -1,16 +1,19 @@
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { workerNameProblem } from "../local-workers/worker-name.ts";
+import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
 import {
   adapterNameOfClass,
   BRIDGE_ENTRY,
   canonicalModuleName,
+  HTTP_FUNCTIONS_ENTRY,
   MODULE_CLASSES,
   MODULE_NAMES,
   moduleNameOfClass,
   replacementOf,
 } from "./compatibility-names.ts";
 import type { AddressBlock } from "./engine-settings.ts";
+import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 import { localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
 import { didYouMean } from "./nearest-name.ts";
@@ -29,10 +32,14 @@ export type KnownModules = readonly KnownModule[];
 export interface ReadEntries {
   readonly modules: readonly ModuleEntry[];
   readonly localWorkers: readonly LocalWorkerEntry[];
-  /** What the blocks of the two listening modules, and the older entry for the worker socket, say about addresses. */
+  /** What the blocks of the two listening modules say about addresses, and the older entry for the worker socket about it. */
   readonly http: AddressBlock;
   readonly realtime: AddressBlock;
-  readonly bridge: AddressBlock | undefined;
+  readonly bridge: BridgeBlock | undefined;
+  /** Of the second and later ones of those entries. */
+  readonly furtherBridges: readonly BridgeBlock[];
+  /** What the older entry for functions over HTTP says. */
+  readonly httpFunctions: HttpFunctionsBlock | undefined;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 }
@@ -67,7 +74,9 @@ class EntryReader implements ReadEntries {
   readonly warnings: string[] = [];
   http: AddressBlock = {};
   realtime: AddressBlock = {};
-  bridge: AddressBlock | undefined;
+  bridge: BridgeBlock | undefined;
+  readonly furtherBridges: BridgeBlock[] = [];
+  httpFunctions: HttpFunctionsBlock | undefined;
   readonly #file: string;
   readonly #yaml: YamlSource;
   readonly #known: ReadonlyMap<string, KnownModule>;
@@ -114,7 +123,8 @@ class EntryReader implements ReadEntries {
     const replaced = this.#known.has(name) ? undefined : replacementOf(name);
     if (replaced) {
       this.#warn(path, `${JSON.stringify(entry[key])} does nothing here: ${replaced.advice}`);
-      if (replaced.role === BRIDGE_ENTRY) this.bridge = this.#address(entry.config, [...path, "config"]);
+      if (replaced.role === BRIDGE_ENTRY) this.#addBridge(entry.config ?? {}, [...path, "config"]);
+      if (replaced.role === HTTP_FUNCTIONS_ENTRY) this.#takeHttpFunctions(entry.config ?? {}, [...path, "config"]);
       return;
     }
     this.#addModule(name, { config: this.#withAdapterName(entry.config ?? {}, [...path, "config"]), path, key });
@@ -190,6 +200,17 @@ class EntryReader implements ReadEntries {
       this.#refuse([...path, part], `an earlier entry says ${taken[part]}; the listener is one for all entries of the module, so set its ${part} once`);
     }
     this[listener] = { ...next, ...taken };
+  }
+
+  #addBridge(config: unknown, path: KeyPath): void {
+    if (!this.#check(bridgeBlockSchema, config, path)) return;
+    const block = bridgeBlockSchema.parse(config);
+    if (this.bridge === undefined) this.bridge = block;
+    else this.furtherBridges.push(block);
+  }
+
+  #takeHttpFunctions(config: unknown, path: KeyPath): void {
+    if (this.#check(httpFunctionsEntrySchema, config, path)) this.httpFunctions = httpFunctionsEntrySchema.parse(config).security;
   }
 
   /** The host and port of a block; other keys are left to the module. */

@@ -51,6 +51,8 @@ export interface Provider {
   readonly name: string;
   /** Modules come before workers: a worker cannot take over what the engine provides. */
   readonly builtIn: boolean;
+  /** Whose functions these are, where access is restricted: nobody else may provide the same ones. Undefined: an unrestricted provider. */
+  readonly owner?: string | undefined;
   /** Calls handed over and not yet settled. */
   readonly inFlight: number;
   refusal(): Refusal | undefined;

@@ -1,8 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { CallError, decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, type WorkerId } from "@svc/protocol";
+import type { SessionAccess } from "./access/session-access.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import type { Kernel } from "./kernel.ts";
+import type { Undo } from "./scope.ts";
 import { Session, type SessionOutlet } from "./session.ts";
 
 /** A peer that sends nothing for so long is cut off, in milliseconds: with the pace of the looks at it, within 25 s. */
@@ -35,12 +37,20 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   #looks = 0;
   #ended = false;
   #fullSince: number | undefined;
+  /** How many reasons there are not to read just now. */
+  #pauses = 0;
 
-  constructor(kernel: Kernel, socket: FrameSocket) {
+  /** Without `access` the connection is not restricted. */
+  constructor(kernel: Kernel, socket: FrameSocket, access?: SessionAccess) {
     this.#kernel = kernel;
     this.#socket = socket;
     this.#lastHeardAt = kernel.clock.monotonic();
-    this.session = new Session(kernel, this, { workerId: randomUUID() as WorkerId, reattachToken: randomUUID(), remoteAddress: socket.remoteAddress });
+    this.session = new Session(kernel, this, {
+      workerId: randomUUID() as WorkerId,
+      reattachToken: randomUUID(),
+      remoteAddress: socket.remoteAddress,
+      access,
+    });
     kernel.heartbeat.add(this);
     kernel.sessions.add(this.session);
     socket.listen(this);
@@ -96,6 +106,18 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     if (!this.#ended) this.#socket.send(frame);
   }
 
+  pauseReading(): Undo {
+    if (this.#pauses++ === 0) this.#socket.pause();
+    let resumed = false;
+    return () => {
+      if (resumed) return;
+      resumed = true;
+      // What waited unread was not silence.
+      this.onAlive();
+      if (--this.#pauses === 0) this.#socket.resume();
+    };
+  }
+
   isFull(): boolean {
     return this.#socket.queuedFrames >= MAX_QUEUED_FRAMES || this.#socket.queuedBytes >= MAX_QUEUED_BYTES;
   }
@@ -107,7 +129,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   #holdBack(): void {
     if (this.#fullSince !== undefined) return;
     this.#fullSince = this.#kernel.clock.monotonic();
-    this.#socket.pause();
+    const resume = this.pauseReading();
     this.session.log.warn("a worker does not keep up; it gets no further calls until it does", {
       queuedFrames: this.#socket.queuedFrames,
       queuedBytes: this.#socket.queuedBytes,
@@ -116,7 +138,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       if (this.#ended || this.#fullSince === undefined) return;
       if (!this.isFull()) {
         this.#fullSince = undefined;
-        this.#socket.resume();
+        resume();
       } else if (this.#kernel.clock.monotonic() - this.#fullSince >= STALLED_AFTER_MS) {
         this.drop("the worker did not read from its socket for 30 s");
       } else {
@@ -128,8 +150,8 @@ export class Connection implements SessionOutlet, FrameSocketListener {
 
   /** Called every 2.5 s: cuts off who fell silent, and pings from time to time. */
   beat(): void {
-    // While reading is paused nothing can be heard; the stall limit watches over that time.
-    if (this.#fullSince !== undefined) {
+    // While reading is paused nothing can be heard; the stall limit, or the hook's deadline, watches over that time.
+    if (this.#pauses > 0) {
       this.#lastHeardAt = this.#kernel.clock.monotonic();
       return;
     }

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { ReservedIds } from "./access/reserved-ids.ts";
 import { Changes } from "./changes.ts";
 import { ChannelSockets } from "./channels/channel-sockets.ts";
 import { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import { type FormatChecks, noFormatChecks } from "./format-check.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import { Invocations } from "./invocations.ts";
 import { type Kernel, WORKER_LIMITS, type WorkerLimits } from "./kernel.ts";
 import { LiveDirectory } from "./live-directory.ts";
 import type { Logger } from "./logger.ts";
@@ -54,6 +56,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     triggers,
     unownedTriggers: new EngineTriggers({ triggers, sessions }),
     sessions,
+    invocations: new Invocations(),
     heartbeat,
     changes,
     channels: new Channels(clock),
@@ -61,6 +64,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     clock,
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },
+    reservedIds: new ReservedIds(),
     identity: { version: options.version, instanceId: randomUUID(), startedAtMs: clock.now() },
     formats: options.formats ?? noFormatChecks,
     deadlines,

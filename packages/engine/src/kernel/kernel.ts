@@ -1,9 +1,11 @@
+import type { ReservedIds } from "./access/reserved-ids.ts";
 import type { Changes } from "./changes.ts";
 import type { ChannelSockets } from "./channels/channel-sockets.ts";
 import type { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import type { FormatChecks } from "./format-check.ts";
 import type { Heartbeat } from "./heartbeat.ts";
+import type { Invocations } from "./invocations.ts";
 import type { Logger } from "./logger.ts";
 import type { UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
@@ -37,6 +39,7 @@ export interface Kernel {
   readonly triggers: TriggerRegistry;
   readonly unownedTriggers: UnownedTriggers;
   readonly sessions: Sessions;
+  readonly invocations: Invocations;
   readonly heartbeat: Heartbeat;
   readonly changes: Changes;
   readonly channels: Channels;
@@ -45,6 +48,8 @@ export interface Kernel {
   readonly log: Logger;
   readonly limits: WorkerLimits;
   readonly formats: FormatChecks;
+  /** What restricted connections may not register. */
+  readonly reservedIds: ReservedIds;
   readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };
   /** Deadlines in milliseconds; read at each call, since the config may change. */
   readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };

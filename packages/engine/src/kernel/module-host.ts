@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { CallError, type FunctionId, nameProblem, Payload, type TriggerTypeId } from "@svc/protocol";
 import { z } from "zod";
+import { callerAccess } from "./access/caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
@@ -138,7 +139,7 @@ export class ModuleHost {
     const scope = new Scope();
     const abort = new AbortController();
     const log = kernel.log.with({ module: instanceName });
-    const provider = new ModuleProvider({ name: instanceName, router: kernel.router, log });
+    const provider = new ModuleProvider({ name: instanceName, router: kernel.router, log, accessOf: (workerId) => callerAccess(workerId, kernel) });
     mkdirSync(this.#dataDir, { recursive: true, mode: 0o700 });
     this.#starting.add(instanceName);
     try {
@@ -199,8 +200,10 @@ export class ModuleHost {
         }),
       provideFunction: (spec) => scope.add(this.#provideFunction(spec as FunctionSpec<unknown>, provider)),
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
+      runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
       unownedTriggers: kernel.unownedTriggers,
+      accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
       mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),

@@ -2,7 +2,7 @@ import { CallError, Payload } from "@svc/protocol";
 import type { z } from "zod";
 import type { Call, Provider, Refusal } from "./call.ts";
 import type { Logger } from "./logger.ts";
-import type { FunctionSpec, HandlerContext } from "./module.ts";
+import type { CallerAccess, FunctionSpec, HandlerContext } from "./module.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import type { Router } from "./router.ts";
 
@@ -16,16 +16,23 @@ export class ModuleProvider implements Provider {
   readonly builtIn = true;
   readonly #router: Router;
   readonly #log: Logger;
+  readonly #accessOf: (workerId: string) => CallerAccess | undefined;
   readonly #specs = new Map<string, FunctionSpec<unknown>>();
   readonly #held = new PendingCalls();
   readonly #running = new Map<Call, AbortController>();
   #stopped = false;
 
-  constructor(options: { readonly name: string; readonly router: Router; readonly log: Logger }) {
+  constructor(options: {
+    readonly name: string;
+    readonly router: Router;
+    readonly log: Logger;
+    readonly accessOf: (workerId: string) => CallerAccess | undefined;
+  }) {
     this.name = options.name;
     this.workerId = moduleWorkerId(options.name);
     this.#router = options.router;
     this.#log = options.log;
+    this.#accessOf = options.accessOf;
   }
 
   get inFlight(): number {
@@ -56,7 +63,13 @@ export class ModuleProvider implements Provider {
     const controller = new AbortController();
     this.#held.hold(call);
     this.#running.set(call, controller);
-    const context: HandlerContext = { caller: call.caller, signal: controller.signal, traceparent: call.traceparent, baggage: call.baggage };
+    const context: HandlerContext = {
+      caller: call.caller,
+      access: call.caller === undefined ? undefined : this.#accessOf(call.caller.worker_id),
+      signal: controller.signal,
+      traceparent: call.traceparent,
+      baggage: call.baggage,
+    };
     void this.#run(call, spec, input.value, context);
     return undefined;
   }

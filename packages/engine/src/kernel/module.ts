@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
+import type { CallError, Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
 import type { z } from "zod";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
@@ -47,10 +47,22 @@ export interface CallOptions {
   readonly job?: Job | undefined;
 }
 
+/** What a restricted caller may see and do. A function that lists or names other things asks here. */
+export interface CallerAccess {
+  /** The same directory without what the caller may not see: functions that it may not call, their triggers, workers of others. */
+  visible(directory: Directory): Directory;
+  /** Why the caller may not call the function, as FORBIDDEN; undefined when it may. */
+  callRefusal(functionId: string): CallError | undefined;
+  /** Why the caller may not bind the function, and what the config names, to an occasion. */
+  bindRefusal(trigger: { readonly type: string; readonly functionId: string; readonly config: unknown }): CallError | undefined;
+}
+
 /** What a module's function is told besides its input. */
 export interface HandlerContext {
   /** The worker that called; undefined when a module or the engine did. */
   readonly caller: Caller | undefined;
+  /** Undefined when the caller is not restricted. */
+  readonly access: CallerAccess | undefined;
   /** Aborts when the caller goes, the deadline passes or the module stops. */
   readonly signal: AbortSignal;
   readonly traceparent: string | undefined;
@@ -90,6 +102,28 @@ export interface TriggerSpec<Settings> {
   readonly settings: z.ZodType<Settings>;
   /** Starts to watch for the occasion. Throwing refuses the binding with the thrown message. */
   bind(binding: TriggerBinding<Settings>): Undo;
+}
+
+/** One call of a function that a worker registered with `invocation`: it runs elsewhere than in that worker. */
+export interface DelegatedCall {
+  /** UUID of the call. */
+  readonly id: string;
+  readonly functionId: FunctionId;
+  /** As it came, not yet known to be JSON. */
+  readonly payload: Payload;
+  readonly traceparent: string | undefined;
+  readonly baggage: string | undefined;
+  /** Aborts when the caller goes or the deadline passes; the answer is no longer wanted then. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs one call. Resolves with undefined when the function answered nothing; rejects with CallError. */
+export type RunDelegatedCall = (call: DelegatedCall) => Promise<Payload | undefined>;
+
+/** Runs the functions that workers register with `invocation`. */
+export interface InvocationRunner {
+  /** Judges the `invocation` of a registration. Throws CallError to refuse it: the worker is told its code and message. */
+  accept(functionId: FunctionId, invocation: unknown): RunDelegatedCall;
 }
 
 export interface HttpMount {
@@ -176,10 +210,10 @@ export interface UnownedTriggers {
    * Resolves with the binding's id when it is bound, when it waits for its type, or when the worker that provides the type has
    * said nothing for 10 s. Rejects with CallError when it is refused; then it is gone.
    */
-  register(trigger: UnownedTrigger): Promise<string>;
+  register(trigger: UnownedTrigger, caller: Caller | undefined): Promise<string>;
   /**
    * Removes such a binding, or one that `caller` asked for over its own connection. False when there is no binding of this id;
-   * throws CallError `FORBIDDEN` when it is another worker's.
+   * throws CallError `FORBIDDEN` when it is another worker's, or, to a restricted caller, of another owner's making.
    */
   remove(id: string, caller: Caller | undefined): boolean;
 }
@@ -199,9 +233,13 @@ export interface ModuleContext<Config> {
   call(functionId: string, payload: Payload, options?: CallOptions): Promise<Payload>;
   provideFunction<Input>(spec: FunctionSpec<Input>): Undo;
   provideTrigger<Settings>(spec: TriggerSpec<Settings>): Undo;
+  /** Takes over the functions that workers register with `invocation`. One module at a time does; without any such registrations are refused. */
+  runInvocations(runner: InvocationRunner): Undo;
   /** Makes a channel. Throws CallError `overloaded` when too many are open. */
   createChannel(options?: ChannelOptions): Channel;
   readonly unownedTriggers: UnownedTriggers;
+  /** What a connected worker may see and do; undefined when it is not restricted. For what is told to workers without being asked. */
+  accessOf(workerId: string): CallerAccess | undefined;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
   /** Sockets on the engine's real-time listener (3112). One acceptor per path. */

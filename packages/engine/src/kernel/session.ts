@@ -21,6 +21,7 @@ import {
   type UndecodableFrame,
   type WorkerId,
 } from "@svc/protocol";
+import type { SessionAccess } from "./access/session-access.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
 import type { TriggerStatus } from "./directory.ts";
 import { dispatch } from "./handlers/index.ts";
@@ -40,6 +41,8 @@ export interface SessionOutlet {
   drop(reason: string): void;
   /** Ends it without a closing word, after what is queued. */
   hangUp(): void;
+  /** Stops reading; the undo goes on. */
+  pauseReading(): Undo;
 }
 
 /** How a worker introduced itself in its `engine::workers::register` call. */
@@ -76,6 +79,8 @@ export class Session implements Provider, TriggerOwner {
   readonly reattachToken: string;
   readonly remoteAddress: string | undefined;
   readonly connectedAtMs: number;
+  /** What it may do; undefined when it is not restricted. */
+  readonly access: SessionAccess | undefined;
   readonly scope = new Scope();
   readonly builtIn = false;
   /** Calls that this worker is running. */
@@ -96,7 +101,12 @@ export class Session implements Provider, TriggerOwner {
   constructor(
     kernel: Kernel,
     outlet: SessionOutlet,
-    identity: { readonly workerId: WorkerId; readonly reattachToken: string; readonly remoteAddress: string | undefined },
+    identity: {
+      readonly workerId: WorkerId;
+      readonly reattachToken: string;
+      readonly remoteAddress: string | undefined;
+      readonly access?: SessionAccess | undefined;
+    },
   ) {
     this.#kernel = kernel;
     this.#outlet = outlet;
@@ -104,6 +114,8 @@ export class Session implements Provider, TriggerOwner {
     this.reattachToken = identity.reattachToken;
     this.remoteAddress = identity.remoteAddress;
     this.connectedAtMs = kernel.clock.now();
+    this.access = identity.access;
+    if (this.access?.grants.prefix !== undefined) this.scope.add(kernel.reservedIds.hold(this.access.grants.prefix));
     this.#caller = { worker_id: identity.workerId, name: "" };
   }
 
@@ -137,6 +149,10 @@ export class Session implements Provider, TriggerOwner {
     return this.introduction?.name ?? "";
   }
 
+  get owner(): string | undefined {
+    return this.access?.grants.owner;
+  }
+
   get caller(): Caller {
     return this.#caller;
   }
@@ -158,7 +174,53 @@ export class Session implements Provider, TriggerOwner {
   }
 
   receive(message: Message | UndecodableFrame): void {
+    if (this.access?.line.held) {
+      if (!this.access.line.add(message)) this.drop("too many frames came while a registration hook was asked");
+      return;
+    }
     dispatch(message, this, this.#kernel);
+  }
+
+  /** Later frames of this connection wait until the answer is there and dealt with. For restricted connections; `answer` must not reject. */
+  waitFor<T>(answer: Promise<T>, goOn: (value: T) => void): void {
+    const line = this.access?.line;
+    if (line === undefined) throw new TypeError("only a restricted connection waits for hooks");
+    line.hold();
+    const resume = this.#outlet.pauseReading();
+    void answer.then((value) => {
+      if (this.scope.ended) {
+        line.clear();
+        return;
+      }
+      this.#guarded(() => goOn(value));
+      line.release((message) => this.#guarded(() => dispatch(message, this, this.#kernel)));
+      resume();
+    });
+  }
+
+  /** As the connection does for frames that did not wait: a defect of the engine costs this frame only. */
+  #guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.log.error("a frame could not be handled", { error });
+      this.sendError(new CallError("invocation_error", "the engine failed to handle the frame; its log has the reason"));
+    }
+  }
+
+  /** Takes back one function, by the id that the engine knows it by. */
+  withdrawFunction(id: FunctionId): void {
+    const undo = this.#functions?.get(id);
+    this.#functions?.delete(id);
+    this.access?.functions.forget(id);
+    undo?.();
+  }
+
+  withdrawTriggerType(id: TriggerTypeId): void {
+    const undo = this.#triggerTypes?.get(id);
+    this.#triggerTypes?.delete(id);
+    this.access?.triggerTypes.forget(id);
+    undo?.();
   }
 
   send(message: Exclude<Message, MessageOf<"invokefunction"> | MessageOf<"invocationresult">>): void {
@@ -247,7 +309,7 @@ export class Session implements Provider, TriggerOwner {
       type: "triggerregistrationresult",
       id: request.id,
       trigger_type: request.type,
-      function_id: request.functionId,
+      function_id: this.access?.localFunctionId(request.functionId) ?? request.functionId,
       error: failure === undefined ? undefined : { code: failure.code, message: failure.message, stacktrace: undefined, details: undefined },
       status: wantsAll ? standing.status : undefined,
       reason: wantsAll ? standing.reason : undefined,
@@ -293,7 +355,8 @@ export class Session implements Provider, TriggerOwner {
   }
 
   #encodeCall(call: Call): Frame | CallError {
-    const { id, functionId, payload, traceparent, baggage, metadata } = call;
+    const { id, payload, traceparent, baggage, metadata } = call;
+    const functionId = this.access === undefined ? call.functionId : this.access.localFunctionId(call.functionId);
     if (this.features.has("tolerates_bad_frames")) {
       return encodeGuardedInvoke({
         invocationId: id,

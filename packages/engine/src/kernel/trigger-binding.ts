@@ -17,6 +17,8 @@ export interface TriggerRequest {
 export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
+  /** Where access is restricted: who it is. Undefined: an unrestricted worker. */
+  readonly owner?: string | undefined;
   /** Tells the worker how its request stands, or that a standing one went wrong. */
   notify(
     request: TriggerRequest,
@@ -33,6 +35,8 @@ export interface TriggerTypeProvider {
    * those of the engine are kept for a while (decision 11) and answered at once.
    */
   readonly builtIn: boolean;
+  /** Where access is restricted: whose type it is. Undefined: an unrestricted provider. */
+  readonly owner?: string | undefined;
   /** Starts to watch for the occasion; throws CallError when the config is refused. */
   attach(binding: Binding): Undo;
 }
@@ -56,6 +60,8 @@ export class Binding {
   readonly functionId: FunctionId;
   readonly config: unknown;
   metadata: unknown;
+  /** Who asked first, where access is restricted. */
+  readonly firstOwner: string | undefined;
   /** Each owner's request, by owner and trigger id. */
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
   /** Set while the last owner is away and the binding is kept for its return. */
@@ -77,6 +83,7 @@ export class Binding {
     this.metadata = request.metadata;
     this.#id = id;
     this.#workerName = owner.name;
+    this.firstOwner = owner.owner;
     this.#host = host;
   }
 

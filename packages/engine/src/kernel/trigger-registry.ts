@@ -173,7 +173,9 @@ export class TriggerRegistry implements WorkerClaims {
     this.#keptRemote.delete(binding);
     binding.kept?.cancel();
     binding.kept = undefined;
-    const isRemarked = request.metadata !== undefined && canonicalJson(request.metadata) !== canonicalJson(binding.metadata);
+    // A restricted worker that asks for what another has already does not change what the other's function is told.
+    const mayChange = owner.owner === undefined || owner.owner === binding.firstOwner;
+    const isRemarked = mayChange && request.metadata !== undefined && canonicalJson(request.metadata) !== canonicalJson(binding.metadata);
     if (isRemarked) binding.metadata = request.metadata;
     binding.owners.set(ownerKey, { owner, request });
     const provider = this.typeById(request.type)?.provider;

@@ -301,7 +301,9 @@ describe("a registration that is refused", () => {
         return frame.type === "error" && message_type === type && of === id;
       });
     worker.say({ type: "registerfunction", id: "engine::mine" });
-    expect(await refused("registerfunction", "engine::mine")).toMatchObject({ error: { code: "registration_refused", message: expect.stringContaining("reserved") } });
+    expect(await refused("registerfunction", "engine::mine")).toMatchObject({
+      error: { code: "registration_refused", message: expect.stringContaining("reserved") },
+    });
     worker.say({ type: "registertriggertype", id: "engine::mine", description: "" });
     expect(await refused("registertriggertype", "engine::mine")).toMatchObject({ error: { code: "registration_refused" } });
     for (const id of ["a", "b"]) {

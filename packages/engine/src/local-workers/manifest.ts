@@ -12,7 +12,7 @@ export const REFERENCE_MANIFEST_FILE = "iii.worker.yaml";
 
 const MAX_MANIFEST_BYTES = 256 * 1024;
 /** The engine decides these; a manifest that set them would cut its worker off. */
-const RESERVED_ENV = new Set(["SVC_URL", "SVC_WORKER_NAME", "III_URL", "III_ENGINE_URL"]);
+const RESERVED_ENV = new Set(["SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "III_URL", "III_ENGINE_URL"]);
 
 export type RuntimeKind = "python" | "typescript" | "javascript";
 

@@ -11,13 +11,18 @@ export interface AnnouncedAddresses {
   readonly realtime: string;
 }
 
+export interface AnnouncedAccess {
+  /** Where the engine's token lies; absent when it is a configured one. */
+  readonly tokenFile?: string | undefined;
+}
+
 /** The engine that holds a data folder. */
 export interface DataFolderLock {
   /**
    * Writes where the engine listens into `engine.json`, from where the CLI takes it. The file is replaced in one step. Does nothing after
    * the release. Throws when the file cannot be written.
    */
-  announce(addresses: AnnouncedAddresses): void;
+  announce(addresses: AnnouncedAddresses, access?: AnnouncedAccess): void;
   /** Gives the folder back. Calling it again does nothing. */
   release(): void;
 }
@@ -25,7 +30,7 @@ export interface DataFolderLock {
 /**
  * Takes the data folder for this process, making it when missing. The lock is the operating system's on a file inside the folder, so it goes
  * with the process whatever ends it, and a lock left behind cannot happen. `engine.json` beside it names the holder:
- * `{pid, started_at}`, and with them `{bridge, http, realtime}` once `announce` told. It outlives a holder that was killed.
+ * `{pid, started_at}`, and with them `{bridge, http, realtime, token_file?}` once `announce` told. It outlives a holder that was killed.
  *
  * Throws an Error that names the folder and the engine (pid, start) that holds it, or says why the folder cannot be used.
  */
@@ -51,7 +56,7 @@ export function lockDataFolder(dataDir: string): DataFolderLock {
 type Holder = z.output<typeof holderSchema>;
 
 /** In one step, so that nobody reads half of it. For this user only, as the data beside it. */
-function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddresses>): void {
+function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddresses> & { readonly token_file?: string }): void {
   const draft = `${holderFile}.${process.pid}`;
   // One that a killed process of the same number left may have other rights.
   rmSync(draft, { force: true });
@@ -62,8 +67,8 @@ function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddres
 function holding(database: Database, { holder, holderFile }: { readonly holder: Holder; readonly holderFile: string }): DataFolderLock {
   let held = true;
   return {
-    announce({ bridge, http, realtime }) {
-      if (held) writeHolder(holderFile, { ...holder, bridge, http, realtime });
+    announce({ bridge, http, realtime }, { tokenFile } = {}) {
+      if (held) writeHolder(holderFile, { ...holder, bridge, http, realtime, ...(tokenFile === undefined ? {} : { token_file: tokenFile }) });
     },
     release() {
       if (!held) return;

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { channelRefSchema, FEATURES, type Feature, type FunctionId, Payload } from "@svc/protocol";
+import type { SessionAccess } from "../kernel/access/session-access.ts";
 import type { Channel } from "../kernel/channels/channel.ts";
 import { localReader, localWriter } from "../kernel/channels/local-ends.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -45,6 +46,8 @@ export interface InMemoryEngine {
     readonly kind?: string;
     /** Of its client; tells published clients apart. */
     readonly version?: string;
+    /** What it may see and do. Default: it is not restricted. */
+    readonly access?: SessionAccess;
   }): Promise<InMemoryWorker>;
   /** Loads, reconfigures and stops modules so that exactly these run. */
   applyModules(requests: readonly ModuleRequest[]): Promise<string[]>;
@@ -190,10 +193,11 @@ async function connectWorker(
     readonly pid?: number;
     readonly kind?: string;
     readonly version?: string;
+    readonly access?: SessionAccess;
   } = {},
 ): Promise<InMemoryWorker> {
   const { socket, client } = inMemoryPair();
-  new Connection(kernel, socket);
+  new Connection(kernel, socket, options.access);
   const greeting = await client.next((frame) => frame.type === "workerregistered");
   const say = (message: Readonly<Record<string, unknown>>): void => client.send(JSON.stringify(message));
   say({

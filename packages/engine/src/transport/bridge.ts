@@ -1,11 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { SessionAccess } from "../kernel/access/session-access.ts";
+import type { AccessSettings } from "../kernel/access/settings.ts";
 import type { Channel } from "../kernel/channels/channel.ts";
 import { Connection } from "../kernel/connection.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Kernel } from "../kernel/kernel.ts";
+import { Admissions } from "./admission.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { answerError, Listener, refuseUpgrade } from "./listener.ts";
+import type { Refusal, TokenGuard } from "./token-guard.ts";
 import { acceptWebSocket } from "./websocket.ts";
 
 /** A telemetry socket that is silent for so long, pings unanswered, is cut off, in milliseconds. */
@@ -13,17 +17,27 @@ const TELEMETRY_DEAD_AFTER_MS = 22_500;
 
 const CHANNEL_PATH = /^\/ws\/channels\/([^/]{1,200})$/;
 
-/** The listener that workers connect to: `/` for messages, `/otel` for telemetry, `/ws/channels/<id>` for one end of a channel. */
+export interface BridgeAccess {
+  readonly guard: TokenGuard;
+  /** Read at each upgrade, since the config may change. */
+  readonly settings: () => AccessSettings;
+  readonly maxConnectionsPerAddress?: () => number | undefined;
+}
+
+/** A listener that workers connect to: `/` for messages, `/otel` for telemetry, `/ws/channels/<id>` for one end of a channel. */
 export class Bridge {
   readonly listener: Listener;
   readonly #kernel: Kernel;
   readonly #rules: () => AccessRules;
+  readonly #admissions: Admissions | undefined;
   readonly #telemetry = new Set<FrameSocket>();
   #closing = false;
 
-  constructor(kernel: Kernel, rules: () => AccessRules) {
+  /** Without `access` whoever reaches the listener is let in. */
+  constructor(kernel: Kernel, rules: () => AccessRules, access?: BridgeAccess) {
     this.#kernel = kernel;
     this.#rules = rules;
+    this.#admissions = access === undefined ? undefined : new Admissions(kernel, access.guard, access.settings);
     this.listener = new Listener({
       what: "workers",
       onRequest: (_request, response) =>
@@ -31,6 +45,7 @@ export class Bridge {
           upgrade: "websocket",
         }),
       onUpgrade: (request, stream, head) => this.#upgrade(request, stream, head),
+      ...(access?.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
   }
 
@@ -53,11 +68,40 @@ export class Bridge {
       refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
       return;
     }
-    if (path === "/") acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket));
+    if (path === "/")
+      this.#admit(request, stream, (access) => acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, access)));
     // Telemetry is taken and dropped until there is a store for it; refusing it would hang a published client's shutdown.
-    else if (path === "/otel") acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket));
+    else if (path === "/otel") this.#admit(request, stream, () => acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket)));
     else if (path.startsWith("/ws/channels/")) this.#openChannel(request, stream, head);
     else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
+  }
+
+  /** Goes on once it is decided that the client may connect; no frame goes out before. */
+  #admit(request: IncomingMessage, stream: Duplex, accept: (access: SessionAccess | undefined) => void): void {
+    if (this.#admissions === undefined) {
+      accept(undefined);
+      return;
+    }
+    const gone = new AbortController();
+    const decision = this.#admissions.decide(request, gone.signal);
+    if (!(decision instanceof Promise)) {
+      if (decision.admitted) accept(decision.access);
+      else refuse(stream, decision.refusal);
+      return;
+    }
+    const onGone = (): void => gone.abort();
+    const onError = (): void => void stream.destroy();
+    stream.once("close", onGone);
+    stream.on("error", onError);
+    // `decide` does not reject.
+    void decision.then((decided) => {
+      stream.off("close", onGone);
+      stream.off("error", onError);
+      if (stream.destroyed) return;
+      if (this.#closing) refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
+      else if (decided.admitted) accept(decided.access);
+      else refuse(stream, decided.refusal);
+    });
   }
 
   /** The key in the query is the credential. */
@@ -101,4 +145,8 @@ export class Bridge {
       },
     });
   }
+}
+
+function refuse(stream: Duplex, { status, code, message, headers }: Refusal): void {
+  refuseUpgrade(stream, status, code, message, headers);
 }

@@ -12,23 +12,33 @@ export interface AccessRules {
  * True when the Host header names this listener: a loopback name or an allowed one, with the listener's own port. A page
  * whose name was made to resolve to this machine (DNS rebinding) still sends its own name. `0.0.0.0` is not a name of ours.
  */
-export function hostIsOurs(host: string | undefined, port: number, rules: AccessRules): boolean {
+export function hostIsOurs(host: string | undefined, port: number, rules: AccessRules, request?: Pick<IncomingMessage, "socket">): boolean {
   if (host === undefined) return false;
   const split = splitHost(host.toLowerCase());
-  if (split === undefined || split.port !== port) return false;
+  if (split === undefined) return false;
+  // Behind a proxy or tunnel a name stands without port.
+  if (rules.allowedHosts.includes(split.name) && (split.port === undefined || split.port === port)) return true;
+  const isTls = request?.socket !== undefined && "encrypted" in request.socket;
+  if ((split.port ?? (isTls ? 443 : 80)) !== port) return false;
   return (
     split.name === "localhost" ||
     split.name === "127.0.0.1" ||
     split.name === "[::1]" ||
     split.name.endsWith(".localhost") ||
-    rules.allowedHosts.includes(split.name)
+    isOwnAddress(split.name, request?.socket.localAddress)
   );
 }
 
-function splitHost(host: string): { readonly name: string; readonly port: number } | undefined {
+/** The very address that the connection came in on: no name could have been made to resolve to it. */
+function isOwnAddress(name: string, localAddress: string | undefined): boolean {
+  if (localAddress === undefined || name === "0.0.0.0" || name === "[::]") return false;
+  return name === localAddress.replace(/^::ffff:/, "") || name === `[${localAddress}]`;
+}
+
+function splitHost(host: string): { readonly name: string; readonly port: number | undefined } | undefined {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?$/.exec(host);
   if (match === null) return undefined;
-  return { name: match[1] as string, port: match[2] === undefined ? 80 : Number(match[2]) };
+  return { name: match[1] as string, port: match[2] === undefined ? undefined : Number(match[2]) };
 }
 
 /** True when no page sent the request, or a page of an allowed origin did. `null` (sandboxed frames, files) is never allowed. */
@@ -46,7 +56,7 @@ export interface UpgradeRefusal {
 /** Why a WebSocket handshake is not accepted, or undefined when it may go on. There is no same-origin rule for sockets but this. */
 export function upgradeRefusal(request: IncomingMessage, port: number, rules: AccessRules): UpgradeRefusal | undefined {
   const { host, origin } = request.headers;
-  if (!hostIsOurs(host, port, rules)) {
+  if (!hostIsOurs(host, port, rules, request)) {
     return {
       status: "421 Misdirected Request",
       code: "misdirected_request",

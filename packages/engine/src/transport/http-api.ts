@@ -2,24 +2,34 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../kernel/logger.ts";
 import type { HttpMount } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
+import { consoleRefusal, isConsolePath } from "./console-guard.ts";
 import { type AccessRules, hostIsOurs } from "./guards.ts";
 import { answerError, answerJson, Listener } from "./listener.ts";
+import type { ListenerAccess } from "./realtime.ts";
+
+export interface HttpAccess extends ListenerAccess {
+  /** True when the Host header need not be one of ours. Default never. */
+  readonly takesAnyHost?: (isConsole: boolean) => boolean;
+}
 
 /** Health, readiness and whatever modules mount, on the engine's HTTP listener. */
 export class HttpApi {
   readonly listener: Listener;
   readonly #rules: () => AccessRules;
+  readonly #access: HttpAccess;
   readonly #log: Logger;
   readonly #mounts: HttpMount[] = [];
   readonly #readiness = new Set<() => string | undefined>();
   #draining = false;
 
-  constructor(log: Logger, rules: () => AccessRules) {
+  constructor(log: Logger, rules: () => AccessRules, access: HttpAccess = {}) {
+    this.#access = access;
     this.#rules = rules;
     this.#log = log;
     this.listener = new Listener({
       what: "HTTP",
       onRequest: (request, response) => this.#answer(request, response),
+      ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
   }
 
@@ -47,11 +57,23 @@ export class HttpApi {
     response.on("error", () => {});
     if (this.#draining) response.setHeader("connection", "close");
     const { host } = request.headers;
-    if (!hostIsOurs(host, this.listener.port, this.#rules())) {
+    const path = pathOf(request.url ?? "/");
+    const isConsole = isConsolePath(path);
+    // Off loopback any name may lead here; what only the engine's clients may use then wants its token.
+    const isForAnyHost = (this.#access.takesAnyHost?.(isConsole) ?? false) === true;
+    if (!isForAnyHost && !hostIsOurs(host, this.listener.port, this.#rules(), request)) {
       answerError(response, 421, "misdirected_request", `the Host ${JSON.stringify(host ?? "")} is not served here; add it to engine.allowed_hosts`);
       return;
     }
-    const path = pathOf(request.url ?? "/");
+    if (isConsole) {
+      response.setHeader("x-content-type-options", "nosniff");
+      response.setHeader("cross-origin-resource-policy", "same-origin");
+      const refusal = this.#access.tokenRefusal?.(request) ?? consoleRefusal(request, this.#rules(), ownOrigin(this.listener, host));
+      if (refusal !== undefined) {
+        answerError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message, { ...refusal.headers });
+        return;
+      }
+    }
     if (path === "/healthz" || path === "/readyz") {
       this.#health(request, response, path);
       return;
@@ -99,4 +121,9 @@ function pathOf(target: string): string {
   const rest = absolute === null ? target : target.slice(absolute[0].length);
   const path = rest.split(/[?#]/, 1)[0] ?? "";
   return path === "" ? "/" : path;
+}
+
+/** What a page of this listener itself gives as its origin. */
+function ownOrigin({ isTls }: Listener, host: string | undefined): string {
+  return `${isTls ? "https" : "http"}://${(host ?? "").toLowerCase()}`;
 }

@@ -1,13 +1,20 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createPlainServer, type IncomingMessage, type Server as PlainServer, type ServerOptions, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { isDeepStrictEqual } from "node:util";
 import type { ListenAddress } from "../config/types.ts";
+import { ConnectionCaps } from "./connection-caps.ts";
+import { readTls } from "./tls.ts";
+
+type Server = PlainServer | TlsServer;
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 export type UpgradeHandler = (request: IncomingMessage, stream: Duplex, head: Buffer) => void;
 
-/** Limits of reliability 1.4. All times in milliseconds. */
+/** Limits of reliability 1.4 and 1.2. All times in milliseconds. A connection that sent no whole head by then is closed. */
 const HEADERS_TIMEOUT_MS = 10_000;
+const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 5_000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -40,12 +47,20 @@ export class Listener {
   #servers: Server[] = [];
   #address: ListenAddress | undefined;
   #port = 0;
+  readonly #caps: ConnectionCaps;
 
   /** Without `onUpgrade` an Upgrade header is ignored, as HTTP allows: clients that try HTTP/2 that way get their answer in HTTP/1.1. */
-  constructor(options: { readonly what: string; readonly onRequest: RequestHandler; readonly onUpgrade?: UpgradeHandler }) {
+  constructor(options: {
+    readonly what: string;
+    readonly onRequest: RequestHandler;
+    readonly onUpgrade?: UpgradeHandler;
+    /** Connections that one address may have, where that is configured. */
+    readonly maxConnectionsPerAddress?: () => number | undefined;
+  }) {
     this.#what = options.what;
     this.#onRequest = options.onRequest;
     this.#onUpgrade = options.onUpgrade;
+    this.#caps = new ConnectionCaps(options.maxConnectionsPerAddress ?? (() => undefined));
   }
 
   /** The port that is bound; the asked one, or the one that was picked for 0. Kept, since the Host of every request is held against it. */
@@ -57,27 +72,63 @@ export class Listener {
     return this.#address?.host ?? "127.0.0.1";
   }
 
+  get isTls(): boolean {
+    return this.#address?.tls !== undefined;
+  }
+
+  /** Reads the certificate files again; new connections get what they hold now. Throws TlsError, and nothing has changed then. */
+  reloadTls(): void {
+    if (this.#address?.tls !== undefined) this.#useTls(this.#address);
+  }
+
+  #useTls(address: ListenAddress): void {
+    if (address.tls === undefined) return;
+    const context = readTls(address.tls, this.#what);
+    for (const server of this.#servers) if ("setSecureContext" in server) server.setSecureContext(context);
+  }
+
   /** Binds the address, then lets go of the one before: a move never leaves the engine without a listener. Rejects with ListenError. */
   async bind(address: ListenAddress): Promise<void> {
     const isBoundThere =
       this.#address !== undefined && address.port === this.#port && String(familiesOf(address.host)) === String(familiesOf(this.#address.host));
-    if (isBoundThere) return;
+    if (isBoundThere) {
+      this.#change(address);
+      return;
+    }
     const before = this.#servers;
     const servers: Server[] = [];
     try {
       for (const host of familiesOf(address.host)) {
         const port = portOf(servers[0]) ?? address.port;
-        const server = await this.#listen(host, port, host === "::1" && servers.length > 0);
+        const server = await this.#listen({ ...address, host, port }, host === "::1" && servers.length > 0);
         if (server !== undefined) servers.push(server);
       }
     } catch (error) {
       for (const server of servers) server.close();
+      if (!isSystemError(error)) throw error;
+      if (error.code === "EADDRINUSE" && address.port === this.#port) {
+        throw new ListenError(this.#what, address, new Error("the engine itself has this port at another host; start it again to change the host"));
+      }
       throw new ListenError(this.#what, address, error as NodeJS.ErrnoException);
     }
     this.#servers = servers;
     this.#address = address;
     this.#port = portOf(servers[0]) ?? 0;
     for (const server of before) closeGently(server);
+  }
+
+  /** At the same address only the certificate can be another. */
+  #change(address: ListenAddress): void {
+    if (isDeepStrictEqual(address.tls, this.#address?.tls)) return;
+    const isKeptOn = address.tls !== undefined && this.isTls && (address.tls.clientCa === undefined) === (this.#address?.tls?.clientCa === undefined);
+    if (!isKeptOn)
+      throw new ListenError(
+        this.#what,
+        address,
+        new Error("TLS, and asking for clients' certificates, is switched on and off only by starting the engine again"),
+      );
+    this.#useTls(address);
+    this.#address = address;
   }
 
   /** Takes no new connections; idle ones are closed, busy ones end after their answer. */
@@ -93,24 +144,39 @@ export class Listener {
     }
   }
 
-  #listen(host: string, port: number, isSecondFamily: boolean): Promise<Server | undefined> {
-    const server = createServer(
-      {
-        headersTimeout: HEADERS_TIMEOUT_MS,
-        requestTimeout: REQUEST_TIMEOUT_MS,
-        // How often those two are looked at; Node's own 30 s would make 10 s thirty.
-        connectionsCheckingInterval: 1_000,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        maxHeaderSize: MAX_HEADER_BYTES,
-        noDelay: true,
-        requireHostHeader: false,
-      },
-      this.#onRequest,
-    );
+  #listen({ host, port, tls }: ListenAddress, isSecondFamily: boolean): Promise<Server | undefined> {
+    const options: ServerOptions = {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      // How often those two are looked at; Node's own 30 s would make 10 s thirty.
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      noDelay: true,
+      requireHostHeader: false,
+    };
+    const server =
+      tls === undefined
+        ? createPlainServer(options, this.#onRequest)
+        : createTlsServer(
+            {
+              ...options,
+              ...readTls(tls, this.#what),
+              requestCert: tls.clientCa !== undefined,
+              rejectUnauthorized: tls.clientCa !== undefined,
+              handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
+              minVersion: "TLSv1.2",
+            },
+            this.#onRequest,
+          );
     server.maxHeadersCount = MAX_HEADERS;
     server.maxConnections = MAX_CONNECTIONS;
     if (this.#onUpgrade !== undefined) server.on("upgrade", this.#onUpgrade);
     server.on("clientError", answerClientError);
+    // Also the one below TLS, before any handshake.
+    server.prependListener("connection", (socket: Socket) => {
+      if (!this.#caps.admit(socket)) socket.destroy();
+    });
     return new Promise((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
         // A machine without IPv6 is no reason to fail.
@@ -124,6 +190,10 @@ export class Listener {
       });
     });
   }
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
 }
 
 function familiesOf(host: string): readonly string[] {
@@ -153,10 +223,13 @@ function answerClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
 }
 
 /** Answers an upgrade request that is not accepted, and closes. */
-export function refuseUpgrade(stream: Duplex, status: string, code: string, message: string): void {
+export function refuseUpgrade(stream: Duplex, status: string, code: string, message: string, headers: Readonly<Record<string, string>> = {}): void {
   const body = JSON.stringify({ error: { code, message } });
+  const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   stream.on("error", () => stream.destroy());
-  stream.end(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  stream.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${more.join("")}Connection: close\r\n\r\n${body}`,
+  );
 }
 
 /** Answers with JSON. */

@@ -8,6 +8,7 @@ import type { RealtimeSocket } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { answerError, Listener, refuseUpgrade } from "./listener.ts";
+import type { Refusal } from "./token-guard.ts";
 import { acceptWebSocket } from "./websocket.ts";
 
 const PING_EVERY_MS = 10_000;
@@ -18,16 +19,26 @@ const CLOSE_GOING_AWAY = 1001;
 const CLOSE_TOO_BIG = 1009;
 const CLOSE_INTERNAL_ERROR = 1011;
 
+/** Who may use a listener besides what its Host and Origin rules say. */
+export interface ListenerAccess {
+  /** Why a request may not go on for want of the engine's token. */
+  readonly tokenRefusal?: (request: IncomingMessage) => Refusal | undefined;
+  readonly maxConnectionsPerAddress?: () => number | undefined;
+}
+
 /** The real-time listener: sockets that modules mount, for live updates and streams. */
 export class Realtime {
   readonly listener: Listener;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #rules: () => AccessRules;
+  readonly #tokenRefusal: (request: IncomingMessage) => Refusal | undefined;
   readonly #mounts = new Map<string, (socket: RealtimeSocket) => void>();
   readonly #sockets = new Set<FrameSocket>();
 
-  constructor(clock: Clock, rules: () => AccessRules, log: Logger) {
+  /** Without `access` whoever reaches the listener is let in. */
+  constructor(clock: Clock, rules: () => AccessRules, log: Logger, access: ListenerAccess = {}) {
+    this.#tokenRefusal = access.tokenRefusal ?? (() => undefined);
     this.#clock = clock;
     this.#log = log;
     this.#rules = rules;
@@ -35,6 +46,7 @@ export class Realtime {
       what: "live updates",
       onRequest: (_request, response) => answerError(response, 426, "invalid_message", "this port speaks WebSocket", { upgrade: "websocket" }),
       onUpgrade: (request, stream, head) => this.#upgrade(request, stream, head),
+      ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
   }
 
@@ -51,9 +63,9 @@ export class Realtime {
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const refusal = upgradeRefusal(request, this.listener.port, this.#rules());
+    const refusal: Refusal | undefined = upgradeRefusal(request, this.listener.port, this.#rules()) ?? this.#tokenRefusal(request);
     if (refusal !== undefined) {
-      refuseUpgrade(stream, refusal.status, refusal.code, refusal.message);
+      refuseUpgrade(stream, refusal.status, refusal.code, refusal.message, refusal.headers);
       return;
     }
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";

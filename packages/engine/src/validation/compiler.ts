@@ -8,7 +8,7 @@ let shared: Ajv2020Type | undefined;
  * The validator, loaded when the first check is asked for: it takes a tenth of a second, and most engines never need it.
  * `format` only describes, as JSON Schema 2020-12 has it; unknown keywords are passed over.
  */
-function validator(): Ajv2020Type {
+export function validator(): Ajv2020Type {
   if (shared !== undefined) return shared;
   const { Ajv2020 } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
   shared = new Ajv2020({
@@ -23,6 +23,8 @@ function validator(): Ajv2020Type {
     inlineRefs: false,
     logger: false,
   });
+  // The first compilation also compiles the schema of schemas.
+  shared.compile({ type: "object" });
   return shared;
 }
 

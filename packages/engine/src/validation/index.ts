@@ -1,20 +1,29 @@
 import { createHash } from "node:crypto";
 import { CallError, type Payload } from "@svc/protocol";
 import type { FormatCheck, FormatChecks, FormatRequest } from "../kernel/format-check.ts";
-import { compileSchema } from "./compiler.ts";
+import { compileSchema, validator } from "./compiler.ts";
 import { inspectFormat } from "./limits.ts";
 import { misfitOf } from "./misfit.ts";
 import { TimeLimitError, withinTime } from "./time-limit.ts";
 
-/** How long one check, or one compilation, may hold up the engine, in milliseconds. */
-const CHECK_MS = 50;
-const COMPILE_MS = 500;
+/** How long one check, or one compilation, may hold up the engine, in milliseconds; a busy machine takes many times what an idle one does. */
+const CHECK_MS = 250;
+const COMPILE_MS = 2_000;
+/** How long a format that ran into the limit is not tried again, in milliseconds: then it can take a tenth of the engine's time at most. */
+const PAUSE_MS = 10 * CHECK_MS;
 /** Values above this size are checked under the time limit whatever the format, in bytes. */
 const LARGE_BYTES = 64 * 1024;
 /** Compiled formats that are kept; the one that was made first goes. */
 const KEPT_FORMATS = 1_000;
 
-type Compiled = { readonly validate: ReturnType<typeof compileSchema>; readonly isCostly: boolean } | { readonly problem: string };
+interface Validator {
+  readonly validate: ReturnType<typeof compileSchema>;
+  readonly isCostly: boolean;
+  /** On the monotonic clock, milliseconds. */
+  pausedUntil: number;
+}
+
+type Compiled = Validator | { readonly problem: string };
 
 /** Checks payloads by JSON Schema. `enforceAll` is the engine's setting for registrations that say nothing themselves. */
 export class JsonSchemaChecks implements FormatChecks {
@@ -45,8 +54,10 @@ export class JsonSchemaChecks implements FormatChecks {
     const known = this.#compiled.get(key);
     if (known !== undefined) return known;
     let compiled: Compiled;
+    // Loaded outside the limit, which is for what this format costs.
+    validator();
     try {
-      compiled = { validate: withinTime(COMPILE_MS, () => compileSchema(format)), isCostly };
+      compiled = { validate: withinTime(COMPILE_MS, () => compileSchema(format)), isCostly, pausedUntil: 0 };
     } catch (error) {
       compiled = { problem: (error as Error).message };
     }
@@ -85,11 +96,15 @@ class Check implements FormatCheck {
     } catch (thrown) {
       return CallError.from(thrown);
     }
-    const { validate, isCostly } = compiled;
+    const { validate } = compiled;
+    const isLimited = compiled.isCostly || payload.byteLength > LARGE_BYTES;
+    if (isLimited && performance.now() < compiled.pausedUntil) {
+      return new CallError("overloaded", `${what}: payloads are not checked just now, because one took longer than ${CHECK_MS} ms; try again`);
+    }
     try {
-      const fits = isCostly || payload.byteLength > LARGE_BYTES ? withinTime(CHECK_MS, () => validate(value)) : validate(value);
-      if (fits) return undefined;
+      if (isLimited ? withinTime(CHECK_MS, () => validate(value)) : validate(value)) return undefined;
     } catch (error) {
+      if (error instanceof TimeLimitError) compiled.pausedUntil = performance.now() + PAUSE_MS;
       const why = error instanceof TimeLimitError ? `checking it takes longer than ${CHECK_MS} ms` : `it cannot be checked: ${(error as Error).message}`;
       return new CallError("invalid_input", `${what}: ${why}`, { details: { problems: [] } });
     }

@@ -106,9 +106,12 @@ describe("a function that asks for validation", () => {
     serve("f", { request_format: { type: "string", pattern: "^(a+)+$" }, validate: true });
     const before = performance.now();
     const { error } = (await worker.call("f", `${"a".repeat(60)}b`)) as { error: { code: string; message: string } };
-    expect(error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("longer than 50 ms") });
-    expect(performance.now() - before).toBeLessThan(2_000);
-    expect(await worker.call("f", "aaa")).toMatchObject({ error: null });
+    expect(error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("longer than 250 ms") });
+    expect(performance.now() - before).toBeLessThan(5_000);
+    // For a while the format is not tried again, so that it cannot take all of the engine's time.
+    expect(await worker.call("f", "aaa")).toMatchObject({ error: { code: "overloaded" } });
+    serve("g", { request_format: { type: "string", pattern: "^(b+)+$" }, validate: true });
+    expect(await worker.call("g", "bbb")).toMatchObject({ error: null });
   });
 
   it("may share its $id with another, and replicas share one check", async () => {

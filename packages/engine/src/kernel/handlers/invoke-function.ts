@@ -1,4 +1,5 @@
 import { CallError, type FunctionId, type InvocationId, type MessageOf, Payload } from "@svc/protocol";
+import { admitCall } from "../access/admit-call.ts";
 import type { CallRequest, Outcome } from "../call.ts";
 import type { Kernel } from "../kernel.ts";
 import { newInvocationId } from "../router.ts";
@@ -11,13 +12,20 @@ const ENQUEUE = "engine::queue::enqueue" as FunctionId;
 
 /** A worker calls a function. The payload is passed on unread. */
 export function invokeFunction(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel): void {
-  const { invocation_id: wanted, function_id: functionId, action } = message;
-  const isVoid = action?.type === "void" || wanted === undefined;
+  const { invocation_id: wanted, function_id: functionId } = message;
   if (functionId === REGISTER_WORKER) {
     const outcome = introduceWorker(message, session, kernel);
-    if (!isVoid) session.answer(wanted, functionId, outcome);
+    if (message.action?.type !== "void" && wanted !== undefined) session.answer(wanted, functionId, outcome);
     return;
   }
+  const admitted = session.access === undefined ? message : admitCall(message, session.access, session, kernel);
+  if (admitted !== undefined) makeCall(admitted, functionId, session, kernel);
+}
+
+/** `functionId` is what the caller asked for, and what the answer is about; a middleware may be called in its place. */
+function makeCall(message: MessageOf<"invokefunction">, functionId: FunctionId, session: Session, kernel: Kernel): void {
+  const { invocation_id: wanted, action } = message;
+  const isVoid = action?.type === "void" || wanted === undefined;
   const { maxCallsInFlight } = kernel.limits;
   if (session.made.size + session.voidCalls >= maxCallsInFlight) {
     const error = new CallError("too_many_calls", `this connection has ${maxCallsInFlight} calls in flight, which is the limit`, {

@@ -1,4 +1,8 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
+import { admitFunction } from "../access/admit-registrations.ts";
+import { settleOwnership } from "../access/owners.ts";
+import type { Provider } from "../call.ts";
+import { DelegatedProvider } from "../delegated-provider.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { reportFormatProblem } from "./report-format-problem.ts";
@@ -8,18 +12,24 @@ const OPEN_ENGINE_ID = "engine::queue::enqueue";
 
 /** A worker offers a function. Registering the same id again on the same connection replaces it. */
 export function registerFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): void {
+  if (session.access === undefined) addFunction(message, session, kernel);
+  else admitFunction(message, session.access, session, kernel, (admitted) => addFunction(admitted, session, kernel));
+}
+
+/** Answers whether it was taken. */
+function addFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): boolean {
   const { id } = message;
-  const problem = refusal(id, session, kernel);
-  if (problem !== undefined) {
-    session.log.warn("a function was refused", { functionId: id, problem });
-    session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registerfunction", id } }));
-    return;
+  const provider = providerOf(message, session, kernel);
+  if (CallError.is(provider)) {
+    session.log.warn("a function was refused", { functionId: id, code: provider.code, problem: provider.message });
+    session.sendError(new CallError(provider.code, provider.message, { details: { ...provider.details, message_type: "registerfunction", id } }));
+    return false;
   }
   const check = kernel.formats.checkFor({ format: message.request_format, wanted: message.validate });
   reportFormatProblem(check, message, session);
   const replaced = session.functions.get(id);
   const undo = session.scope.add(
-    kernel.registry.register(id, session, {
+    kernel.registry.register(id, provider, {
       description: message.description,
       requestFormat: message.request_format,
       responseFormat: message.response_format,
@@ -31,6 +41,20 @@ export function registerFunction(message: MessageOf<"registerfunction">, session
   session.functions.set(id, undo);
   // After the new one is in, so that the function is never gone in between.
   replaced?.();
+  return true;
+}
+
+/** Who will run the function: the worker itself, or a module on its behalf. A CallError says why nobody may. */
+function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: Session, kernel: Kernel): Provider | CallError {
+  const problem = refusal(id, session, kernel) ?? settleOwnership(id, session, kernel);
+  if (problem !== undefined) return new CallError("registration_refused", problem);
+  if (invocation === undefined) return session;
+  const { router, limits } = kernel;
+  try {
+    return new DelegatedProvider({ owner: session, run: kernel.invocations.accept(id, invocation), router, maxCallsHeld: limits.maxCallsHeld });
+  } catch (thrown) {
+    return CallError.from(thrown);
+  }
 }
 
 function refusal(id: FunctionId, session: Session, kernel: Kernel): string | undefined {

@@ -1,4 +1,5 @@
 import { CallError, type MessageOf, Payload } from "@svc/protocol";
+import { admitTriggerType } from "../access/admit-registrations.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import type { Binding, TriggerTypeProvider } from "../trigger-binding.ts";
@@ -6,23 +7,30 @@ import { reportFormatProblem } from "./report-format-problem.ts";
 
 /** A worker offers a trigger type. A type that the engine provides cannot be taken over; of several workers the latest serves. */
 export function registerTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): void {
+  if (session.access === undefined) addTriggerType(message, session, kernel);
+  else admitTriggerType(message, session.access, session, kernel, (admitted) => addTriggerType(admitted, session, kernel));
+}
+
+/** Answers whether it was taken. */
+function addTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): boolean {
   const { id } = message;
-  const refuse = (problem: string): void => {
+  const refuse = (problem: string): false => {
     session.log.warn("a trigger type was refused", { triggerType: id, problem });
     session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registertriggertype", id } }));
+    return false;
   };
   if (id.startsWith("engine::")) {
-    refuse(`the trigger type ${id} is reserved: ids that begin with engine:: belong to the engine`);
-    return;
+    return refuse(`the trigger type ${id} is reserved: ids that begin with engine:: belong to the engine`);
   }
   const current = kernel.triggers.typeById(id)?.provider;
   if (current?.builtIn) {
-    refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
-    return;
+    return refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
+  }
+  if (session.owner !== undefined && current !== undefined && current.owner !== session.owner) {
+    return refuse(`the trigger type ${id} belongs to another owner`);
   }
   if (!session.triggerTypes.has(id) && session.triggerTypes.size >= kernel.limits.maxTriggerTypes) {
-    refuse(`this connection has ${kernel.limits.maxTriggerTypes} trigger types, which is the limit`);
-    return;
+    return refuse(`this connection has ${kernel.limits.maxTriggerTypes} trigger types, which is the limit`);
   }
   const check = kernel.formats.checkFor({ format: message.trigger_request_format, wanted: message.validate ?? false });
   reportFormatProblem(check, message, session);
@@ -32,6 +40,7 @@ export function registerTriggerType(message: MessageOf<"registertriggertype">, s
       return session.name;
     },
     builtIn: false,
+    owner: session.owner,
     attach: (binding) => {
       const misfit = check?.isOn() ? check.problemOf(Payload.fromValue(binding.config), `the config of a ${id} trigger`) : undefined;
       if (misfit !== undefined) throw new CallError("trigger_registration_failed", misfit.message, { details: misfit.details });
@@ -51,11 +60,13 @@ export function registerTriggerType(message: MessageOf<"registertriggertype">, s
   );
   session.triggerTypes.set(id, undo);
   replaced?.();
+  return true;
 }
 
 /** The provider fires by calling the function itself, so all that the engine does is to tell it of the binding, and of its end. */
 function deliverBinding(binding: Binding, session: Session): () => void {
-  const { id, type, functionId, config, metadata } = binding;
+  const { id, functionId, config, metadata } = binding;
+  const type = session.access?.localTriggerTypeId(binding.type) ?? binding.type;
   session.send({ type: "registertrigger", id, trigger_type: type, function_id: functionId, config, metadata });
   return () => {
     if (!session.scope.ended) session.send({ type: "unregistertrigger", id, trigger_type: type });

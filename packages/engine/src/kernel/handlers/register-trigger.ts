@@ -1,24 +1,39 @@
 import { CallError, type MessageOf } from "@svc/protocol";
+import { admitTrigger } from "../access/admit-registrations.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { bindingKey, type TriggerRequest } from "../trigger-binding.ts";
 
 /** A worker asks for a binding. The same trigger id again replaces what it stood for (a reconnecting worker replays its triggers). */
 export function registerTrigger(message: MessageOf<"registertrigger">, session: Session, kernel: Kernel): void {
+  if (session.access === undefined) {
+    addTrigger(message, session, kernel);
+    return;
+  }
+  admitTrigger(message, session.access, session, kernel, {
+    add: (admitted) => addTrigger(admitted, session, kernel),
+    refuse: (error) => refuse(message, session, error),
+  });
+}
+
+function refuse({ id, trigger_type, function_id }: MessageOf<"registertrigger">, session: Session, { code, message }: CallError): void {
+  session.send({
+    type: "triggerregistrationresult",
+    id,
+    trigger_type,
+    function_id,
+    error: { code, message, stacktrace: undefined, details: undefined },
+    status: "error",
+    reason: message,
+  });
+}
+
+function addTrigger(message: MessageOf<"registertrigger">, session: Session, kernel: Kernel): void {
   const { id, trigger_type: type, function_id: functionId } = message;
   const { maxTriggers } = kernel.limits;
   const replaced = session.triggers.get(id);
   if (replaced === undefined && session.triggers.size >= maxTriggers) {
-    const error = new CallError("registration_refused", `this connection has ${maxTriggers} triggers, which is the limit`);
-    session.send({
-      type: "triggerregistrationresult",
-      id,
-      trigger_type: type,
-      function_id: functionId,
-      error: { code: error.code, message: error.message, stacktrace: undefined, details: undefined },
-      status: "error",
-      reason: error.message,
-    });
+    refuse(message, session, new CallError("registration_refused", `this connection has ${maxTriggers} triggers, which is the limit`));
     return;
   }
   const request: TriggerRequest = { id, type, functionId, config: message.config ?? null, metadata: message.metadata };

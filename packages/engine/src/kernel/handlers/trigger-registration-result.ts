@@ -4,12 +4,14 @@ import type { Session } from "../session.ts";
 
 /** The worker that provides a type says how a binding went. Only the provider of the type may say so. */
 export function triggerRegistrationResult(message: MessageOf<"triggerregistrationresult">, session: Session, kernel: Kernel): void {
-  const provider = kernel.triggers.typeById(message.trigger_type as TriggerTypeId)?.provider;
+  const named = message.trigger_type as TriggerTypeId;
+  const type = session.access?.fullTriggerTypeId(named) ?? named;
+  const provider = kernel.triggers.typeById(type)?.provider;
   if (provider?.workerId !== session.workerId) {
     session.log.warn("a trigger result from a worker that does not provide the type was ignored", { triggerType: message.trigger_type });
     return;
   }
   const binding = kernel.triggers.bindingById(message.id);
-  if (binding?.type !== message.trigger_type) return;
+  if (binding?.type !== type) return;
   kernel.triggers.answered(binding, message.error?.message);
 }

@@ -3,7 +3,5 @@ import type { Session } from "../session.ts";
 
 /** Takes away this connection's registration and no other. Calls in hand go on. */
 export function unregisterFunction(message: MessageOf<"unregisterfunction">, session: Session): void {
-  const undo = session.functions.get(message.id);
-  session.functions.delete(message.id);
-  undo?.();
+  session.withdrawFunction(session.access?.fullFunctionId(message.id) ?? message.id);
 }

@@ -3,7 +3,5 @@ import type { Session } from "../session.ts";
 
 /** The type goes; bindings of it wait until somebody provides it again. */
 export function unregisterTriggerType(message: MessageOf<"unregistertriggertype">, session: Session): void {
-  const undo = session.triggerTypes.get(message.id);
-  session.triggerTypes.delete(message.id);
-  undo?.();
+  session.withdrawTriggerType(session.access?.fullTriggerTypeId(message.id) ?? message.id);
 }

@@ -3,20 +3,20 @@ import { z } from "zod";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { functionRow } from "./functions.ts";
-import type { Sight } from "./sight.ts";
+import { Sight } from "./sight.ts";
 
 /** Changes of this time go out together: a worker that registers ten functions is one change. In milliseconds. */
 const BATCH_MS = 50;
 /** Events that wait for a function that is slow to take them; the oldest goes. */
 const MAX_WAITING = 1_000;
 
-type Context = Pick<ModuleContext<unknown>, "directory" | "clock" | "log" | "provideTrigger">;
+type Context = Pick<ModuleContext<unknown>, "accessOf" | "directory" | "clock" | "log" | "provideTrigger">;
 type Binding = TriggerBinding<unknown>;
 
 /** Trigger types by which workers hear at once who comes and goes. Returns how to stop listening. */
-export function provideAvailabilityTriggers(context: Context, sight: Sight): Undo {
+export function provideAvailabilityTriggers(context: Context): Undo {
   const { directory, clock, provideTrigger } = context;
-  const functions = new FunctionsAvailable(context, sight);
+  const functions = new FunctionsAvailable(context);
   const workers = new WorkersAvailable(context);
   provideTrigger({
     type: "engine::functions-available",
@@ -64,16 +64,21 @@ function isHeard({ functionId }: Binding, { directory }: Context): boolean {
   return directory.functionById(functionId) !== undefined;
 }
 
+/** What the worker that hears may see, in the shape that its client expects. */
+function sightOf({ functionId }: Binding, { directory, accessOf }: Context): Sight {
+  const [worker] = directory.functionById(functionId)?.workers ?? [];
+  if (worker === undefined) return new Sight(directory, { caller: undefined, access: undefined });
+  return new Sight(directory, { caller: { worker_id: worker.id, name: worker.name }, access: accessOf(worker.id) });
+}
+
 class FunctionsAvailable {
   readonly #context: Context;
-  readonly #sight: Sight;
   readonly #outboxes = new Map<Binding, Outbox>();
   /** The ids that were told of last. */
   #known = "";
 
-  constructor(context: Context, sight: Sight) {
+  constructor(context: Context) {
     this.#context = context;
-    this.#sight = sight;
   }
 
   bind(binding: Binding): Undo {
@@ -96,12 +101,9 @@ class FunctionsAvailable {
     return JSON.stringify(this.#context.directory.functions().map(({ function_id }) => function_id));
   }
 
-  /** In the shape that the function's own worker expects. */
-  #eventFor({ functionId }: Binding): unknown {
-    const [owner] = this.#context.directory.functionById(functionId)?.workers ?? [];
-    const caller = owner === undefined ? undefined : { worker_id: owner.id, name: owner.name };
-    const dialect = this.#sight.dialectOf(caller);
-    return { event: "functions_changed", functions: this.#sight.functions(caller).map((view) => functionRow(view, dialect)) };
+  #eventFor(binding: Binding): unknown {
+    const sight = sightOf(binding, this.#context);
+    return { event: "functions_changed", functions: sight.functions().map((view) => functionRow(view, sight.dialect)) };
   }
 }
 
@@ -139,7 +141,12 @@ class WorkersAvailable {
   }
 
   #tell(event: string, worker_id: string): void {
-    for (const [binding, outbox] of this.#outboxes) if (isHeard(binding, this.#context)) outbox.put(() => ({ event, worker_id }));
+    for (const [binding, outbox] of this.#outboxes) {
+      if (!isHeard(binding, this.#context)) continue;
+      // The id of one that is gone tells nothing.
+      if (event !== "worker_disconnected" && sightOf(binding, this.#context).worker(worker_id) === undefined) continue;
+      outbox.put(() => ({ event, worker_id }));
+    }
   }
 }
 

@@ -7,7 +7,6 @@ import { type EffectiveConfig, provideEffectiveConfig } from "./effective-config
 import { provideFunctionListings } from "./functions.ts";
 import { provideLog } from "./log.ts";
 import { provideBindingListings } from "./registered-triggers.ts";
-import { Sight, type Visibility } from "./sight.ts";
 import { provideTriggerTypeListings } from "./triggers.ts";
 import { provideWorkerListings } from "./workers.ts";
 
@@ -34,20 +33,12 @@ const channelInput = z.object({ buffer_size: z.int().min(1).max(MAX_BUFFER_ITEMS
 const NO_CONFIG: EffectiveConfig = { file: "", settings: [], modules: [], workers: [], warnings: [] };
 
 /** The functions by which the CLI, the console and workers look into the engine. */
-export function engineFunctions(
-  info: () => EngineInfo,
-  options: {
-    readonly config?: () => EffectiveConfig;
-    /** Which functions a caller may know of; every listing asks it. Default: all. */
-    readonly isVisible?: Visibility;
-  } = {},
-): Module<unknown> {
+export function engineFunctions(info: () => EngineInfo, options: { readonly config?: () => EffectiveConfig } = {}): Module<unknown> {
   return defineModule({
     name: "engine-functions",
     summary: "Looks into the running engine",
     config: z.unknown(),
     start(context) {
-      const sight = new Sight(context.directory, options.isVisible ?? (() => true));
       context.provideFunction({
         id: "engine::info",
         summary: "Versions, addresses and files of the running engine",
@@ -55,14 +46,14 @@ export function engineFunctions(
         handle: () => info(),
       });
       provideEffectiveConfig(context, options.config ?? (() => NO_CONFIG));
-      provideFunctionListings(context, sight);
-      provideWorkerListings(context, sight);
-      provideTriggerTypeListings(context, sight);
-      provideBindingListings(context, sight);
+      provideFunctionListings(context);
+      provideWorkerListings(context);
+      provideTriggerTypeListings(context);
+      provideBindingListings(context);
       provideChannels(context);
       provideLog(context);
       provideBaggage(context);
-      const stop = provideAvailabilityTriggers(context, sight);
+      const stop = provideAvailabilityTriggers(context);
       return { stop };
     },
   });

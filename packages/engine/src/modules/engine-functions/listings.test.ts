@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { ANONYMOUS } from "../../kernel/access/grants.ts";
+import { policyOf } from "../../kernel/access/policy.ts";
+import { SessionAccess } from "../../kernel/access/session-access.ts";
 import { defineModule } from "../../kernel/module.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../testing/index.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
-import type { Visibility } from "./sight.ts";
 
 const INFO = { version: "0.0.0" } as EngineInfo;
 
@@ -20,6 +22,12 @@ const bell = defineModule({
 
 const FORMAT = { type: "object", properties: { a: { type: "number" } } };
 
+function mayCall(pattern: string): SessionAccess {
+  const rule = { authFunctionId: undefined, exposeFunctions: [`match("${pattern}")`], roles: [], tokens: [] };
+  const hooks = { onFunctionRegistrationFunctionId: undefined, onTriggerRegistrationFunctionId: undefined, onTriggerTypeRegistrationFunctionId: undefined };
+  return new SessionAccess(ANONYMOUS, policyOf({ tokenRequired: false, rbac: { ...rule, ...hooks }, middlewareFunctionId: undefined }));
+}
+
 interface Scene {
   readonly engine: InMemoryEngine;
   /** One of each client, by the wire that it was written for. */
@@ -29,8 +37,8 @@ interface Scene {
 }
 
 /** A worker `shop` with two functions, one internal, and one trigger; and a caller of each client. */
-async function scene(options: { readonly isVisible?: Visibility } = {}): Promise<Scene> {
-  const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO, options), bell] });
+async function scene(options: { readonly access?: SessionAccess } = {}): Promise<Scene> {
+  const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO), bell] });
   const shop = await engine.connectWorker({ name: "shop", runtime: "python", pid: 77, version: "1.2.3" });
   shop.say({ type: "registerfunction", id: "shop::pay", description: "Takes money", request_format: FORMAT, metadata: { team: "till" } });
   shop.say({ type: "registerfunction", id: "shop::audit", metadata: { internal: true } });
@@ -38,7 +46,7 @@ async function scene(options: { readonly isVisible?: Visibility } = {}): Promise
   await shop.next((frame) => frame.type === "triggerregistrationresult");
   const clients = {
     old: await engine.connectWorker({ name: "old", features: [], runtime: "node", pid: 1, version: "0.11.6" }),
-    new: await engine.connectWorker({ name: "new", features: [], runtime: "node", pid: 2, version: "0.22.1" }),
+    new: await engine.connectWorker({ name: "new", features: [], runtime: "node", pid: 2, version: "0.22.1", ...options }),
     ours: await engine.connectWorker({ name: "ours", pid: 3, version: "0.1.0" }),
   };
   return {
@@ -252,8 +260,8 @@ describe("engine::registered-triggers::*", () => {
 });
 
 describe("every listing", () => {
-  it("shows a caller only what it may know of", async () => {
-    const { ask } = await scene({ isVisible: (functionId, caller) => caller?.name !== "new" || !functionId.startsWith("shop::") });
+  it("shows a restricted caller only what it may know of (gap 56)", async () => {
+    const { engine, ask } = await scene({ access: mayCall("engine::*") });
     expect(JSON.stringify(await ask("new", "engine::functions::list", { include_internal: true }))).not.toContain("shop::pay");
     expect(await ask("new", "engine::functions::info", { function_ids: ["shop::pay"] })).toEqual({
       functions: [{ function_id: "shop::pay", error: "forbidden" }],
@@ -263,11 +271,13 @@ describe("every listing", () => {
     );
     expect(await ask("new", "engine::registered-triggers::list")).toEqual({ registered_triggers: [] });
     await expect(ask("new", "engine::registered-triggers::info", { id: "t1" })).rejects.toMatchObject({ code: "NOT_FOUND" });
-    expect(await ask("new", "engine::workers::info", { name: "shop" })).toMatchObject({
-      worker: { function_count: 0 },
-      functions: [],
-      registered_triggers: [],
+    await expect(ask("new", "engine::workers::info", { name: "shop" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(ask("new", "engine::register_trigger", { trigger_type: "bell", function_id: "shop::pay", config: { name: "back" } })).rejects.toMatchObject({
+      code: "FORBIDDEN",
     });
+    const { id } = await ask("ours", "engine::register_trigger", { trigger_type: "bell", function_id: "shop::pay", config: { name: "back" } });
+    await expect(ask("new", "engine::unregister_trigger", { id })).rejects.toMatchObject({ code: "FORBIDDEN" });
+    expect(engine.directory.triggers()).toHaveLength(2);
     expect(JSON.stringify(await ask("ours", "engine::functions::list"))).toContain("shop::pay");
   });
 

@@ -4,7 +4,7 @@ import type { TriggerView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import { functionDetail } from "./functions.ts";
 import { ranked, withoutNulls } from "./search.ts";
-import type { Dialect, Sight } from "./sight.ts";
+import { type Dialect, Sight } from "./sight.ts";
 import { typeDetail } from "./triggers.ts";
 
 const listInput = z.object({
@@ -25,35 +25,37 @@ const registerInput = z.object({
 const CONFIG_SUMMARY_CHARACTERS = 80;
 
 /** `engine::registered-triggers::*`, and the functions by which triggers without an owner come and go. */
-export function provideBindingListings(
-  { provideFunction, unownedTriggers }: Pick<ModuleContext<unknown>, "provideFunction" | "unownedTriggers">,
-  sight: Sight,
-): void {
+export function provideBindingListings({
+  provideFunction,
+  directory,
+  unownedTriggers,
+}: Pick<ModuleContext<unknown>, "provideFunction" | "directory" | "unownedTriggers">): void {
   provideFunction({
     id: "engine::registered-triggers::list",
     summary: "Triggers with their status",
     input: listInput,
-    handle: (input, { caller }) => {
-      const dialect = sight.dialectOf(caller);
-      const matching = sight.bindings(caller).filter((view) => matches(view, input));
+    handle: (input, context) => {
+      const sight = new Sight(directory, context);
+      const matching = sight.bindings().filter((view) => matches(view, input));
       const views = ranked(matching, input.search, ({ function_id, trigger_type, config }) => ({
         id: function_id,
         others: [trigger_type, JSON.stringify(config)],
       }));
-      return { registered_triggers: views.map((view) => bindingRow(view, dialect)) };
+      return { registered_triggers: views.map((view) => bindingRow(view, sight.dialect)) };
     },
   });
   provideFunction({
     id: "engine::registered-triggers::info",
     summary: "One trigger with its type and its function",
     input: z.object({ id: z.string() }),
-    handle: ({ id }, { caller }) => {
-      const dialect = sight.dialectOf(caller);
-      const view = sight.binding(id, caller);
+    handle: ({ id }, context) => {
+      const sight = new Sight(directory, context);
+      const { dialect } = sight;
+      const view = sight.binding(id);
       if (view === undefined) throw new CallError("NOT_FOUND", `Registered trigger '${id}' was not found.`);
       const { trigger_type, function_id, worker_name, config, metadata, status, reason } = view;
       const type = sight.type(trigger_type);
-      const target = sight.function(function_id, caller);
+      const target = sight.function(function_id);
       return {
         id: view.id,
         trigger_type,
@@ -63,7 +65,7 @@ export function provideBindingListings(
         ...withoutNulls({ metadata }),
         ...(dialect === "svc" ? { status, reason } : {}),
         trigger: type === undefined ? null : typeDetail(type, dialect),
-        function: target === undefined || target === "forbidden" ? null : functionDetail(target, dialect, sight, caller),
+        function: target === undefined || target === "forbidden" ? null : functionDetail(target, sight),
       };
     },
   });
@@ -72,9 +74,11 @@ export function provideBindingListings(
     summary: "Binds a function to an occasion without an owner: the trigger outlives its caller, and ends with the engine",
     input: registerInput,
     output: z.object({ id: z.string() }),
-    handle: async ({ trigger_type, function_id, config, metadata }) => ({
-      id: await unownedTriggers.register({ triggerType: trigger_type, functionId: function_id, config, metadata }),
-    }),
+    handle: async ({ trigger_type, function_id, config, metadata }, { caller, access }) => {
+      const refusal = access?.bindRefusal({ type: trigger_type, functionId: function_id, config });
+      if (refusal !== undefined) throw refusal;
+      return { id: await unownedTriggers.register({ triggerType: trigger_type, functionId: function_id, config, metadata }, caller) };
+    },
   });
   provideFunction({
     id: "engine::unregister_trigger",

@@ -1,8 +1,5 @@
-import type { Caller } from "@svc/protocol";
 import type { Directory, FunctionView, TriggerTypeView, TriggerView, WorkerView } from "../../kernel/directory.ts";
-
-/** Whether a caller may know of a function. Undefined callers are the engine itself. */
-export type Visibility = (functionId: string, caller: Caller | undefined) => boolean;
+import type { HandlerContext } from "../../kernel/module.ts";
 
 /**
  * The wire that the caller was written for: `0.11` and `0.22` are the published clients' (0.22 and later), `svc` is ours. Their answers
@@ -10,61 +7,57 @@ export type Visibility = (functionId: string, caller: Caller | undefined) => boo
  */
 export type Dialect = "0.11" | "0.22" | "svc";
 
-/** What callers see of the running engine. Every listing looks through here, so that nothing shows what its caller may not know of. */
+/** What one caller sees of the running engine. Every listing looks through here, so that nothing shows what its caller may not know of. */
 export class Sight {
-  readonly #directory: Directory;
-  readonly #isVisible: Visibility;
+  readonly dialect: Dialect;
+  readonly #all: Directory;
+  readonly #visible: Directory;
 
-  constructor(directory: Directory, isVisible: Visibility) {
-    this.#directory = directory;
-    this.#isVisible = isVisible;
+  constructor(directory: Directory, { caller, access }: Pick<HandlerContext, "caller" | "access">) {
+    this.dialect = caller === undefined ? "svc" : dialectOf(directory, caller.worker_id);
+    this.#all = directory;
+    this.#visible = access?.visible(directory) ?? directory;
   }
 
-  functions(caller: Caller | undefined): FunctionView[] {
-    return this.#directory.functions().filter(({ function_id }) => this.#isVisible(function_id, caller));
+  functions(): readonly FunctionView[] {
+    return this.#visible.functions();
   }
 
   /** `forbidden` when it is there, but not for this caller. */
-  function(id: string, caller: Caller | undefined): FunctionView | "forbidden" | undefined {
-    const view = this.#directory.functionById(id);
-    return view === undefined || this.#isVisible(id, caller) ? view : "forbidden";
+  function(id: string): FunctionView | "forbidden" | undefined {
+    return this.#visible.functionById(id) ?? (this.#all.functionById(id) === undefined ? undefined : "forbidden");
   }
 
-  /** Connected workers, then modules by name; of their functions those that the caller may know of. */
-  workers(caller: Caller | undefined): WorkerView[] {
-    return this.#directory.workers().map((view) => {
-      const functions = view.functions.filter((id) => this.#isVisible(id, caller));
-      return functions.length === view.functions.length ? view : { ...view, functions, function_count: functions.length };
-    });
+  workers(): readonly WorkerView[] {
+    return this.#visible.workers();
   }
 
-  bindings(caller: Caller | undefined): TriggerView[] {
-    return this.#directory.triggers().filter(({ function_id }) => this.#isVisible(function_id, caller));
+  worker(id: string): WorkerView | undefined {
+    return this.#visible.workerById(id);
   }
 
-  binding(id: string, caller: Caller | undefined): TriggerView | undefined {
-    const view = this.#directory.triggerById(id);
-    return view !== undefined && this.#isVisible(view.function_id, caller) ? view : undefined;
+  bindings(): readonly TriggerView[] {
+    return this.#visible.triggers();
+  }
+
+  binding(id: string): TriggerView | undefined {
+    return this.#visible.triggerById(id);
   }
 
   types(): readonly TriggerTypeView[] {
-    return this.#directory.triggerTypes();
+    return this.#visible.triggerTypes();
   }
 
   type(id: string): TriggerTypeView | undefined {
-    return this.#directory.triggerTypes().find((view) => view.id === id);
+    return this.types().find((view) => view.id === id);
   }
+}
 
-  /** By how the caller introduced itself. One that is not known, or whose version says nothing, gets ours, which has the members of both. */
-  dialectOf(caller: Caller | undefined): Dialect {
-    return caller === undefined ? "svc" : this.dialectOfWorker(caller.worker_id);
-  }
-
-  dialectOfWorker(workerId: string): Dialect {
-    const view = this.#directory.workerById(workerId);
-    if (view === undefined || view.runtime === "engine" || view.features.length > 0) return "svc";
-    const [, minor] = /^0\.(\d{1,4})\./.exec(view.version ?? "") ?? [];
-    if (minor === undefined) return "svc";
-    return Number(minor) < 22 ? "0.11" : "0.22";
-  }
+/** By how the worker introduced itself. One that is not known, or whose version says nothing, gets ours, which has the members of both. */
+function dialectOf(directory: Directory, workerId: string): Dialect {
+  const view = directory.workerById(workerId);
+  if (view === undefined || view.runtime === "engine" || view.features.length > 0) return "svc";
+  const [, minor] = /^0\.(\d{1,4})\./.exec(view.version ?? "") ?? [];
+  if (minor === undefined) return "svc";
+  return Number(minor) < 22 ? "0.11" : "0.22";
 }

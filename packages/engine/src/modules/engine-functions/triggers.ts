@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { TriggerTypeView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import { ranked, withoutNulls } from "./search.ts";
-import type { Dialect, Sight } from "./sight.ts";
+import { type Dialect, Sight } from "./sight.ts";
 
 const listInput = z.object({
   search: z.string().nullish(),
@@ -13,45 +13,46 @@ const listInput = z.object({
 });
 
 /** `engine::triggers::*` and `engine::trigger-types::list`: the kinds of trigger that there are. */
-export function provideTriggerTypeListings({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, sight: Sight): void {
+export function provideTriggerTypeListings({ provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">): void {
   provideFunction({
     id: "engine::triggers::list",
     summary: "Trigger types that modules and workers provide; callers of version 0.11 get the triggers themselves",
     input: listInput,
-    handle: (input, { caller }) => {
-      const dialect = sight.dialectOf(caller);
-      if (dialect === "0.11") return { triggers: boundTriggers(sight, caller, input.include_internal ?? false) };
+    handle: (input, context) => {
+      const sight = new Sight(directory, context);
+      if (sight.dialect === "0.11") return { triggers: boundTriggers(sight, input.include_internal ?? false) };
       const views = sight.types().filter((view) => matches(view, input));
       const found = ranked(views, input.search, ({ id, description }) => ({ id, others: [description] }));
-      return { triggers: found.map((view) => typeRow(view, dialect)) };
+      return { triggers: found.map((view) => typeRow(view, sight.dialect)) };
     },
   });
   provideFunction({
     id: "engine::trigger-types::list",
     summary: "Trigger types that modules and workers provide, with their formats",
     input: z.object({ include_internal: z.boolean().nullish() }),
-    handle: ({ include_internal }, { caller }) => {
-      const dialect = sight.dialectOf(caller);
+    handle: ({ include_internal }, context) => {
+      const sight = new Sight(directory, context);
       const views = sight.types().filter((view) => matches(view, { include_internal }));
-      return { trigger_types: views.map((view) => (dialect === "svc" ? typeRow(view, "svc") : publishedTypeWithFormats(view))) };
+      return { trigger_types: views.map((view) => (sight.dialect === "svc" ? typeRow(view, "svc") : publishedTypeWithFormats(view))) };
     },
   });
   provideFunction({
     id: "engine::triggers::info",
     summary: "One trigger type with its formats",
     input: z.object({ id: z.string() }),
-    handle: ({ id }, { caller }) => {
+    handle: ({ id }, context) => {
+      const sight = new Sight(directory, context);
       const view = sight.type(id);
       if (view === undefined) throw new CallError("NOT_FOUND", `Trigger type '${id}' is not registered in namespace 'default'.`);
-      return typeDetail(view, sight.dialectOf(caller));
+      return typeDetail(view, sight.dialect);
     },
   });
 }
 
 /** What 0.11 calls triggers. */
-function boundTriggers(sight: Sight, caller: Parameters<Sight["bindings"]>[0], includeInternal: boolean): unknown[] {
+function boundTriggers(sight: Sight, includeInternal: boolean): unknown[] {
   return sight
-    .bindings(caller)
+    .bindings()
     .filter(({ internal }) => !internal || includeInternal)
     .map(({ id, trigger_type, function_id, config, metadata }) => ({ id, trigger_type, function_id, config, ...withoutNulls({ metadata }) }));
 }

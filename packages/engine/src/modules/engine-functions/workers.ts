@@ -5,7 +5,7 @@ import type { ModuleContext } from "../../kernel/module.ts";
 import { functionRow } from "./functions.ts";
 import { bindingRow } from "./registered-triggers.ts";
 import { ranked } from "./search.ts";
-import type { Dialect, Sight } from "./sight.ts";
+import { type Dialect, Sight } from "./sight.ts";
 
 const listInput = z.object({
   worker_id: z.string().nullish(),
@@ -17,7 +17,7 @@ const listInput = z.object({
 const infoInput = z.object({ name: z.string().meta({ description: "The worker's name, or its id" }) });
 
 /** `engine::workers::*`. */
-export function provideWorkerListings({ provideFunction, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "clock">, sight: Sight): void {
+export function provideWorkerListings({ provideFunction, directory, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "directory" | "clock">): void {
   provideFunction({
     id: "engine::workers::register",
     summary: "How a worker introduces itself after each connect; the bridge itself answers it",
@@ -31,9 +31,10 @@ export function provideWorkerListings({ provideFunction, clock }: Pick<ModuleCon
     id: "engine::workers::list",
     summary: "Connected workers",
     input: listInput,
-    handle: (input, { caller }) => {
-      const dialect = sight.dialectOf(caller);
-      const matching = sight.workers(caller).filter((view) => matches(view, input, dialect));
+    handle: (input, context) => {
+      const sight = new Sight(directory, context);
+      const { dialect } = sight;
+      const matching = sight.workers().filter((view) => matches(view, input, dialect));
       const views = ranked(matching, input.search, ({ name, description }) => ({ id: name, others: [description] }));
       const workers = views.map((view) => workerRow(view, dialect));
       return dialect === "0.22" ? { workers } : { workers, timestamp: clock.now() };
@@ -43,9 +44,10 @@ export function provideWorkerListings({ provideFunction, clock }: Pick<ModuleCon
     id: "engine::workers::info",
     summary: "One worker with its functions, trigger types and triggers",
     input: infoInput,
-    handle: ({ name }, { caller }) => {
-      const dialect = sight.dialectOf(caller);
-      const all = sight.workers(caller);
+    handle: ({ name }, context) => {
+      const sight = new Sight(directory, context);
+      const { dialect } = sight;
+      const all = sight.workers();
       const replicas = all.filter((view) => view.name === name);
       const worker = replicas[0] ?? all.find(({ id }) => id === name);
       if (worker === undefined) throw new CallError("NOT_FOUND", `Worker '${name}' is not connected.`);
@@ -55,7 +57,7 @@ export function provideWorkerListings({ provideFunction, clock }: Pick<ModuleCon
         worker: { ...workerRow(worker, dialect), ...(pid === null ? {} : { pid }), internal },
         ...(dialect === "svc" ? { replicas: [...ids] } : {}),
         functions: sight
-          .functions(caller)
+          .functions()
           .filter(({ workers }) => workers.some(({ id }) => ids.has(id)))
           .map((view) => functionRow(view, dialect)),
         trigger_types: sight
@@ -63,7 +65,7 @@ export function provideWorkerListings({ provideFunction, clock }: Pick<ModuleCon
           .filter(({ workers }) => workers.some(({ id }) => ids.has(id)))
           .map(({ id, worker_name, description }) => ({ id, worker_name, description })),
         registered_triggers: sight
-          .bindings(caller)
+          .bindings()
           .filter(({ worker_name }) => worker_name === worker.name)
           .map((view) => bindingRow(view, dialect)),
       };

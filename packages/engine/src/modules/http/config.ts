@@ -1,5 +1,6 @@
 import { MAX_TIMEOUT_MS } from "@svc/protocol";
 import { z } from "zod";
+import { tlsBlockSchema } from "../../config/tls-block.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_BODY_LIMIT_BYTES = 1024 * 1024;
@@ -25,6 +26,7 @@ export const httpConfigSchema = z
       .min(1, { error: "expected the address to bind, e.g. 127.0.0.1" })
       .optional()
       .meta({ description: "Address that the listener binds. Default 127.0.0.1" }),
+    tls: tlsBlockSchema.optional().meta({ description: "Serve https. Default none" }),
     default_timeout_ms: timeoutMs("milliseconds")
       .optional()
       .meta({ description: `How long a function may take to answer a request, in milliseconds. Default ${DEFAULT_TIMEOUT_MS}` }),
@@ -56,5 +58,5 @@ export const httpConfigSchema = z
     concurrentRequests: block.concurrency_request_limit,
   }));
 
-/** What the module does with its block; `port` and `host` are read by the engine, which owns the listener. */
+/** What the module does with its block; `port`, `host` and `tls` are read by the engine, which owns the listener. */
 export type HttpConfig = z.output<typeof httpConfigSchema>;

@@ -9,6 +9,7 @@ import { InstallError, installWorker, isInstalled } from "../../local-workers/in
 import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE, readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
 import { ManifestError } from "../../local-workers/manifest-error.ts";
 import { type ProcessGroup, startProcessGroup } from "../../local-workers/process-group.ts";
+import { type AddressFacts, addressVariables } from "./address-variables.ts";
 import type { Candidate } from "./connections.ts";
 import { LogFile } from "./log-file.ts";
 import type { RunRecords } from "./run-records.ts";
@@ -21,13 +22,12 @@ export const STOP_GRACE_MS = 10_000;
 /** A folder that is missing cannot be watched, so it is looked for. */
 const MISSING_FOLDER_LOOK_MS = 5_000;
 
-export interface LocalWorkerParts {
+export interface LocalWorkerParts extends AddressFacts {
   readonly projectDir: string;
   readonly logsDir: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly records: RunRecords;
-  readonly bridgeUrl: () => string;
   /** Resolves when nothing of a former engine runs any more. */
   readonly cleared: Promise<void>;
   readonly functionCount: (connections: ReadonlySet<string>) => number;
@@ -285,13 +285,11 @@ export class LocalWorker {
   #spawn(label: string): ProcessGroup {
     const manifest = this.#manifest;
     if (manifest === undefined) throw new Error(`${this.entry.name} has no manifest yet`);
-    const url = this.#parts.bridgeUrl();
     return startProcessGroup({
       command: manifest.start,
       cwd: manifest.folder,
       clock: this.#parts.clock,
-      // III_URL is compatibility: the published clients read it (decision 29).
-      env: { ...workerEnvironment(manifest), SVC_URL: url, III_URL: url, SVC_WORKER_NAME: this.entry.name, ...this.entry.env },
+      env: { ...workerEnvironment(manifest), ...addressVariables(this.#parts), SVC_WORKER_NAME: this.entry.name, ...this.entry.env },
       capture: ({ stdout, stderr }) => {
         this.output.capture(`out${label}`, stdout);
         this.output.capture(`err${label}`, stderr);

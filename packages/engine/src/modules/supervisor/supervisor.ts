@@ -5,6 +5,7 @@ import { CallError } from "@svc/protocol";
 import type { LocalWorkerEntry } from "../../config/types.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { WorkerClaims } from "../../kernel/worker-claims.ts";
+import type { AddressFacts } from "./address-variables.ts";
 import { Connections } from "./connections.ts";
 import { LocalWorker, STOP_GRACE_MS } from "./local-worker.ts";
 import { RunRecords } from "./run-records.ts";
@@ -19,15 +20,13 @@ const UNKNOWN_NAME_WAIT_MS = 5_000;
 const LOOK_EVERY_MS = 100;
 const MAX_WAITS = 1_000;
 
-export interface SupervisorDeps {
+export interface SupervisorDeps extends AddressFacts {
   /** Absolute path of the folder that the config file is in. */
   readonly projectDir: string;
   /** Absolute path of the folder for `<name>.log`. */
   readonly logsDir: string;
   /** Absolute path of the folder in which running process groups are noted, e.g. `/project/.svc/run`. */
   readonly runDir: string;
-  /** Where workers connect to, e.g. `ws://localhost:49134`. Asked at each start of a process. */
-  readonly bridgeUrl: () => string;
   readonly claims: WorkerClaims;
   /** The modules of the config file. */
   readonly moduleStates: () => readonly ModuleStanding[];

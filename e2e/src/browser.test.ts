@@ -1,0 +1,172 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ChannelReader, type ChannelWriter, connect, type Worker } from "@svc/sdk";
+import type { connect as connectPage } from "@svc/sdk/browser";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type WebSocket, WebSocketServer } from "ws";
+import { startBrowser } from "./support/browser.ts";
+import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
+import { type PageServer, servePage } from "./support/pages.ts";
+import { freePorts } from "./support/ports.ts";
+
+/** What runs inside the page sees these globals. */
+declare const svc: { readonly connect: typeof connectPage };
+declare let page: ReturnType<typeof connectPage>;
+declare let end: ChannelReader;
+
+const project = mkdtempSync(join(tmpdir(), "svc-browser-"));
+let ports: Ports;
+let engine: EngineProcess;
+let worker: Worker;
+let allowed: PageServer;
+let stranger: PageServer;
+let browser: Browser;
+let tab: Page;
+let address: string;
+
+beforeAll(async () => {
+  [ports, allowed, stranger, browser] = await Promise.all([freePorts(), servePage(), servePage(), startBrowser()]);
+  writeFileSync(join(project, "config.yaml"), `engine:\n  allowed_origins: ["${allowed.origin}"]\nworkers: []\n`);
+  engine = await startEngine({ cwd: project, ports });
+  address = `ws://localhost:${ports.bridge}`;
+  worker = connect(address, { name: "server side", handleSignals: false });
+  await worker.connected();
+  tab = await browser.newPage();
+  await tab.goto(`${allowed.origin}/`);
+  await tab.evaluate(async (url) => {
+    page = svc.connect(url, { name: "the page" });
+    await page.connected();
+  }, address);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await Promise.all([allowed?.stop(), stranger?.stop(), worker?.shutdown({ timeout_ms: 1 })]);
+  engine?.child.kill("SIGTERM");
+  await engine?.exited;
+  rmSync(project, { recursive: true, force: true });
+});
+
+describe("a page of an allowed origin", () => {
+  it("calls the engine's functions and a worker's, and gets errors by their code", async () => {
+    worker.registerFunction("greet", ({ name }: { name: string }) => `hello ${name}`);
+    await worker.call({ function_id: "engine::info", payload: {} });
+    const answers = await tab.evaluate(async () => {
+      const info = await page.call<{ version: string }>({ function_id: "engine::info", payload: {} });
+      const greeting = await page.call({ function_id: "greet", payload: { name: "page" } });
+      const missing = await page.call({ function_id: "nobody::has" }).catch((error: { code: string }) => error.code);
+      return { version: info.version, greeting, missing };
+    });
+    expect(answers).toEqual({ version: expect.stringMatching(/^\d/), greeting: "hello page", missing: "function_not_found" });
+  });
+
+  it("provides functions itself", async () => {
+    await tab.evaluate(async () => {
+      page.registerFunction("page::title", () => (globalThis as unknown as { document: { title: string } }).document.title);
+      await page.call({ function_id: "engine::info", payload: {} });
+    });
+    expect(await worker.call({ function_id: "page::title" })).toBe("page");
+  });
+
+  it("reads a channel that a worker writes, and writes one that a worker reads", async () => {
+    const total = 5_000_000;
+    worker.registerFunction("echo::stream", async ({ input, output }: { input: ChannelReader; output: ChannelWriter }) => {
+      for await (const item of input) await (typeof item === "string" ? output.send(item) : output.write(item));
+      await output.end();
+    });
+    await worker.call({ function_id: "engine::info", payload: {} });
+    const seen = await tab.evaluate(async (bytes) => {
+      const [up, down] = [await page.createChannel(), await page.createChannel()];
+      const call = page.call({ function_id: "echo::stream", payload: { input: up.reader, output: down.writer } });
+      const sum = { texts: [] as string[], bytes: 0, wrong: 0 };
+      const reading = (async () => {
+        for await (const item of down.reader) {
+          if (typeof item === "string") sum.texts.push(item);
+          else {
+            sum.bytes += item.length;
+            for (const byte of item) if (byte !== 7) sum.wrong++;
+          }
+        }
+      })();
+      await up.writer.send("first");
+      const data = new Uint8Array(bytes).fill(7);
+      for (let at = 0; at < bytes; at += 1_000_000) await up.writer.write(data.subarray(at, at + 1_000_000));
+      await up.writer.send("last");
+      await up.writer.end();
+      await Promise.all([reading, call]);
+      return sum;
+    }, total);
+    expect(seen).toEqual({ texts: ["first", "last"], bytes: total, wrong: 0 });
+  });
+
+  it("sees that a channel broke off, and breaks one off itself", async () => {
+    const { writer, readerRef } = await worker.createChannel();
+    await writer.send("half");
+    const first = await tab.evaluate(async (ref) => {
+      end = page.openChannel(ref);
+      return end.read();
+    }, readerRef);
+    expect(first).toBe("half");
+    writer.abort();
+    expect(await tab.evaluate(() => end.read().catch((thrown: { code: string }) => thrown.code))).toBe("channel_closed");
+
+    const other = await worker.createChannel();
+    await tab.evaluate(async (ref) => {
+      const writing = page.openChannel(ref);
+      await writing.send("half");
+      writing.abort();
+    }, other.writerRef);
+    expect(await other.reader.read()).toBe("half");
+    await expect(other.reader.read()).rejects.toMatchObject({ code: "channel_closed" });
+  });
+});
+
+describe("a token", () => {
+  it("is offered by a real browser as a subprotocol, and the connection stands when `svc` is selected", async () => {
+    const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    await once(server, "listening");
+    const connection = once(server, "connection") as Promise<[WebSocket, { headers: Record<string, string> }]>;
+    const url = `ws://localhost:${(server.address() as AddressInfo).port}`;
+    const connected = tab.evaluate(async (at) => {
+      const guest = svc.connect(at, { token: "sécret/+" });
+      await guest.connected();
+      await guest.shutdown({ timeout_ms: 1 });
+      return guest.connectionState;
+    }, url);
+    const [socket, request] = await connection;
+    socket.send(JSON.stringify({ type: "workerregistered", worker_id: "w" }));
+    expect(request.headers["sec-websocket-protocol"]).toBe("svc, svc.token.c8OpY3JldC8r");
+    expect(request.headers.authorization).toBeUndefined();
+    expect(await connected).toBe("closed");
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("does not get in the way of an engine that wants none", async () => {
+    const answer = await tab.evaluate(async (url) => {
+      const guest = svc.connect(url.replace("ws://", "ws://svc:whatever@"), { name: "guest" });
+      await guest.connected();
+      const greeting = await guest.call({ function_id: "greet", payload: { name: "guest" } });
+      await guest.shutdown({ timeout_ms: 1 });
+      return greeting;
+    }, address);
+    expect(answer).toBe("hello guest");
+  });
+});
+
+describe("a page of any other origin", () => {
+  it("is refused (W1)", async () => {
+    const other = await browser.newPage();
+    await other.goto(`${stranger.origin}/`);
+    const outcome = await other.evaluate(async (url) => {
+      const guest = svc.connect(url, { name: "stranger", reconnect: { maxAttempts: 0 } });
+      const error = await guest.connected().catch((thrown: { code: string }) => thrown.code);
+      return [error, guest.connectionState];
+    }, address);
+    expect(outcome).toEqual(["disconnected", "failed"]);
+    await other.close();
+  });
+});

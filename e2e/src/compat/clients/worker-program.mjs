@@ -1,0 +1,182 @@
+// A published Node client under remote control: the test writes one command per line to standard input, and reads answers and events from
+// file descriptor 3, so that whatever a client prints disturbs nothing. `python-0.11.py` speaks the same.
+//
+//   command   {"n":1,"do":"trigger","with":{...}}
+//   answer    {"n":1,"value":...} (no `value` for undefined) or {"n":1,"error":{...}}
+//   event     {"event":"called","function":"a","data":...}
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { createInterface } from "node:readline";
+
+const out = createWriteStream("", { fd: 3 });
+const say = (line) => out.write(`${JSON.stringify(line)}\n`);
+
+/** What the versions do differently is passed in: `registerWorker`, `createChannel(client, size)`, `http`, `Logger` and `TriggerAction`. */
+export function runWorker(sdk) {
+  let client;
+  let address;
+  const functions = new Map();
+  const triggers = new Map();
+  const triggerTypes = new Map();
+  const held = new Map();
+  let nextHandle = 1;
+
+  const keep = (table, thing) => {
+    const handle = String(nextHandle++);
+    table.set(handle, thing);
+    return handle;
+  };
+
+  const behaviours = {
+    echo: () => (data) => data,
+    value:
+      ({ value }) =>
+      () =>
+        value,
+    fail:
+      ({ message }) =>
+      () => {
+        throw new Error(message);
+      },
+    nothing: () => () => undefined,
+    hold:
+      ({ id, value }) =>
+      () =>
+        new Promise((resolve) => held.set(id, () => resolve(value))),
+    // HTTP: the body is bytes 0, 1, 2 … so that loss and disorder show.
+    stream: ({ status, headers, chunks, chunkBytes }) =>
+      sdk.http(async (_request, response) => {
+        response.status(status);
+        response.headers(headers);
+        for (let i = 0; i < chunks; i++) response.stream.write(pattern(chunkBytes));
+        response.stream.end();
+      }),
+    digest: () =>
+      sdk.http(async (request) => {
+        const bytes = await readBytes(request.request_body);
+        return { status_code: 200, body: { bytes: bytes.length, sha256: sha256(bytes), contentType: request.headers["content-type"] } };
+      }),
+    // Channels: somewhere inside the data lies an end of one.
+    readChannel: () => async (data) => {
+      const { reader } = data.deep[0];
+      const texts = [];
+      reader.onMessage((text) => texts.push(text));
+      const bytes = await readBytes(reader);
+      return { isReader: reader instanceof sdk.ChannelReader, bytes: bytes.length, sha256: sha256(bytes), texts };
+    },
+    writeChannel:
+      ({ bytes, texts }) =>
+      async (data) => {
+        const { writer } = data.deep[0];
+        await writeAll(writer, bytes, texts);
+        return { isWriter: writer instanceof sdk.ChannelWriter };
+      },
+  };
+
+  async function readBytes(reader) {
+    const chunks = [];
+    for await (const chunk of reader.stream) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+
+  async function writeAll(writer, bytes, texts = []) {
+    for (const text of texts) writer.sendMessage(text);
+    await new Promise((resolve, reject) => {
+      writer.stream.on("error", reject);
+      writer.stream.end(pattern(bytes), resolve);
+    });
+  }
+
+  const commands = {
+    connect({ address: to, options }) {
+      address = to;
+      client = sdk.registerWorker(address, options);
+    },
+    registerFunction({ id, behaviour, options }) {
+      const handle = behaviours[behaviour.kind]({ id, ...behaviour });
+      functions.set(
+        id,
+        client.registerFunction(
+          id,
+          async (...args) => {
+            say({ event: "called", function: id, data: isPlain(args[0]) ? args[0] : null, arguments: args.length, metadata: args[1] });
+            return handle(...args);
+          },
+          options,
+        ),
+      );
+    },
+    registerHttpFunction: ({ id, invocation }) => void client.registerFunction(id, invocation),
+    unregisterFunction: ({ id }) => functions.get(id).unregister(),
+    release({ id }) {
+      held.get(id)();
+      held.delete(id);
+    },
+    trigger({ action, ...request }) {
+      const made = { void: () => sdk.TriggerAction.Void(), enqueue: () => sdk.TriggerAction.Enqueue({ queue: action.queue }) }[action?.type];
+      return client.trigger({ ...request, ...(made === undefined ? {} : { action: made() }) });
+    },
+    registerTrigger: (request) => keep(triggers, client.registerTrigger(request)),
+    unregisterTrigger: ({ handle }) => triggers.get(handle).unregister(),
+    registerTriggerType({ id, description, failure }) {
+      const note = (event) => async (config) => {
+        say({ event, type: id, config: { ...config } });
+        if (failure !== undefined && event === "bound") throw new Error(failure);
+      };
+      triggerTypes.set(id, client.registerTriggerType({ id, description }, { registerTrigger: note("bound"), unregisterTrigger: note("unbound") }));
+    },
+    unregisterTriggerType: ({ id }) => triggerTypes.get(id).unregister(),
+    registerService: (service) => client.registerService(service),
+    /** Makes a channel and hands one end, or what `in` says, to a function; the other end is used here. */
+    async channelTo({ function_id, size, write, hold }) {
+      const channel = await sdk.createChannel(client, size);
+      const refs = { writer: channel.writerRef, reader: channel.readerRef };
+      if (hold) return { refs, held: keep(triggers, channel) };
+      if (write !== undefined) {
+        const call = client.trigger({ function_id, payload: { deep: [{ reader: channel.readerRef }] } });
+        const [answer] = await Promise.all([call, writeAll(channel.writer, write.bytes, write.texts)]);
+        return { refs, answer };
+      }
+      const texts = [];
+      channel.reader.onMessage((text) => texts.push(text));
+      const call = client.trigger({ function_id, payload: { deep: [{ writer: channel.writerRef }] } });
+      const [answer, bytes] = await Promise.all([call, readBytes(channel.reader)]);
+      return { refs, answer, bytes: bytes.length, sha256: sha256(bytes), texts };
+    },
+    log: ({ message, data }) => new sdk.Logger().info(message, data),
+    shutdown: () => client.shutdown(),
+    /** Ends the process as a program does that has nothing left to do; the test sees whether something keeps it alive. */
+    finish: () => void setImmediate(() => process.stdin.destroy()),
+  };
+
+  createInterface({ input: process.stdin }).on("line", async (line) => {
+    const { n, do: name, with: args } = JSON.parse(line);
+    try {
+      const value = await commands[name](args ?? {});
+      say({ n, value });
+    } catch (error) {
+      const { name: type, code, message, function_id, stacktrace } = error;
+      say({ n, error: { type, code, message, function_id, stacktrace } });
+    }
+  });
+  say({ event: "ready" });
+}
+
+function isPlain(data) {
+  try {
+    JSON.stringify(data);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function pattern(length) {
+  const bytes = Buffer.allocUnsafe(length);
+  for (let i = 0; i < length; i++) bytes[i] = i % 251;
+  return bytes;
+}
+
+function sha256(bytes) {
+  return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { WebSocket } from "ws";
+
+export type RawFrame = Readonly<Record<string, unknown>>;
+
+/** A worker that is nothing but frames. */
+export interface RawWorker {
+  readonly id: string;
+  readonly reattachToken: string;
+  readonly socket: WebSocket;
+  /** Every frame received so far. */
+  readonly received: readonly RawFrame[];
+  say(frame: RawFrame | string): void;
+  sayBytes(frame: RawFrame): void;
+  /** The next frame that fits, past ones included; each is given once. */
+  next(wanted: (frame: RawFrame) => boolean, what: string): Promise<RawFrame>;
+  /** Makes a call and resolves with its `invocationresult`. */
+  call(functionId: string, more?: RawFrame): Promise<RawFrame>;
+  /** Resolves when everything that was said has been handled: the engine reads one socket in order. */
+  settled(): Promise<void>;
+  close(): void;
+}
+
+const DEADLINE_MS = 30_000;
+
+export async function connectRaw(address: string): Promise<RawWorker> {
+  const socket = new WebSocket(address);
+  const received: RawFrame[] = [];
+  const untaken: RawFrame[] = [];
+  const watchers = new Set<() => void>();
+  socket.on("message", (data) => {
+    const frame = JSON.parse(String(data)) as RawFrame;
+    received.push(frame);
+    untaken.push(frame);
+    for (const watcher of [...watchers]) watcher();
+  });
+  await once(socket, "open");
+  const next: RawWorker["next"] = (wanted, what) =>
+    new Promise((resolve, reject) => {
+      const limit = setTimeout(() => {
+        watchers.delete(look);
+        reject(new Error(`no frame within ${DEADLINE_MS} ms: ${what}\nreceived: ${JSON.stringify(received)}`));
+      }, DEADLINE_MS);
+      const look = (): void => {
+        const at = untaken.findIndex(wanted);
+        if (at === -1) return;
+        clearTimeout(limit);
+        watchers.delete(look);
+        resolve(untaken.splice(at, 1)[0] as RawFrame);
+      };
+      watchers.add(look);
+      look();
+    });
+  const greeting = await next(() => true, "the first frame");
+  const say: RawWorker["say"] = (frame) => socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
+  const worker: RawWorker = {
+    id: String(greeting.worker_id),
+    reattachToken: String(greeting.reattach_token),
+    socket,
+    received,
+    say,
+    sayBytes: (frame) => socket.send(Buffer.from(JSON.stringify(frame)), { binary: true }),
+    next,
+    call(functionId, more = {}) {
+      const id = randomUUID();
+      say({ type: "invokefunction", invocation_id: id, function_id: functionId, data: {}, ...more });
+      return next((frame) => frame.type === "invocationresult" && frame.invocation_id === id, `the answer of ${functionId}`);
+    },
+    async settled() {
+      say({ type: "ping" });
+      await next(({ type }) => type === "pong", "the pong");
+    },
+    close: () => socket.terminate(),
+  };
+  return worker;
+}

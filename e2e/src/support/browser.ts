@@ -1,0 +1,42 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { type Browser, chromium } from "playwright-core";
+
+/** Names under which systems have it, in the order they are tried. */
+const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** A headless Chromium with an empty profile: the one that SVC_CHROMIUM names, else the system's own. */
+export async function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath(), headless: true, args: FLAGS, timeout: 60_000 });
+}
+
+function chromiumPath(): string {
+  const named = process.env.SVC_CHROMIUM;
+  if (named !== undefined && named !== "") return named;
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    for (const name of NAMES) {
+      const path = join(folder, name);
+      if (isExecutable(path)) return path;
+    }
+  }
+  throw new Error(`no Chromium was found (${NAMES.join(", ")} on the PATH): install it, e.g. \`apt-get install chromium\`, or name it in SVC_CHROMIUM`);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

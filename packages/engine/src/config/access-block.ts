@@ -1,0 +1,98 @@
+import { functionIdSchema } from "@svc/protocol";
+import { z } from "zod";
+import { patternOfMatch } from "../kernel/access/glob.ts";
+import type { RbacSettings, RoleSettings } from "../kernel/access/settings.ts";
+import { addressBlockSchema } from "./listen-address.ts";
+
+const TOKEN = /^[\x21-\x7e]{16,512}$/;
+
+/** A token that a client presents. Never shown in messages. */
+export const tokenSchema = z.string().refine((token) => TOKEN.test(token), {
+  message: "must have 16 to 512 characters without blanks; make one with: openssl rand -base64 32",
+});
+
+const functionId = z.string().refine((id) => functionIdSchema.safeParse(id).success, { message: "must be the id of a function" });
+const patterns = z.array(z.string().min(1).max(256));
+
+const exposeRuleSchema = z.union([
+  z.string().refine((text) => patternOfMatch(text) !== undefined, { message: 'must be match("pattern"), e.g. match("api::*")' }),
+  z.strictObject({ metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])) }),
+]);
+
+const roleSchema = z.strictObject({
+  allowed_functions: patterns.optional().meta({ description: "Patterns of function ids that it may call; `*` stands for anything" }),
+  forbidden_functions: patterns.optional().meta({ description: "Patterns of function ids that it may not call, whatever else allows them" }),
+  allowed_trigger_types: z.array(z.string().min(1)).optional().meta({ description: "Trigger types that it may use. Default any" }),
+  allow_function_registration: z.boolean().optional().meta({ description: "Default true" }),
+  allow_trigger_type_registration: z.boolean().optional().meta({ description: "Default false" }),
+  function_registration_prefix: functionId.optional().meta({ description: "Ids that it registers become PREFIX::id" }),
+  context: z.record(z.string(), z.unknown()).optional().meta({ description: "Given to hooks and to the middleware" }),
+  admin: z.boolean().optional().meta({ description: "May call functions that administer the engine (worker::*, engine::config::*). Default false" }),
+});
+
+export const rbacBlockSchema = z
+  .strictObject({
+    auth_function_id: functionId.optional().meta({ description: "Function that decides over each connection without a token" }),
+    expose_functions: z.array(exposeRuleSchema).optional().meta({ description: 'What everybody may call: match("api::*") or {metadata: {key: value}}' }),
+    on_function_registration_function_id: functionId.optional().meta({ description: "Asked before a function is registered" }),
+    on_trigger_registration_function_id: functionId.optional().meta({ description: "Asked before a trigger is registered" }),
+    on_trigger_type_registration_function_id: functionId.optional().meta({ description: "Asked before a trigger type is registered" }),
+    roles: z.record(z.string().min(1).max(64), roleSchema).optional().meta({ description: "Roles by name, for tokens" }),
+    tokens: z
+      .array(z.strictObject({ token: tokenSchema, role: z.string() }))
+      .max(1_000)
+      .optional()
+      .meta({ description: "Tokens, each with the role of its holder; best written as variables" }),
+  })
+  .superRefine(({ roles, tokens }, context) => {
+    for (const [index, { role }] of (tokens ?? []).entries()) {
+      if (roles !== undefined && Object.hasOwn(roles, role)) continue;
+      context.addIssue({ code: "custom", path: ["tokens", index, "role"], message: "names no role of this block" });
+    }
+  });
+
+const accessKeys = {
+  token: z
+    .enum(["required", "optional"])
+    .optional()
+    .meta({ description: "Whether clients must present a token. Default: off loopback and in production, unless auth_function_id decides" }),
+  rbac: rbacBlockSchema.optional().meta({ description: "Restricts what clients without the engine's token may do" }),
+  middleware_function_id: functionId.optional().meta({ description: "Function that is called in place of every permitted call" }),
+  handshake_timeout_ms: z.number().optional().meta({ description: "Has no effect: a handshake has 10 seconds" }),
+};
+
+function decidesOnce(block: { readonly token?: string | undefined; readonly rbac?: z.output<typeof rbacBlockSchema> | undefined }): boolean {
+  return block.token === undefined || block.rbac?.auth_function_id === undefined;
+}
+const DECIDES_ONCE = { message: "and rbac.auth_function_id exclude each other: the function decides over who has no token", path: ["token"] };
+
+/** A listener for workers: where, and who may do what. */
+export const bridgeBlockSchema = addressBlockSchema.extend(accessKeys).refine(decidesOnce, DECIDES_ONCE);
+export type BridgeBlock = z.output<typeof bridgeBlockSchema>;
+
+/** The rules as the kernel takes them. */
+export function rbacSettings(block: z.output<typeof rbacBlockSchema>): RbacSettings {
+  return {
+    authFunctionId: block.auth_function_id,
+    exposeFunctions: block.expose_functions ?? [],
+    onFunctionRegistrationFunctionId: block.on_function_registration_function_id,
+    onTriggerRegistrationFunctionId: block.on_trigger_registration_function_id,
+    onTriggerTypeRegistrationFunctionId: block.on_trigger_type_registration_function_id,
+    roles: Object.entries(block.roles ?? {}).map(([name, role]) => roleSettings(name, role)),
+    tokens: block.tokens ?? [],
+  };
+}
+
+function roleSettings(name: string, role: z.output<typeof roleSchema>): RoleSettings {
+  return {
+    name,
+    allowedFunctions: role.allowed_functions ?? [],
+    forbiddenFunctions: role.forbidden_functions ?? [],
+    allowedTriggerTypes: role.allowed_trigger_types,
+    allowTriggerTypeRegistration: role.allow_trigger_type_registration ?? false,
+    allowFunctionRegistration: role.allow_function_registration ?? true,
+    functionRegistrationPrefix: role.function_registration_prefix,
+    context: role.context ?? {},
+    admin: role.admin ?? false,
+  };
+}

@@ -1,0 +1,63 @@
+import { CallError, type FunctionId, type MessageOf, Payload } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { Session } from "../session.ts";
+import { auditDenial } from "./audit.ts";
+import type { SessionAccess } from "./session-access.ts";
+import { refusalToCall } from "./target-refusal.ts";
+
+const ENQUEUE = "engine::queue::enqueue";
+
+/**
+ * Decides over a call of a restricted connection. Returns the call to make, which may be one of the middleware in its place, or undefined
+ * when it was denied; then a caller that waits for an answer has it.
+ */
+export function admitCall(
+  message: MessageOf<"invokefunction">,
+  access: SessionAccess,
+  session: Session,
+  kernel: Kernel,
+): MessageOf<"invokefunction"> | undefined {
+  const { function_id: functionId, invocation_id: wanted, action } = message;
+  const refusal = refusalToCall(functionId, access, kernel.registry) ?? jobRefusal(message, access, kernel);
+  if (refusal !== undefined) {
+    auditDenial(session, access, { action: "call", id: functionId, reason: refusal });
+    return refuse(new CallError("FORBIDDEN", refusal));
+  }
+  const { middlewareFunctionId } = access.policy;
+  const bypasses =
+    middlewareFunctionId === undefined ||
+    functionId === middlewareFunctionId ||
+    functionId.startsWith("engine::") ||
+    // Whoever is the middleware must be able to make the call that it was asked to make.
+    session.functions.has(middlewareFunctionId as FunctionId);
+  if (bypasses) return message;
+  if (!message.data.isJson()) return refuse(new CallError("invalid_message", "the payload is not JSON"));
+  return {
+    ...message,
+    function_id: middlewareFunctionId as FunctionId,
+    data: middlewareInput(message, access),
+    // The middleware is called, nothing is put on a queue: its answer is the answer.
+    action: action?.type === "void" ? action : undefined,
+  };
+
+  function refuse(error: CallError): undefined {
+    // An id that is in use already belongs to a call that is answered otherwise.
+    if (wanted !== undefined && action?.type !== "void" && !session.made.has(wanted)) session.answer(wanted, functionId, { ok: false, error });
+    return undefined;
+  }
+}
+
+/** The payload keeps its text, so that numbers keep their digits. It was checked to be JSON. */
+function middlewareInput(message: MessageOf<"invokefunction">, access: SessionAccess): Payload {
+  const { function_id, data, action } = message;
+  const rest = JSON.stringify({ function_id, action: action ?? null, context: access.grants.context });
+  return Payload.fromText(`{"payload":${data.text()},${rest.slice(1)}`);
+}
+
+/** A job is a call by way of the queue: its function must be allowed as well. */
+function jobRefusal({ function_id, data }: MessageOf<"invokefunction">, access: SessionAccess, kernel: Kernel): string | undefined {
+  if (function_id !== ENQUEUE) return undefined;
+  const job = data.isJson() ? data.value() : undefined;
+  const target = typeof job === "object" && job !== null && "function_id" in job ? job.function_id : undefined;
+  return typeof target === "string" ? refusalToCall(target, access, kernel.registry) : "a job must name its function";
+}

@@ -1,0 +1,152 @@
+import { CallError, type FunctionId, functionIdSchema, type MessageOf, nameProblem, type TriggerTypeId, triggerTypeIdSchema } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { Session } from "../session.ts";
+import { askHook, type HookAnswer } from "./ask-hook.ts";
+import { auditDenial } from "./audit.ts";
+import type { SessionAccess } from "./session-access.ts";
+import { refusalToBind } from "./target-refusal.ts";
+
+// Registrations of restricted connections. Each is either admitted, as it is or as a hook rewrote it, or answered with why not.
+
+type FunctionMessage = MessageOf<"registerfunction">;
+type TriggerMessage = MessageOf<"registertrigger">;
+type TriggerTypeMessage = MessageOf<"registertriggertype">;
+
+/** `add` gets the registration under the id that the engine knows it by; it answers whether the registration was taken. */
+export function admitFunction(
+  message: FunctionMessage,
+  access: SessionAccess,
+  session: Session,
+  kernel: Kernel,
+  add: (admitted: FunctionMessage) => boolean,
+): void {
+  const deny = denier(session, access, "registerfunction", message.id);
+  if (!access.grants.mayRegisterFunctions) {
+    deny("this connection may not register functions");
+    return;
+  }
+  withHook(session, kernel, access.policy.onFunctionRegistration, functionHookInput(message, access), (answer) => {
+    if (!answer.allowed) return deny(answer.reason);
+    const named = functionIdSchema.safeParse(answer.fields.function_id ?? message.id);
+    if (!named.success) return deny("the registration hook answered with a function_id that is none");
+    const id = access.withPrefix(named.data);
+    const problem = nameProblem(id, "function id") ?? reservation(id, access, kernel);
+    if (problem !== undefined) return deny(problem);
+    const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
+    const metadata = Object.hasOwn(answer.fields, "metadata") ? answer.fields.metadata : message.metadata;
+    const before = access.functions.full(message.id);
+    if (!add({ ...message, id, description, metadata })) return;
+    access.functions.remember(message.id, id);
+    // The hook may name it otherwise than last time.
+    if (before !== undefined && before !== id) session.withdrawFunction(before);
+  });
+}
+
+function functionHookInput({ id, description, metadata }: FunctionMessage, access: SessionAccess): Readonly<Record<string, unknown>> {
+  return { function_id: id, description: description ?? null, metadata: metadata ?? null, context: access.grants.context };
+}
+
+/** What is below a prefix belongs to who has it; what decides over access belongs to nobody who is subject to it. */
+function reservation(id: FunctionId, access: SessionAccess, kernel: Kernel): string | undefined {
+  if (access.policy.exposeRules === undefined) return undefined;
+  if (kernel.reservedIds.decides(id)) return `${id} decides over access and cannot be provided by a restricted connection`;
+  const prefix = kernel.reservedIds.prefixOf(id);
+  if (prefix !== undefined && prefix !== access.grants.prefix) return `${id} is reserved: ids that begin with ${prefix}:: belong to another`;
+  return undefined;
+}
+
+export function admitTriggerType(
+  message: TriggerTypeMessage,
+  access: SessionAccess,
+  session: Session,
+  kernel: Kernel,
+  add: (admitted: TriggerTypeMessage) => boolean,
+): void {
+  const deny = denier(session, access, "registertriggertype", message.id);
+  if (!access.grants.mayRegisterTriggerTypes) {
+    deny("this connection may not register trigger types");
+    return;
+  }
+  const input = { trigger_type_id: message.id, description: message.description, context: access.grants.context };
+  withHook(session, kernel, access.policy.onTriggerTypeRegistration, input, (answer) => {
+    if (!answer.allowed) return deny(answer.reason);
+    const named = triggerTypeIdSchema.safeParse(answer.fields.trigger_type_id ?? message.id);
+    if (!named.success) return deny("the registration hook answered with a trigger_type_id that is none");
+    const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
+    const before = access.triggerTypes.full(message.id as TriggerTypeId);
+    // Before the type is there: bindings that wait for it are handed over at once, by the worker's own word for it.
+    access.triggerTypes.remember(message.id, named.data);
+    if (!add({ ...message, id: named.data, description })) {
+      access.triggerTypes.forget(named.data);
+      return;
+    }
+    if (before !== undefined && before !== named.data) session.withdrawTriggerType(before);
+  });
+}
+
+/** `refuse` answers with `triggerregistrationresult`. */
+export function admitTrigger(
+  message: TriggerMessage,
+  access: SessionAccess,
+  session: Session,
+  kernel: Kernel,
+  outcome: { readonly add: (admitted: TriggerMessage) => void; readonly refuse: (error: CallError) => void },
+): void {
+  const deny = (reason: string): void => {
+    auditDenial(session, access, { action: "registertrigger", id: message.function_id, reason });
+    outcome.refuse(new CallError("FORBIDDEN", reason));
+  };
+  const { triggerTypes, context } = access.grants;
+  if (triggerTypes !== undefined && !triggerTypes.has(message.trigger_type)) {
+    deny(`this connection may not use the trigger type ${message.trigger_type}`);
+    return;
+  }
+  const { id, trigger_type, function_id, config, metadata } = message;
+  const input = { trigger_id: id, trigger_type, function_id, config: config ?? null, metadata: metadata ?? null, context };
+  withHook(session, kernel, access.policy.onTriggerRegistration, input, (answer) => {
+    if (!answer.allowed) return deny(answer.reason);
+    const { fields } = answer;
+    const type = triggerTypeIdSchema.safeParse(fields.trigger_type ?? trigger_type);
+    const target = functionIdSchema.safeParse(fields.function_id ?? function_id);
+    if (!type.success || !target.success) return deny("the registration hook answered with an id that is none");
+    const admitted: TriggerMessage = {
+      ...message,
+      trigger_type: type.data,
+      function_id: access.fullFunctionId(target.data),
+      config: Object.hasOwn(fields, "config") ? fields.config : config,
+      metadata: Object.hasOwn(fields, "metadata") ? fields.metadata : metadata,
+    };
+    // What the hook itself wrote is its own decision.
+    const refusal = refusalToBind(
+      {
+        functionId: fields.function_id == null ? admitted.function_id : undefined,
+        config: Object.hasOwn(fields, "config") ? undefined : config,
+      },
+      access,
+      kernel.registry,
+    );
+    if (refusal !== undefined) return deny(refusal);
+    outcome.add(admitted);
+  });
+}
+
+const UNCHANGED: HookAnswer = { allowed: true, fields: {} };
+
+/** Without a hook at once; with one, the connection's later frames wait for its answer. */
+function withHook(
+  session: Session,
+  kernel: Kernel,
+  hookId: string | undefined,
+  input: Readonly<Record<string, unknown>>,
+  goOn: (answer: HookAnswer) => void,
+): void {
+  if (hookId === undefined) goOn(UNCHANGED);
+  else session.waitFor(askHook(kernel, hookId, input), goOn);
+}
+
+function denier(session: Session, access: SessionAccess, messageType: string, id: string): (reason: string) => void {
+  return (reason) => {
+    auditDenial(session, access, { action: messageType, id, reason });
+    session.sendError(new CallError("FORBIDDEN", reason, { details: { message_type: messageType, id } }));
+  };
+}

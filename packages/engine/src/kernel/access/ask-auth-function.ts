@@ -1,0 +1,26 @@
+import { CallError, type FunctionId, Payload } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import { authResultSchema, type Grants, grantsOfAuthResult } from "./grants.ts";
+
+/** How long an auth function may take, in milliseconds. */
+const AUTH_TIMEOUT_MS = 5_000;
+
+/**
+ * Asks a listener's auth function who is connecting. Rejects with `AUTH_ERROR` when it says no: it throws, answers nothing, or something that
+ * is no grant. Rejects with another code when it cannot be asked, e.g. `function_not_found`: nobody gets in then.
+ */
+export async function askAuthFunction(kernel: Kernel, id: string, handshake: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Grants> {
+  let answer: unknown;
+  try {
+    answer = (await kernel.router.call(id as FunctionId, Payload.fromValue(handshake), { timeoutMs: AUTH_TIMEOUT_MS, signal })).value();
+  } catch (thrown) {
+    const error = CallError.from(thrown);
+    if (error.retryable || error.code === "call_cancelled") throw new CallError(error.code, `the auth function cannot be asked: ${error.message}`);
+    throw new CallError("AUTH_ERROR", error.message);
+  }
+  if (answer === null) throw new CallError("AUTH_ERROR", "auth function returned no result");
+  const parsed = authResultSchema.safeParse(answer);
+  if (parsed.success) return grantsOfAuthResult(parsed.data, id);
+  const issue = parsed.error.issues[0];
+  throw new CallError("AUTH_ERROR", `auth function returned an invalid result: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`);
+}

@@ -1,0 +1,26 @@
+import { CallError } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { CallerAccess } from "../module.ts";
+import type { SessionAccess } from "./session-access.ts";
+import { refusalToBind, refusalToCall } from "./target-refusal.ts";
+import { visibleDirectory } from "./visible-directory.ts";
+
+/** What the worker may see and do; undefined when it is not restricted. */
+export function callerAccess(workerId: string, kernel: Kernel): CallerAccess | undefined {
+  const access = kernel.sessions.byId(workerId)?.access;
+  return access === undefined ? undefined : accessOfSession(workerId, access, kernel);
+}
+
+function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel): CallerAccess {
+  const { registry } = kernel;
+  const forbidden = (reason: string | undefined): CallError | undefined => (reason === undefined ? undefined : new CallError("FORBIDDEN", reason));
+  return {
+    visible: (directory) => visibleDirectory(directory, { workerId, mayCall: (id) => refusalToCall(id, access, registry) === undefined }),
+    callRefusal: (functionId) => forbidden(refusalToCall(functionId, access, registry)),
+    bindRefusal({ type, functionId, config }) {
+      const { triggerTypes } = access.grants;
+      if (triggerTypes !== undefined && !triggerTypes.has(type)) return forbidden(`this connection may not use the trigger type ${type}`);
+      return forbidden(refusalToBind({ functionId, config }, access, registry));
+    },
+  };
+}

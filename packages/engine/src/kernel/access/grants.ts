@@ -1,0 +1,109 @@
+import { functionIdSchema } from "@svc/protocol";
+import { z } from "zod";
+import { patternOfMatch } from "./glob.ts";
+import { NameList } from "./name-list.ts";
+import type { RoleSettings } from "./settings.ts";
+
+/** What one connection may do. A connection without grants is not restricted. */
+export interface Grants {
+  /** Who, for the audit log, e.g. `role reader`. */
+  readonly subject: string;
+  /**
+   * Connections with the same owner may provide the same function and trigger type; nobody else may join them. Those of one prefix are
+   * one owner. Undefined: as connections without grants.
+   */
+  readonly owner: string | undefined;
+  readonly allowed: NameList;
+  readonly forbidden: NameList;
+  /** Undefined: any. */
+  readonly triggerTypes: ReadonlySet<string> | undefined;
+  readonly mayRegisterFunctions: boolean;
+  readonly mayRegisterTriggerTypes: boolean;
+  readonly prefix: string | undefined;
+  readonly context: Readonly<Record<string, unknown>>;
+  /** May call functions that administer the engine without their being named. */
+  readonly admin: boolean;
+}
+
+const ids = z.array(z.string().max(1024)).max(10_000);
+
+/** What an auth function answers (protocol section 11). Members that are not known here have no effect. */
+export const authResultSchema = z.object({
+  allowed_functions: ids.nullish(),
+  forbidden_functions: ids.nullish(),
+  allowed_trigger_types: ids.nullish(),
+  allow_trigger_type_registration: z.boolean().nullish(),
+  allow_function_registration: z.boolean().nullish(),
+  context: z.record(z.string(), z.unknown()).nullish(),
+  function_registration_prefix: functionIdSchema.nullish(),
+});
+
+/** Grants that an auth function gave. */
+export function grantsOfAuthResult(result: z.output<typeof authResultSchema>, authFunctionId: string): Grants {
+  const prefix = result.function_registration_prefix ?? undefined;
+  return {
+    subject: `whoever ${authFunctionId} let in`,
+    owner: ownerOf(authFunctionId, prefix),
+    allowed: listOf(result.allowed_functions ?? []),
+    forbidden: listOf(result.forbidden_functions ?? []),
+    triggerTypes: result.allowed_trigger_types == null ? undefined : new Set(result.allowed_trigger_types),
+    mayRegisterFunctions: result.allow_function_registration ?? true,
+    mayRegisterTriggerTypes: result.allow_trigger_type_registration ?? false,
+    prefix,
+    context: result.context ?? {},
+    admin: false,
+  };
+}
+
+export function grantsOfRole(role: RoleSettings): Grants {
+  return {
+    subject: `role ${role.name}`,
+    owner: ownerOf(`role ${role.name}`, role.functionRegistrationPrefix),
+    allowed: listOfPatterns(role.allowedFunctions),
+    forbidden: listOfPatterns(role.forbiddenFunctions),
+    triggerTypes: role.allowedTriggerTypes === undefined ? undefined : new Set(role.allowedTriggerTypes),
+    mayRegisterFunctions: role.allowFunctionRegistration,
+    mayRegisterTriggerTypes: role.allowTriggerTypeRegistration,
+    prefix: role.functionRegistrationPrefix,
+    context: role.context,
+    admin: role.admin,
+  };
+}
+
+/** For a listener with rules and without an auth function: registering is free, calls follow the listener's rules. */
+export const ANONYMOUS: Grants = {
+  subject: "an anonymous connection",
+  owner: "anonymous",
+  allowed: NameList.empty,
+  forbidden: NameList.empty,
+  triggerTypes: undefined,
+  mayRegisterFunctions: true,
+  mayRegisterTriggerTypes: true,
+  prefix: undefined,
+  context: {},
+  admin: false,
+};
+
+/** For a listener that has a middleware and no rules. */
+export const UNRESTRICTED: Grants = { ...ANONYMOUS, subject: "a connection through the middleware", owner: undefined };
+
+function ownerOf(source: string, prefix: string | undefined): string {
+  return prefix === undefined ? source : `prefix ${prefix}`;
+}
+
+/** On the wire an entry is an id; `match("…")` is understood as well. */
+function listOf(entries: readonly string[]): NameList {
+  const patterns = entries.map(patternOfMatch).filter((pattern) => pattern !== undefined);
+  return new NameList(
+    entries.filter((entry) => patternOfMatch(entry) === undefined),
+    patterns,
+  );
+}
+
+function listOfPatterns(entries: readonly string[]): NameList {
+  const plain = entries.map((entry) => patternOfMatch(entry) ?? entry);
+  return new NameList(
+    plain.filter((entry) => !entry.includes("*")),
+    plain.filter((entry) => entry.includes("*")),
+  );
+}

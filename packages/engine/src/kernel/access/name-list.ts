@@ -1,0 +1,19 @@
+import { compileGlob } from "./glob.ts";
+
+/** Names and patterns of names. */
+export class NameList {
+  static readonly empty: NameList = new NameList([], []);
+  readonly #names: ReadonlySet<string>;
+  readonly #patterns: readonly ((name: string) => boolean)[];
+
+  constructor(names: readonly string[], patterns: readonly string[]) {
+    this.#names = new Set(names);
+    this.#patterns = patterns.map(compileGlob);
+  }
+
+  /** How the name is on the list; undefined when it is not. */
+  find(name: string): "named" | "matched" | undefined {
+    if (this.#names.has(name)) return "named";
+    return this.#patterns.some((matches) => matches(name)) ? "matched" : undefined;
+  }
+}

@@ -1,0 +1,74 @@
+import { CallError } from "@svc/protocol";
+import type { Call, Provider, Refusal } from "./call.ts";
+import type { Logger } from "./logger.ts";
+import type { DelegatedCall, RunDelegatedCall } from "./module.ts";
+import type { Router } from "./router.ts";
+
+/** The worker that registered the function. */
+interface Owner {
+  readonly workerId: string;
+  readonly name: string;
+  readonly log: Logger;
+}
+
+/**
+ * One function that its worker registered with `invocation`: listed under the worker and gone with it, but run by a module. Calls in
+ * hand do not need the worker and go on after it has left.
+ */
+export class DelegatedProvider implements Provider {
+  readonly builtIn = false;
+  readonly #owner: Owner;
+  readonly #run: RunDelegatedCall;
+  readonly #router: Router;
+  readonly #maxCallsHeld: number;
+  readonly #running = new Map<Call, AbortController>();
+
+  constructor(options: { readonly owner: Owner; readonly run: RunDelegatedCall; readonly router: Router; readonly maxCallsHeld: number }) {
+    this.#owner = options.owner;
+    this.#run = options.run;
+    this.#router = options.router;
+    this.#maxCallsHeld = options.maxCallsHeld;
+  }
+
+  get workerId(): string {
+    return this.#owner.workerId;
+  }
+
+  /** The worker may introduce itself after it registered. */
+  get name(): string {
+    return this.#owner.name;
+  }
+
+  get inFlight(): number {
+    return this.#running.size;
+  }
+
+  refusal(): Refusal | undefined {
+    return this.#running.size >= this.#maxCallsHeld ? "overloaded" : undefined;
+  }
+
+  deliver(call: Call): undefined {
+    const controller = new AbortController();
+    this.#running.set(call, controller);
+    const { id, functionId, payload, traceparent, baggage } = call;
+    void this.#carryOut(call, { id, functionId, payload, traceparent, baggage, signal: controller.signal });
+  }
+
+  withdraw(call: Call, reason: string): void {
+    this.#running.get(call)?.abort(new CallError("call_cancelled", reason));
+  }
+
+  release(call: Call): void {
+    this.#running.delete(call);
+  }
+
+  async #carryOut(call: Call, delegated: DelegatedCall): Promise<void> {
+    try {
+      const result = await this.#run(delegated);
+      this.#router.settle(call, { ok: true, result, traceparent: delegated.traceparent, baggage: delegated.baggage });
+    } catch (thrown) {
+      if (!CallError.is(thrown)) this.#owner.log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
+      this.#router.settle(call, { ok: false, error: CallError.from(thrown) });
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import { CallError, type FunctionId } from "@svc/protocol";
+import type { InvocationRunner, RunDelegatedCall } from "./module.ts";
+import type { Undo } from "./scope.ts";
+
+/** Knows which module runs the functions that are registered with `invocation`. What stands in there only that module reads. */
+export class Invocations {
+  #runner: InvocationRunner | undefined;
+
+  provide(runner: InvocationRunner): Undo {
+    if (this.#runner !== undefined) throw new TypeError("another module runs functions registered with `invocation` already");
+    this.#runner = runner;
+    return () => {
+      if (this.#runner === runner) this.#runner = undefined;
+    };
+  }
+
+  /** Throws CallError when the registration is refused. */
+  accept(functionId: FunctionId, invocation: unknown): RunDelegatedCall {
+    if (this.#runner === undefined) throw new CallError("registration_refused", `${functionId}: this engine runs no functions outside of workers`);
+    return this.#runner.accept(functionId, invocation);
+  }
+}

@@ -1,0 +1,34 @@
+import { CallError } from "@svc/protocol";
+import { isHeaderValue } from "./header-rules.ts";
+import type { HttpAuth } from "./invocation.ts";
+
+/** The environment of the engine's process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What proves to the function that the request is ours. */
+export type Credential = { readonly kind: "hmac"; readonly secret: string } | { readonly kind: "header"; readonly name: string; readonly value: string };
+
+const LACKING = { hmac: ["secret_not_found", "secret"], bearer: ["token_not_found", "token"], api_key: ["api_key_not_found", "API key"] } as const;
+/** With it whoever receives the request could command this engine. */
+const ENGINE_TOKEN = "SVC_TOKEN";
+
+/**
+ * Reads the secret that `auth` names, now: a changed variable counts from the next call on. Throws `secret_not_found`, `token_not_found` or
+ * `api_key_not_found`; the value is in no message.
+ */
+export function readCredential(auth: HttpAuth | undefined, env: Environment): Credential | undefined {
+  if (auth === undefined) return undefined;
+  const [code, noun] = LACKING[auth.type];
+  const variable = auth.type === "hmac" ? auth.secret_key : auth.type === "bearer" ? auth.token_key : auth.value_key;
+  if (variable === ENGINE_TOKEN) throw new CallError(code, `the ${noun} may not be taken from ${ENGINE_TOKEN}, which opens this engine`);
+  const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
+  if (value === undefined || value === "") throw new CallError(code, `the ${noun} is missing: the environment variable ${variable} of the engine is not set`);
+  if (auth.type === "hmac") return { kind: "hmac", secret: value };
+  if (!isHeaderValue(value)) {
+    throw new CallError(
+      code,
+      `the ${noun} in the environment variable ${variable} holds characters that no header can carry, such as a line break or a space at its end`,
+    );
+  }
+  return auth.type === "bearer" ? { kind: "header", name: "Authorization", value: `Bearer ${value}` } : { kind: "header", name: auth.header, value };
+}

@@ -1,0 +1,37 @@
+/** They frame the message or belong to one connection; whoever sets them speaks for the engine. */
+const FRAMING: ReadonlySet<string> = new Set([
+  "host",
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "upgrade",
+  "expect",
+]);
+
+/** Names that the engine itself puts on every request, as published and as ours. */
+export const ENGINE_HEADERS = ["function-path", "invocation-id", "timestamp", "signature", "attempt"] as const;
+const OURS: ReadonlySet<string> = new Set([...ENGINE_HEADERS.flatMap((name) => [`x-iii-${name}`, `x-svc-${name}`]), "traceparent", "baggage"]);
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
+/** Visible ASCII, space and tab, and not at the ends: a line break would begin another header. */
+const VALUE = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/;
+
+/** Why a registration may not have this header, or undefined. */
+export function headerProblem(name: string, value: string): string | undefined {
+  if (!TOKEN.test(name)) return "is not the name of a header";
+  const lower = name.toLowerCase();
+  if (FRAMING.has(lower)) return "may not be set: it frames the request";
+  if (OURS.has(lower)) return "may not be set: the engine sets it on every request";
+  if (!isHeaderValue(value)) return "has a value that no header can carry: only printable ASCII, no line breaks";
+  return undefined;
+}
+
+export function isHeaderValue(value: string): boolean {
+  return VALUE.test(value);
+}

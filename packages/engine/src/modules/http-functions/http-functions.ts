@@ -1,0 +1,183 @@
+import { randomUUID } from "node:crypto";
+import { CallError, type Payload } from "@svc/protocol";
+import type { Clock } from "../../kernel/clock.ts";
+import type { DelegatedCall, InvocationRunner, RunDelegatedCall } from "../../kernel/module.ts";
+import { readAnswer } from "./answer.ts";
+import { type Environment, readCredential } from "./credentials.ts";
+import { ExchangeFailure, Exchanger, type HttpAnswer } from "./exchange.ts";
+import { type HttpInvocation, readInvocation } from "./invocation.ts";
+import { requestHeaders } from "./request-headers.ts";
+import { NotResolved, notResolved, type Resolve, resolveChecked, sharing, systemResolve } from "./resolve.ts";
+import type { HttpFunctionRules } from "./rules.ts";
+import { hostOf } from "./url-pattern.ts";
+import { checkUrl } from "./url-policy.ts";
+import { orAborted, pause } from "./waiting.ts";
+
+export interface HttpFunctionsOptions {
+  readonly rules: () => HttpFunctionRules;
+  /** Holds the secrets that registrations name. Read at registration and at each call. */
+  readonly env: Environment;
+  /** Default: the system's. */
+  readonly resolve?: Resolve;
+  /** Certificates (PEM) that count instead of those that Node knows. Default: Node's. */
+  readonly trust?: string;
+  /** 0 up to 1. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Requests under way at once, of all functions and of one; above it calls fail with `overloaded`. */
+const MAX_REQUESTS = 1_024;
+const MAX_REQUESTS_PER_FUNCTION = 256;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 5_000;
+
+/** One call with what stays the same over its attempts. */
+interface Job {
+  readonly call: DelegatedCall;
+  readonly invocation: HttpInvocation;
+  readonly body: Buffer;
+  readonly requestId: string;
+  /** On the monotonic clock. */
+  readonly deadlineAt: number;
+  readonly signal: AbortSignal;
+}
+
+/** Calls functions over HTTP. See README.md. */
+export class HttpFunctions implements InvocationRunner {
+  readonly #options: HttpFunctionsOptions;
+  readonly #clock: Clock;
+  readonly #resolve: Resolve;
+  readonly #random: () => number;
+  readonly #exchanger: Exchanger;
+  /** One for each call in hand; aborted with what the caller is told. */
+  readonly #calls = new Set<AbortController>();
+  #stopped = false;
+  #requests = 0;
+
+  constructor(options: HttpFunctionsOptions, clock: Clock) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#resolve = sharing(options.resolve ?? systemResolve);
+    this.#random = options.random ?? Math.random;
+    this.#exchanger = new Exchanger(clock, options.trust);
+  }
+
+  accept(functionId: string, value: unknown): RunDelegatedCall {
+    const invocation = readInvocation(functionId, value);
+    checkUrl(invocation.url, this.#options.rules());
+    readCredential(invocation.auth, this.#options.env);
+    let requests = 0;
+    return async (call) => {
+      if (requests >= MAX_REQUESTS_PER_FUNCTION || this.#requests >= MAX_REQUESTS) {
+        throw new CallError("overloaded", `${functionId}: as many HTTP requests are under way as may be`);
+      }
+      requests++;
+      this.#requests++;
+      try {
+        return await this.#carryOut(call, invocation);
+      } finally {
+        requests--;
+        this.#requests--;
+      }
+    };
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const call of this.#calls) call.abort(stopped());
+    this.#exchanger.close();
+  }
+
+  async #carryOut(call: DelegatedCall, invocation: HttpInvocation): Promise<Payload | undefined> {
+    // Throws when it is not JSON: only our own clients take what is not.
+    call.payload.value();
+    if (this.#stopped) throw stopped();
+    const ending = new AbortController();
+    const { timeoutMs } = invocation;
+    const late = (): void => ending.abort(noAnswer(call.functionId, `did not answer within ${timeoutMs} ms`, { timeout_ms: timeoutMs }));
+    const withdrawn = (): void => ending.abort(call.signal.reason);
+    const cancelTimer = this.#clock.after(timeoutMs, late);
+    call.signal.addEventListener("abort", withdrawn, { once: true });
+    this.#calls.add(ending);
+    try {
+      return await this.#tryUntilAnswered({
+        call,
+        invocation,
+        body: Buffer.from(call.payload.text()),
+        requestId: randomUUID(),
+        deadlineAt: this.#clock.monotonic() + timeoutMs,
+        signal: ending.signal,
+      });
+    } finally {
+      cancelTimer();
+      call.signal.removeEventListener("abort", withdrawn);
+      this.#calls.delete(ending);
+    }
+  }
+
+  async #tryUntilAnswered(job: Job): Promise<Payload | undefined> {
+    const { invocation, call } = job;
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#attempt(job, attempt);
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS) * (0.5 + this.#random() / 2);
+      const attempts = invocation.attempts ?? 1 + this.#options.rules().retries;
+      const again = attempt < attempts && mayTryAgain(outcome, invocation) && this.#clock.monotonic() + pauseMs < job.deadlineAt;
+      if (!again) {
+        if (outcome instanceof Error) throw errorOf(outcome, job);
+        return readAnswer(call.functionId, outcome);
+      }
+      await pause(this.#clock, pauseMs, job.signal);
+    }
+  }
+
+  /** One request. Settings, secrets and addresses are those of this moment. Rejects where trying again is out of the question. */
+  async #attempt(job: Job, attempt: number): Promise<HttpAnswer | ExchangeFailure | NotResolved> {
+    const { call, invocation, body, requestId, signal } = job;
+    const rules = this.#options.rules();
+    const url = checkUrl(invocation.url, rules);
+    const credential = readCredential(invocation.auth, this.#options.env);
+    try {
+      const addresses = await orAborted(resolveChecked(url, rules, this.#resolve), signal);
+      const headers = requestHeaders({
+        functionId: call.functionId,
+        requestId,
+        invocationId: call.id,
+        attempt,
+        atMs: this.#clock.now(),
+        body,
+        traceparent: call.traceparent,
+        baggage: call.baggage,
+        custom: invocation.headers,
+        credential,
+      });
+      return await this.#exchanger.send({ url, method: invocation.method, headers, body, addresses, signal });
+    } catch (thrown) {
+      if (thrown instanceof ExchangeFailure || thrown instanceof NotResolved) return thrown;
+      throw thrown;
+    }
+  }
+}
+
+function stopped(): CallError {
+  return new CallError("invocation_stopped", "Invocation stopped");
+}
+
+/** A call runs at most once: without the registration's word only what reached nobody is tried again. */
+function mayTryAgain(outcome: HttpAnswer | ExchangeFailure | NotResolved, { idempotent, retryStatuses }: HttpInvocation): boolean {
+  if (outcome instanceof NotResolved) return true;
+  if (outcome instanceof ExchangeFailure) return outcome.phase === "unconnected" || (idempotent && outcome.phase !== "unsent");
+  return retryStatuses.has(outcome.status);
+}
+
+function errorOf(failure: ExchangeFailure | NotResolved, { call, invocation }: Job): Error {
+  const url = new URL(invocation.url);
+  if (failure instanceof NotResolved) return notResolved(url, failure);
+  const { phase, message } = failure;
+  if (phase === "broken") return new CallError("http_response_failed", `${call.functionId}: the answer of ${hostOf(url)} cannot be read: ${message}`);
+  if (phase === "unanswered") return noAnswer(call.functionId, `${hostOf(url)} took the request and gave no answer: ${message}`);
+  return noAnswer(call.functionId, `could not connect to ${hostOf(url)}: ${message}`, { executed: "no" });
+}
+
+function noAnswer(functionId: string, problem: string, details?: Readonly<Record<string, unknown>>): CallError {
+  return new CallError("http_request_failed", `${functionId}: ${problem}`, { details });
+}

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { startEngine } from "../../engine.ts";
+import { endpoint, json } from "./testing/endpoint.ts";
+
+const undo: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+const config = (more: string): string => `workers:\n  - name: svc-http\n    config: {port: 0}\nengine:\n  bridge: {port: 0}\n${more}`;
+
+it("every engine calls functions over HTTP, by the rules of its config file and with the secrets of its environment", async () => {
+  const server = await endpoint((request, response) => json(response, { said: request.headers.authorization }));
+  undo.push(server.stop);
+  const dir = mkdtempSync(join(tmpdir(), "svc-http-functions-"));
+  undo.push(() => rmSync(dir, { recursive: true, force: true }));
+  const file = join(dir, "config.yaml");
+  writeFileSync(file, config(""));
+  const engine = await startEngine({ configFile: file, env: { TOKEN: "t0p" }, overrides: { bridgePort: 0, realtimePort: 0 } });
+  undo.push(() => engine.stop({ graceMs: 0 }));
+
+  const socket = new WebSocket(engine.addresses.bridge);
+  undo.push(() => socket.terminate());
+  const register = (): void =>
+    socket.send(
+      `{"type":"registerfunction","id":"ext::b","invocation":{"url":"http://127.0.0.1:${server.port}/","auth":{"type":"bearer","token_key":"TOKEN"}}}`,
+    );
+  const refused = new Promise<string>((resolve) => {
+    socket.on("message", (data) => {
+      if (String(data).includes('"type":"error"')) resolve(String(data));
+    });
+  });
+  socket.on("open", register);
+  expect(JSON.parse(await refused)).toMatchObject({ error: { code: "url_validation_failed", message: expect.stringContaining("require_https: false") } });
+
+  writeFileSync(file, config("  http_functions: {require_https: false, block_private_ips: false}\n"));
+  await expect.poll(() => engine.config.engine.httpFunctions.requireHttps, { timeout: 5_000 }).toBe(false);
+  register();
+  const invoke = async (): Promise<unknown> => {
+    const response = await fetch(`${engine.addresses.http}/_console/invoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"function_id":"ext::b"}',
+    });
+    return response.json();
+  };
+  await expect.poll(invoke).toEqual({ said: "Bearer t0p" });
+  expect(engine.modules().map(({ name }) => name)).toEqual(["svc-http"]);
+});

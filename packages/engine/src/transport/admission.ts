@@ -1,0 +1,117 @@
+import type { IncomingMessage } from "node:http";
+import { CallError } from "@svc/protocol";
+import { askAuthFunction } from "../kernel/access/ask-auth-function.ts";
+import { ANONYMOUS, type Grants, grantsOfRole, UNRESTRICTED } from "../kernel/access/grants.ts";
+import { policyOf } from "../kernel/access/policy.ts";
+import { SessionAccess } from "../kernel/access/session-access.ts";
+import type { AccessSettings, RbacSettings } from "../kernel/access/settings.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { credentialsOf, digestOf, isToken } from "./credentials.ts";
+import { MISSING_TOKEN, type Refusal, type TokenGuard, unauthorized, WRONG_TOKEN } from "./token-guard.ts";
+
+/** Handshakes of one listener that may wait for its auth function at once; more are refused with 503. */
+const MAX_WAITING = 256;
+
+/** `access` is undefined for a connection without restrictions. */
+export type Admission = { readonly admitted: true; readonly access: SessionAccess | undefined } | { readonly admitted: false; readonly refusal: Refusal };
+
+/** Decides who may connect to one listener for workers, before the WebSocket stands. */
+export class Admissions {
+  readonly #kernel: Kernel;
+  readonly #guard: TokenGuard;
+  readonly #settings: () => AccessSettings;
+  readonly #roles = new WeakMap<RbacSettings, readonly { readonly digest: Buffer; readonly grants: Grants }[]>();
+  #waiting = 0;
+
+  constructor(kernel: Kernel, guard: TokenGuard, settings: () => AccessSettings) {
+    this.#kernel = kernel;
+    this.#guard = guard;
+    this.#settings = settings;
+  }
+
+  /** Without an auth function at once; `signal` tells that the client has gone. Never rejects. */
+  decide(request: IncomingMessage, signal: AbortSignal): Admission | Promise<Admission> {
+    const settings = this.#settings();
+    const { rbac } = settings;
+    // Supervised workers hold the engine's token too.
+    if (this.#guard.isHolder(request)) return { admitted: true, access: undefined };
+    const credentials = credentialsOf(request);
+    const role = credentials.kind === "token" ? this.#roleOf(credentials.token, rbac) : undefined;
+    if (role !== undefined) return this.#admit(role, settings);
+    if (rbac?.authFunctionId !== undefined) return this.#ask(request, rbac.authFunctionId, settings, signal);
+    if (credentials.kind !== "none") return this.#refuse(request, unauthorized(WRONG_TOKEN));
+    if (settings.tokenRequired) return this.#refuse(request, unauthorized(MISSING_TOKEN));
+    if (rbac !== undefined) return this.#admit(ANONYMOUS, settings);
+    return settings.middlewareFunctionId === undefined ? { admitted: true, access: undefined } : this.#admit(UNRESTRICTED, settings);
+  }
+
+  async #ask(request: IncomingMessage, authFunctionId: string, settings: AccessSettings, signal: AbortSignal): Promise<Admission> {
+    if (this.#waiting >= MAX_WAITING) {
+      return this.#refuse(request, unavailable("overloaded", `${MAX_WAITING} connections wait to be let in already; try again later`));
+    }
+    this.#waiting++;
+    try {
+      return this.#admit(await askAuthFunction(this.#kernel, authFunctionId, handshakeOf(request), signal), settings);
+    } catch (thrown) {
+      const { code, message } = CallError.from(thrown);
+      return this.#refuse(request, code === "AUTH_ERROR" ? unauthorized(message) : unavailable(code, message));
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  #admit(grants: Grants, settings: AccessSettings): Admission {
+    return { admitted: true, access: new SessionAccess(grants, policyOf(settings)) };
+  }
+
+  #refuse({ socket, url }: IncomingMessage, refusal: Refusal): Admission {
+    this.#kernel.log.warn("a connection was refused", {
+      reason: refusal.message,
+      status: refusal.status,
+      path: url?.split("?", 1)[0],
+      remoteAddress: socket.remoteAddress,
+    });
+    return { admitted: false, refusal };
+  }
+
+  /** Looks at all of them, so that the time tells nothing about which fits. */
+  #roleOf(token: string, rbac: RbacSettings | undefined): Grants | undefined {
+    if (rbac === undefined || rbac.tokens.length === 0) return undefined;
+    let found: Grants | undefined;
+    for (const { digest, grants } of this.#tokensOf(rbac)) if (isToken(token, digest)) found = grants;
+    return found;
+  }
+
+  #tokensOf(rbac: RbacSettings): readonly { readonly digest: Buffer; readonly grants: Grants }[] {
+    const known = this.#roles.get(rbac);
+    if (known !== undefined) return known;
+    const roles = new Map(rbac.roles.map((role) => [role.name, grantsOfRole(role)]));
+    const tokens = rbac.tokens.flatMap(({ token, role }) => {
+      const grants = roles.get(role);
+      return grants === undefined ? [] : [{ digest: digestOf(token), grants }];
+    });
+    this.#roles.set(rbac, tokens);
+    return tokens;
+  }
+}
+
+function unavailable(code: string, message: string): Refusal {
+  return { status: "503 Service Unavailable", code, message, headers: { "retry-after": "1" } };
+}
+
+/** What the auth function is told (protocol section 11): header values as text, every query value decoded. */
+function handshakeOf(request: IncomingMessage): Readonly<Record<string, unknown>> {
+  const headers: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of Object.entries(request.headers)) {
+    const text = Array.isArray(value) ? value.join(", ") : value;
+    if (text !== undefined && /^[\x20-\x7e\t]*$/.test(text)) headers[name] = text;
+  }
+  const query: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
+  const target = request.url ?? "/";
+  const mark = target.indexOf("?");
+  for (const [name, value] of new URLSearchParams(mark === -1 ? "" : target.slice(mark + 1))) {
+    query[name] ??= [];
+    query[name].push(value);
+  }
+  return { headers, query_params: query, ip_address: (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "") };
+}

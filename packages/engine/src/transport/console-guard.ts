@@ -1,0 +1,31 @@
+import type { IncomingMessage } from "node:http";
+import { type AccessRules, fetchSiteIsSafe, originIsAllowed } from "./guards.ts";
+import type { Refusal } from "./token-guard.ts";
+
+/** What the engine keeps for the console on its HTTP listener. */
+export function isConsolePath(path: string): boolean {
+  return path === "/_console" || path.startsWith("/_console/");
+}
+
+/** Have no effects, so a page may ask; it cannot read the answer. */
+const READING: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+const WRITING: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
+
+/**
+ * Why a request below `/_console` may not go on, whatever serves it: a page of another site may send it, but not have it carried out. That the
+ * body must be JSON, which such a page cannot send unasked, is said by whoever takes a body.
+ */
+export function consoleRefusal(request: IncomingMessage, rules: AccessRules, ownOrigin: string): Refusal | undefined {
+  const method = request.method ?? "";
+  if (READING.has(method)) return undefined;
+  if (!WRITING.has(method)) {
+    const allow = [...READING, ...WRITING].join(", ");
+    return { status: "405 Method Not Allowed", code: "method_not_allowed", message: `the console's paths do not take ${method}`, headers: { allow } };
+  }
+  const { origin } = request.headers;
+  if (!originIsAllowed(origin, rules) && origin?.toLowerCase() !== ownOrigin) {
+    return { status: "403 Forbidden", code: "FORBIDDEN", message: `the origin ${JSON.stringify(origin)} may not do this; add it to engine.allowed_origins` };
+  }
+  if (!fetchSiteIsSafe(request, rules)) return { status: "403 Forbidden", code: "FORBIDDEN", message: "the request comes from a page of another site" };
+  return undefined;
+}

@@ -1,0 +1,44 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+
+/** What a request presents. A token comes as Bearer, as the password of Basic (any user), or in a WebSocket sub-protocol. */
+export type Credentials = { readonly kind: "none" } | { readonly kind: "token"; readonly token: string } | { readonly kind: "unreadable" };
+
+/** Browsers cannot set headers on a socket, but offer sub-protocols: `svc` and `svc.token.TOKEN`. */
+export const TOKEN_PROTOCOL = "svc.token.";
+
+const SCHEME = /^([a-z0-9._~+-]+) +([^ ]+) *$/i;
+
+export function credentialsOf({ headers }: Pick<IncomingMessage, "headers">): Credentials {
+  const { authorization } = headers;
+  if (authorization !== undefined) return readAuthorization(authorization);
+  const offered = headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim());
+  const token = offered?.find((name) => name.startsWith(TOKEN_PROTOCOL))?.slice(TOKEN_PROTOCOL.length);
+  return token === undefined ? { kind: "none" } : { kind: "token", token };
+}
+
+function readAuthorization(value: string): Credentials {
+  const [, scheme, rest] = SCHEME.exec(value.trim()) ?? [];
+  if (rest === undefined) return { kind: "unreadable" };
+  switch (scheme?.toLowerCase()) {
+    case "bearer":
+      return { kind: "token", token: rest };
+    case "basic": {
+      const pair = Buffer.from(rest, "base64").toString("utf8");
+      const colon = pair.indexOf(":");
+      return colon === -1 ? { kind: "unreadable" } : { kind: "token", token: pair.slice(colon + 1) };
+    }
+    default:
+      return { kind: "unreadable" };
+  }
+}
+
+/** A token as it is kept for comparing. */
+export function digestOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** In a time that tells nothing about either: the hashes have one length, and are random to whoever guesses. */
+export function isToken(given: string, digest: Buffer): boolean {
+  return timingSafeEqual(digestOf(given), digest);
+}

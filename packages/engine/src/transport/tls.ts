@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
+import type { TlsFiles } from "../config/types.ts";
+
+/** A listener's certificate cannot be used. The message names the file and what is wrong with it. */
+export class TlsError extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = "TlsError";
+  }
+}
+
+/** Reads a listener's certificate, key and client authority, and checks that they fit. Throws TlsError. `what` is what the listener is for. */
+export function readTls(files: TlsFiles, what: string): SecureContextOptions {
+  const read = (kind: string, file: string): Buffer => {
+    try {
+      return readFileSync(file);
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      const reason = code === "ENOENT" ? "there is no such file" : code === "EACCES" ? "permission denied" : message;
+      throw new TlsError(`the ${kind} for ${what} cannot be read: ${file}: ${reason}`, cause);
+    }
+  };
+  const check = (problem: string, options: SecureContextOptions): void => {
+    try {
+      createSecureContext(options);
+    } catch (cause) {
+      throw new TlsError(`${problem}: ${(cause as Error).message}`, cause);
+    }
+  };
+  const cert = read("TLS certificate", files.cert);
+  const key = read("TLS key", files.key);
+  check(`the TLS certificate for ${what} is no PEM certificate: ${files.cert}`, { cert });
+  check(`the TLS key for ${what} is no PEM private key without a passphrase: ${files.key}`, { key });
+  check(`the TLS certificate and key for ${what} do not belong together: ${files.cert} and ${files.key}`, { cert, key });
+  if (files.clientCa === undefined) return { cert, key };
+  const ca = read("client authority", files.clientCa);
+  check(`the client authority for ${what} is no PEM certificate: ${files.clientCa}`, { ca });
+  if (!ca.includes("-----BEGIN CERTIFICATE-----"))
+    throw new TlsError(`the client authority for ${what} is no PEM certificate: ${files.clientCa}: it holds none`, undefined);
+  return { cert, key, ca };
+}

@@ -1,0 +1,40 @@
+import type { IncomingMessage } from "node:http";
+import { credentialsOf, digestOf, isToken } from "./credentials.ts";
+
+export interface Refusal {
+  /** With its reason phrase, e.g. `401 Unauthorized`. */
+  readonly status: string;
+  readonly code: string;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const CHALLENGE = { "www-authenticate": 'Bearer realm="svc", Basic realm="svc", charset="UTF-8"' };
+
+export function unauthorized(message: string): Refusal {
+  return { status: "401 Unauthorized", code: "AUTH_ERROR", message, headers: CHALLENGE };
+}
+
+export const MISSING_TOKEN = "this listener wants the engine's token: send Authorization: Bearer TOKEN (SVC_TOKEN for svc's own clients)";
+export const WRONG_TOKEN = "the token is not the engine's; where none is required, send none";
+
+/** Holds requests against the engine's own token. */
+export class TokenGuard {
+  readonly #digest: Buffer;
+
+  constructor(token: string) {
+    this.#digest = digestOf(token);
+  }
+
+  /** True when the request presents the engine's token. */
+  isHolder(request: IncomingMessage): boolean {
+    const credentials = credentialsOf(request);
+    return credentials.kind === "token" && isToken(credentials.token, this.#digest);
+  }
+
+  /** Why the request may not go on. A wrong token is refused even where none is wanted: who sends one relies on it. */
+  refusal(request: IncomingMessage, options: { readonly required: boolean }): Refusal | undefined {
+    if (credentialsOf(request).kind === "none") return options.required ? unauthorized(MISSING_TOKEN) : undefined;
+    return this.isHolder(request) ? undefined : unauthorized(WRONG_TOKEN);
+  }
+}

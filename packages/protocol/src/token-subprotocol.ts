@@ -1,0 +1,47 @@
+/**
+ * Pages cannot set headers on a WebSocket, and browsers drop credentials from its address. So a page offers two subprotocols in
+ * `Sec-WebSocket-Protocol`: `svc`, and `svc.token.` followed by the token's UTF-8 bytes in base64url without padding. The engine
+ * takes the token from the second and selects the first, so that the token does not stand in its answer; a browser fails a
+ * connection of whose offers none was selected.
+ */
+export const SUBPROTOCOL = "svc";
+const TOKEN_PREFIX = "svc.token.";
+/** Longest token that is read, in bytes. */
+const MAX_TOKEN_BYTES = 4096;
+const MAX_TEXT_LENGTH = Math.ceil((MAX_TOKEN_BYTES * 4) / 3);
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The subprotocols that a page offers for a token. Throws TypeError for an empty token and one over 4,096 bytes. */
+export function tokenSubprotocols(token: string): [string, string] {
+  const bytes = encoder.encode(token);
+  if (bytes.length === 0 || bytes.length > MAX_TOKEN_BYTES) throw new TypeError(`a token has 1 to ${MAX_TOKEN_BYTES} bytes, not ${bytes.length}`);
+  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  return [SUBPROTOCOL, TOKEN_PREFIX + base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")];
+}
+
+/**
+ * The token that a `Sec-WebSocket-Protocol` header offers. `undefined`: it offers none. `null`: it offers one that cannot be read,
+ * or several; that is a bad token, not a missing one.
+ */
+export function tokenOfSubprotocols(header: string | undefined): string | null | undefined {
+  if (header === undefined) return undefined;
+  const offers = header
+    .split(",")
+    .map((offer) => offer.trim())
+    .filter((offer) => offer.startsWith(TOKEN_PREFIX));
+  const [offer] = offers;
+  if (offer === undefined) return undefined;
+  return offers.length === 1 ? decoded(offer.slice(TOKEN_PREFIX.length)) : null;
+}
+
+function decoded(text: string): string | null {
+  if (text === "" || text.length > MAX_TEXT_LENGTH || !/^[A-Za-z0-9_-]+$/.test(text)) return null;
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    return decoder.decode(Uint8Array.from(binary, (character) => character.charCodeAt(0)));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,31 @@
+// What every platform exports besides its own `connect`.
+
+export type { ChannelRef } from "@svc/protocol";
+export { CallError, type Caller, type ErrorCode, type Job } from "@svc/protocol";
+export type { ReconnectOptions } from "./backoff.ts";
+export type { CallContext, CallOptions, CallRequest, EnqueueReceipt, EnqueueRequest, Handler, PayloadOf, ResultOf } from "./calls.ts";
+export { ChannelReader, type CollectOptions, type ReadRef } from "./channels/channel-reader.ts";
+export type { ChannelItem } from "./channels/channel-socket.ts";
+export { ChannelWriter, type WriteRef } from "./channels/channel-writer.ts";
+export type { Channel, ChannelOptions } from "./channels/channels.ts";
+export type { ConnectionState } from "./connection.ts";
+// By star, because a module can only merge its declarations into what another one exports by star (or declares itself).
+export * from "./functions.ts";
+export { type HttpHandler, http } from "./http/http.ts";
+export type { HttpFile, HttpRequest, HttpTriggerPayload } from "./http/http-request.ts";
+export { type HttpHeaders, type HttpResponse, json, type ResponseOptions, redirect } from "./http/http-response.ts";
+export type { ResponseWriter } from "./http/response-writer.ts";
+export type { ServerSentEvent } from "./http/server-sent-event.ts";
+export type { HttpFunction, HttpFunctionAuth } from "./http-function.ts";
+export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions, type LogLevel, type LogRecord, silentLogger } from "./logger.ts";
+export type { WorkerOptions } from "./options.ts";
+export type { Binding } from "./provided-bindings.ts";
+export type { FunctionOptions, Registration, TriggerTypeInput } from "./registration-options.ts";
+export type { Format, JsonSchema } from "./schema.ts";
+export type { TriggerResult } from "./session.ts";
+export * from "./trigger-configs.ts";
+export type { TriggerHandlers } from "./trigger-providers.ts";
+export type { TriggerTypeRef } from "./trigger-type-ref.ts";
+export type { RegisteredTrigger, TriggerInput } from "./triggers.ts";
+export { VERSION } from "./version.ts";
+export type { WaitOptions, Worker } from "./worker.ts";

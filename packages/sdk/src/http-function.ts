@@ -1,0 +1,48 @@
+import { CallError, MAX_TIMEOUT_MS } from "@svc/protocol";
+
+/** How the engine proves to the function who asks. The values are names of environment variables of the engine's process. */
+export type HttpFunctionAuth =
+  | { readonly type: "hmac"; readonly secret_key: string }
+  | { readonly type: "bearer"; readonly token_key: string }
+  | { readonly type: "api_key"; readonly header: string; readonly value_key: string };
+
+/** A function that does not run in this worker: the engine calls it over HTTP. */
+export interface HttpFunction {
+  readonly url: string;
+  /** Default POST. The payload is the body with every method. */
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
+  /** Deadline of one call with all its attempts, in milliseconds, 1 to 86,400,000. Default 30,000. */
+  readonly timeout_ms?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly auth?: HttpFunctionAuth | undefined;
+  /** By default only what reached nobody is tried again. */
+  readonly retry?:
+    | {
+        /** Attempts in all, 1 to 10. Default: the engine's setting, 3. */
+        readonly attempts?: number | undefined;
+        /** Statuses from 400 to 599 after which the request is sent again; needs `idempotent`. */
+        readonly statuses?: readonly number[] | undefined;
+        /** The function may run twice without harm: also sent again when the connection broke. */
+        readonly idempotent?: boolean | undefined;
+      }
+    | undefined;
+}
+
+/** Why it cannot be one, or undefined. The engine judges the rest, by rules that only it knows. */
+export function httpFunctionProblem(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || !("url" in value)) return "must be a function, or an object with the url to call";
+  if (typeof value.url !== "string" || !/^https?:\/\//i.test(value.url) || !URL.canParse(value.url))
+    return "must have a url that begins with https:// or http://";
+  const timeoutMs = "timeout_ms" in value ? value.timeout_ms : undefined;
+  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && (timeoutMs as number) >= 1 && (timeoutMs as number) <= MAX_TIMEOUT_MS)) {
+    return `must have a timeout_ms that is a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`;
+  }
+  return undefined;
+}
+
+/** What the worker answers if an engine sends it a call of such a function all the same. */
+export function notHere(id: string): () => never {
+  return () => {
+    throw new CallError("function_not_invokable", `function ${id} is reached over HTTP and does not run in this worker`);
+  };
+}

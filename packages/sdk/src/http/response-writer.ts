@@ -1,0 +1,127 @@
+import { CallError } from "@svc/protocol";
+import type { ChannelWriter } from "../channels/channel-writer.ts";
+import { checkedStatus, type HttpHeaders, type HttpResponse } from "./http-response.ts";
+import { eventText, type ServerSentEvent } from "./server-sent-event.ts";
+
+const encoder = new TextEncoder();
+
+/**
+ * The response of a request, written as it comes to be: status and headers first, then the body piece by piece. Whoever returns
+ * the response instead does not touch it. Connects at the first piece.
+ */
+export class ResponseWriter {
+  readonly #channel: ChannelWriter | undefined;
+  #status: number | undefined;
+  #headers: Record<string, string | readonly string[]> = Object.create(null);
+  #hasBegun = false;
+  #stream: WritableStream<string | Uint8Array> | undefined;
+
+  /** Not for users: `http` makes them. */
+  constructor(channel: ChannelWriter | undefined) {
+    this.#channel = channel;
+  }
+
+  /** True once a piece was written or the response was ended: then what the handler returns no longer counts. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Default 200. Throws TypeError for a status outside of 200 to 599, and once the body has begun. */
+  status(status: number): this {
+    this.#requireHead("the status");
+    this.#status = checkedStatus(status);
+    return this;
+  }
+
+  /** Adds headers; one that was set before is replaced. Throws TypeError once the body has begun. */
+  headers(headers: HttpHeaders): this {
+    this.#requireHead("headers");
+    for (const [name, value] of Object.entries(headers)) this.#headers[name.toLowerCase()] = value;
+    return this;
+  }
+
+  /**
+   * Writes a piece of the body, text as UTF-8. Status and headers go before the first one; an empty piece sends them alone. Resolves
+   * when there is room for the next piece; rejects with `channel_closed` when the client is gone.
+   */
+  async write(piece: string | Uint8Array): Promise<void> {
+    const channel = this.#requireChannel();
+    const bytes = typeof piece === "string" ? encoder.encode(piece) : piece;
+    const head = this.#begin(channel);
+    await Promise.all([head, channel.write(bytes)]);
+  }
+
+  /** Writes a server-sent event. The first one sets `content-type: text/event-stream` and `cache-control: no-cache`, unless they were set. */
+  async sse(event: ServerSentEvent): Promise<void> {
+    const text = eventText(event);
+    if (!this.#hasBegun) {
+      this.#headers["content-type"] ??= "text/event-stream";
+      this.#headers["cache-control"] ??= "no-cache";
+    }
+    await this.write(text);
+  }
+
+  /** The body as a web stream; always the same one. */
+  get stream(): WritableStream<string | Uint8Array> {
+    this.#stream ??= new WritableStream({ write: (piece) => this.write(piece), close: () => this.end(), abort: () => this.abort() });
+    return this.#stream;
+  }
+
+  /** Ends the response; without a piece before, its body is empty. `http` does it when the handler returns. */
+  async end(): Promise<void> {
+    const channel = this.#requireChannel();
+    const head = this.#begin(channel);
+    await Promise.all([head, channel.end()]);
+  }
+
+  /** Breaks the response off: the client sees that it is not whole. */
+  abort(): void {
+    this.#hasBegun = true;
+    this.#channel?.abort();
+  }
+
+  /** For `http`: what the handler returned, with the status and headers that were set here. */
+  complete(result: unknown): HttpResponse {
+    const { status_code, headers, body } = responseOf(result);
+    return { status_code: status_code ?? this.#status ?? 200, headers: { ...this.#headers, ...lowerCased(headers) }, body };
+  }
+
+  get hasHead(): boolean {
+    return this.#status !== undefined || Object.keys(this.#headers).length > 0;
+  }
+
+  async #begin(channel: ChannelWriter): Promise<void> {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    const sends: Promise<void>[] = [];
+    if (this.#status !== undefined) sends.push(channel.send(JSON.stringify({ type: "set_status", status_code: this.#status })));
+    if (Object.keys(this.#headers).length > 0) sends.push(channel.send(JSON.stringify({ type: "set_headers", headers: this.#headers })));
+    await Promise.all(sends);
+  }
+
+  #requireHead(what: string): void {
+    if (this.#hasBegun) throw new TypeError(`${what} cannot be set any more: the body has begun`);
+  }
+
+  #requireChannel(): ChannelWriter {
+    if (this.#channel !== undefined) return this.#channel;
+    throw new CallError(
+      "invalid_input",
+      "this call brings no channel for a response (a route with streaming: false, or no HTTP request); return the response instead",
+    );
+  }
+}
+
+const RESPONSE_KEYS: ReadonlySet<string> = new Set(["status_code", "headers", "body"]);
+
+/** What the engine takes for a response; anything else is a body. */
+function responseOf(result: unknown): HttpResponse {
+  if (typeof result !== "object" || result === null || Array.isArray(result)) return { body: result };
+  const keys = Object.keys(result);
+  const isResponse = "status_code" in result ? typeof result.status_code === "number" : keys.length > 0 && keys.every((key) => RESPONSE_KEYS.has(key));
+  return isResponse ? (result as HttpResponse) : { body: result };
+}
+
+function lowerCased(headers: HttpHeaders | undefined): HttpHeaders {
+  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+}

@@ -1,0 +1,56 @@
+/** A function that runs before or after the handler of a route. */
+export interface HttpMiddleware {
+  readonly function_id: string;
+  /** Default `preHandler`. */
+  readonly phase?: "preHandler" | "postHandler" | undefined;
+  /** Lower ones run first. Default 0. */
+  readonly priority?: number | undefined;
+  /** Whether it gets the request's body. Default false. */
+  readonly with_body?: boolean | undefined;
+}
+
+/** What pages of other origins may do with a route. */
+export interface HttpCors {
+  readonly allowed_origins: readonly string[];
+  readonly allowed_methods?: readonly string[] | undefined;
+  readonly allowed_headers?: readonly string[] | undefined;
+  readonly exposed_headers?: readonly string[] | undefined;
+  readonly credentials?: boolean | undefined;
+  /** Seconds. */
+  readonly max_age?: number | undefined;
+}
+
+/** Config of an `http` trigger; what is left out is as the block of `svc-http` says. */
+export interface HttpTriggerConfig {
+  /** `:name` takes one segment, `*name` at the end takes the rest. */
+  readonly api_path: string;
+  /** DELETE, GET, HEAD, OPTIONS, PATCH, POST or PUT, in any case. Default GET. */
+  readonly http_method?: string | undefined;
+  /** Function that is asked first; when it answers false the request is answered 422. */
+  readonly condition_function_id?: string | undefined;
+  readonly middleware_function_ids?: readonly (string | HttpMiddleware)[] | undefined;
+  /** How long the function may take, in milliseconds. */
+  readonly timeout_ms?: number | undefined;
+  /** `stream`: the body is not read but handed on as it comes, in `request_body`. Default `auto`. */
+  readonly body?: "auto" | "stream" | undefined;
+  /** False: the function gets no channels for body and response, which makes requests a little cheaper. Default true. */
+  readonly streaming?: boolean | undefined;
+  /** Largest body that is read whole, in bytes. */
+  readonly body_limit_bytes?: number | undefined;
+  /** Requests of this route in work at once. */
+  readonly concurrency_limit?: number | undefined;
+  /** Requests that may wait in line meanwhile. Default 0. */
+  readonly queue_limit?: number | undefined;
+  /** How many requests one client may make in so many milliseconds. */
+  readonly rate_limit?: { readonly requests: number; readonly per_ms: number } | undefined;
+  readonly cors?: HttpCors | false | undefined;
+  readonly compression?: boolean | undefined;
+}
+
+/** The configs of trigger types that `registerTrigger` knows; a project may declare more, as for `Functions`. */
+export interface TriggerConfigs {
+  http: HttpTriggerConfig;
+}
+
+/** The config of a type in `TriggerConfigs`, else `unknown`. */
+export type ConfigOf<Type> = Type extends keyof TriggerConfigs ? TriggerConfigs[Type] : unknown;

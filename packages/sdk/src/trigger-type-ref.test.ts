@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { FakeEngine } from "./fake-engine.test.support.ts";
+import { silentLogger } from "./logger.ts";
+import { connect, type TriggerResult, type Worker } from "./node.ts";
+
+let engine: FakeEngine;
+let worker: Worker;
+
+beforeEach(async () => {
+  engine = await FakeEngine.start();
+  worker = connect(engine.address, { name: "probe", logger: silentLogger, handleSignals: false });
+  await worker.connected();
+});
+
+afterEach(async () => {
+  await worker.shutdown({ timeout_ms: 1 });
+  await engine.stop();
+});
+
+const nothing = { registerTrigger: () => {}, unregisterTrigger: () => {} };
+
+describe("a trigger type with a zod format", () => {
+  it("gives its handlers the config as the schema reads it, the same object both times, and refuses what does not fit", async () => {
+    const seen: unknown[] = [];
+    worker.registerTriggerType(
+      { id: "timer", description: "d", trigger_request_format: z.object({ every_ms: z.number(), label: z.string().default("none") }) },
+      {
+        registerTrigger: (binding) => {
+          const every: number = binding.config.every_ms;
+          seen.push(binding, every);
+        },
+        unregisterTrigger: (binding) => {
+          seen.push(binding);
+        },
+      },
+    );
+    await engine.frame({ type: "registertriggertype", id: "timer" });
+    const bind = (id: string, config: unknown): void =>
+      engine.send({ type: "registertrigger", id, trigger_type: "timer", function_id: "f", config, metadata: 1 });
+    bind("t1", { every_ms: "soon" });
+    expect(await engine.frame({ type: "triggerregistrationresult", id: "t1" })).toMatchObject({
+      error: { code: "trigger_registration_failed", message: expect.stringContaining("`every_ms`"), details: { trigger_type: "timer" } },
+    });
+    bind("t2", { every_ms: 5 });
+    expect((await engine.frame({ type: "triggerregistrationresult", id: "t2" })).error).toBeUndefined();
+    engine.send({ type: "unregistertrigger", id: "t2", trigger_type: "timer" });
+    bind("t2", { every_ms: 6 });
+    await engine.frame({ type: "triggerregistrationresult", id: "t2" }, 2);
+    expect(seen.slice(0, 2)).toEqual([{ id: "t2", trigger_type: "timer", function_id: "f", config: { every_ms: 5, label: "none" }, metadata: 1 }, 5]);
+    expect(seen[2]).toBe(seen[0]);
+  });
+});
+
+describe("the ref of a trigger type", () => {
+  it("registers triggers of its type, and functions with a trigger, and undoes both", async () => {
+    const type = worker.registerTriggerType({ id: "timer", description: "d", call_request_format: z.object({ at: z.number() }) }, nothing);
+    const trigger = type.registerTrigger("f", { every_ms: 5 }, { m: 1 });
+    expect(await engine.frame({ type: "registertrigger", id: trigger.id })).toMatchObject({
+      trigger_type: "timer",
+      function_id: "f",
+      config: { every_ms: 5 },
+      metadata: { m: 1 },
+    });
+    const both = type.registerFunction("g", ({ at }) => at, { every_ms: 6 }, { description: "g", trigger_metadata: "m" });
+    expect(await engine.frame({ type: "registerfunction", id: "g" })).toMatchObject({ description: "g" });
+    expect(await engine.frame({ type: "registertrigger", id: both.trigger.id })).toMatchObject({ function_id: "g", config: { every_ms: 6 }, metadata: "m" });
+    both.unregister();
+    await engine.frame({ type: "unregistertrigger", id: both.trigger.id });
+    await engine.frame({ type: "unregisterfunction", id: "g" });
+    type.unregister();
+    await engine.frame({ type: "unregistertriggertype", id: "timer" });
+  });
+
+  it("leaves no function behind when its trigger cannot be registered", async () => {
+    const type = worker.registerTriggerType({ id: "timer", description: "d" }, nothing);
+    const circular: Record<string, unknown> = {};
+    circular.self = circular;
+    expect(() => type.registerFunction("g", () => {}, circular)).toThrow(TypeError);
+    worker.registerFunction("g", () => {});
+  });
+});
+
+describe("a registered trigger", () => {
+  it("tells of each word of the engine on it, until told to stop", async () => {
+    const trigger = worker.registerTrigger({ type: "timer", function_id: "f", config: null });
+    expect(trigger.status).toBeUndefined();
+    const seen: (TriggerResult | string)[] = [];
+    const stop = trigger.onStatus((result) => seen.push(result));
+    trigger.onStatus(() => {
+      throw new Error("a listener's own trouble");
+    });
+    const told = (status: string, reason?: string): Promise<unknown> => {
+      engine.send({ type: "triggerregistrationresult", id: trigger.id, trigger_type: "timer", function_id: "f", status, reason });
+      engine.send({ type: "ping" });
+      return engine.frame({ type: "pong" }, seen.length + 1);
+    };
+    await told("inactive", "no one provides timer");
+    expect(await trigger.registered).toEqual({ status: "inactive", reason: "no one provides timer" });
+    await told("active");
+    expect(seen).toEqual([{ status: "inactive", reason: "no one provides timer" }, { status: "active" }]);
+    expect(trigger.status).toEqual({ status: "active" });
+    stop();
+    await told("inactive");
+    expect(seen).toHaveLength(2);
+    expect(trigger.status).toMatchObject({ status: "inactive" });
+  });
+});

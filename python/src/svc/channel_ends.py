@@ -1,0 +1,102 @@
+"""All channel ends of a worker: makes them, and ends them with the call or the worker that they belong to."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from .channel_end import ChannelEnd
+from .channel_handle import ChannelHandle
+from .channel_reader import ChannelReader
+from .channel_refs import ChannelRef, read_channel_ref, replace_channel_refs
+from .channel_writer import ChannelWriter
+from .context import HandlerContext
+from .errors import CallError
+from .loop_bridge import LoopBridge
+
+
+class ChannelEnds:
+    def __init__(self, address: str, bridge: LoopBridge) -> None:
+        self.bridge = bridge
+        self._base = _base_of(address)
+        # What follows belongs to the loop's thread.
+        self._in_use: set[ChannelEnd] = set()
+        self._dropping: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    # ---- on any thread
+
+    def reader(self, ref: object, owner: HandlerContext | None = None) -> ChannelReader:
+        return ChannelReader(_checked(ref, "read"), owner, self)
+
+    def writer(self, ref: object, owner: HandlerContext | None = None) -> ChannelWriter:
+        return ChannelWriter(_checked(ref, "write"), owner, self)
+
+    def replace_refs(self, payload: object, owner: HandlerContext) -> object:
+        """The payload with a reader or writer in the place of every ref."""
+        return replace_channel_refs(payload, lambda ref: self._of(ref, owner))
+
+    def _of(self, ref: ChannelRef, owner: HandlerContext) -> ChannelReader | ChannelWriter:
+        kind = ChannelReader if ref["direction"] == "read" else ChannelWriter
+        return kind(ref, owner, self)
+
+    def leave(self, handle: ChannelHandle, reason: str) -> None:
+        """Drops an end without waiting for anything."""
+        self.bridge.soon(lambda: self._leave(handle.on_loop(), reason))
+
+    # ---- on the loop
+
+    def make(self, ref: ChannelRef, owner: HandlerContext | None) -> ChannelEnd:
+        channel_id, key = quote(ref["channel_id"], safe=""), quote(ref["access_key"], safe="")
+        url = f"{self._base}/ws/channels/{channel_id}?key={key}&dir={ref['direction']}"
+        return ChannelEnd(url, shown(ref), owner=owner, holder=self)
+
+    def opening(self, end: ChannelEnd) -> None:
+        if self._is_closed:
+            raise CallError("disconnected", "the worker was shut down")
+        if end.owner is not None and end.owner.cancelled.is_set():
+            raise CallError("call_cancelled", "the call that this channel came with was cancelled")
+        self._in_use.add(end)
+
+    def over(self, end: ChannelEnd) -> None:
+        self._in_use.discard(end)
+
+    def drop_of(self, owner: HandlerContext) -> None:
+        """Nobody waits for this call any more: what it still reads and writes is cut off."""
+        for end in [end for end in self._in_use if end.owner is owner]:
+            end.drop("call_cancelled", "the call that it came with was cancelled")
+
+    def close(self) -> None:
+        """Cuts off all that is open; nothing is opened from now on."""
+        self._is_closed = True
+        for task in self._dropping:
+            task.cancel()
+        for end in list(self._in_use):
+            end.drop("disconnected", "the worker was shut down")
+
+    def _leave(self, end: ChannelEnd, reason: str) -> None:
+        if end.was_used:
+            end.drop("channel_closed", reason)
+            return
+        task = asyncio.ensure_future(end.take_and_drop(reason))
+        self._dropping.add(task)
+        task.add_done_callback(self._dropping.discard)
+
+
+def shown(ref: ChannelRef) -> str:
+    """Names an end in messages; the key stays out of them."""
+    return f"the {'reader' if ref['direction'] == 'read' else 'writer'} of channel {ref['channel_id']:.64}"
+
+
+def _checked(ref: object, direction: str) -> ChannelRef:
+    read = read_channel_ref(ref)
+    if read is None or read["direction"] != direction:
+        wanted = f"a dict with channel_id, access_key and direction {direction!r}"
+        raise CallError("invalid_input", f"that does not name an end of a channel; it must be {wanted}")
+    return read
+
+
+def _base_of(address: str) -> str:
+    """The worker's address without its query, which belongs to the worker's socket; credentials stay."""
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))

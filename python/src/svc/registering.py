@@ -1,0 +1,198 @@
+"""How functions, triggers and trigger types are registered: read on the caller's thread, entered on the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .engine_link import EngineLink
+from .errors import CallError
+from .handlers import read_handler
+from .http_function import HttpFunction, not_here
+from .logger import Logger
+from .loop_thread import LoopThread, refuse_on_loop
+from .options import first_line, format_of, timeout_option
+from .providers import TriggerHandler
+from .requests import checked_members
+from .triggers import Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRef:
+    """A registered function. ``unregister()`` takes it back; calls in hand finish."""
+
+    id: str
+    _unregister: Callable[[], None]
+
+    def unregister(self) -> None:
+        self._unregister()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionOptions:
+    """What a registration may say of a function besides its id and handler."""
+
+    description: str | None = None
+    request_format: object = None
+    response_format: object = None
+    metadata: object = None
+    timeout_ms: int | None = None
+    validate: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerTypeRef:
+    """A provided trigger type. ``unregister()`` takes it back."""
+
+    id: str
+    _registering: Registering
+    _call_request_format: object
+    _unregister: Callable[[], None]
+
+    def unregister(self) -> None:
+        self._unregister()
+
+    def register_trigger(self, function_id: str, config: Any = None, metadata: Any = None) -> Trigger:
+        """Binds a function to this type: ``worker.register_trigger`` with the type filled in."""
+        trigger = {"type": self.id, "function_id": function_id, "config": config, "metadata": metadata}
+        return self._registering.trigger(trigger)
+
+    def register_function(
+        self,
+        function_id: str,
+        handler: Callable[..., Any],
+        *,
+        description: str | None = None,
+        metadata: object = None,
+        timeout_ms: int | None = None,
+    ) -> FunctionRef:
+        """Registers a function that this type can fire: its ``request_format`` is the type's ``call_request_format``.
+
+        It is not bound to anything by that; ``register_trigger`` does it.
+        """
+        options = FunctionOptions(description, self._call_request_format, None, metadata, timeout_ms)
+        return self._registering.function(function_id, handler, options)
+
+
+class Registering:
+    def __init__(self, loop: LoopThread, link: EngineLink, log: Logger, *, is_ending: Callable[[], bool]) -> None:
+        self._loop = loop
+        self._link = link
+        self._log = log
+        self._is_ending = is_ending
+        #: What this worker provides, functions and trigger types.
+        self._provided: set[tuple[str, str]] = set()
+
+    @property
+    def provides(self) -> bool:
+        return bool(self._provided)
+
+    def function(self, id: str, handler: Callable[..., Any] | HttpFunction, options: FunctionOptions) -> FunctionRef:
+        self._refuse_at_end()
+        elsewhere = handler if isinstance(handler, HttpFunction) else None
+        function = not_here(id) if isinstance(handler, HttpFunction) else handler
+        read = read_handler(function, f"function {id}")
+        if read.hints_problem is not None:
+            facts = {"function_id": id, "problem": read.hints_problem}
+            self._log.warn("the type hints of a handler cannot be read; it gets its input as plain JSON", **facts)
+        members: dict[str, object] = {
+            "description": first_line(function) if options.description is None else options.description,
+            "request_format": _format(options.request_format, read.request_format, id),
+            "response_format": _format(options.response_format, read.response_format, id),
+            "metadata": options.metadata,
+            "timeout_ms": None
+            if options.timeout_ms is None
+            else timeout_option(options.timeout_ms, f"timeout_ms of function {id}"),
+            "validate": options.validate,
+            "invocation": None if elsewhere is None else elsewhere.to_wire(),
+        }
+
+        def register() -> None:
+            self._link.session.register_function(id, **members)
+            self._link.runner.add(id, read)
+            self._provided.add(("function", id))
+            self._link.flush()
+
+        registered = True
+
+        def unregister() -> None:
+            nonlocal registered
+            if not registered:
+                return
+            registered = False
+            self._provided.discard(("function", id))
+            self._link.session.unregister_function(id)
+            self._link.runner.remove(id)
+            self._link.flush()
+
+        self._loop.do(register)
+        return FunctionRef(id, lambda: self._if_alive(unregister))
+
+    def trigger(self, trigger: Mapping[str, Any]) -> Trigger:
+        self._refuse_at_end()
+        checked_members(trigger, "register_trigger", ("type", "function_id"), ("config", "metadata"))
+        return self._loop.do(lambda: self._register_trigger(trigger))
+
+    def _register_trigger(self, input: Mapping[str, Any]) -> Trigger:
+        trigger_id = self._link.session.register_trigger(
+            input["type"], input["function_id"], input.get("config"), input.get("metadata")
+        )
+        trigger = Trigger(
+            trigger_id,
+            input["type"],
+            input["function_id"],
+            unregister=lambda trigger: self._if_alive(lambda: self._unregister_trigger(trigger)),
+            refuse_wait=lambda: refuse_on_loop(self._loop, "trigger.wait_registered", "asyncio.to_thread(...)"),
+        )
+        self._link.triggers.add(trigger)
+        self._link.flush()
+        return trigger
+
+    def _unregister_trigger(self, trigger: Trigger) -> None:
+        if self._link.triggers.remove(trigger):
+            self._link.session.unregister_trigger(trigger.id)
+            self._link.flush()
+
+    def trigger_type(self, type: Mapping[str, Any], handler: TriggerHandler) -> TriggerTypeRef:
+        self._refuse_at_end()
+        formats = ("trigger_request_format", "call_request_format")
+        checked_members(type, "register_trigger_type", ("id", "description"), (*formats, "validate"))
+        for method in ("register_trigger", "unregister_trigger"):
+            if not callable(getattr(handler, method, None)):
+                raise TypeError(f"the handler of trigger type {type['id']} has no method {method}(binding)")
+        type_id = type["id"]
+        options: dict[str, object] = {
+            name: format_of(type[name], type_id) for name in formats if type.get(name) is not None
+        }
+        options["validate"] = type.get("validate")
+
+        def register() -> None:
+            self._link.session.register_trigger_type(type_id, type["description"], **options)
+            self._link.providers.add(type_id, handler)
+            self._provided.add(("trigger type", type_id))
+            self._link.flush()
+
+        def unregister() -> None:
+            self._provided.discard(("trigger type", type_id))
+            self._link.session.unregister_trigger_type(type_id)
+            self._link.providers.remove(type_id)
+            self._link.flush()
+
+        self._loop.do(register)
+        call_request_format = options.get("call_request_format")
+        return TriggerTypeRef(type_id, self, call_request_format, lambda: self._if_alive(unregister))
+
+    def _refuse_at_end(self) -> None:
+        if self._is_ending():
+            message = "the worker is shutting down or was shut down; nothing can be registered any more"
+            raise CallError("draining", message)
+
+    def _if_alive(self, action: Callable[[], None]) -> None:
+        """What is taken back after the end is gone already."""
+        if self._loop.is_running():
+            self._loop.do(action)
+
+
+def _format(given: object, hinted: object, id: str) -> object:
+    return hinted if given is None else format_of(given, id)
