@@ -17,10 +17,12 @@ interface Listed {
 }
 
 const say = (text: string): Promise<unknown> => guide.worker.call({ function_id: "chat::say", payload: { text } });
+/** `unconfirmed` while the provider has not said how it went. */
 const statusOf = async (word: string): Promise<string | undefined> => {
   const payload = { trigger_type: "keyword" };
   const { registered_triggers } = await guide.worker.call<Listed>({ function_id: "engine::registered-triggers::list", payload });
-  return registered_triggers.find(({ config }) => config.word === word)?.status;
+  const found = registered_triggers.find(({ config }) => config.word === word);
+  return found?.status === "active" && found.reason !== null ? "unconfirmed" : found?.status;
 };
 
 beforeAll(async () => {

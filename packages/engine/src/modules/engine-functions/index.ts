@@ -10,7 +10,7 @@ import { provideBindingListings } from "./registered-triggers.ts";
 import { provideTriggerTypeListings } from "./triggers.ts";
 import { provideWorkerListings } from "./workers.ts";
 
-export type { ConfigSetting, EffectiveConfig } from "./effective-config.ts";
+export type { EffectiveConfig } from "./effective-config.ts";
 
 /** What `engine::info` answers. */
 export interface EngineInfo {
