@@ -14,7 +14,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "compat", include: ["e2e/src/compat/**/*.test.ts"], environment: "node", testTimeout: 90_000, hookTimeout: 90_000 },
+        test: { name: "compat", include: ["e2e/src/compat/**/*.test.ts"], environment: "node", testTimeout: 90_000, hookTimeout: 90_000, maxWorkers: 3 },
       },
       {
         extends: true,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestEngine, type TestEngine } from "./support/engine.ts";
 import { type ClientError, ClientFailure, type ClientProcess, publishedClients } from "./support/published-client.ts";
-import { workshop } from "./support/workshop.ts";
+import { offer, settled, workshop } from "./support/workshop.ts";
 
 // Protocol section 18, statements 9 to 19, 21 and 22. Statement 20 comes with queues.
 
@@ -36,14 +36,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
     ]);
   });
 
-  /** B offers a function; resolves when A can call it. */
-  async function offer(name: string, behaviour: Readonly<Record<string, unknown>>, options?: Readonly<Record<string, unknown>>): Promise<string> {
-    const id = `${prefix}::${name}`;
-    await b.run("registerFunction", { id, behaviour, options });
-    // One socket is read in order, so what B asks now is answered after its registration.
-    await b.run("trigger", { function_id: "engine::functions::list", payload: {} });
-    return id;
-  }
+  const bOffers = (name: string, behaviour: Readonly<Record<string, unknown>>): Promise<string> => offer(b, `${prefix}::${name}`, behaviour);
   const called = (id: string) => b.next((event) => event.event === "called" && event.function === id, `${id} is called`);
   const invocation = (of: typeof bTap, from: "client" | "engine", type: string, id: string) =>
     of.frame((frame) => frame.from === from && frame.json?.type === type && frame.json.function_id === id, `${type} of ${id} from the ${from}`);
@@ -56,20 +49,20 @@ describe.each(publishedClients)("calls of $name", (client) => {
   });
 
   it("statement 10: no frame comes back for a void call, known or not", async () => {
-    const id = await offer("void", { kind: "value", value: { ran: true } });
+    const id = await bOffers("void", { kind: "value", value: { ran: true } });
     const before = aTap.frames.length;
     await a.run("trigger", { function_id: "no::such-void", payload: {}, action: { type: "void" } });
     await a.run("trigger", { function_id: id, payload: { a: 1 }, action: { type: "void" } });
     expect((await called(id)).data).toEqual({ a: 1 });
     // A call that is answered comes after: whatever the void calls had caused would have come before it.
     await invocation(bTap, "client", "invocationresult", id);
-    await a.run("trigger", { function_id: "engine::functions::list", payload: {} });
+    await settled(a);
     const came = aTap.frames.slice(before).filter((frame) => frame.from === "engine");
     expect(came.map((frame) => frame.json?.function_id)).toEqual(["engine::functions::list"]);
   });
 
   it("statement 11: the callee receives the caller's data and invocation id (ours adds nothing to the data)", async () => {
-    const id = await offer("data", { kind: "echo" });
+    const id = await bOffers("data", { kind: "echo" });
     const answer = await a.run("trigger", { function_id: id, payload: { a: 1 } });
     expect(answer).toEqual({ a: 1 });
     const sent = await invocation(aTap, "client", "invokefunction", id);
@@ -84,7 +77,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
   it.each([[["x", 2, null]], ["text with \u0000 and 💡"], [17.5], [true], [{ deep: [{ a: { b: ["ü"] } }] }]])(
     "statement 12: data that is not an object, or lies deep, arrives unchanged: %j",
     async (payload) => {
-      const id = await offer("echo", { kind: "echo" });
+      const id = await bOffers("echo", { kind: "echo" });
       expect(await a.run("trigger", { function_id: id, payload })).toEqual(payload);
       expect((await called(id)).data).toEqual(payload);
       await b.run("unregisterFunction", { id });
@@ -92,7 +85,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
   );
 
   it("statement 13: a handler that throws rejects the call with invocation_failed, its message and a stack trace", async () => {
-    const id = await offer("boom", { kind: "fail", message: "boom" });
+    const id = await bOffers("boom", { kind: "fail", message: "boom" });
     const error = await failureOf(a.run("trigger", { function_id: id, payload: {} }));
     expect(error).toMatchObject({ code: "invocation_failed", message: "invocation_failed: boom" });
     const { json } = await invocation(aTap, "engine", "invocationresult", id);
@@ -100,7 +93,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
   });
 
   it("statement 14: a handler that returns nothing sends neither result nor error, and the call resolves with nothing", async () => {
-    const id = await offer("nothing", { kind: "nothing" });
+    const id = await bOffers("nothing", { kind: "nothing" });
     expect(await a.run("trigger", { function_id: id, payload: {} })).toBeUndefined();
     const { json } = await invocation(bTap, "client", "invocationresult", id);
     expect(Object.keys(json ?? {})).not.toContain("result");
@@ -112,8 +105,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
   it("statement 15: a callee that dies during the call ends it with invocation_stopped", async () => {
     const doomed = await connected(client, engine.address, { workerName: `${prefix}-doomed` });
     const id = `${prefix}::doomed`;
-    await doomed.run("registerFunction", { id, behaviour: { kind: "hold" } });
-    await doomed.run("trigger", { function_id: "engine::functions::list", payload: {} });
+    await offer(doomed, id, { kind: "hold" });
     const call = failureOf(a.run("trigger", { function_id: id, payload: {} }));
     await doomed.next(({ event }) => event === "called", "the call arrives");
     await doomed.kill();
@@ -121,7 +113,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
   });
 
   it("statements 16 and 17: a call that times out at the caller sends nothing, and the late answer is ignored by all", async () => {
-    const id = await offer("late", { kind: "hold", value: "late" });
+    const id = await bOffers("late", { kind: "hold", value: "late" });
     const call = failureOf(a.run("trigger", { function_id: id, payload: {}, timeoutMs: 100 }));
     await called(id);
     const error = await call;
@@ -131,7 +123,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
     await invocation(bTap, "client", "invocationresult", id);
     await invocation(aTap, "engine", "invocationresult", id);
     expect(aTap.frames.filter((frame) => frame.from === "client")).toHaveLength(sent);
-    expect(await a.run("trigger", { function_id: await offer("after-late", { kind: "value", value: 1 }), payload: {} })).toBe(1);
+    expect(await a.run("trigger", { function_id: await bOffers("after-late", { kind: "value", value: 1 }), payload: {} })).toBe(1);
     expect(engine.logged("error")).toEqual([]);
     expect(engine.logged("warn")).toEqual([]);
   });
@@ -140,8 +132,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
     const id = `${prefix}::shared`;
     const workers = await Promise.all([1, 2].map((n) => connected(client, engine.address, { workerName: `${prefix}-shared-${n}` })));
     for (const [at, worker] of workers.entries()) {
-      await worker.run("registerFunction", { id, behaviour: { kind: "value", value: at } });
-      await worker.run("trigger", { function_id: "engine::functions::list", payload: {} });
+      await offer(worker, id, { kind: "value", value: at });
     }
     const ask = (): Promise<number> => a.run("trigger", { function_id: id, payload: {} });
     const answers = [];
@@ -153,33 +144,33 @@ describe.each(publishedClients)("calls of $name", (client) => {
     await expect.poll(() => engine.workers().then((names) => names.includes(`${prefix}-shared-1`))).toBe(false);
     for (let n = 0; n < 5; n++) expect(await ask()).toBe(1);
     await later.run("unregisterFunction", { id });
-    await later.run("trigger", { function_id: "engine::functions::list", payload: {} });
+    await settled(later);
     expect(await failureOf(ask())).toMatchObject({ code: "function_not_found" });
   });
 
   it("statement 21: without a queue, enqueue fails with enqueue_error", async () => {
-    const id = await offer("queued", { kind: "nothing" });
+    const id = await bOffers("queued", { kind: "nothing" });
     const error = await failureOf(a.run("trigger", { function_id: id, payload: {}, action: { type: "enqueue", queue: "default" } }));
     expect(error).toMatchObject({ code: "enqueue_error", message: expect.stringMatching(/^enqueue_error: .*svc-queue/) });
   });
 
   it("calls itself and takes its own answer", async () => {
-    const id = await offer("self", { kind: "echo" });
+    const id = await bOffers("self", { kind: "echo" });
     expect(await b.run("trigger", { function_id: id, payload: { own: true } })).toEqual({ own: true });
   });
 
   it("replaces a function by registering it again, and takes it back", async () => {
-    const id = await offer("replaced", { kind: "value", value: "first" });
+    const id = await bOffers("replaced", { kind: "value", value: "first" });
     await b.run("unregisterFunction", { id });
-    await offer("replaced", { kind: "value", value: "second" });
+    await bOffers("replaced", { kind: "value", value: "second" });
     expect(await a.run("trigger", { function_id: id, payload: {} })).toBe("second");
     await b.run("unregisterFunction", { id });
-    await b.run("trigger", { function_id: "engine::functions::list", payload: {} });
+    await settled(b);
     expect(await failureOf(a.run("trigger", { function_id: id, payload: {} }))).toMatchObject({ code: "function_not_found" });
   });
 
   it("calls without a payload, which sends no data, and the function sees nothing", async () => {
-    const id = await offer("no-data", { kind: "value", value: "answered" });
+    const id = await bOffers("no-data", { kind: "value", value: "answered" });
     expect(await a.run("trigger", { function_id: id, payload: undefined })).toBe("answered");
     expect((await called(id)).data ?? null).toBeNull();
   });
@@ -187,7 +178,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
   it(
     client.isLater ? "carries a call's metadata to the handler's second argument" : "is called without a second argument, whatever metadata the caller gave",
     async () => {
-      const id = await offer("metadata", { kind: "echo" });
+      const id = await bOffers("metadata", { kind: "echo" });
       const { call } = await raw(engine.address);
       await call(id, { data: { a: 1 }, metadata: { tenant: "t1" } });
       const event = await called(id);
@@ -203,8 +194,7 @@ describe("calls between the published clients", () => {
     const workers = await Promise.all(publishedClients.map((client) => connected(client, engine.address, { workerName: `mixed ${client.name}` })));
     await Promise.all(
       workers.map(async (worker, at) => {
-        await worker.run("registerFunction", { id: `mixed::${at}`, behaviour: { kind: "echo" } });
-        await worker.run("trigger", { function_id: "engine::functions::list", payload: {} });
+        await offer(worker, `mixed::${at}`, { kind: "echo" });
       }),
     );
     await Promise.all(
@@ -222,8 +212,7 @@ describe("calls between the published clients", () => {
   it("carry metadata from an iii-sdk 0.22.1 caller to an iii-sdk 0.22.1 callee", async () => {
     const [, later] = publishedClients;
     const [caller, callee] = await Promise.all([connected(later, engine.address), connected(later, engine.address)]);
-    await callee.run("registerFunction", { id: "later::metadata", behaviour: { kind: "echo" } });
-    await callee.run("trigger", { function_id: "engine::functions::list", payload: {} });
+    await offer(callee, "later::metadata", { kind: "echo" });
     await caller.run("trigger", { function_id: "later::metadata", payload: {}, metadata: { trace: ["a"] } });
     expect(await callee.next(({ event }) => event === "called", "the call")).toMatchObject({ arguments: 2, metadata: { trace: ["a"] } });
   });

@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import { startTestEngine, type TestEngine } from "./support/engine.ts";
 import { node11, node22, publishedClients } from "./support/published-client.ts";
 import type { TappedFrame } from "./support/wire-tap.ts";
-import { quiet, workshop } from "./support/workshop.ts";
+import { offer, quiet, settled, workshop } from "./support/workshop.ts";
 
 // Protocol section 18, statements 1 to 8.
 
@@ -205,14 +205,13 @@ describe("reattach", () => {
     const wire = await tap(engine.address);
     const worker = await connected(node22, wire.address, { workerName: "half-open" });
     const caller = await connected(node11, engine.address);
-    await worker.run("registerFunction", { id: "half-open::a", behaviour: { kind: "value", value: "back" } });
-    await worker.run("trigger", { function_id: "engine::functions::list", payload: {} });
+    await offer(worker, "half-open::a", { kind: "value", value: "back" });
     const first = await wire.connection("/");
     first.part();
     first.client.terminate();
     const second = await wire.until(() => [...wire.connections].find(({ path, number }) => path === "/" && number !== first.number), "the second connection");
     await wire.frame((frame) => frame.connection === second.number && isIntroduction(frame), "the introduction");
-    await worker.run("trigger", { function_id: "engine::functions::list", payload: {} });
+    await settled(worker);
     for (let n = 0; n < 10; n++) expect(await caller.run("trigger", { function_id: "half-open::a", payload: {} })).toBe("back");
     expect((await engine.workers()).filter((name) => name === "half-open")).toHaveLength(1);
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestEngine, type TestEngine } from "./support/engine.ts";
-import { type ClientEvent, type ClientProcess, node11, node22, publishedClients, python11 } from "./support/published-client.ts";
-import { workshop } from "./support/workshop.ts";
+import { type ClientEvent, node11, node22, publishedClients, python11 } from "./support/published-client.ts";
+import { settled, workshop } from "./support/workshop.ts";
 
 // Protocol section 18, statements 29 to 33: trigger types that workers provide.
 
@@ -16,9 +16,6 @@ const bindingOf =
   (type: string, event = "bound") =>
   (seen: ClientEvent): boolean =>
     seen.event === event && seen.type === type;
-/** Everything that a client said before has been handled when this resolves. */
-const settled = (worker: ClientProcess): Promise<unknown> => worker.run("trigger", { function_id: "engine::functions::list", payload: {} });
-
 const pairs = publishedClients.flatMap((provider) => publishedClients.map((requester) => ({ provider, requester })));
 
 describe.each(pairs)("a trigger type of $provider.name for $requester.name", ({ provider, requester }) => {
@@ -66,13 +63,12 @@ describe.each(pairs)("a trigger type of $provider.name for $requester.name", ({ 
     await asks.run("registerTrigger", { type, function_id: functionId, config: { n: 2 } });
     await asks.run("registerTrigger", { type, function_id: functionId, config: { n: 3 } });
     const left = [await offers.next(bindingOf(type), "a binding"), await offers.next(bindingOf(type), "another")].map(({ config }) => config?.id);
-    await asks.kill();
+    await asks.run("shutdown");
     for (const binding of left) await providerTap.frame(({ from, json }) => from === "engine" && isEnd(json, binding), `the end of binding ${binding}`);
     await settled(offers);
     // Where the client ignores the frame, its handler was not called for any of the three.
     if (!provider.isLater) expect(offers.events().filter(bindingOf(type, "unbound"))).toEqual([]);
     expect(requesterTap.frames.filter(({ json }) => json?.type === "triggerregistrationresult")).toEqual([]);
-    await offers.kill();
   });
 });
 

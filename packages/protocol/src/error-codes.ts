@@ -53,6 +53,8 @@ export const errorCodes = {
   too_many_calls: row(503, "no", true, "The caller has as many calls in flight as it may have."),
   worker_overloaded: row(503, "no", true, "Every worker that provides the function has a full outbound buffer."),
   overloaded: row(503, "no", true, "The engine has as much work of this kind as it takes."),
+  rate_limited: row(429, "no", true, "The client asks more often than the rate limit lets it."),
+  MIDDLEWARE_TIMEOUT: row(504, "no", true, "A middleware function of an HTTP route did not answer in time."),
   draining: row(503, "no", true, "The engine is shutting down and takes no new work."),
   disconnected: row(503, "unknown", true, "The connection to the engine ended before the answer came."),
   state_conflict: row(409, "no", false, "The item's version is not the one the write asked for."),

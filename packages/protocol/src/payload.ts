@@ -10,6 +10,8 @@ const encoder = new TextEncoder();
  */
 export class Payload {
   static readonly null: Payload = new Payload("null", undefined, null, true);
+  /** Reads as null, and says that there was no value: a handler that returns nothing leaves its frame without `result`. */
+  static readonly absent: Payload = new Payload("null", undefined, null, true);
 
   #text: string | undefined;
   #bytes: Uint8Array | undefined;

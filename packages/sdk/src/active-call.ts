@@ -77,6 +77,7 @@ export class ActiveCall implements CallContext {
     const code = reason === "disconnected" ? "disconnected" : "call_cancelled";
     this.#abortReason = new CallError(code, `the call of function ${this.function_id} ended before its handler did: ${reason}`, { details: { reason } });
     this.#controller?.abort(this.#abortReason);
+    for (const end of this.#call.ends ?? []) end.breakOff(this.#abortReason);
   }
 
   end(): void {

@@ -32,14 +32,38 @@ declare module "@svc/sdk" {
   }
 }
 
-interface AddRequest {
-  body: { a: number; b: number };
-}
+import { http, json } from "@svc/sdk";
 
-worker.registerFunction("http::add", async (request: AddRequest) => {
-  const added = await worker.call<{ c: number }>({ function_id: "math::add", payload: request.body });
-  return { status_code: 200, headers: { "x-sum": String(added.c) }, body: added };
-});
+worker.registerFunction(
+  "http::add",
+  http<{ a: number; b: number }>(async ({ body }) => {
+    const added = await worker.call({ function_id: "math::add", payload: body });
+    return json(added, { headers: { "x-sum": String(added.c) } });
+  }),
+);
 
 const trigger = worker.registerTrigger({ type: "http", function_id: "http::add", config: { api_path: "/math/add", http_method: "POST" } });
 console.log(await trigger.registered); // { status: "active" }
+
+worker.registerFunction(
+  "http::count",
+  http(async (_request, response, { signal }) => {
+    for (let n = 1; n <= 3 && !signal.aborted; n++) await response.sse({ event: "tick", data: { n } });
+  }),
+);
+worker.registerTrigger({ type: "http", function_id: "http::count", config: { api_path: "/count" } });
+
+import { createReadStream } from "node:fs";
+import type { ChannelReader } from "@svc/sdk";
+
+worker.registerFunction("files::size", async ({ content }: { content: ChannelReader }) => {
+  let size = 0;
+  for await (const piece of content) size += piece.length;
+  return { size };
+});
+
+const { reader, writer } = await worker.createChannel();
+const answer = worker.call<{ size: number }>({ function_id: "files::size", payload: { content: reader } });
+for await (const piece of createReadStream("big.bin")) await writer.write(piece);
+await writer.end();
+console.log((await answer).size);

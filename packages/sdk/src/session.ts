@@ -16,6 +16,8 @@ export interface TriggerResult {
 /** An inbound call that has been accepted; it always has an id to answer to. */
 export interface AcceptedCall extends InboundCall {
   readonly invocationId: string;
+  /** Ends of channels in the payload; they go when the call is given up. */
+  readonly ends?: readonly { breakOff(error: CallError): void }[];
 }
 
 /** Where the session hands out what it wants done. Nothing here may throw. */

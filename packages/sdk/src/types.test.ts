@@ -1,4 +1,4 @@
-import { connect, type Handler, type Worker } from "@svc/sdk";
+import { type ChannelReader, type ChannelWriter, connect, type Handler, http, json, type Worker } from "@svc/sdk";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 
@@ -6,6 +6,9 @@ declare module "@svc/sdk" {
   interface Functions {
     "typed::add": { payload: { a: number; b: number }; result: { c: number } };
     "typed::note": { payload: string; result: undefined };
+  }
+  interface TriggerConfigs {
+    "typed-tick": { every_ms: number };
   }
 }
 
@@ -60,6 +63,56 @@ async function checks(worker: Worker): Promise<void> {
     expectTypeOf(await call<number>({ function_id: "other" })).toEqualTypeOf<number>();
   };
   worker.registerFunction("new::handler", handler);
+
+  // The configs of types that are known are checked; others take anything.
+  worker.registerTrigger({
+    type: "http",
+    function_id: "f",
+    config: { api_path: "/a", middleware_function_ids: ["m", { function_id: "n", phase: "postHandler" }] },
+  });
+  // @ts-expect-error the path is missing
+  worker.registerTrigger({ type: "http", function_id: "f", config: { http_method: "GET" } });
+  // @ts-expect-error a key that http does not know
+  worker.registerTrigger({ type: "http", function_id: "f", config: { api_path: "/a", http_methd: "GET" } });
+  worker.registerTrigger({ type: "typed-tick", function_id: "f", config: { every_ms: 5 } });
+  // @ts-expect-error a declared type's config
+  worker.registerTrigger({ type: "typed-tick", function_id: "f", config: { every_ms: "5" } });
+  worker.registerTrigger({ type: "other", function_id: "f", config: 7 });
+  const someType: string = "http";
+  worker.registerTrigger({ type: someType, function_id: "f", config: 7 });
+
+  // A trigger type's schemas type its bindings, its triggers and its functions.
+  const timer = worker.registerTriggerType(
+    { id: "timer", description: "d", trigger_request_format: z.object({ every: z.coerce.string() }), call_request_format: z.object({ at: z.number() }) },
+    {
+      registerTrigger: ({ config }) => {
+        expectTypeOf(config).toEqualTypeOf<{ every: string }>();
+      },
+      unregisterTrigger: () => {},
+    },
+  );
+  timer.registerFunction("g", (input) => expectTypeOf(input).toEqualTypeOf<{ at: number }>(), { every: 5 });
+  // @ts-expect-error the config lacks every
+  timer.registerTrigger("f", {});
+
+  // A ref's direction says which end it opens.
+  const { reader, readerRef, writerRef } = await worker.createChannel({ bufferItems: 8 });
+  expectTypeOf(worker.openChannel(readerRef)).toEqualTypeOf<ChannelReader>();
+  expectTypeOf(worker.openChannel(writerRef)).toEqualTypeOf<ChannelWriter>();
+  for await (const item of reader) expectTypeOf(item).toEqualTypeOf<string | Uint8Array>();
+
+  // `http` types the body; what it makes registers like any handler.
+  worker.registerFunction(
+    "http::typed",
+    http<{ a: number }>(({ body, query, files }, response) => {
+      expectTypeOf(body).toEqualTypeOf<{ a: number }>();
+      expectTypeOf(query.a).toEqualTypeOf<readonly string[] | undefined>();
+      expectTypeOf(files?.[0]?.body).toEqualTypeOf<ChannelReader | undefined>();
+      // @ts-expect-error a piece is text or bytes
+      void response.write(7);
+      return json({ ok: true });
+    }),
+  );
 }
 
 describe("the types", () => {

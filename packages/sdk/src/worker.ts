@@ -88,7 +88,7 @@ export class Worker {
           this.#id = workerId;
           this.#connection.confirmed();
         },
-        run: (call) => this.#runner.run(call.mayHoldChannels ? { ...call, payload: this.#channels.revive(call.payload) } : call),
+        run: (call) => this.#runner.run(call.mayHoldChannels ? { ...call, ...this.#channels.revive(call.payload) } : call),
         cancel: (invocationId, reason) => this.#runner.cancel(invocationId, reason),
         bind: (binding) => this.#providers.bind(binding),
         unbind: (binding) => this.#providers.unbind(binding),

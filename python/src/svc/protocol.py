@@ -82,6 +82,8 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "too_many_calls": (True, 503, "no", "The caller has as many calls in flight as it may have."),
     "worker_overloaded": (True, 503, "no", "Every worker that provides the function has a full outbound buffer."),
     "overloaded": (True, 503, "no", "The engine has as much work of this kind as it takes."),
+    "rate_limited": (True, 429, "no", "The client asks more often than the rate limit lets it."),
+    "MIDDLEWARE_TIMEOUT": (True, 504, "no", "A middleware function of an HTTP route did not answer in time."),
     "draining": (True, 503, "no", "The engine is shutting down and takes no new work."),
     "disconnected": (True, 503, "unknown", "The connection to the engine ended before the answer came."),
     "state_conflict": (False, 409, "no", "The item's version is not the one the write asked for."),

@@ -218,8 +218,11 @@ class Worker:
     def shutdown(self):
         self.client.shutdown()
 
-    def finish(self):
-        threading.Timer(0.01, sys.stdin.close).start()
+    def reset(self):
+        self.client.shutdown()
+        self.functions.clear()
+        self.triggers.clear()
+        self.held.clear()
 
 
 COMMANDS = {
@@ -236,6 +239,7 @@ COMMANDS = {
     "channelTo": Worker.channel_to,
     "log": Worker.log,
     "shutdown": Worker.shutdown,
+    "reset": Worker.reset,
 }
 
 
@@ -258,7 +262,7 @@ def main():
             return
         given = (worker, command["n"], command["do"], command.get("with") or {})
         # A call that waits must not hold up the commands behind it.
-        if command["do"] in ("trigger", "channelTo", "shutdown"):
+        if command["do"] in ("trigger", "channelTo", "shutdown", "reset"):
             threading.Thread(target=answer, args=given, daemon=True).start()
         else:
             answer(*given)

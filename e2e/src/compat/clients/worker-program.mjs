@@ -145,6 +145,10 @@ export function runWorker(sdk) {
     },
     log: ({ message, data }) => new sdk.Logger().info(message, data),
     shutdown: () => client.shutdown(),
+    async reset() {
+      await client.shutdown();
+      for (const table of [functions, triggers, triggerTypes, held]) table.clear();
+    },
     /** Ends the process as a program does that has nothing left to do; the test sees whether something keeps it alive. */
     finish: () => void setImmediate(() => process.stdin.destroy()),
   };
@@ -155,7 +159,7 @@ export function runWorker(sdk) {
       const value = await commands[name](args ?? {});
       say({ n, value });
     } catch (error) {
-      const { name: type, code, message, function_id, stacktrace } = error;
+      const { name: type, code, message, function_id, stacktrace } = error ?? {};
       say({ n, error: { type, code, message, function_id, stacktrace } });
     }
   });

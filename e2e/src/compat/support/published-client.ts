@@ -83,8 +83,12 @@ export interface ClientProcess {
   events(): readonly ClientEvent[];
   /** Exit code or signal. */
   readonly exited: Promise<number | string>;
+  /** Shuts the client down and forgets what it did, so that the process can be used for another. False when the process is of no more use. */
+  reset(): Promise<boolean>;
   kill(): Promise<void>;
 }
+
+const TRUE_OR_FALSE = [() => true, () => false] as const;
 
 interface Waiter {
   readonly wanted: (event: ClientEvent) => boolean;
@@ -187,6 +191,15 @@ export async function startClient(
         }, DEADLINE_MS);
         waiters.add(waiter);
       });
+    },
+    async reset() {
+      if (isGone || !(await process_.run("reset").then(...TRUE_OR_FALSE))) {
+        await process_.kill();
+        return false;
+      }
+      output = "";
+      events.length = 0;
+      return true;
     },
     async kill() {
       child.kill("SIGKILL");

@@ -219,6 +219,16 @@ export async function startWireTap(engineAddress: string | undefined, options: W
   return tap;
 }
 
+/** How often a client asked for the worker socket. */
+export function upgradesOf(tap: WireTap): number {
+  return tap.upgrades.filter(({ path }) => path === "/").length;
+}
+
+/** Resolves when a client has asked for the worker socket so many times. */
+export function comesBack(tap: WireTap, times = 2): Promise<true> {
+  return tap.until(() => (upgradesOf(tap) >= times ? true : undefined), `upgrade ${times} of /`);
+}
+
 function end(socket: WebSocket, code: number, reason: Buffer): void {
   // A code that no close frame may carry: the other side was cut off, so this one is too.
   if (code === 1005) socket.close();

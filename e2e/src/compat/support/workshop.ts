@@ -1,4 +1,4 @@
-import { afterAll } from "vitest";
+import { afterAll, afterEach, beforeEach } from "vitest";
 import type { ConnectOptions, PublishedClient } from "./published-client.ts";
 import { type ClientProcess, startClient } from "./published-client.ts";
 import type { RawWorker } from "./raw-worker.ts";
@@ -28,9 +28,23 @@ export const quiet: ConnectOptions = {
 
 export function workshop(): Workshop {
   const undos: (() => unknown)[] = [];
+  // Starting a client's process takes longer than most tests, so a test hands its processes to the next one.
+  const idle: ClientProcess[] = [];
   afterAll(async () => {
     for (const undo of undos.reverse()) await undo();
   });
+
+  /** Processes of the test that runs; undefined in a hook, whose processes stay for the tests of its block. */
+  let borrowed: ClientProcess[] | undefined;
+  beforeEach(() => {
+    borrowed = [];
+  });
+  afterEach(async () => {
+    const workers = borrowed ?? [];
+    borrowed = undefined;
+    await Promise.all(workers.map(async (worker) => (await worker.reset()) && idle.push(worker)));
+  });
+
   const made: Workshop = {
     async client(client, process) {
       const started = await startClient(client, process);
@@ -38,11 +52,13 @@ export function workshop(): Workshop {
       return started;
     },
     async connected(client, address, options, process) {
-      const started = await made.client(client, process);
-      await started.run("connect", { address, options: { ...quiet, ...options } });
+      const at = process === undefined ? idle.findIndex((worker) => worker.client === client) : -1;
+      const worker = idle.splice(at, at === -1 ? 0 : 1)[0] ?? (await made.client(client, process));
+      if (process === undefined) borrowed?.push(worker);
+      await worker.run("connect", { address, options: { ...quiet, ...options } });
       // Answered by the engine, so it is connected; and the introduction, which goes out first or last on opening, has been handled.
-      await started.run("trigger", { function_id: "engine::functions::list", payload: {} });
-      return started;
+      await settled(worker);
+      return worker;
     },
     async raw(address) {
       const worker = await connectRaw(address);
@@ -56,4 +72,21 @@ export function workshop(): Workshop {
     },
   };
   return made;
+}
+
+/** Offers a function; resolves when it can be called. */
+export async function offer(
+  worker: ClientProcess,
+  id: string,
+  behaviour: Readonly<Record<string, unknown>>,
+  options?: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  await worker.run("registerFunction", { id, behaviour, options });
+  await settled(worker);
+  return id;
+}
+
+/** Resolves when the engine has handled everything that the client said so far: it reads one socket in order. */
+export async function settled(worker: ClientProcess): Promise<void> {
+  await worker.run("trigger", { function_id: "engine::functions::list", payload: {} });
 }

@@ -443,3 +443,87 @@ describe("reading the file", () => {
     expect(() => loadFile("/dev/zero")).toThrow("is not a regular file");
   });
 });
+
+describe("access to the bridges", () => {
+  it("is read from the engine's blocks with everything filled in", () => {
+    const config = load(
+      `engine:
+  token: a-token-of-the-engine
+  bridge: {middleware_function_id: mw}
+  bridges:
+    - port: 5001
+      host: 0.0.0.0
+      tls: {cert: tls/cert.pem, key: /etc/key.pem}
+      rbac:
+        auth_function_id: auth::check
+        expose_functions: ['match("api::*")', {metadata: {public: true}}]
+    - port: 5002
+      rbac:
+        roles: {reader: {allowed_functions: ["orders::*"]}}
+        tokens: [{token: "\${READER}", role: reader}]
+`,
+      { env: { READER: "a-token-of-a-reader" } },
+    );
+    expect(config.engine.bridgeAccess).toEqual({ tokenRequired: false, rbac: undefined, middlewareFunctionId: "mw" });
+    expect(config.engine.bridges).toMatchObject([
+      {
+        address: { host: "0.0.0.0", port: 5001, tls: { cert: "/project/tls/cert.pem", key: "/etc/key.pem" } },
+        access: { tokenRequired: false, rbac: { authFunctionId: "auth::check", exposeFunctions: ['match("api::*")', { metadata: { public: true } }] } },
+      },
+      { address: { host: "127.0.0.1", port: 5002 }, access: { tokenRequired: false, rbac: { tokens: [{ token: "a-token-of-a-reader", role: "reader" }] } } },
+    ]);
+    expect(JSON.stringify(config.effective)).not.toMatch(/a-token-of/);
+  });
+
+  it("may be named as the reference names it: several entries, the first of which is the main one", () => {
+    const config = load(`workers:
+  - name: iii-worker-manager
+    config: {port: 5000, handshake_timeout_ms: 10000}
+  - name: iii-worker-manager
+    config:
+      port: 5001
+      middleware_function_id: mw
+      rbac:
+        auth_function_id: auth::check
+        on_trigger_registration_function_id: hook
+        expose_functions: ["match('api::*')"]
+`);
+    expect(config.engine.bridge).toEqual({ host: "127.0.0.1", port: 5000 });
+    expect(config.engine.bridges).toMatchObject([
+      {
+        address: { port: 5001 },
+        access: { middlewareFunctionId: "mw", rbac: { onTriggerRegistrationFunctionId: "hook", exposeFunctions: ["match('api::*')"] } },
+      },
+    ]);
+  });
+
+  it("wants a token in production and off loopback, unless a function decides or nothing is to be secure", () => {
+    const required = (text: string, options: Partial<LoadOptions> = {}): boolean => load(text, options).engine.bridgeAccess.tokenRequired;
+    const off = "host: 0.0.0.0";
+    expect(required("")).toBe(false);
+    expect(required("engine: {mode: production}")).toBe(true);
+    expect(required("", { overrides: { mode: "production" } })).toBe(true);
+    expect(required("", { env: { SVC_MODE: "production" } })).toBe(true);
+    expect(required(`engine: {bridge: {${off}}}`, { hasStoredToken: true })).toBe(true);
+    expect(required(`engine: {bridge: {${off}, rbac: {auth_function_id: f}}}`, { hasStoredToken: true })).toBe(false);
+    expect(required(`engine: {insecure_bind: true, bridge: {${off}}}`)).toBe(false);
+    expect(required("engine: {bridge: {token: required}}")).toBe(true);
+  });
+
+  it.each([
+    ["{rbac: {expose_functions: ['api::*']}}", /expose_functions\[0\]/],
+    ["{rbac: {tokens: [{token: 0123456789abcdef, role: r}]}}", /tokens\[0\]\.role: names no role/],
+    ["{rbac: {rules: 1}}", /unknown key "rules"/],
+    ["{token: required, rbac: {auth_function_id: f}}", /exclude each other/],
+    ["{tls: {cert: c}}", /tls\.key: is missing/],
+  ])("is refused as %s", (block, problem) => {
+    expect(problemsOf(`engine: {bridge: ${block}}`).join("\n")).toMatch(problem);
+  });
+
+  it("is refused when a role's token is the engine's own, or another role's", () => {
+    const roles = "roles: {r: {}}, tokens: [{token: 0123456789abcdef, role: r}, {token: 0123456789abcdef, role: r}]";
+    const problems = problemsOf(`engine: {token: 0123456789abcdef, bridge: {rbac: {${roles}}}}`).join("\n");
+    expect(problems).toContain("is the engine's own");
+    expect(problems).toContain("have the same token");
+  });
+});

@@ -6,6 +6,8 @@ import { formatKey, type KeyPath, type Position, type YamlSource } from "./yaml-
 type Issue = z.core.$ZodIssue;
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
+const SECRET_KEY = /token$|password$|secret$/i;
+
 /** Says what a schema found wrong with the value at `base`, each problem at its line. */
 export function schemaProblems(
   issues: readonly Issue[],
@@ -21,7 +23,9 @@ export function schemaProblems(
       return [{ ...place(yaml.positionOfKey(path)), key: formatKey(path), message: issue.issues.map((inner) => inner.message).join("; ") }];
     const found = valueAt(value, inside);
     const context = { words: vocabulary.wordsAt(inside), template: yaml.templateOf(path) };
-    return [problemAt(path, yaml, sentence(issue, found, context))];
+    // A value that is meant to be secret is not for messages and logs, however wrong it is.
+    const isSecret = SECRET_KEY.test(String(path.at(-1)));
+    return [problemAt(path, yaml, isSecret ? expectation(issue, context.words) : sentence(issue, found, context))];
   });
 }
 
@@ -181,11 +185,14 @@ function valueAt(value: unknown, path: KeyPath): unknown {
 }
 
 /** Which keys and words a schema knows at a place, for hints. */
+const known = new WeakMap<z.ZodType, JsonSchema>();
+
 class Vocabulary {
   readonly #root: JsonSchema;
 
   constructor(schema: z.ZodType) {
-    this.#root = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+    this.#root = known.get(schema) ?? z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+    known.set(schema, this.#root);
   }
 
   keysAt(path: KeyPath): string[] {

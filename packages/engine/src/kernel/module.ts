@@ -86,7 +86,7 @@ export interface TriggerBinding<Settings> {
   readonly id: string;
   readonly functionId: FunctionId;
   readonly settings: Settings;
-  /** Calls the bound function, with the trigger's metadata. Rejects with CallError. */
+  /** Calls the bound function, with the trigger's metadata. `Payload.absent` when it returned nothing. Rejects with CallError. */
   fire(payload: Payload, options?: CallOptions): Promise<Payload>;
   /** False only when the trigger has a `condition_function_id` and that function answered the JSON value `false`. Rejects when it failed. */
   passes(payload: Payload, options?: CallOptions): Promise<boolean>;
@@ -129,6 +129,8 @@ export interface InvocationRunner {
 export interface HttpMount {
   /** Paths that begin with this go to `handle`; the longest prefix wins. `/` takes what no other mount takes. */
   readonly prefix: string;
+  /** True when the mount itself bounds how long a body may take to come. Otherwise the whole request has 60 s. */
+  readonly boundsBodies?: boolean;
   /** `path` is the pathname as sent, still percent-encoded, without query. Rejections are answered with 500 and logged. */
   handle(request: IncomingMessage, response: ServerResponse, path: string): Awaitable<void>;
 }

@@ -145,7 +145,7 @@ export class Router {
         whileDraining: options.whileDraining ?? false,
         onSettled: (outcome) => {
           if (abort !== undefined) signal?.removeEventListener("abort", abort);
-          if (outcome.ok) resolve(outcome.result ?? Payload.null);
+          if (outcome.ok) resolve(outcome.result ?? Payload.absent);
           else reject(outcome.error);
         },
       });

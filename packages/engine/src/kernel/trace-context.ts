@@ -9,7 +9,10 @@ export function cleanTraceparent(value: string | undefined): string | undefined 
   return value !== undefined && value.length === 55 && TRACEPARENT.test(value) ? value : undefined;
 }
 
-/** Baggage within the limit; larger is dropped whole, since a cut list could say something else. */
+// W3C Baggage: a header of visible ASCII, the rest percent-encoded. Anything else could not leave the engine as the header that it is.
+const BAGGAGE = /^[\t\x20-\x7e]+$/;
+
+/** Baggage that is one, within the limit; larger is dropped whole, since a cut list could say something else. */
 export function cleanBaggage(value: string | undefined): string | undefined {
-  return value !== undefined && value !== "" && value.length <= MAX_BAGGAGE_BYTES ? value : undefined;
+  return value !== undefined && value.length <= MAX_BAGGAGE_BYTES && BAGGAGE.test(value) ? value : undefined;
 }

@@ -4,7 +4,7 @@ import type { HttpMount } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
 import { consoleRefusal, isConsolePath } from "./console-guard.ts";
 import { type AccessRules, hostIsOurs } from "./guards.ts";
-import { answerError, answerJson, Listener } from "./listener.ts";
+import { answerError, answerJson, Listener, REQUEST_TIMEOUT_MS } from "./listener.ts";
 import type { ListenerAccess } from "./realtime.ts";
 
 export interface HttpAccess extends ListenerAccess {
@@ -28,6 +28,8 @@ export class HttpApi {
     this.#log = log;
     this.listener = new Listener({
       what: "HTTP",
+      // A body that streams through may take long, and only the mount knows; the others are bounded below.
+      requestTimeoutMs: 0,
       onRequest: (request, response) => this.#answer(request, response),
       ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
@@ -56,8 +58,10 @@ export class HttpApi {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     response.on("error", () => {});
     if (this.#draining) response.setHeader("connection", "close");
-    const { host } = request.headers;
     const path = pathOf(request.url ?? "/");
+    const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
+    if (mount?.boundsBodies !== true) boundBody(request, response);
+    const { host } = request.headers;
     const isConsole = isConsolePath(path);
     // Off loopback any name may lead here; what only the engine's clients may use then wants its token.
     const isForAnyHost = (this.#access.takesAnyHost?.(isConsole) ?? false) === true;
@@ -83,7 +87,6 @@ export class HttpApi {
       answerError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
       return;
     }
-    const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
     if (mount === undefined) {
       answerError(response, 404, "NOT_FOUND", `nothing is served at ${path}; to serve functions over HTTP: svc worker add svc-http`);
       return;
@@ -113,6 +116,19 @@ export class HttpApi {
     if (reasons.length === 0) answerJson(response, 200, { status: "ready" });
     else answerJson(response, 503, { status: "not_ready", reasons }, { "retry-after": "1" });
   }
+}
+
+/** Cuts off a client that takes too long to send its body. */
+function boundBody(request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers["transfer-encoding"] === undefined && Number(request.headers["content-length"] ?? 0) === 0) return;
+  const timer = setTimeout(() => {
+    if (request.complete) return;
+    if (!response.headersSent) answerError(response, 408, "request_timeout", "the request did not arrive in time", { connection: "close" });
+    response.once("finish", () => request.socket.destroy());
+    if (response.writableFinished) request.socket.destroy();
+  }, REQUEST_TIMEOUT_MS);
+  timer.unref();
+  request.once("close", () => clearTimeout(timer));
 }
 
 /** The path as sent, without query; an absolute-form target counts by its path. */

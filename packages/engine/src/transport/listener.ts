@@ -15,7 +15,7 @@ export type UpgradeHandler = (request: IncomingMessage, stream: Duplex, head: Bu
 /** Limits of reliability 1.4 and 1.2. All times in milliseconds. A connection that sent no whole head by then is closed. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 60_000;
+export const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 5_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
@@ -44,6 +44,7 @@ export class Listener {
   readonly #what: string;
   readonly #onRequest: RequestHandler;
   readonly #onUpgrade: UpgradeHandler | undefined;
+  readonly #requestTimeoutMs: number;
   #servers: Server[] = [];
   #address: ListenAddress | undefined;
   #port = 0;
@@ -56,11 +57,14 @@ export class Listener {
     readonly onUpgrade?: UpgradeHandler;
     /** Connections that one address may have, where that is configured. */
     readonly maxConnectionsPerAddress?: () => number | undefined;
+    /** How long a whole request may take to come. Default 60 s; 0 when whoever answers sees to it. */
+    readonly requestTimeoutMs?: number;
   }) {
     this.#what = options.what;
     this.#onRequest = options.onRequest;
     this.#onUpgrade = options.onUpgrade;
     this.#caps = new ConnectionCaps(options.maxConnectionsPerAddress ?? (() => undefined));
+    this.#requestTimeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   }
 
   /** The port that is bound; the asked one, or the one that was picked for 0. Kept, since the Host of every request is held against it. */
@@ -147,7 +151,7 @@ export class Listener {
   #listen({ host, port, tls }: ListenAddress, isSecondFamily: boolean): Promise<Server | undefined> {
     const options: ServerOptions = {
       headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: this.#requestTimeoutMs,
       // How often those two are looked at; Node's own 30 s would make 10 s thirty.
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: KEEP_ALIVE_MS,

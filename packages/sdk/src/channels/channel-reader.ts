@@ -1,11 +1,11 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
 import { type ChannelHost, ChannelLink, channelClosed } from "./channel-link.ts";
 import type { ChannelItem } from "./channel-socket.ts";
-import { DEFAULT_COLLECT_LIMIT_BYTES, MAX_UNREAD_BYTES, MAX_UNREAD_ITEMS, MAX_UNREAD_UNPAUSABLE_BYTES } from "./limits.ts";
+import { DEFAULT_COLLECT_MAX_BYTES, MAX_UNREAD_BYTES, MAX_UNREAD_ITEMS, MAX_UNREAD_UNPAUSABLE_BYTES } from "./limits.ts";
 
 export interface CollectOptions {
   /** Most bytes to collect; more rejects with `payload_too_large`. Default 16 MiB. */
-  readonly limitBytes?: number | undefined;
+  readonly maxBytes?: number | undefined;
 }
 
 /** The ref of a reading end. */
@@ -81,14 +81,14 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
 
   /** All of it up to the end as bytes; text items as UTF-8. */
   async bytes(options: CollectOptions = {}): Promise<Uint8Array> {
-    const limitBytes = options.limitBytes ?? DEFAULT_COLLECT_LIMIT_BYTES;
+    const maxBytes = options.maxBytes ?? DEFAULT_COLLECT_MAX_BYTES;
     const pieces: Uint8Array[] = [];
     let total = 0;
     for await (const item of this) {
       const piece = bytesOf(item);
       total += piece.length;
       // Leaving the loop cancels the channel.
-      if (total > limitBytes) throw tooLarge(limitBytes);
+      if (total > maxBytes) throw tooLarge(maxBytes);
       pieces.push(piece);
     }
     return joined(pieces, total);
@@ -140,6 +140,11 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     this.#drop();
     this.#link.close();
     this.#wakeUp();
+  }
+
+  /** Not for users: the call that this end came with was given up. */
+  breakOff(error: CallError): void {
+    this.#link.breakOff(error);
   }
 
   #take(): ChannelItem | undefined {
@@ -209,6 +214,6 @@ function joined(pieces: readonly Uint8Array[], total: number): Uint8Array {
   return all;
 }
 
-function tooLarge(limitBytes: number): CallError {
-  return new CallError("payload_too_large", `the channel holds over ${limitBytes} bytes, the limit of this read`, { details: { limit_bytes: limitBytes } });
+function tooLarge(maxBytes: number): CallError {
+  return new CallError("payload_too_large", `the channel holds over ${maxBytes} bytes, the limit of this read`, { details: { limit_bytes: maxBytes } });
 }

@@ -111,6 +111,11 @@ export class ChannelWriter {
     return this.#stream;
   }
 
+  /** Not for users: the call that this end came with was given up. */
+  breakOff(error: CallError): void {
+    this.#link.breakOff(error);
+  }
+
   #enqueue(bytes: number, work: (socket: ChannelSocket) => Promise<void>): Promise<void> {
     if (this.#error !== undefined) return Promise.reject(this.#error);
     if (this.#isOver) return Promise.reject(new TypeError("the channel was ended; nothing can be written any more"));

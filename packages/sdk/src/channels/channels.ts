@@ -60,9 +60,15 @@ export class Channels implements ChannelHost {
     return this.#endOf(ref);
   }
 
-  /** The payload with every ref in it replaced by an end. */
-  revive(payload: unknown): unknown {
-    return replaceChannelRefs(payload, (ref) => this.#endOf(ref));
+  /** The payload with every ref in it replaced by an end, and those ends. */
+  revive(payload: unknown): { readonly payload: unknown; readonly ends: readonly (ChannelReader | ChannelWriter)[] } {
+    const ends: (ChannelReader | ChannelWriter)[] = [];
+    const revived = replaceChannelRefs(payload, (ref) => {
+      const end = this.#endOf(ref);
+      ends.push(end);
+      return end;
+    });
+    return { payload: revived, ends };
   }
 
   #endOf({ channel_id, access_key, direction }: ChannelRef): ChannelReader | ChannelWriter {

@@ -10,7 +10,7 @@ export const MAX_UNREAD_ITEMS = 1024;
 /** Browsers cannot pause a socket: a page that leaves more unread loses the channel. */
 export const MAX_UNREAD_UNPAUSABLE_BYTES = 64 * 1024 * 1024;
 /** What `text`, `json` and `bytes` of a reader collect at most when no other limit is given. */
-export const DEFAULT_COLLECT_LIMIT_BYTES = 16 * 1024 * 1024;
+export const DEFAULT_COLLECT_MAX_BYTES = 16 * 1024 * 1024;
 
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** A reader that reads pings so often, and gives up when nothing at all comes for so long. */

@@ -1,6 +1,7 @@
 import { CallError, type MessageOf } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
+import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
 
 /** A worker answers a call. Only calls that were sent to this connection can be answered by it. */
 export function invocationResult(message: MessageOf<"invocationresult">, session: Session, kernel: Kernel): void {
@@ -16,7 +17,7 @@ export function invocationResult(message: MessageOf<"invocationresult">, session
   kernel.router.settle(call, {
     ok: true,
     result: message.result,
-    traceparent: message.traceparent ?? call.traceparent,
-    baggage: message.baggage ?? call.baggage,
+    traceparent: cleanTraceparent(message.traceparent) ?? call.traceparent,
+    baggage: cleanBaggage(message.baggage) ?? call.baggage,
   });
 }

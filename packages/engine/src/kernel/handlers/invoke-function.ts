@@ -99,8 +99,8 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
       function_id: functionId,
       data: message.data.value(),
       messageReceiptId: newInvocationId(),
-      traceparent: message.traceparent,
-      baggage: message.baggage,
+      traceparent: cleanTraceparent(message.traceparent),
+      baggage: cleanBaggage(message.baggage),
     });
   } catch (thrown) {
     answer({ ok: false, error: CallError.from(thrown) });

@@ -1,13 +1,14 @@
 import type { Payload } from "@svc/protocol";
+import { type HeaderList, headerValue } from "./header-list.ts";
 import { type Failure, Refusal } from "./refusal.ts";
 
 /** A response, ready to be written. */
 export interface Answer {
   readonly status: number;
   /** Names and values in turn; names may repeat. Without Content-Length and Connection, which are the writer's. */
-  readonly headers: readonly string[];
+  readonly headers: HeaderList;
   /** Undefined when the status allows no body. */
-  readonly body: string | undefined;
+  readonly body: string | Buffer | undefined;
   /** Headers that the function gave and that were left out. */
   readonly dropped: readonly string[];
 }
@@ -29,7 +30,8 @@ const NOT_THE_FUNCTIONS: ReadonlySet<string> = new Set([
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
-interface Envelope {
+/** A response as functions and middleware describe it. */
+export interface Envelope {
   readonly status_code?: unknown;
   readonly headers?: unknown;
   readonly body?: unknown;
@@ -37,21 +39,26 @@ interface Envelope {
 
 /**
  * The response that a function's result stands for. `{status_code?, headers?, body?}` says it piece by piece; any other value is
- * itself the body, as JSON with status 200. Throws a 500 that names the function when the result cannot be a response.
+ * itself the body, as JSON. Throws a 500 that names the function when the result cannot be a response.
  */
-export function answerOf(result: Payload, functionId: string): Answer {
+export function answerOf(result: Payload, functionId: string, defaultStatus = 200): Answer {
   let value: unknown;
   try {
     value = result.value();
   } catch (cause) {
     throw invalidAnswer(functionId, "a result that is not JSON", cause);
   }
-  if (!isEnvelope(value)) return { status: 200, headers: ["Content-Type", JSON_TYPE], body: result.text(), dropped: [] };
-  const status = value.status_code ?? 200;
+  if (!isEnvelope(value)) return { status: defaultStatus, headers: ["Content-Type", JSON_TYPE], body: result.text(), dropped: [] };
+  return answerOfEnvelope(value, functionId, defaultStatus);
+}
+
+/** The response that `{status_code?, headers?, body?}` describes. Throws a 500 that names the function when the status cannot be one. */
+export function answerOfEnvelope(envelope: Envelope, functionId: string, defaultStatus = 200): Answer {
+  const status = envelope.status_code ?? defaultStatus;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) {
     throw invalidAnswer(functionId, `the status_code ${JSON.stringify(status)}; expected a whole number from 200 to 599`);
   }
-  return dress(status, value);
+  return dress(status, envelope);
 }
 
 /** True when a result describes a response. One that has further keys is a value of its own, unless it says a numeric status. */
@@ -65,21 +72,29 @@ function isEnvelope(value: unknown): value is Envelope {
 
 function dress(status: number, envelope: Envelope): Answer {
   const { headers, dropped } = readAnswerHeaders(envelope.headers);
+  // The published rule: an answer without body is an empty object.
+  return withBody({ status, headers, dropped }, Object.hasOwn(envelope, "body") ? envelope.body : {});
+}
+
+/** The answer with this value as its body, written as the content type says; JSON when there is none. */
+export function withBody({ status, headers, dropped }: Omit<Answer, "body">, body: unknown): Answer {
   if (status === 204 || status === 304) return { status, headers, body: undefined, dropped };
   if (status === 205) return { status, headers, body: "", dropped };
   const contentType = headerValue(headers, "content-type");
-  // The published rule: an answer without body is an empty object.
-  const body = Object.hasOwn(envelope, "body") ? envelope.body : {};
-  if (contentType === undefined) return { status, headers: [...headers, "Content-Type", JSON_TYPE], body: JSON.stringify(body), dropped };
+  if (contentType === undefined) return { status, headers: [...headers, "Content-Type", JSON_TYPE], body: jsonText(body), dropped };
   if (!isJsonType(contentType)) {
     if (typeof body === "string") return { status, headers, body, dropped };
     if (body === null) return { status, headers, body: "", dropped };
   }
-  return { status, headers, body: JSON.stringify(body), dropped };
+  return { status, headers, body: jsonText(body), dropped };
+}
+
+function jsonText(body: unknown): string {
+  return JSON.stringify(body) ?? "null";
 }
 
 /** The function's headers that may be sent, and the names of those that may not. */
-function readAnswerHeaders(given: unknown): { readonly headers: string[]; readonly dropped: string[] } {
+export function readAnswerHeaders(given: unknown): { readonly headers: string[]; readonly dropped: string[] } {
   const headers: string[] = [];
   const dropped: string[] = [];
   const take = (name: string, value: unknown): void => {
@@ -101,24 +116,22 @@ function readAnswerHeaders(given: unknown): { readonly headers: string[]; readon
   return { headers, dropped };
 }
 
-function headerValue(headers: readonly string[], name: string): string | undefined {
-  for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === name) return headers[at + 1];
-  return undefined;
-}
-
-function isJsonType(contentType: string): boolean {
+export function isJsonType(contentType: string): boolean {
   return /[/+.-]json$/.test((contentType.split(";", 1)[0] ?? "").trim().toLowerCase());
 }
 
-function invalidAnswer(functionId: string, what: string, cause?: unknown): Refusal {
+export function invalidAnswer(functionId: string, what: string, cause?: unknown): Refusal {
   return new Refusal({ status: 500, code: "invalid_answer", message: `${functionId} answered with ${what}`, cause });
 }
 
-/** `{"error":{"code","message","error_id"}}`; `skipped` beside it marks a condition that was not met, as published. */
-export function answerOfFailure(failure: Failure, errorId: string): Answer {
+/** `standard` is `{"error":{"code","message","error_id"}}`, `legacy` the older `{"error":"message","error_id"}`. */
+export type ErrorFormat = "standard" | "legacy";
+
+/** `skipped` beside the error marks a condition that was not met, as published. */
+export function answerOfFailure(failure: Failure, errorId: string, format: ErrorFormat): Answer {
   const { status, code, message } = failure;
-  const error = { code, message, error_id: errorId };
+  const error = format === "legacy" ? { error: message, error_id: errorId } : { error: { code, message, error_id: errorId } };
   const headers = ["Content-Type", JSON_TYPE, "X-Content-Type-Options", "nosniff"];
   for (const [name, value] of Object.entries(failure.headers ?? {})) headers.push(name, value);
-  return { status, headers, body: JSON.stringify(code === "CONDITION_NOT_MET" ? { error, skipped: true } : { error }), dropped: [] };
+  return { status, headers, body: JSON.stringify(code === "CONDITION_NOT_MET" ? { ...error, skipped: true } : error), dropped: [] };
 }

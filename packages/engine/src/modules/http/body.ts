@@ -9,7 +9,7 @@ import { Refusal } from "./refusal.ts";
 // The body stands inside the request object, which stands inside a frame.
 const MAX_BODY_DEPTH = MAX_DEPTH - 8;
 
-const SUPPORTED = "application/json (and +json types), application/x-www-form-urlencoded and text/*";
+const READ_HERE = "application/json (and +json types), application/x-www-form-urlencoded and text/*";
 
 /** Length that the request declares, in bytes; undefined when its body comes in chunks of unknown number. */
 export function declaredLength(request: IncomingMessage): number | undefined {
@@ -69,23 +69,32 @@ function collect(request: IncomingMessage, { limitBytes, timeoutMs, clock }: Bod
 // A client that breaks off; `close` follows and says so.
 function ignoreError(): void {}
 
-function tooLarge(limitBytes: number): Refusal {
+export function tooLarge(limitBytes: number): Refusal {
   return new Refusal({ status: 413, code: "payload_too_large", message: `the body is over the limit of ${limitBytes} bytes (body_limit_bytes of svc-http)` });
 }
 
-/** The body as JSON text, ready to stand in the payload: JSON as it came, forms as an object of strings, text as a string. */
-export function bodyAsJson(body: Buffer | undefined, headers: Readonly<Record<string, string[]>>): string {
-  if (body === undefined) return "null";
-  const kind = kindOf(headers);
+/** A body that was read, ready to stand in the payload. */
+export interface BodyText {
+  /** JSON text: JSON as it came, forms as an object of strings, text as a string; `null` for none. */
+  readonly json: string;
+  /** JSON text of a form's fields with all their values; undefined for other types. */
+  readonly form?: string | undefined;
+}
+
+export const NO_BODY: BodyText = { json: "null" };
+
+/** Reads a body as its kind says. Throws 400 when it is ill. */
+export function bodyText(body: Buffer | undefined, kind: ReadKind): BodyText {
+  if (body === undefined) return NO_BODY;
   if (!isUtf8(body)) {
     throw new Refusal({ status: 400, code: kind === "json" ? "invalid_json" : "invalid_request", message: "the body is not valid UTF-8" });
   }
   const text = body.toString("utf8");
-  if (kind === "json") return checkedJson(text);
-  if (kind === "text") return JSON.stringify(text);
+  if (kind === "json") return { json: checkedJson(text) };
+  if (kind === "text") return { json: JSON.stringify(text) };
   const form = readUrlEncoded(text);
   if ("problem" in form) throw new Refusal({ status: 400, code: "invalid_request", message: `the form ${form.problem}` });
-  return JSON.stringify(form.single);
+  return { json: JSON.stringify(form.single), form: JSON.stringify(form.all) };
 }
 
 function checkedJson(text: string): string {
@@ -108,29 +117,52 @@ function checkedJson(text: string): string {
   return json;
 }
 
-type BodyKind = "json" | "form" | "text";
+/** Kinds that are read whole. */
+export type ReadKind = "json" | "form" | "text";
+/** `raw` and `multipart` reach the function over channels. */
+export type BodyKind = ReadKind | "multipart" | "raw";
 
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 
-/** How the body is to be read. Throws 415 for what is not understood here. */
-function kindOf(headers: Readonly<Record<string, string[]>>): BodyKind {
+/** The content type of a body that is there. Throws 415 when it names none. */
+export function contentTypeOf(headers: Readonly<Record<string, string[]>>): string {
   const types = headers["content-type"] ?? [];
   if (types.length > 1) throw new Refusal({ status: 400, code: "invalid_request", message: "the request has more than one Content-Type" });
-  const encoding = headers["content-encoding"]?.join(", ") ?? "identity";
-  if (encoding.toLowerCase() !== "identity")
-    throw unsupported(`the content encoding ${JSON.stringify(encoding.slice(0, 100))} is not understood; send the body uncompressed`);
   // A page of another site may send an untyped body without asking first; one that names JSON may not.
   const [type] = types;
-  if (type === undefined) throw unsupported(`the body has no Content-Type; supported are ${SUPPORTED}`);
+  if (type === undefined) throw unsupported(`the body has no Content-Type; read here are ${READ_HERE}`);
+  return type;
+}
+
+/** How a body that is there is to be read. Throws 415 for what is not understood here. */
+export function bodyKindOf(headers: Readonly<Record<string, string[]>>): BodyKind {
+  const type = contentTypeOf(headers);
+  const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
+  const kind = kindOfType(essence);
+  if (kind === "raw") return kind;
+  // Inflating would let a few bytes become many; bodies that are streamed are handed on as they are.
+  const encoding = headers["content-encoding"]?.join(", ") ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    throw unsupported(`the content encoding ${JSON.stringify(encoding.slice(0, 100))} is not understood; send the body uncompressed`);
+  }
   const charset = CHARSET.exec(type)?.[1]?.toLowerCase();
   if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
     throw unsupported(`the charset ${JSON.stringify(charset.slice(0, 100))} is not understood; send UTF-8`);
   }
-  const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
+  return kind;
+}
+
+function kindOfType(essence: string): BodyKind {
   if (/[/+.-]json$/.test(essence)) return "json";
   if (essence === "application/x-www-form-urlencoded") return "form";
-  if (essence.startsWith("text/")) return "text";
-  throw unsupported(`the content type ${JSON.stringify(essence.slice(0, 100))} is not understood; supported are ${SUPPORTED}`);
+  if (essence === "multipart/form-data") return "multipart";
+  return essence.startsWith("text/") ? "text" : "raw";
+}
+
+/** Refuses a type that only a channel could carry, where the route has none. */
+export function refuseUnread(headers: Readonly<Record<string, string[]>>): Refusal {
+  const type = headers["content-type"]?.[0] ?? "";
+  return unsupported(`the content type ${JSON.stringify(type.slice(0, 100))} is not understood by this route; read here are ${READ_HERE}`);
 }
 
 function unsupported(message: string): Refusal {

@@ -1,19 +1,38 @@
-import { MAX_TIMEOUT_MS } from "@svc/protocol";
+import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
 import { tlsBlockSchema } from "../../config/tls-block.ts";
+import { type CorsSettings, corsSchema } from "./cors.ts";
+import {
+  bodyLimitBytes,
+  concurrencyLimit,
+  type MiddlewareEntry,
+  middlewareListSchema,
+  queueLimit,
+  rateLimitSchema,
+  timeoutMs,
+  wholeNumber,
+} from "./setting-parts.ts";
+import { proxyProblem } from "./trusted-proxies.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_BODY_LIMIT_BYTES = 1024 * 1024;
-const MAX_BODY_LIMIT_BYTES = 64 * 1024 * 1024;
 const DEFAULT_CONCURRENT_REQUESTS = 1024;
-const MAX_CONCURRENT_REQUESTS = 1_000_000;
+const MAX_PROXIES = 256;
 
-function wholeNumber(lowest: number, highest: number, what: string) {
-  const error = `expected ${what}: a whole number from ${lowest} to ${highest}`;
-  return z.int({ error }).min(lowest, { error }).max(highest, { error });
-}
+/** The header in which an id is answered, and in which trusted proxies may send one. */
+export const REQUEST_ID_HEADER = "x-request-id";
 
-const timeoutMs = (what: string) => wholeNumber(1, MAX_TIMEOUT_MS, what);
+const proxyList = z
+  .array(
+    z.string().superRefine((entry, context) => {
+      const problem = proxyProblem(entry);
+      if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+    }),
+    { error: 'expected a list of proxies, e.g. ["loopback", "10.0.0.0/8"]; to trust everybody would let every client forge its address' },
+  )
+  .max(MAX_PROXIES);
+
+const headerNameError = "expected the name of a header, e.g. x-request-id";
 
 /** The `svc-http` block of the config file. */
 export const httpConfigSchema = z
@@ -27,35 +46,76 @@ export const httpConfigSchema = z
       .optional()
       .meta({ description: "Address that the listener binds. Default 127.0.0.1" }),
     tls: tlsBlockSchema.optional().meta({ description: "Serve https. Default none" }),
-    default_timeout_ms: timeoutMs("milliseconds")
+    default_timeout_ms: timeoutMs()
       .optional()
       .meta({ description: `How long a function may take to answer a request, in milliseconds. Default ${DEFAULT_TIMEOUT_MS}` }),
-    default_timeout: timeoutMs("milliseconds").optional().meta({ description: "Older name of default_timeout_ms" }),
-    body_limit_bytes: wholeNumber(1, MAX_BODY_LIMIT_BYTES, "bytes").default(DEFAULT_BODY_LIMIT_BYTES).meta({ description: "Largest request body, in bytes" }),
-    concurrency_request_limit: wholeNumber(1, MAX_CONCURRENT_REQUESTS, "a number of requests")
-      .default(DEFAULT_CONCURRENT_REQUESTS)
-      .meta({ description: "Requests in work at once; more are answered 503 with Retry-After" }),
-    cors: z
-      .null({ error: "this version answers no cross-origin requests; remove the key or set it to null" })
+    default_timeout: timeoutMs().optional().meta({ description: "Older name of default_timeout_ms" }),
+    body_limit_bytes: bodyLimitBytes()
       .optional()
-      .meta({ description: "Only null: pages of other origins are not served" }),
-    middleware: z
-      .tuple([], { error: "this version runs no middleware; remove the key or leave the list empty" })
+      .meta({ description: `Largest request body that is read whole, in bytes; streamed ones have no limit. Default ${DEFAULT_BODY_LIMIT_BYTES}` }),
+    body_limit: bodyLimitBytes().optional().meta({ description: "Older name of body_limit_bytes" }),
+    concurrency_request_limit: concurrencyLimit()
+      .default(DEFAULT_CONCURRENT_REQUESTS)
+      .meta({ description: "Requests in work at once; more wait in line or are answered 503 with Retry-After" }),
+    queue_limit: queueLimit()
+      .default(0)
+      .meta({ description: "Requests that may wait in line while concurrency_request_limit is reached, for default_timeout_ms at most. Default 0: none" }),
+    rate_limit: rateLimitSchema
       .nullish()
-      .meta({ description: "Only the empty list" }),
+      .meta({ description: "How many requests one client may make: {requests, per_ms}; more are answered 429 with Retry-After. Default none" }),
+    trusted_proxies: proxyList
+      .optional()
+      .meta({ description: 'Proxies whose X-Forwarded-For, -Proto and -Host are believed: "loopback", addresses, networks such as 10.0.0.0/8. Default none' }),
+    trust_proxy: z
+      .union([z.literal(false), proxyList])
+      .optional()
+      .meta({ description: "Older name of trusted_proxies" }),
+    request_id_header: z
+      .string({ error: headerNameError })
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: headerNameError })
+      .transform((name) => name.toLowerCase())
+      .optional()
+      .meta({ description: `Header whose value becomes the request's id, whoever sends it. Default: ${REQUEST_ID_HEADER}, from trusted proxies only` }),
+    ignore_trailing_slash: z.boolean().default(false).meta({ description: "Whether /a/ is /a. Default false" }),
+    not_found_function: functionIdSchema
+      .nullish()
+      .meta({ description: "Function that answers requests for paths that no route has. Its status is 404 unless it says so" }),
+    compression: z
+      .boolean()
+      .default(true)
+      .meta({ description: "Whether answers of 1 KiB and more are compressed (br, gzip) for clients that take it. Default true" }),
+    error_format: z
+      .enum(["standard", "legacy"])
+      .default("standard")
+      .meta({ description: 'Body of error answers: standard {"error": {"code", "message", "error_id"}} or legacy {"error": "message", "error_id"}' }),
+    cors: corsSchema.nullish().meta({ description: "What pages of other origins may do. Default nothing" }),
+    middleware: middlewareListSchema.nullish().meta({ description: "Functions that run before or after every handler" }),
   })
   .superRefine((block, context) => {
-    if (block.default_timeout === undefined || block.default_timeout_ms === undefined || block.default_timeout === block.default_timeout_ms) return;
-    context.addIssue({
-      code: "custom",
-      path: ["default_timeout"],
-      message: "is the older name of default_timeout_ms and differs from it; keep one of the two",
-    });
+    for (const [older, name] of [
+      ["default_timeout", "default_timeout_ms"],
+      ["body_limit", "body_limit_bytes"],
+    ] as const) {
+      if (block[older] === undefined || block[name] === undefined || block[older] === block[name]) continue;
+      context.addIssue({ code: "custom", path: [older], message: `is the older name of ${name} and differs from it; keep one of the two` });
+    }
+    if (block.trust_proxy === undefined || block.trusted_proxies === undefined) return;
+    context.addIssue({ code: "custom", path: ["trust_proxy"], message: "is the older name of trusted_proxies; keep one of the two" });
   })
   .transform((block) => ({
     defaultTimeoutMs: block.default_timeout_ms ?? block.default_timeout ?? DEFAULT_TIMEOUT_MS,
-    bodyLimitBytes: block.body_limit_bytes,
+    bodyLimitBytes: block.body_limit_bytes ?? block.body_limit ?? DEFAULT_BODY_LIMIT_BYTES,
     concurrentRequests: block.concurrency_request_limit,
+    queueLimit: block.queue_limit,
+    rateLimit: block.rate_limit ?? undefined,
+    trustedProxies: block.trusted_proxies ?? (block.trust_proxy || []),
+    requestIdHeader: block.request_id_header,
+    ignoreTrailingSlash: block.ignore_trailing_slash,
+    notFoundFunction: block.not_found_function ?? undefined,
+    compression: block.compression,
+    errorFormat: block.error_format,
+    cors: (block.cors ?? undefined) as CorsSettings | undefined,
+    middleware: (block.middleware ?? []) as readonly MiddlewareEntry[],
   }));
 
 /** What the module does with its block; `port`, `host` and `tls` are read by the engine, which owns the listener. */

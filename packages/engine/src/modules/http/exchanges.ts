@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
@@ -9,47 +8,63 @@ export interface Exchange {
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Aborts when the client goes, or the module is cut off. */
+  /** Aborts when the client goes before it has its answer, the module is cut off, or `withdraw` is called. */
   readonly signal: AbortSignal;
   /** True when the answer is out or the client is gone. */
   readonly isOver: boolean;
   /** Runs `listener` once, when the exchange is over. */
   onEnd(listener: () => void): void;
+  /** Withdraws the calls made for it. */
+  withdraw(): void;
 }
 
-interface OpenExchange extends Exchange {
-  isOver: boolean;
-  readonly endListeners: (() => void)[];
-}
+class OpenExchange implements Exchange {
+  readonly id = randomUUID();
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  isOver = false;
+  readonly #abort = new AbortController();
+  readonly #endListeners: (() => void)[] = [];
 
-/** A client's connection. Its exchanges share one signal, since they lose their client together. */
-interface ClientConnection {
-  readonly abort: AbortController;
-  /** Mostly one. An array and not a Set: a Set that lives long and is written at each request leaves tables behind that hold on to young objects. */
-  readonly exchanges: OpenExchange[];
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request;
+    this.response = response;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  onEnd(listener: () => void): void {
+    if (this.isOver) listener();
+    else this.#endListeners.push(listener);
+  }
+
+  withdraw(): void {
+    this.#abort.abort();
+  }
+
+  end(): void {
+    this.isOver = true;
+    // After its answer a function may go on with what it has to do.
+    if (!this.response.writableFinished) this.withdraw();
+    for (const listener of this.#endListeners) listener();
+  }
 }
 
 /** The exchanges that are under way. */
 export class Exchanges {
   #open = 0;
   // Responses behind another one on the same connection (pipelining) are not told when it closes, so the sockets are asked.
-  readonly #connections = new Map<Socket, ClientConnection>();
+  // Mostly one each. An array and not a Set: a Set that lives long and is written at each request leaves tables behind that hold on to young objects.
+  readonly #connections = new Map<Socket, OpenExchange[]>();
   readonly #idle: (() => void)[] = [];
 
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const connection = this.#connectionOf(request.socket);
-    const endListeners: (() => void)[] = [];
-    const exchange: OpenExchange = {
-      id: randomUUID(),
-      request,
-      response,
-      signal: connection.abort.signal,
-      isOver: false,
-      endListeners,
-      onEnd: (listener) => endListeners.push(listener),
-    };
+    const exchange = new OpenExchange(request, response);
     this.#open++;
-    connection.exchanges.push(exchange);
+    connection.push(exchange);
     response.once("close", () => this.#end(connection, exchange));
     // A write to a client that left; its end is seen by the listeners above.
     response.on("error", () => {});
@@ -58,7 +73,7 @@ export class Exchanges {
 
   /** Withdraws all calls; their exchanges are answered as cancelled. */
   abortAll(): void {
-    for (const { abort, exchanges } of this.#connections.values()) if (exchanges.length > 0) abort.abort();
+    for (const exchanges of this.#connections.values()) for (const exchange of exchanges) exchange.withdraw();
   }
 
   /** Resolves when nothing is under way. */
@@ -67,27 +82,23 @@ export class Exchanges {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  #connectionOf(socket: Socket): ClientConnection {
+  #connectionOf(socket: Socket): OpenExchange[] {
     const known = this.#connections.get(socket);
     if (known !== undefined) return known;
-    const connection: ClientConnection = { abort: new AbortController(), exchanges: [] };
-    // Each call in flight listens, and pipelining may put many on one connection.
-    setMaxListeners(0, connection.abort.signal);
-    this.#connections.set(socket, connection);
+    const exchanges: OpenExchange[] = [];
+    this.#connections.set(socket, exchanges);
     socket.once("close", () => {
       this.#connections.delete(socket);
-      connection.abort.abort();
-      for (const exchange of [...connection.exchanges]) this.#end(connection, exchange);
+      for (const exchange of [...exchanges]) this.#end(exchanges, exchange);
     });
-    return connection;
+    return exchanges;
   }
 
-  #end(connection: ClientConnection, exchange: OpenExchange): void {
+  #end(connection: OpenExchange[], exchange: OpenExchange): void {
     if (exchange.isOver) return;
-    exchange.isOver = true;
+    connection.splice(connection.indexOf(exchange), 1);
     this.#open--;
-    connection.exchanges.splice(connection.exchanges.indexOf(exchange), 1);
-    for (const listener of exchange.endListeners) listener();
+    exchange.end();
     if (this.#open > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }

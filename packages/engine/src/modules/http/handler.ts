@@ -1,40 +1,57 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError } from "@svc/protocol";
+import { CallError, type FunctionId, type Payload } from "@svc/protocol";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
-import { type Answer, answerOf, answerOfFailure } from "./answer.ts";
-import { bodyAsJson, readBody } from "./body.ts";
-import type { HttpConfig } from "./config.ts";
+import { type Answer, answerOfFailure } from "./answer.ts";
+import { compressed } from "./compression.ts";
+import { type HttpConfig, REQUEST_ID_HEADER } from "./config.ts";
+import { preflightHeaders, preflightOf, withCors } from "./cors.ts";
 import { type Exchange, Exchanges } from "./exchanges.ts";
-import { emptyFields, type Fields, readHeaders, readUrlEncoded } from "./fields.ts";
+import { type Fields, readHeaders, readUrlEncoded } from "./fields.ts";
+import { headerValue } from "./header-list.ts";
+import { givenRequestId, type Incoming, isEncrypted } from "./incoming.ts";
+import { Limits } from "./limits.ts";
+import { inOrder } from "./middleware.ts";
 import { type RequestTarget, readTarget } from "./path.ts";
 import { type Failure, failureOf, Refusal, unavailable } from "./refusal.ts";
-import { requestPayload, traceHeaders } from "./request.ts";
-import type { RouteHolder, RouteMatch, RouteTable } from "./routes.ts";
+import { NO_FIELDS, traceHeaders } from "./request.ts";
+import { sendStream } from "./response-stream.ts";
+import { RouteCall, type RouteOutcome } from "./route-call.ts";
+import { type RouteSettings, routeSettingsSchema } from "./route-settings.ts";
+import type { RouteMatch, RouteTable } from "./routes.ts";
 import { sendAnswer } from "./send.ts";
+import { clientOf, type TrustedProxies, trustedProxies } from "./trusted-proxies.ts";
+import type { Destination, Visit } from "./visit.ts";
 
 /** Names of dropped headers that are remembered for each function, so that each is logged once. */
 const MAX_REMEMBERED_NAMES = 64;
+
+/** How the function for unknown paths is called: with what a route has that says nothing. */
+const NOT_FOUND_SETTINGS: RouteSettings = routeSettingsSchema.parse({ api_path: "/" });
 
 /** Answers HTTP requests with the functions that are bound to their routes. */
 export class RequestHandler {
   readonly #routes: RouteTable;
   readonly #context: ModuleContext<HttpConfig>;
   readonly #exchanges = new Exchanges();
-  readonly #droppedHeaders = new WeakMap<RouteHolder, Set<string>>();
+  readonly #limits: Limits;
+  readonly #droppedHeaders = new WeakMap<object, Set<string>>();
   #config: HttpConfig;
-  #inWork = 0;
+  #proxies: TrustedProxies;
   #stopping = false;
 
   constructor(routes: RouteTable, context: ModuleContext<HttpConfig>) {
     this.#routes = routes;
     this.#context = context;
+    this.#limits = new Limits(context.clock);
     this.#config = context.config;
+    this.#proxies = trustedProxies(context.config.trustedProxies);
   }
 
   /** Holds for requests that come from now on. */
   reconfigure(config: HttpConfig): void {
     this.#config = config;
+    this.#proxies = trustedProxies(config.trustedProxies);
   }
 
   /** Takes no new requests and resolves when those under way are answered; when the grace period ends their calls are withdrawn. */
@@ -47,85 +64,168 @@ export class RequestHandler {
   /** Answers one request. Never rejects: whatever goes wrong becomes an answer, if there is someone to read it. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const exchange = this.#exchanges.begin(request, response);
-    const config = this.#config;
-    const own: OwnFunctions = { holder: undefined };
-    let answer: Answer;
+    const visit = this.#visit(exchange);
+    let outcome: RouteOutcome;
     try {
-      this.#admit(exchange, config);
-      answer = await this.#answer(exchange, config, own);
+      outcome = await this.#answer(visit);
     } catch (thrown) {
-      const { binding } = own.holder ?? {};
-      answer = this.#answerOfFailure(exchange, failureOf(thrown, [binding?.functionId, binding?.settings.conditionFunctionId]), binding?.functionId);
+      outcome = { answer: this.#answerOfFailure(visit, failureOf(thrown, visit.ownFunctions)), stream: undefined };
     }
-    sendAnswer(exchange, answer, { clock: this.#context.clock, bodyLimitBytes: config.bodyLimitBytes });
+    await this.#deliver(visit, outcome);
   }
 
-  #admit(exchange: Exchange, config: HttpConfig): void {
+  #visit(exchange: Exchange): Visit {
+    const { request } = exchange;
+    const config = this.#config;
+    const headers = readHeaders(request.rawHeaders);
+    const connection = { remoteAddress: request.socket.remoteAddress, isEncrypted: isEncrypted(request), host: headers.single.host };
+    const client = clientOf(connection, headers.single, this.#proxies);
+    // Anybody may name a request only where the config says so; a made-up id in the log misleads.
+    const idHeader = config.requestIdHeader ?? (client.cameByProxy ? REQUEST_ID_HEADER : undefined);
+    const requestId = (idHeader === undefined ? undefined : givenRequestId(headers, idHeader)) ?? exchange.id;
+    return { exchange, config, headers, client, requestId, trace: traceHeaders(headers), destination: undefined, cors: config.cors, ownFunctions: [] };
+  }
+
+  async #answer(visit: Visit): Promise<RouteOutcome> {
+    const { exchange, config } = visit;
     if (this.#stopping) throw new Refusal(unavailable("draining", "the engine is shutting down or svc-http is being removed"));
-    if (this.#inWork >= config.concurrentRequests) {
-      throw new Refusal(
-        unavailable("overloaded", `${config.concurrentRequests} requests are in work, which is the limit (concurrency_request_limit of svc-http)`),
-      );
-    }
-    this.#inWork++;
-    exchange.onEnd(() => {
-      this.#inWork--;
-    });
-  }
-
-  async #answer(exchange: Exchange, config: HttpConfig, own: OwnFunctions): Promise<Answer> {
+    const whole = this.#limits.admit(visit);
+    if (whole !== undefined) await whole;
     const { request } = exchange;
     const method = request.method ?? "";
     const target = readTarget(request.url ?? "/");
-    const match = this.#routes.match(method, target.path);
-    if (match.kind !== "found") return answerWithoutRoute(match, method, target.rawPath);
-    own.holder = match.holder;
-    const { binding } = match.holder;
-    const timeoutMs = binding.settings.timeoutMs ?? config.defaultTimeoutMs;
-    const headers = readHeaders(request.rawHeaders);
-    const query = readQuery(target);
-    const raw = await readBody(request, { limitBytes: config.bodyLimitBytes, timeoutMs, clock: this.#context.clock });
-    const body = bodyAsJson(raw, headers.all);
-    const payload = requestPayload({ request, requestId: exchange.id, target, holder: match.holder, pathParams: match.pathParams, query, headers, body });
-    const options: CallOptions = { timeoutMs, signal: exchange.signal, ...traceHeaders(headers) };
-    if (binding.settings.conditionFunctionId !== undefined && !(await binding.passes(payload, options))) {
-      throw new Refusal({
-        status: 422,
-        code: "CONDITION_NOT_MET",
-        message: `the condition of this route (${binding.settings.conditionFunctionId}) was not met`,
-      });
+    const preflight = preflightOf(method, request.headers);
+    if (preflight !== undefined) {
+      const answer = this.#answerPreflight(visit, preflight, target);
+      if (answer !== undefined) return { answer, stream: undefined };
     }
-    const answer = answerOf(await binding.fire(payload, options), binding.functionId);
-    if (answer.dropped.length > 0) this.#warnOfDropped(match.holder, answer.dropped);
-    return answer;
+    const match = this.#match(method, target.path);
+    const destination = match.kind === "found" ? destinationOf(match) : this.#forUnknown(match, config);
+    if (destination === undefined) return { answer: answerWithoutRoute(match, method, target.rawPath), stream: undefined };
+
+    const { binding } = destination;
+    const { settings } = binding;
+    visit.destination = destination;
+    if (settings.cors !== undefined) visit.cors = settings.cors === false ? undefined : settings.cors;
+    const middleware = config.middleware.length === 0 && settings.middleware.length === 0 ? [] : inOrder([config.middleware, settings.middleware]);
+    visit.ownFunctions = [binding.functionId, settings.conditionFunctionId, ...middleware.map(({ functionId }) => functionId)];
+    const admitted = this.#limits.admitToRoute(visit, binding, settings);
+    if (admitted !== undefined) await admitted;
+    const incoming: Incoming = {
+      requestId: visit.requestId,
+      method,
+      target,
+      client: visit.client,
+      headers: visit.headers,
+      pathParams: destination.pathParams,
+      query: readQuery(target),
+    };
+    const call = new RouteCall({ visit, destination, incoming, middleware, context: this.#context });
+    try {
+      const outcome = await call.run();
+      if (outcome.answer.dropped.length > 0) this.#warnOfDropped(destination, outcome.answer.dropped);
+      if (outcome.stream === undefined) call.release();
+      return outcome;
+    } catch (error) {
+      call.release();
+      throw error;
+    }
   }
 
-  #warnOfDropped(holder: RouteHolder, dropped: readonly string[]): void {
-    let known = this.#droppedHeaders.get(holder);
+  #match(method: string, path: string): RouteMatch {
+    const match = this.#routes.match(method, path);
+    if (match.kind === "found" || !this.#config.ignoreTrailingSlash || path === "/") return match;
+    const other = this.#routes.match(method, path.endsWith("/") ? path.slice(0, -1) : `${path}/`);
+    return match.kind === "none" || other.kind === "found" ? other : match;
+  }
+
+  /** Permission or none, when the path says anything about other origins. */
+  #answerPreflight(visit: Visit, preflight: NonNullable<ReturnType<typeof preflightOf>>, target: RequestTarget): Answer | undefined {
+    const asked = this.#match(preflight.method, target.path);
+    if (asked.kind === "none") return undefined;
+    const ofRoute = asked.kind === "found" ? asked.holder.binding.settings.cors : undefined;
+    const cors = ofRoute === undefined ? visit.config.cors : ofRoute;
+    visit.cors = undefined;
+    if (cors === undefined || cors === false) return undefined;
+    const methods = this.#routes.methodsOf(target.path);
+    return { status: 204, headers: ["Allow", methods.join(", "), ...preflightHeaders(cors, preflight, methods)], body: undefined, dropped: [] };
+  }
+
+  /** The configured function for paths that no route has, while someone provides it. */
+  #forUnknown(match: RouteMatch, config: HttpConfig): Destination | undefined {
+    const functionId = config.notFoundFunction;
+    if (match.kind !== "none" || functionId === undefined) return undefined;
+    if (this.#context.directory.functionById(functionId) === undefined) {
+      this.#context.log.warn("the function for unknown paths is not there", { function_id: functionId });
+      return undefined;
+    }
+    return {
+      binding: {
+        functionId: functionId as FunctionId,
+        settings: NOT_FOUND_SETTINGS,
+        fire: (payload: Payload, options?: CallOptions) => this.#context.call(functionId, payload, options),
+        passes: () => Promise.resolve(true),
+      },
+      path: "*",
+      method: "*",
+      pathParams: Object.create(null) as Record<string, string>,
+      defaultStatus: 404,
+    };
+  }
+
+  async #deliver(visit: Visit, { answer, stream }: RouteOutcome): Promise<void> {
+    const { exchange, config, headers } = visit;
+    const { clock } = this.#context;
+    const dressed = this.#dressed(visit, answer);
+    if (stream !== undefined) {
+      await sendStream(exchange, { status: dressed.status, headers: dressed.headers, ...stream }, clock);
+      return;
+    }
+    const compresses = visit.destination?.binding.settings.compression ?? config.compression;
+    const mayCompress = compresses && exchange.request.method !== "HEAD" && !exchange.isOver;
+    sendAnswer(exchange, mayCompress ? await compressed(dressed, headers.single["accept-encoding"]) : dressed, {
+      clock,
+      bodyLimitBytes: config.bodyLimitBytes,
+    });
+  }
+
+  /** What every answer carries, whoever gave it. */
+  #dressed(visit: Visit, answer: Answer): Answer {
+    let { headers } = answer;
+    if (visit.cors !== undefined) headers = withCors(headers, visit.cors, visit.headers.single.origin);
+    if (headerValue(headers, REQUEST_ID_HEADER) === undefined) headers = [...headers, "X-Request-Id", visit.requestId];
+    return { ...answer, headers };
+  }
+
+  #warnOfDropped(destination: Destination, dropped: readonly string[]): void {
+    const { binding } = destination;
+    let known = this.#droppedHeaders.get(binding);
     if (known === undefined) {
       known = new Set();
-      this.#droppedHeaders.set(holder, known);
+      this.#droppedHeaders.set(binding, known);
     }
-    const fresh = dropped.filter((name) => !known.has(name));
-    if (fresh.length === 0 || known.size >= MAX_REMEMBERED_NAMES) return;
-    for (const name of fresh) known.add(name);
+    const names = known;
+    const fresh = dropped.filter((name) => !names.has(name));
+    if (fresh.length === 0 || names.size >= MAX_REMEMBERED_NAMES) return;
+    for (const name of fresh) names.add(name);
     this.#context.log.warn("headers of a function's answer were left out", {
-      function_id: holder.binding.functionId,
-      route: routeName(holder),
+      function_id: binding.functionId,
+      route: `${destination.method} ${destination.path}`,
       headers: fresh,
     });
   }
 
-  #answerOfFailure(exchange: Exchange, failure: Failure, functionId: string | undefined): Answer {
+  #answerOfFailure(visit: Visit, failure: Failure): Answer {
     const errorId = randomBytes(6).toString("hex");
     const { status, code, message, cause } = failure;
+    const { exchange } = visit;
     const facts = {
       error_id: errorId,
-      request_id: exchange.id,
+      request_id: visit.requestId,
       method: exchange.request.method,
       // Without the query, which may hold secrets.
       path: exchange.request.url?.split("?", 1)[0],
-      function_id: functionId,
+      function_id: visit.destination?.binding.functionId,
       status,
       code,
     };
@@ -134,16 +234,13 @@ export class RequestHandler {
     else if (status < 500 || cause === undefined) log.debug("a request was refused", { ...facts, message_sent: message });
     else if (CallError.is(cause)) log.warn("a request failed", { ...facts, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
     else log.error("the HTTP module failed to answer a request", { ...facts, cause });
-    return answerOfFailure(failure, errorId);
+    return answerOfFailure(failure, errorId, visit.config.errorFormat);
   }
 }
 
-/** Filled in when the route is known. */
-interface OwnFunctions {
-  holder: RouteHolder | undefined;
+function destinationOf({ holder, pathParams }: Extract<RouteMatch, { kind: "found" }>): Destination {
+  return { binding: holder.binding, path: holder.pattern.path, method: holder.method, pathParams, defaultStatus: 200 };
 }
-
-const NO_FIELDS: Fields = emptyFields();
 
 function readQuery({ rawQuery }: RequestTarget): Fields {
   if (rawQuery === "") return NO_FIELDS;
@@ -153,14 +250,10 @@ function readQuery({ rawQuery }: RequestTarget): Fields {
 }
 
 /** OPTIONS is answered for every path that exists; anything else is 404 or 405. */
-function answerWithoutRoute(match: Exclude<RouteMatch, { kind: "found" }>, method: string, rawPath: string): Answer {
+function answerWithoutRoute(match: RouteMatch, method: string, rawPath: string): Answer {
   const shown = rawPath.slice(0, 200);
-  if (match.kind === "none") throw new Refusal({ status: 404, code: "NOT_FOUND", message: `no route for ${method} ${shown}` });
+  if (match.kind !== "wrong method") throw new Refusal({ status: 404, code: "NOT_FOUND", message: `no route for ${method} ${shown}` });
   const allow = match.allow.join(", ");
   if (method === "OPTIONS") return { status: 204, headers: ["Allow", allow], body: undefined, dropped: [] };
   throw new Refusal({ status: 405, code: "method_not_allowed", message: `${shown} takes ${allow}, not ${method}`, headers: { Allow: allow } });
-}
-
-function routeName({ method, pattern }: RouteHolder): string {
-  return `${method} ${pattern.path}`;
 }

@@ -1,55 +1,9 @@
 import { CallError } from "@svc/protocol";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineModule, type Module } from "../../kernel/module.ts";
-import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock } from "../../testing/index.ts";
-import { httpModule } from "./index.ts";
-
-let engine: InMemoryEngine | undefined;
-afterEach(async () => {
-  await engine?.stop();
-  engine = undefined;
-});
-
-interface Site {
-  readonly engine: InMemoryEngine;
-  readonly worker: InMemoryWorker;
-  readonly url: string;
-}
-
-async function site(
-  options: { readonly config?: Record<string, unknown>; readonly modules?: readonly Module<never>[]; readonly clock?: ReturnType<typeof manualClock> } = {},
-): Promise<Site> {
-  const modules = [httpModule as unknown as Module<never>, ...(options.modules ?? [])];
-  engine = await inMemoryEngine({
-    modules,
-    config: Object.fromEntries(modules.map(({ name }) => [name, name === "svc-http" ? options.config : {}])),
-    ...(options.clock === undefined ? {} : { clock: options.clock }),
-  });
-  return { engine, worker: await engine.connectWorker(), url: await engine.http() };
-}
-
-let triggerNumber = 0;
-
-/** Registers the trigger and resolves with the engine's answer. */
-function bind(worker: InMemoryWorker, functionId: string, config: unknown, metadata?: unknown): Promise<Record<string, unknown>> {
-  const id = `trigger-${++triggerNumber}`;
-  worker.say({ type: "registertrigger", id, trigger_type: "http", function_id: functionId, config, metadata });
-  return worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
-}
-
-async function serve(
-  worker: InMemoryWorker,
-  path: string,
-  handle: (input: Record<string, unknown>, frame: Record<string, unknown>) => unknown,
-  config: Record<string, unknown> = {},
-): Promise<string> {
-  const functionId = `test::${path}`;
-  worker.serve(functionId, (data, frame) => handle(data as Record<string, unknown>, frame));
-  const result = await bind(worker, functionId, { api_path: path, ...config });
-  expect(result.error).toBeUndefined();
-  return functionId;
-}
+import { manualClock } from "../../testing/index.ts";
+import { bind, errorOf, held, lastTriggerId, post, serve, site } from "./testing/site.ts";
 
 /** A module whose function fails with the error that it is told to. */
 const failing = defineModule({
@@ -68,56 +22,6 @@ const failing = defineModule({
     return { stop: () => {} };
   },
 }) as unknown as Module<never>;
-
-/** Collects what happens, for tests that wait until it has. */
-function arrivals<T>(): { readonly items: T[]; add(item: T): void; count(wanted: number): Promise<void> } {
-  const items: T[] = [];
-  let waiting: { readonly wanted: number; readonly resolve: () => void } | undefined;
-  return {
-    items,
-    add(item) {
-      items.push(item);
-      if (waiting !== undefined && items.length >= waiting.wanted) waiting.resolve();
-    },
-    count: (wanted) =>
-      new Promise((resolve) => {
-        waiting = { wanted, resolve };
-        if (items.length >= wanted) resolve();
-      }),
-  };
-}
-
-/** A handler that answers when it is told to. */
-function held(): {
-  handle(input: unknown, frame: Record<string, unknown>): Promise<unknown>;
-  readonly calls: ReturnType<typeof arrivals<Record<string, unknown>>>;
-  release(): void;
-} {
-  const calls = arrivals<Record<string, unknown>>();
-  const waiting: ((value: unknown) => void)[] = [];
-  return {
-    calls,
-    handle: (_input, frame) =>
-      new Promise((resolve) => {
-        waiting.push(resolve);
-        calls.add(frame);
-      }),
-    release() {
-      for (const resolve of waiting.splice(0)) resolve("done");
-    },
-  };
-}
-
-async function errorOf(response: Response): Promise<{ code: string; message: string; error_id: string }> {
-  const body = (await response.json()) as { error: { code: string; message: string; error_id: string } };
-  expect(response.headers.get("content-type")).toBe("application/json");
-  expect(body.error.error_id).toMatch(/^[0-9a-f]{12}$/);
-  return body.error;
-}
-
-function post(url: string, body: string | Buffer, contentType = "application/json"): Promise<Response> {
-  return fetch(url, { method: "POST", body, headers: { "content-type": contentType } });
-}
 
 describe("a route", () => {
   it("hands the request to its function and answers with status, headers and body that the function gave", async () => {
@@ -226,7 +130,7 @@ describe("a route", () => {
     expect(await (await fetch(`${url}/shared/1`)).json()).toBe("first");
 
     const tookOver = second.next((frame) => frame.type === "triggerregistrationresult" && frame.status === "active");
-    worker.say({ type: "unregistertrigger", id: `trigger-${triggerNumber - 1}`, trigger_type: "http" });
+    worker.say({ type: "unregistertrigger", id: lastTriggerId(1), trigger_type: "http" });
     await tookOver;
     expect(await (await fetch(`${url}/shared/1`)).json()).toBe("second");
   });
@@ -251,7 +155,7 @@ describe("a route", () => {
     const answers = Promise.all(Array.from({ length: 100 }, async () => (await fetch(`${url}/steady`)).status));
     for (let round = 0; round < 50; round++) {
       await serve(worker, `/other/${round}`, () => 1);
-      worker.say({ type: "unregistertrigger", id: `trigger-${triggerNumber}`, trigger_type: "http" });
+      worker.say({ type: "unregistertrigger", id: lastTriggerId(), trigger_type: "http" });
     }
 
     expect(new Set(await answers)).toEqual(new Set([200]));
@@ -280,7 +184,12 @@ describe("a trigger's config", () => {
     [{ api_path: "/a{b}" }, "api_path", "holds one of"],
     [{ api_path: "/a", timeout_ms: 0 }, "timeout_ms", "whole number from 1"],
     [{ api_path: "/a", condition_function_id: 7 }, "condition_function_id", "string"],
-    [{ api_path: "/a", middleware_function_ids: ["auth"] }, "middleware_function_ids", "runs no middleware"],
+    [{ api_path: "/a", middleware_function_ids: "auth" }, "middleware_function_ids", "array"],
+    [{ api_path: "/a", middleware_function_ids: [{ function_id: "auth", phase: "later" }] }, "middleware_function_ids", "expected a function id"],
+    [{ api_path: "/a", body: "stream", streaming: false }, "streaming", "cannot be false"],
+    [{ api_path: "/a", concurrency_limit: 0 }, "concurrency_limit", "whole number from 1"],
+    [{ api_path: "/a", rate_limit: 5 }, "rate_limit", "{requests, per_ms}"],
+    [{ api_path: "/a", cors: {} }, "cors", "allowed_origins"],
     [{ api_path: "/a", metod: "GET" }, "metod", "Unrecognized"],
   ])("%j is refused with a sentence about %s", async (config, key, sentence) => {
     const { worker } = await site();
@@ -337,24 +246,16 @@ describe("a request body", () => {
 
   it("is refused with 415 or 400 when it cannot be understood", async () => {
     const { worker, url } = await site();
-    await serve(worker, "/echo", () => 1, { http_method: "POST" });
+    await serve(worker, "/echo", () => 1, { http_method: "POST", streaming: false });
     const refusal = async (body: string | Buffer, headers: Record<string, string>): Promise<unknown[]> => {
       const response = await fetch(`${url}/echo`, { method: "POST", body, headers });
       const { code, message } = await errorOf(response);
       return [response.status, code, message];
     };
 
-    expect(await refusal("x", { "content-type": "application/octet-stream" })).toEqual([
-      415,
-      "unsupported_media_type",
-      expect.stringContaining("application/json"),
-    ]);
-    expect(await refusal("x", { "content-type": "multipart/form-data; boundary=x" })).toEqual([
-      415,
-      "unsupported_media_type",
-      expect.stringContaining("multipart/form-data"),
-    ]);
-    expect(await refusal("{}\n{}", { "content-type": "application/x-ndjson" })).toEqual([415, "unsupported_media_type", expect.anything()]);
+    for (const type of ["application/octet-stream", "multipart/form-data; boundary=x", "application/x-ndjson"]) {
+      expect(await refusal("x", { "content-type": type })).toEqual([415, "unsupported_media_type", expect.stringContaining(type)]);
+    }
     expect(await refusal("{}", { "content-type": "application/json; charset=latin1" })).toEqual([
       415,
       "unsupported_media_type",
@@ -587,8 +488,16 @@ describe("the module", () => {
     [{ default_timeout: 1, default_timeout_ms: 2 }, "default_timeout"],
     [{ body_limit_bytes: 128 * 1024 * 1024 }, "body_limit_bytes"],
     [{ concurrency_request_limit: 0 }, "concurrency_request_limit"],
-    [{ cors: { allowed_origins: ["*"] } }, "cors"],
-    [{ middleware: [{ function_id: "x" }] }, "middleware"],
+    [{ cors: {} }, "cors"],
+    [{ cors: { allowed_origins: [] } }, "allowed_origins"],
+    [{ cors: { allowed_origins: ["https://a.example/path"] } }, "allowed_origins"],
+    [{ cors: { allowed_origins: ["*"], credentials: true } }, "credentials"],
+    [{ middleware: [{ function: "x" }] }, "middleware"],
+    [{ trusted_proxies: ["10.0.0.0/33"] }, "trusted_proxies"],
+    [{ trust_proxy: true }, "trust_proxy"],
+    [{ body_limit: 1, body_limit_bytes: 2 }, "body_limit"],
+    [{ rate_limit: { requests: 0, per_ms: 5 } }, "rate_limit"],
+    [{ error_format: "old" }, "error_format"],
     [{ bodylimit: 5 }, "bodylimit"],
   ])("refuses the config %j and names %s", async (config, key) => {
     await expect(site({ config })).rejects.toThrow(key);

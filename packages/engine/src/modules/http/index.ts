@@ -18,7 +18,7 @@ export const httpModule = defineModule<HttpConfig>({
       settings: routeSettingsSchema,
       bind: (binding) => routes.add(binding),
     });
-    context.mountHttp({ prefix: "/", handle: (request, response) => handler.handle(request, response) });
+    context.mountHttp({ prefix: "/", boundsBodies: true, handle: (request, response) => handler.handle(request, response) });
     return {
       reconfigure: (next) => handler.reconfigure(next),
       stop: () => handler.stop(),

@@ -24,6 +24,11 @@ export class Refusal extends Error {
 /** Seconds after which a client may try again what failed for lack of a worker or of room. */
 const RETRY_AFTER = { "Retry-After": "1" } as const;
 
+/** A client that asks too often; `waitMs` says when it may try again. */
+export function tooOften(waitMs: number, message: string): Refusal {
+  return new Refusal({ status: 429, code: "rate_limited", message, headers: { "Retry-After": String(Math.max(1, Math.ceil(waitMs / 1000))) } });
+}
+
 export function unavailable(code: string, message: string, cause?: unknown): Failure {
   return { status: 503, code, message, headers: RETRY_AFTER, cause };
 }

@@ -1,43 +1,34 @@
-import type { IncomingMessage } from "node:http";
-import { Payload } from "@svc/protocol";
+import { parseCookie } from "cookie";
 import type { Fields } from "./fields.ts";
-import type { RequestTarget } from "./path.ts";
-import type { RouteHolder } from "./routes.ts";
+import type { Incoming } from "./incoming.ts";
 
-/** All of a request that its function is told. */
-export interface RequestParts {
-  readonly request: IncomingMessage;
-  readonly requestId: string;
-  readonly target: RequestTarget;
-  readonly holder: RouteHolder;
-  readonly pathParams: Readonly<Record<string, string>>;
-  readonly query: Fields;
-  readonly headers: Fields;
-  /** JSON text of the body. */
-  readonly body: string;
+/** The trigger that a request met. */
+export interface MetTrigger {
+  /** Path as registered, e.g. `/users/:id`. */
+  readonly path: string;
+  readonly method: string;
 }
 
 const NO_QUERY = '"query_params":{},"query":{}';
 
-/** The request object that the function receives, written as JSON text with the body's own text in its place. */
-export function requestPayload({ request, requestId, target, holder, pathParams, query, headers, body }: RequestParts): Payload {
-  const path = JSON.stringify(holder.pattern.path);
+/** The request object without its body, as the members of a JSON object, so that what follows can be appended unread. */
+export function requestMembers({ requestId, method, target, client, pathParams, query, headers }: Incoming, trigger: MetTrigger): string {
+  const path = JSON.stringify(trigger.path);
   const url = target.rawQuery === "" ? target.rawPath : `${target.rawPath}?${target.rawQuery}`;
-  const queryText = target.rawQuery === "" ? NO_QUERY : `"query_params":${JSON.stringify(query.single)},"query":${JSON.stringify(query.all)}`;
-  return Payload.fromText(
-    `{"path_params":${JSON.stringify(pathParams)},${queryText},"headers":${JSON.stringify(headers.single)},"headers_all":${JSON.stringify(headers.all)},` +
-      `"path":${path},"url":${JSON.stringify(url)},"method":${JSON.stringify(request.method)},` +
-      `"trigger":{"type":"http","path":${path},"method":"${holder.method}"},"request_id":"${requestId}","client_address":${JSON.stringify(clientAddress(request))},"body":${body}}`,
+  const queryText = query === NO_FIELDS ? NO_QUERY : `"query_params":${JSON.stringify(query.single)},"query":${JSON.stringify(query.all)}`;
+  const { cookie } = headers.single;
+  return (
+    `"path_params":${JSON.stringify(pathParams)},${queryText},"headers":${JSON.stringify(headers.single)},"headers_all":${JSON.stringify(headers.all)},` +
+    // Of a repeated name the first counts: browsers send the cookie of the longest path first.
+    `"cookies":${cookie === undefined ? "{}" : JSON.stringify(parseCookie(cookie))},` +
+    `"path":${path},"url":${JSON.stringify(url)},"method":${JSON.stringify(method)},` +
+    `"trigger":{"type":"http","path":${path},"method":${JSON.stringify(trigger.method)}},"request_id":"${requestId}",` +
+    `"client_address":${JSON.stringify(client.address)},"protocol":"${client.protocol}","host":${JSON.stringify(client.host)}`
   );
 }
 
-const MAPPED_IPV4 = "::ffff:";
-
-function clientAddress(request: IncomingMessage): string | null {
-  const address = request.socket.remoteAddress;
-  if (address === undefined) return null;
-  return address.startsWith(MAPPED_IPV4) && address.includes(".") ? address.slice(MAPPED_IPV4.length) : address;
-}
+/** The fields of a query that is not there. Never written to. */
+export const NO_FIELDS: Fields = { single: Object.create(null) as Record<string, string>, all: Object.create(null) as Record<string, string[]> };
 
 /** The trace that the request belongs to, as far as its headers are well formed. */
 export interface TraceHeaders {

@@ -2,7 +2,7 @@ import type { FunctionId } from "@svc/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTarget } from "./path.ts";
-import type { RouteMethod, RouteSettings } from "./route-settings.ts";
+import { type RouteMethod, type RouteSettings, routeSettingsSchema } from "./route-settings.ts";
 import { type RouteBinding, type RouteMatch, RouteTable } from "./routes.ts";
 
 interface Bound extends RouteBinding {
@@ -14,7 +14,7 @@ function binding(functionId: string, apiPath: string, more: Partial<RouteSetting
   const bound: Bound = {
     id: functionId,
     functionId: functionId as FunctionId,
-    settings: { apiPath, method: "GET", conditionFunctionId: undefined, timeoutMs: undefined, ...more },
+    settings: { ...routeSettingsSchema.parse({ api_path: apiPath }), ...more },
     problem: undefined,
     fire: () => Promise.reject(new Error("a route table fires nothing")),
     passes: () => Promise.reject(new Error("a route table asks nothing")),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import createRouter from "find-my-way";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
@@ -59,12 +60,17 @@ export class RouteTable {
   match(method: string, path: string): RouteMatch {
     const found = isRouteMethod(method) ? (this.#find(method, path) ?? (method === "HEAD" ? this.#find("GET", path) : undefined)) : undefined;
     if (found !== undefined) return found;
+    const allow = this.methodsOf(path);
+    return allow.length === 0 ? { kind: "none" } : { kind: "wrong method", allow };
+  }
+
+  /** The methods of a decoded path, sorted, with HEAD and OPTIONS where they are answered without a route. */
+  methodsOf(path: string): readonly string[] {
     const methods = ROUTE_METHODS.filter((candidate) => this.#find(candidate, path) !== undefined);
-    if (methods.length === 0) return { kind: "none" };
-    const allow = new Set<string>(methods);
+    if (methods.length === 0) return [];
+    const allow = new Set<string>([...methods, "OPTIONS"]);
     if (allow.has("GET")) allow.add("HEAD");
-    allow.add("OPTIONS");
-    return { kind: "wrong method", allow: [...allow].sort() };
+    return [...allow].sort();
   }
 
   #find(method: RouteMethod, path: string): Extract<RouteMatch, { kind: "found" }> | undefined {
@@ -136,5 +142,5 @@ function reportStanding(route: Route): void {
 
 /** A second binding that would answer exactly like the first is no conflict, however its path names its parameters. */
 function answersAlike(a: RouteBinding, b: RouteBinding): boolean {
-  return a.functionId === b.functionId && a.settings.conditionFunctionId === b.settings.conditionFunctionId && a.settings.timeoutMs === b.settings.timeoutMs;
+  return a.functionId === b.functionId && isDeepStrictEqual({ ...a.settings, apiPath: "" }, { ...b.settings, apiPath: "" });
 }

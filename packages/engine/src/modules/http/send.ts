@@ -1,10 +1,11 @@
+import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Answer } from "./answer.ts";
 import { declaredLength } from "./body.ts";
 import type { Exchange } from "./exchanges.ts";
 
 /** How long a client may take to read its answer, in milliseconds. */
-const READ_ANSWER_MS = 60_000;
+export const READ_ANSWER_MS = 60_000;
 
 /** How long the rest of a refused body is read and thrown away, in milliseconds, and how much of it, in bytes. */
 const LINGER_MS = 2_000;
@@ -28,8 +29,18 @@ export function sendAnswer(exchange: Exchange, answer: Answer, options: SendOpti
     sendThenClose(exchange, answer, options.clock);
     return;
   }
+  endOfBody(request, options.clock);
   response.writeHead(answer.status, headersOf(answer));
   response.end(answer.body);
+}
+
+/** What of a body is still to come behind its answer is thrown away by Node, so that the connection can be used again, but not for ever. */
+export function endOfBody(request: IncomingMessage, clock: Clock): void {
+  if (request.complete) return;
+  const cancel = clock.after(LINGER_MS, () => request.socket.destroy());
+  request.once("close", cancel);
+  request.on("error", () => {});
+  request.resume();
 }
 
 function headersOf(answer: Answer): string[] {

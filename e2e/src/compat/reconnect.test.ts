@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestEngine, type TestEngine } from "./support/engine.ts";
+import { node11, node22, type PublishedClient, publishedClients, python11 } from "./support/published-client.ts";
+import { comesBack, type TappedConnection, upgradesOf, type WireTap } from "./support/wire-tap.ts";
+import { offer, quiet, workshop } from "./support/workshop.ts";
+
+// Protocol section 18, statements 26 and 27, and what happens when our engine restarts: what makes a client come back.
+
+const { client: start, connected, raw, tap } = workshop();
+let engine: TestEngine;
+beforeAll(async () => {
+  engine = await startTestEngine();
+});
+afterAll(() => engine.stop());
+
+describe.each([node11, node22])("refused connections of $name", (client) => {
+  /** Milliseconds from the first of six attempts to the last. */
+  async function sixAttempts(wire: WireTap): Promise<number> {
+    const worker = await start(client);
+    await worker.run("connect", { address: wire.address, options: { ...quiet, reconnectionConfig: { initialDelayMs: 150, jitterFactor: 0 } } });
+    await comesBack(wire, 6);
+    const times = wire.upgrades.map(({ atMs }) => atMs);
+    return (times[5] as number) - (times[0] as number);
+  }
+
+  it("statement 26: are tried again after ever longer waits when the upgrade is answered 401", async () => {
+    const wire = await tap(engine.address, { onUpgrade: () => ({ refuse: "401 Unauthorized" }) });
+    expect(await sixAttempts(wire)).toBeGreaterThanOrEqual(150 * (1 + 2 + 4 + 8 + 16) * 0.95);
+  });
+
+  it("statement 26: are tried again at the same pace when the socket is accepted and closed", async () => {
+    const wire = await tap(undefined, { onPlay: ({ client: socket }) => socket.close(1008, "no") });
+    const took = await sixAttempts(wire);
+    expect(took).toBeGreaterThanOrEqual(150 * 5 * 0.95);
+    expect(took).toBeLessThan(150 * (1 + 2 + 4 + 8 + 16));
+  });
+});
+
+describe.each(publishedClients)("closed connections of $name", (client) => {
+  const closes: [string, (socket: TappedConnection["client"]) => void, boolean][] = [
+    ["code 1000", (socket) => socket.close(1000), true],
+    ["code 1001", (socket) => socket.close(1001), true],
+    ["no code", (socket) => socket.close(), true],
+    ["code 1012, as our engine ends a connection", (socket) => socket.close(1012, "restart"), false],
+    ["no closing word, as when our engine stops", (socket) => socket.terminate(), false],
+  ];
+  it.each(closes)("statement 27: with %s", async (_what, close, isClean) => {
+    const wire = await tap(engine.address);
+    const worker = await connected(client, wire.address);
+    await offer(worker, `closed::${client.program}`, { kind: "echo" });
+    const { client: socket } = await wire.connection("/");
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    close(socket);
+    await closed;
+    if (client !== python11 || !isClean) {
+      await comesBack(wire);
+      expect(await worker.run("trigger", { function_id: `closed::${client.program}`, payload: { a: 1 } })).toEqual({ a: 1 });
+      return;
+    }
+    // Its attempts begin after 100 ms: after a second there would have been three.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(upgradesOf(wire)).toBe(1);
+  });
+});
+
+describe.each(publishedClients)("an engine that is restarted under $name", (client: PublishedClient) => {
+  it.each(["SIGTERM", "SIGKILL"] as const)("after %s the client comes back with everything it had", async (signal) => {
+    const own = await startTestEngine();
+    try {
+      // No tap in between: the Python client gives up for good when an upgrade fails, and tries on only while nobody listens.
+      const worker = await connected(client, own.address, { workerName: "survivor" });
+      await worker.run("registerTriggerType", { id: "restart-type", description: "d" });
+      await offer(worker, "restart::a", { kind: "echo" });
+      await worker.run("registerFunction", { id: "restart::hold", behaviour: { kind: "hold", value: 1 } });
+      await worker.run("registerTrigger", { type: "http", function_id: "restart::a", config: { api_path: "restart", http_method: "POST" } });
+      await worker.run("registerTrigger", { type: "restart-type", function_id: "restart::a", config: { n: 1 } });
+      await worker.next(({ event }) => event === "bound", "the binding");
+      await own.kill(signal);
+      await own.start();
+      await worker.next(({ event }) => event === "bound", "the binding, again");
+
+      const caller = await raw(own.address);
+      await expect.poll(async () => (await caller.call("restart::a", { data: { b: 2 } })).result, { timeout: 30_000 }).toEqual({ b: 2 });
+      await expect.poll(() => own.workers(), { timeout: 30_000 }).toContain("survivor");
+      const response = await fetch(`${own.http}/restart`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"a":1}' });
+      expect(response.status).toBe(200);
+      expect(await worker.run("trigger", { function_id: "restart::a", payload: { c: 3 } })).toEqual({ c: 3 });
+      expect(own.logged("error")).toEqual([]);
+    } finally {
+      await own.stop();
+    }
+  });
+});

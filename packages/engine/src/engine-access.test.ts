@@ -1,0 +1,431 @@
+import { once } from "node:events";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type IncomingMessage, request as plainRequest } from "node:http";
+import { request as tlsRequest } from "node:https";
+import { connect as connectTcp } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { afterEach, describe, expect, it } from "vitest";
+import { type ClientOptions, WebSocket } from "ws";
+import { type RunningEngine, startEngine } from "./engine.ts";
+import { createLogger, type LogRecord } from "./kernel/logger.ts";
+import { certificate, certificateFile } from "./testing/certificates.ts";
+
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+const TOKEN = "a-token-of-the-engine";
+
+interface Site {
+  readonly engine: RunningEngine;
+  readonly dir: string;
+  readonly records: readonly LogRecord[];
+  edit(config: string): void;
+  /** Resolves once a line of the log holds the text. */
+  logged(text: string): Promise<LogRecord>;
+}
+
+interface Options {
+  readonly dir?: string;
+  readonly env?: Record<string, string>;
+  readonly overrides?: Parameters<typeof startEngine>[0]["overrides"];
+}
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), "svc-access-"));
+  undo.push(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+async function start(config: string, { dir = folder(), env = {}, overrides = {} }: Options = {}): Promise<Site> {
+  const file = join(dir, "config.yaml");
+  writeFileSync(file, config);
+  const records: LogRecord[] = [];
+  const watchers = new Set<() => void>();
+  const logger = createLogger({
+    level: "debug",
+    now: () => Date.now(),
+    write(record) {
+      records.push(record);
+      for (const watcher of watchers) watcher();
+    },
+  });
+  const engine = await startEngine({ configFile: file, logger, env, overrides: { bridgePort: 0, httpPort: 0, realtimePort: 0, ...overrides } });
+  undo.push(() => engine.stop({ graceMs: 0 }));
+  return {
+    engine,
+    dir,
+    records,
+    edit: (text) => writeFileSync(file, text),
+    logged: (text) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const found = records.find(({ message }) => message.includes(text));
+          if (found === undefined) return;
+          watchers.delete(look);
+          resolve(found);
+        };
+        watchers.add(look);
+        look();
+      }),
+  };
+}
+
+interface Refused {
+  readonly status: number | undefined;
+  readonly challenge: string | undefined;
+  readonly body: string;
+}
+
+/** The open socket with its first message, or how the upgrade was refused. */
+async function dial(url: string, options: ClientOptions & { readonly protocols?: string[] } = {}): Promise<WebSocket | Refused> {
+  const { protocols = [], ...rest } = options;
+  const socket = new WebSocket(url, protocols, { handshakeTimeout: 5_000, ...rest });
+  undo.push(() => socket.terminate());
+  return new Promise((resolve, reject) => {
+    socket.once("open", () => resolve(socket));
+    socket.once("error", reject);
+    socket.once("unexpected-response", (_request, response) => void read(response).then(resolve, reject));
+  });
+}
+
+async function read(response: IncomingMessage): Promise<Refused> {
+  let body = "";
+  for await (const chunk of response) body += String(chunk);
+  return { status: response.statusCode, challenge: response.headers["www-authenticate"], body };
+}
+
+async function send(
+  url: string,
+  options: { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string; readonly ca?: Buffer } = {},
+): Promise<Refused & { readonly headers: IncomingMessage["headers"] }> {
+  const { body, ...rest } = options;
+  const sent = (url.startsWith("https") ? tlsRequest : plainRequest)(url, rest);
+  sent.end(body);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { ...(await read(response)), headers: response.headers };
+}
+
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+const basic = (pair: string) => ({ headers: { authorization: `Basic ${Buffer.from(pair).toString("base64")}` } });
+const empty = "workers: []\n";
+const at = (url: string, host: string): string => url.replace("localhost", host);
+
+describe("the token of an engine (gap 55)", () => {
+  it("is made at the first start, for its owner alone, and stays", async () => {
+    const dir = folder();
+    const first = await start(empty, { dir });
+    const file = join(dir, ".svc", "token");
+    const token = readFileSync(file, "utf8").trim();
+    expect(Buffer.from(token, "base64url")).toHaveLength(32);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8"))).toMatchObject({ token_file: file });
+    await first.engine.stop({ graceMs: 0 });
+    chmodSync(file, 0o644);
+    const second = await start(empty, { dir });
+    expect(readFileSync(file, "utf8").trim()).toBe(token);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await dial(second.engine.addresses.bridge, bearer(token))).toBeInstanceOf(WebSocket);
+  });
+
+  it("is refused with the file's name when the file holds something else, and the engine leaves nothing behind", async () => {
+    const dir = folder();
+    await (await start(empty, { dir })).engine.stop({ graceMs: 0 });
+    writeFileSync(join(dir, ".svc", "token"), "short\n");
+    await expect(start(empty, { dir })).rejects.toThrow(`the token file ${join(dir, ".svc", "token")} holds no token`);
+    expect(existsSync(join(dir, ".svc", "data", "engine.json"))).toBe(false);
+    rmSync(join(dir, ".svc", "token"));
+    await start(empty, { dir });
+  });
+
+  it("may come from SVC_TOKEN or the file, is then written nowhere, and no error or setting shows it", async () => {
+    const { engine, dir, records } = await start(`${empty}engine: {token: file-token-of-the-engine}\n`, { env: { SVC_TOKEN: TOKEN } });
+    expect(existsSync(join(dir, ".svc", "token"))).toBe(false);
+    expect(await dial(engine.addresses.bridge, bearer(TOKEN))).toBeInstanceOf(WebSocket);
+    expect(await dial(engine.addresses.bridge, bearer("file-token-of-the-engine"))).toMatchObject({ status: 401 });
+    expect(engine.config.effective.find(({ key }) => key === "engine.token")).toEqual({ key: "engine.token", value: "***", source: "env", secret: true });
+    expect(JSON.stringify([records, engine.config.effective])).not.toContain(TOKEN);
+    for (const [config, env] of [
+      [`${empty}engine: {token: 's3cret thing that is bad'}\n`, {}],
+      [`${empty}engine: {bridge: {rbac: {roles: {r: {}}, tokens: [{token: "s3cret thing that is bad", role: r}]}}}\n`, {}],
+      [empty, { SVC_TOKEN: "s3cret thing that is bad" }],
+    ] as const) {
+      const error = await start(config, { env }).catch((thrown: Error) => thrown.message);
+      expect(error).toContain("must have 16 to 512 characters");
+      expect(error).not.toContain("s3cret");
+    }
+  });
+
+  it("may be left out on loopback; a wrong one is refused all the same, before any frame", async () => {
+    const { engine } = await start(empty, { env: { SVC_TOKEN: TOKEN } });
+    const { bridge, realtime, http } = engine.addresses;
+    for (const url of [bridge, `${bridge}/otel`, realtime]) {
+      expect(await dial(url)).toBeInstanceOf(WebSocket);
+      expect(await dial(url, bearer(TOKEN))).toBeInstanceOf(WebSocket);
+      expect(await dial(url, basic(`svc:${TOKEN}`))).toBeInstanceOf(WebSocket);
+      expect(await dial(url, basic(`anybody:${TOKEN}`))).toBeInstanceOf(WebSocket);
+      expect(await dial(url.replace("://", `://svc:${TOKEN}@`))).toBeInstanceOf(WebSocket);
+      for (const wrong of [bearer("wrong"), bearer(`${TOKEN}x`), basic("svc:wrong"), basic(TOKEN), { headers: { authorization: "Digest x" } }]) {
+        expect(await dial(url, wrong)).toMatchObject({
+          status: 401,
+          challenge: expect.stringContaining("Bearer"),
+          body: expect.stringContaining("AUTH_ERROR"),
+        });
+      }
+      expect(await dial(url, { headers: { authorization: "" } })).toMatchObject({ status: 401 });
+    }
+    expect(await send(`${http}/_console/x`, bearer("wrong"))).toMatchObject({ status: 401 });
+    expect(await send(`${http}/_console/x`)).toMatchObject({ status: 404 });
+  });
+
+  it("is taken from a browser as a sub-protocol, which is not said back (W9)", async () => {
+    const { engine } = await start(empty, { env: { SVC_TOKEN: TOKEN }, overrides: { mode: "production" } });
+    const socket = (await dial(engine.addresses.realtime, { protocols: ["svc", `svc.token.${TOKEN}`] })) as WebSocket;
+    expect(socket.protocol).toBe("svc");
+    expect(await dial(engine.addresses.realtime, { protocols: ["svc", "svc.token.wrong"] })).toMatchObject({ status: 401 });
+    const cookies = { headers: { cookie: `token=${TOKEN}; svc.token=${TOKEN}` } };
+    expect(await dial(engine.addresses.realtime, cookies)).toMatchObject({ status: 401 });
+  });
+
+  it("is wanted of everybody in production, on loopback too", async () => {
+    const { engine } = await start(`${empty}engine: {mode: production}\n`, { env: { SVC_TOKEN: TOKEN } });
+    const { bridge, realtime, http } = engine.addresses;
+    for (const url of [bridge, `${bridge}/otel`, realtime]) {
+      expect(await dial(url)).toMatchObject({ status: 401, challenge: expect.stringContaining("Bearer") });
+      expect(await dial(url, bearer(TOKEN))).toBeInstanceOf(WebSocket);
+    }
+    expect(await send(`${http}/_console/invoke`, { method: "POST" })).toMatchObject({ status: 401 });
+    expect(await send(`${http}/_console/x`, bearer(TOKEN))).toMatchObject({ status: 404 });
+    expect(await send(`${http}/healthz`)).toMatchObject({ status: 200 });
+    // A channel's key is its own credential.
+    expect(await dial(`${bridge}/ws/channels/x?key=y&dir=read`)).toMatchObject({ status: 404 });
+  });
+});
+
+describe("an engine off loopback (gap 55)", () => {
+  it.each([
+    ["engine.bridge", "engine: {bridge: {host: 0.0.0.0}}\n"],
+    ["engine.bridges[0]", "engine: {bridges: [{port: 0, host: 0.0.0.0, rbac: {}}]}\n"],
+    ["svc-http", "workers: [{name: svc-http, config: {host: 0.0.0.0, port: 0}}]\n"],
+    ["svc-stream", "workers: [{name: svc-stream, config: {host: '::'}}]\n"],
+  ])("does not start without a token that somebody chose: %s", async (key, config) => {
+    const dir = folder();
+    const error = await start(config, { dir }).catch((thrown: Error) => thrown.message);
+    expect(error).toContain(`${key}.host is`);
+    expect(error).toContain("set engine.token (or the variable SVC_TOKEN)");
+    expect(error).toContain("--insecure-bind");
+    expect(existsSync(join(dir, ".svc"))).toBe(false);
+  });
+
+  it("wants the token of workers and console, and serves the user's routes without", async () => {
+    const config = "workers:\n  - name: svc-http\n    config: {host: 0.0.0.0, port: 0}\nengine: {bridge: {host: 0.0.0.0}}\n";
+    const { engine } = await start(config, { env: { SVC_TOKEN: TOKEN } });
+    const { bridge, http } = engine.addresses;
+    expect(bridge).toMatch(/^ws:\/\/localhost:/);
+    expect(await dial(at(bridge, "127.0.0.1"))).toMatchObject({ status: 401 });
+    expect(await dial(at(bridge, "127.0.0.1"), bearer(TOKEN))).toBeInstanceOf(WebSocket);
+    const local = at(http, "127.0.0.1");
+    expect(await send(`${local}/_console/x`)).toMatchObject({ status: 401 });
+    expect(await send(`${local}/anything`)).toMatchObject({ status: 404 });
+    // Whoever publishes routes has names of their own for them.
+    expect(await send(`${local}/anything`, { headers: { host: "api.example" } })).toMatchObject({ status: 404 });
+    // A bridge goes on asking for its name, so that no page can be made to reach it (W5).
+    expect(await dial(at(bridge, "127.0.0.1"), { headers: { ...bearer(TOKEN).headers, host: `evil.example:${new URL(bridge).port}` } })).toMatchObject({
+      status: 421,
+    });
+    expect(await dial(at(bridge, "127.0.0.1"), { headers: { ...bearer(TOKEN).headers, host: `0.0.0.0:${new URL(bridge).port}` } })).toMatchObject({
+      status: 421,
+    });
+  });
+
+  it("starts with the token of an earlier start, and with --insecure-bind without any", async () => {
+    const dir = folder();
+    await (await start(empty, { dir })).engine.stop({ graceMs: 0 });
+    const second = await start("engine: {bridge: {host: 0.0.0.0}}\n", { dir });
+    expect(await dial(second.engine.addresses.bridge)).toMatchObject({ status: 401 });
+    const third = await start("engine: {bridge: {host: 0.0.0.0}}\n", { overrides: { insecureBind: true } });
+    expect(await dial(third.engine.addresses.bridge)).toBeInstanceOf(WebSocket);
+    expect(third.records.some(({ level, message }) => level === "warn" && message.includes("insecure_bind"))).toBe(true);
+  });
+
+  it("does not start with an optional token and nothing that says what strangers may do", async () => {
+    await expect(start("engine: {bridges: [{host: 0.0.0.0, port: 0, token: optional}]}\n", { env: { SVC_TOKEN: TOKEN } })).rejects.toThrow(
+      "engine.bridges[0].token is optional: add engine.bridges[0].rbac",
+    );
+  });
+});
+
+describe("TLS", () => {
+  const tls = (more = "") => `tls: {cert: ./server.pem, key: ./server.key${more}}`;
+
+  function withCertificates(): string {
+    const dir = folder();
+    for (const name of ["server.pem", "server.key", "ca.pem"] as const) copyFileSync(certificateFile(name), join(dir, name));
+    return dir;
+  }
+
+  it("serves wss and https on every listener, from files beside the config, and says so in its addresses", async () => {
+    const dir = withCertificates();
+    const config = `workers:\n  - name: svc-http\n    config: {port: 0, ${tls()}}\n  - name: svc-stream\n    config: {${tls()}}\nengine:\n  bridge: {${tls()}}\n  bridges: [{port: 0, ${tls()}}]\n`;
+    const { engine } = await start(config, { dir });
+    const { bridge, bridges, http, realtime } = engine.addresses;
+    expect([bridge, ...bridges, realtime].map((url) => new URL(url).protocol)).toEqual(["wss:", "wss:", "wss:"]);
+    expect(JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8"))).toMatchObject({ bridge, http });
+    const ca = certificate("ca.pem");
+    for (const url of [bridge, ...bridges, realtime]) expect(await dial(url, { ca })).toBeInstanceOf(WebSocket);
+    expect(await send(`${http}/healthz`, { ca })).toMatchObject({ status: 200 });
+    await expect(dial(bridge)).rejects.toThrow(/certificate|self-signed|unable to verify/);
+    await expect(dial(bridge.replace("wss", "ws"))).rejects.toThrow();
+  });
+
+  it("asks for a client's certificate where client_ca is set", async () => {
+    const { engine } = await start(`engine: {bridge: {${tls(", client_ca: ./ca.pem")}}}\n`, { dir: withCertificates() });
+    const ca = certificate("ca.pem");
+    await expect(dial(engine.addresses.bridge, { ca })).rejects.toThrow();
+    expect(await dial(engine.addresses.bridge, { ca, cert: certificate("client.pem"), key: certificate("client.key") })).toBeInstanceOf(WebSocket);
+  });
+
+  it.each([
+    ["{cert: ./missing.pem, key: ./server.key}", /the TLS certificate for workers cannot be read: .*missing\.pem: there is no such file/],
+    ["{cert: ./server.key, key: ./server.key}", /the TLS certificate for workers is no PEM certificate: .*server\.key/],
+    ["{cert: ./server.pem, key: ./server.pem}", /the TLS key for workers is no PEM private key/],
+    [`{cert: ./server.pem, key: '${certificateFile("other.key")}'}`, /the TLS certificate and key for workers do not belong together: .*server\.pem/],
+    ["{cert: ./server.pem, key: ./server.key, client_ca: ./server.key}", /the client authority for workers is no PEM certificate/],
+  ])("refuses to start with %s and says what is wrong", async (files, message) => {
+    await expect(start(`engine: {bridge: {tls: ${files}}}\n`, { dir: withCertificates() })).rejects.toThrow(message);
+  });
+
+  it("takes a renewed certificate when the config file changes, and keeps the old one when the new is broken", async () => {
+    const dir = withCertificates();
+    const config = `workers:\n  - name: svc-http\n    config: {port: 0, ${tls()}}\n`;
+    const { engine, edit, logged } = await start(config, { dir });
+    const serial = async (): Promise<string> => {
+      const socket: TLSSocket = connectTls({
+        port: Number(new URL(engine.addresses.http).port),
+        host: "127.0.0.1",
+        ca: certificate("ca.pem"),
+        servername: "localhost",
+      });
+      await once(socket, "secureConnect");
+      const { serialNumber } = socket.getPeerCertificate();
+      socket.destroy();
+      return serialNumber;
+    };
+    const before = await serial();
+    writeFileSync(join(dir, "server.pem"), "nothing");
+    edit(`${config}# one\n`);
+    await logged("a certificate could not be read again");
+    expect(await serial()).toBe(before);
+    writeFileSync(join(dir, "server.pem"), certificate("renewed.pem"));
+    writeFileSync(join(dir, "server.key"), certificate("renewed.key"));
+    edit(`${config}# two\n`);
+    await expect.poll(serial, { timeout: 5_000 }).not.toBe(before);
+  });
+});
+
+describe("a hostile page", () => {
+  it("opens no socket on any listener (W1), not from a sandboxed frame (W2), not under a name of its own (W5), not by 0.0.0.0 (W6)", async () => {
+    const { engine } = await start("engine: {bridges: [{port: 0, rbac: {}}]}\n");
+    const { bridge, bridges, realtime } = engine.addresses;
+    for (const url of [bridge, `${bridge}/otel`, ...bridges, realtime]) {
+      const { port } = new URL(url);
+      expect(await dial(url, { origin: "http://evil.example" })).toMatchObject({ status: 403 });
+      expect(await dial(url, { origin: "null" })).toMatchObject({ status: 403 });
+      expect(await dial(url, { origin: `http://localhost:${port}` })).toMatchObject({ status: 403 });
+      expect(await dial(url, { headers: { host: `evil.example:${port}` } })).toMatchObject({ status: 421 });
+      expect(await dial(url, { headers: { host: `0.0.0.0:${port}` } })).toMatchObject({ status: 421 });
+      expect(await dial(url, { headers: { host: "localhost:1" } })).toMatchObject({ status: 421 });
+    }
+    expect(await send(`${engine.addresses.http}/`, { headers: { host: `0.0.0.0:${new URL(engine.addresses.http).port}` } })).toMatchObject({ status: 421 });
+  });
+
+  it("calls nothing through the console's paths: not by forms, images, or methods that browsers send unasked (W3, W4), not from another port (W9, gap 59)", async () => {
+    const { engine } = await start(empty);
+    const invoke = `${engine.addresses.http}/_console/invoke`;
+    const body = JSON.stringify({ function_id: "engine::info", payload: {} });
+    const json = { "content-type": "application/json" };
+    const post = (headers: Record<string, string>) => send(invoke, { method: "POST", headers, body });
+    expect(await post(json)).toMatchObject({ status: 200 });
+    expect(await post({ ...json, origin: engine.addresses.http })).toMatchObject({ status: 200 });
+    expect(await post({ "content-type": "text/plain" })).toMatchObject({ status: 415 });
+    expect(await post({ "content-type": "application/x-www-form-urlencoded" })).toMatchObject({ status: 415 });
+    expect(await post({})).toMatchObject({ status: 415 });
+    expect(await post({ ...json, origin: "http://localhost:5173" })).toMatchObject({ status: 403 });
+    expect(await post({ ...json, origin: "null" })).toMatchObject({ status: 403 });
+    for (const site of ["same-site", "cross-site"]) expect(await post({ ...json, "sec-fetch-site": site })).toMatchObject({ status: 403 });
+    expect(await send(invoke)).toMatchObject({ status: 405 });
+    for (const method of ["DELETE", "PUT", "PATCH"]) {
+      expect(await send(`${engine.addresses.http}/_console/x`, { method, headers: { origin: "http://evil.example" } })).toMatchObject({ status: 403 });
+    }
+    for (const method of ["OPTIONS", "TRACE", "PROPFIND", "REPORT"]) {
+      const answer = await send(`${engine.addresses.http}/_console/x`, { method, headers: { origin: "http://evil.example" } });
+      expect(answer.status).toBe(405);
+      expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
+    }
+  });
+
+  it("cannot load the console's answers as a script, nor read routes of the user without CORS (W7, W10)", async () => {
+    const { engine } = await start("workers: [{name: svc-http, config: {port: 0}}]\n");
+    for (const path of ["/_console/x", "/_console/invoke", "/_console"]) {
+      const { headers } = await send(`${engine.addresses.http}${path}`);
+      expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin" });
+    }
+    const { headers } = await send(`${engine.addresses.http}/anything`, { headers: { origin: "http://evil.example" } });
+    expect(headers["access-control-allow-origin"]).toBeUndefined();
+  });
+
+  it("gets nothing from a console API that is switched off (gap 59)", async () => {
+    const { engine } = await start("engine: {console_invoke: false}\n");
+    const answer = await send(`${engine.addresses.http}/_console/invoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ function_id: "engine::info" }),
+    });
+    expect(answer).toMatchObject({ status: 404 });
+  });
+});
+
+describe("connections (gap 58)", () => {
+  it("have a limit for each address on every listener, and room again when one goes (W11)", async () => {
+    const { engine } = await start("engine: {max_connections_per_address: 3}\n");
+    for (const url of [engine.addresses.bridge, engine.addresses.realtime, engine.addresses.http]) {
+      const port = Number(new URL(url).port);
+      const open = (): Promise<"open" | "closed"> =>
+        new Promise((resolve) => {
+          const socket = connectTcp(port, "127.0.0.1");
+          undo.push(() => socket.destroy());
+          socket.on("error", () => resolve("closed"));
+          socket.once("close", () => resolve("closed"));
+          // Within the limit the listener answers what is no HTTP; over it, nothing is answered.
+          socket.once("connect", () => socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"));
+          socket.once("data", () => resolve("open"));
+        });
+      expect([await open(), await open(), await open()]).toEqual(["open", "open", "open"]);
+      const held = await Promise.all([open(), open(), open(), open(), open()]);
+      // Answered connections of the first round may be closed by now, so some find room; never more than three at once.
+      expect(held.filter((state) => state === "open").length).toBeLessThanOrEqual(3);
+    }
+  });
+
+  it("without a whole request within 10 s are closed, so that nobody can hold them open for nothing (W11)", { timeout: 20_000 }, async () => {
+    const { engine } = await start(empty);
+    const ends = [engine.addresses.bridge, engine.addresses.realtime, engine.addresses.http].flatMap((url) =>
+      ["", "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"].map(async (head) => {
+        const socket = connectTcp(Number(new URL(url).port), "127.0.0.1");
+        undo.push(() => socket.destroy());
+        socket.resume();
+        socket.write(head);
+        const started = performance.now();
+        await once(socket, "close");
+        return performance.now() - started;
+      }),
+    );
+    for (const elapsed of await Promise.all(ends)) {
+      expect(elapsed).toBeGreaterThan(9_000);
+      expect(elapsed).toBeLessThan(13_000);
+    }
+  });
+});

@@ -1,0 +1,444 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock } from "../../testing/index.ts";
+import { defineModule } from "../module.ts";
+import { ANONYMOUS, authResultSchema, type Grants, grantsOfAuthResult, UNRESTRICTED } from "./grants.ts";
+import { policyOf } from "./policy.ts";
+import { SessionAccess } from "./session-access.ts";
+import type { AccessSettings, RbacSettings } from "./settings.ts";
+
+let running: InMemoryEngine | undefined;
+afterEach(async () => running?.stop());
+
+async function start(options: Parameters<typeof inMemoryEngine>[0] = {}): Promise<InMemoryEngine> {
+  running = await inMemoryEngine(options);
+  return running;
+}
+
+const rbac = (more: Partial<RbacSettings> = {}): RbacSettings => ({
+  authFunctionId: undefined,
+  exposeFunctions: [],
+  onFunctionRegistrationFunctionId: undefined,
+  onTriggerRegistrationFunctionId: undefined,
+  onTriggerTypeRegistrationFunctionId: undefined,
+  roles: [],
+  tokens: [],
+  ...more,
+});
+const settings = (more: Partial<AccessSettings> = {}): AccessSettings => ({ tokenRequired: false, rbac: rbac(), middlewareFunctionId: undefined, ...more });
+const granted = (result: Record<string, unknown>): Grants => grantsOfAuthResult(authResultSchema.parse(result), "auth::check");
+const accessTo = (rules: AccessSettings, grants: Grants = ANONYMOUS): SessionAccess => new SessionAccess(grants, policyOf(rules));
+
+/** Resolves when the engine has dealt with everything the worker said. */
+async function settled(worker: InMemoryWorker): Promise<void> {
+  worker.say({ type: "ping" });
+  await worker.next((frame) => frame.type === "pong");
+}
+
+const denials = (engine: InMemoryEngine): unknown[] => engine.logs.filter(({ message }) => message === "access denied").map(({ fields }) => fields.id);
+const codeOf = (frame: Record<string, unknown>): unknown => (frame.error as { code?: string } | undefined)?.code;
+
+describe("a restricted worker's calls (gap 56)", () => {
+  it("reach what is exposed; others are answered with FORBIDDEN and noted, void ones noted only", async () => {
+    const engine = await start();
+    const owner = await engine.connectWorker({ name: "owner" });
+    owner.serve("api::hello", () => "hi");
+    owner.serve("secret", () => "no");
+    await settled(owner);
+    const guest = await engine.connectWorker({ name: "guest", access: accessTo(settings({ rbac: rbac({ exposeFunctions: ['match("api::*")'] }) })) });
+    expect(await guest.call("api::hello")).toMatchObject({ result: "hi" });
+    expect(await guest.call("secret")).toMatchObject({
+      function_id: "secret",
+      error: { code: "FORBIDDEN", message: "function 'secret' not allowed (add to rbac.expose_functions)" },
+    });
+    expect(codeOf(await guest.call("not::there"))).toBe("FORBIDDEN");
+    guest.say({ type: "invokefunction", function_id: "secret", data: 1 });
+    guest.say({ type: "invokefunction", invocation_id: crypto.randomUUID(), function_id: "secret", action: { type: "void" }, data: 1 });
+    await settled(guest);
+    expect(guest.received).toEqual([]);
+    expect(denials(engine)).toEqual(["secret", "not::there", "secret", "secret"]);
+    expect(engine.logs.find(({ message }) => message === "access denied")?.fields).toMatchObject({ workerName: "guest", subject: "an anonymous connection" });
+  });
+
+  it("cannot go by way of the queue to a function that is forbidden", async () => {
+    const engine = await start();
+    const queue = await engine.connectWorker();
+    queue.serve("engine::queue::enqueue", () => ({ messageReceiptId: "1" }));
+    await settled(queue);
+    const guest = await engine.connectWorker({
+      access: accessTo(settings(), granted({ allowed_functions: ["engine::queue::enqueue", "mine"] })),
+    });
+    expect(codeOf(await guest.call("engine::queue::enqueue", { queue: "q", function_id: "secret", data: 1 }))).toBe("FORBIDDEN");
+    expect(codeOf(await guest.call("engine::queue::enqueue", { queue: "q" }))).toBe("FORBIDDEN");
+    expect(await guest.call("engine::queue::enqueue", { queue: "q", function_id: "mine", data: 1 })).toMatchObject({ result: { messageReceiptId: "1" } });
+    expect(codeOf(await guest.call("secret", 1, { action: { type: "enqueue", queue: "q" } }))).toBe("FORBIDDEN");
+  });
+});
+
+describe("a restricted worker's registrations (gap 52, gap 56)", () => {
+  it("are answered when it may not register", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_function_registration: false })) });
+    guest.say({ type: "registerfunction", id: "x" });
+    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "FORBIDDEN", details: { message_type: "registerfunction", id: "x" } } });
+    guest.say({ type: "registertriggertype", id: "tt", description: "" });
+    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "FORBIDDEN", details: { message_type: "registertriggertype", id: "tt" } } });
+    expect(engine.directory.functionById("x")).toBeUndefined();
+  });
+
+  it("cannot join or replace another owner's function, nor take over what decides over access (K2)", async () => {
+    const engine = await start();
+    const rules = settings({ rbac: rbac({ authFunctionId: "auth::check" }) });
+    engine.kernel.reservedIds.configure([rules]);
+    const owner = await engine.connectWorker();
+    owner.serve("orders::pay", () => "paid");
+    await settled(owner);
+    const guest = await engine.connectWorker({ access: accessTo(rules, granted({})) });
+    for (const id of ["orders::pay", "auth::check", "engine::x"]) {
+      guest.say({ type: "registerfunction", id });
+      expect(await guest.next()).toMatchObject({ type: "error", error: { details: { id } } });
+    }
+    guest.say({ type: "unregisterfunction", id: "orders::pay" });
+    await settled(guest);
+    expect(await engine.call("orders::pay")).toBe("paid");
+    const twin = await engine.connectWorker({ access: accessTo(rules, granted({})) });
+    guest.serve("shared", () => "guest");
+    twin.serve("shared", () => "twin");
+    await settled(guest);
+    await settled(twin);
+    expect(engine.directory.functionById("shared")?.workers).toHaveLength(2);
+  });
+
+  it("give way to an unrestricted worker's", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings()) });
+    guest.serve("orders::pay", () => "stolen");
+    await settled(guest);
+    const owner = await engine.connectWorker();
+    owner.serve("orders::pay", () => "paid");
+    await settled(owner);
+    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "registration_refused", details: { id: "orders::pay" } } });
+    expect(await Promise.all([1, 2, 3].map(() => engine.call("orders::pay")))).toEqual(["paid", "paid", "paid"]);
+  });
+
+  it("get their prefix; the worker itself goes on in its own words", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    const asked: unknown[] = [];
+    guest.serve("greet", (data, frame) => {
+      asked.push(frame.function_id);
+      return `hello ${String(data)}`;
+    });
+    guest.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "tt", function_id: "greet", config: {} });
+    expect(await guest.next()).toMatchObject({ type: "triggerregistrationresult", function_id: "greet", status: "inactive" });
+    expect(await engine.call("acme::greet", "you")).toBe("hello you");
+    expect(asked).toEqual(["greet"]);
+    expect(engine.directory.triggers()).toMatchObject([{ function_id: "acme::greet" }]);
+    guest.say({ type: "unregisterfunction", id: "greet" });
+    await settled(guest);
+    expect(engine.directory.functionById("acme::greet")).toBeUndefined();
+  });
+
+  it("cannot be made below another's prefix", async () => {
+    const engine = await start();
+    await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    const others = [
+      await engine.connectWorker({ access: accessTo(settings(), granted({})) }),
+      await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "evil" })) }),
+    ];
+    for (const [index, id] of ["acme::greet", "acme::greet"].entries()) others[index]?.say({ type: "registerfunction", id });
+    expect(await others[0]?.next()).toMatchObject({ type: "error", error: { message: expect.stringContaining("belong to another") } });
+    await settled(others[1] as InMemoryWorker);
+    expect(engine.directory.functions().map((view) => view.function_id)).toEqual(["evil::acme::greet"]);
+  });
+
+  it("of trigger types cannot take over another owner's", async () => {
+    const engine = await start();
+    const owner = await engine.connectWorker();
+    owner.say({ type: "registertriggertype", id: "tick", description: "" });
+    await settled(owner);
+    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_trigger_type_registration: true })) });
+    guest.say({ type: "registertriggertype", id: "tick", description: "mine" });
+    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "registration_refused" } });
+    expect(engine.directory.triggerTypes()).toMatchObject([{ id: "tick", description: "" }]);
+  });
+});
+
+describe("a restricted worker's triggers (gap 56)", () => {
+  const trigger = (function_id: string, config: unknown = {}, trigger_type = "tick") => ({
+    type: "registertrigger",
+    id: crypto.randomUUID(),
+    trigger_type,
+    function_id,
+    config,
+  });
+
+  it("bind its own functions and those that it may call, and none else", async () => {
+    const engine = await start();
+    const owner = await engine.connectWorker();
+    owner.serve("secret", () => 1);
+    owner.serve("api::open", () => 1);
+    await settled(owner);
+    const guest = await engine.connectWorker({ access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })) });
+    guest.say({ type: "registerfunction", id: "mine" });
+    guest.say(trigger("mine"));
+    expect(await guest.next()).toMatchObject({ status: "inactive" });
+    guest.say(trigger("api::open"));
+    expect(await guest.next()).toMatchObject({ status: "inactive" });
+    guest.say(trigger("secret"));
+    expect(await guest.next()).toMatchObject({ type: "triggerregistrationresult", function_id: "secret", error: { code: "FORBIDDEN" } });
+    guest.say(trigger("mine", { condition_function_id: "secret" }));
+    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("'secret'") } });
+    guest.say(trigger("mine", { middleware_function_ids: ["api::open", "secret"] }));
+    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN" } });
+    expect(engine.directory.triggers()).toHaveLength(2);
+  });
+
+  it("use the allowed types only", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allowed_trigger_types: ["http"] })) });
+    guest.say({ type: "registerfunction", id: "mine" });
+    guest.say(trigger("mine", {}, "cron"));
+    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("cron") } });
+  });
+
+  it("cannot be taken back by another, nor told other metadata", async () => {
+    const engine = await start();
+    const owner = await engine.connectWorker();
+    owner.serve("api::open", (_data, frame) => frame.metadata);
+    const own = { ...trigger("api::open"), metadata: { from: "owner" } };
+    owner.say(own);
+    await owner.next((frame) => frame.type === "triggerregistrationresult");
+    const guest = await engine.connectWorker({ access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })) });
+    guest.say({ ...trigger("api::open"), metadata: { from: "guest" } });
+    await guest.next();
+    guest.say({ type: "unregistertrigger", id: own.id });
+    await settled(guest);
+    expect(engine.directory.triggers()).toMatchObject([{ id: own.id, metadata: { from: "owner" } }]);
+  });
+});
+
+describe("a registration hook", () => {
+  const hooked = settings({
+    rbac: rbac({
+      onFunctionRegistrationFunctionId: "hook::function",
+      onTriggerRegistrationFunctionId: "hook::trigger",
+      onTriggerTypeRegistrationFunctionId: "hook::type",
+    }),
+  });
+
+  it("sees the registration with the connection's context, and may rewrite it; later frames wait for it in order", async () => {
+    const engine = await start();
+    const boss = await engine.connectWorker();
+    const seen: unknown[] = [];
+    boss.serve("hook::function", (data) => {
+      seen.push(data);
+      return { function_id: "renamed", description: "by the hook", metadata: { checked: true } };
+    });
+    await settled(boss);
+    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ context: { tenant: 7 }, allowed_functions: ["renamed"] })) });
+    guest.serve("mine", (_data, frame) => frame.function_id);
+    // Sent at once behind the registration: it must find the function there.
+    expect(await guest.call("renamed")).toMatchObject({ result: "mine" });
+    expect(seen).toEqual([{ function_id: "mine", description: null, metadata: null, context: { tenant: 7 } }]);
+    expect(engine.directory.functionById("renamed")).toMatchObject({ description: "by the hook", metadata: { checked: true } });
+    guest.say({ type: "unregisterfunction", id: "mine" });
+    await settled(guest);
+    expect(engine.directory.functionById("renamed")).toBeUndefined();
+  });
+
+  it.each([
+    ["answers nothing", () => null],
+    ["answers true", () => true],
+    ["answers a list", () => []],
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+    ],
+    ["answers an id that is none", () => ({ function_id: "", trigger_type_id: "", trigger_type: "" })],
+  ])("denies when it %s", async (_what, answer) => {
+    const engine = await start();
+    const boss = await engine.connectWorker();
+    for (const id of ["hook::function", "hook::trigger", "hook::type"]) boss.serve(id, answer);
+    await settled(boss);
+    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ allow_trigger_type_registration: true })) });
+    guest.say({ type: "registerfunction", id: "f" });
+    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", details: { id: "f" } } });
+    guest.say({ type: "registertriggertype", id: "t", description: "" });
+    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", details: { id: "t" } } });
+    guest.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "t", function_id: "f", config: null });
+    expect(await guest.next()).toMatchObject({ type: "triggerregistrationresult", error: { code: "FORBIDDEN" } });
+    expect(denials(engine)).toEqual(["f", "t", "f"]);
+  });
+
+  it("denies when nobody provides it, and after 10 s without an answer; the connection is not read from meanwhile", async () => {
+    const clock = manualClock();
+    const engine = await start({ clock });
+    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({})) });
+    guest.say({ type: "registerfunction", id: "f" });
+    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("function_not_found") } });
+    const boss = await engine.connectWorker();
+    boss.say({ type: "registerfunction", id: "hook::function" });
+    await settled(boss);
+    guest.say({ type: "registerfunction", id: "g" });
+    await boss.next((frame) => frame.function_id === "hook::function");
+    expect(guest.paused).toBe(true);
+    guest.say({ type: "ping" });
+    clock.advance(10_100);
+    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("call_timeout") } });
+    expect(await guest.next()).toMatchObject({ type: "pong" });
+    expect(guest.paused).toBe(false);
+  });
+
+  it("may rename a trigger type; its provider hears of bindings by its own name for it", async () => {
+    const engine = await start();
+    const boss = await engine.connectWorker();
+    boss.serve("hook::type", () => ({ trigger_type_id: "acme.tick" }));
+    boss.serve("f", () => 1);
+    await settled(boss);
+    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ allow_trigger_type_registration: true })) });
+    guest.say({ type: "registertriggertype", id: "tick", description: "" });
+    await settled(guest);
+    boss.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "acme.tick", function_id: "f", config: { every: 1 } });
+    const bind = await guest.next((frame) => frame.type === "registertrigger");
+    expect(bind).toMatchObject({ trigger_type: "tick", function_id: "f" });
+    guest.say({ type: "triggerregistrationresult", id: bind.id, trigger_type: "tick", function_id: "f", error: { code: "x", message: "not today" } });
+    await settled(guest);
+    expect(engine.directory.triggerById(String(bind.id))).toMatchObject({ status: "error", reason: "not today" });
+    guest.say({ type: "unregistertriggertype", id: "tick" });
+    await settled(guest);
+    expect(engine.directory.triggerTypes()).toEqual([]);
+  });
+});
+
+describe("a middleware function", () => {
+  const rules = settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }), middlewareFunctionId: "mw" });
+
+  async function site(grants = granted({ context: { tenant: 7 } })) {
+    const engine = await start();
+    const boss = await engine.connectWorker();
+    const seen: unknown[] = [];
+    boss.serve("api::double", (data) => Number(data) * 2);
+    boss.serve("mw", async (data) => {
+      seen.push(data);
+      const { function_id, payload } = data as { function_id: string; payload: unknown };
+      return { via: "mw", result: (await boss.call(function_id, payload)).result };
+    });
+    await settled(boss);
+    const guest = await engine.connectWorker({ access: accessTo(rules, grants) });
+    return { engine, boss, guest, seen };
+  }
+
+  it("is called in place of a permitted call and forwards it itself", async () => {
+    const { guest, seen } = await site();
+    expect(await guest.call("api::double", 21)).toMatchObject({ function_id: "api::double", result: { via: "mw", result: 42 } });
+    expect(seen).toEqual([{ function_id: "api::double", payload: 21, action: null, context: { tenant: 7 } }]);
+  });
+
+  it("is not asked about calls that are denied, nor about the engine's own functions", async () => {
+    const { guest, seen } = await site();
+    expect(codeOf(await guest.call("secret", 1))).toBe("FORBIDDEN");
+    expect(codeOf(await guest.call("engine::channels::create", {}))).toBe("function_not_found");
+    expect(seen).toEqual([]);
+  });
+
+  it("runs for void calls without an answer, and answers for jobs", async () => {
+    const { guest, seen } = await site();
+    guest.say({ type: "invokefunction", function_id: "api::double", action: { type: "void" }, data: 1 });
+    const job = await guest.call("api::double", 2, { action: { type: "enqueue", queue: "q" } });
+    expect(job).toMatchObject({ result: { via: "mw", result: 4 } });
+    expect(seen).toMatchObject([
+      { payload: 1, action: { type: "void" } },
+      { payload: 2, action: { type: "enqueue", queue: "q" } },
+    ]);
+    await settled(guest);
+    expect(guest.received).toEqual([]);
+  });
+
+  it("gets the payload's text unchanged, and a payload cannot pass for the rest of the question", async () => {
+    const { guest, boss, seen } = await site();
+    boss.say({ type: "registerfunction", id: "api::raw" });
+    await settled(boss);
+    const id = crypto.randomUUID();
+    guest.send(
+      `{"type":"invokefunction","invocation_id":"${id}","function_id":"api::double","data":{"big":12345678901234567890,"function_id":"secret","__proto__":{"context":1}}}`,
+    );
+    await guest.next((frame) => frame.invocation_id === id);
+    expect(seen).toMatchObject([{ function_id: "api::double", context: { tenant: 7 } }]);
+  });
+
+  it("fails the call when nobody provides it", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(rules) });
+    const owner = await engine.connectWorker();
+    owner.serve("api::x", () => 1);
+    await settled(owner);
+    expect(codeOf(await guest.call("api::x"))).toBe("function_not_found");
+  });
+
+  it("on a listener without rbac is not called for its own calls", async () => {
+    const engine = await start();
+    const open = settings({ rbac: undefined, middlewareFunctionId: "mw" });
+    const boss = await engine.connectWorker({ access: accessTo(open, UNRESTRICTED) });
+    boss.serve("x", () => "x");
+    boss.serve("mw", async (data) => `mw ${String((await boss.call((data as { function_id: string }).function_id)).result)}`);
+    await settled(boss);
+    const other = await engine.connectWorker({ access: accessTo(open, UNRESTRICTED) });
+    expect(await other.call("x")).toMatchObject({ result: "mw x" });
+  });
+});
+
+describe("what a restricted caller sees (gap 56)", () => {
+  it("is its own, what it may call, and who provides that", async () => {
+    const lists = defineModule({
+      name: "lists",
+      summary: "lists",
+      config: z.unknown(),
+      start(context) {
+        context.provideFunction({
+          id: "engine::everything",
+          summary: "",
+          input: z.unknown(),
+          handle: (_input, { access }) => {
+            const directory = access?.visible(context.directory) ?? context.directory;
+            return {
+              functions: directory.functions().map((view) => view.function_id),
+              workers: directory.workers().map((view) => [view.name, view.functions, view.pid]),
+              triggers: directory.triggers().map((view) => view.function_id),
+              refusals: [access?.callRefusal("secret")?.code, access?.bindRefusal({ type: "tick", functionId: "secret", config: {} })?.code],
+            };
+          },
+        });
+        return { stop: () => {} };
+      },
+    });
+    const engine = await start({ modules: [lists] });
+    const owner = await engine.connectWorker({ name: "owner", pid: 4711 });
+    owner.serve("secret", () => 1);
+    owner.serve("api::open", () => 1);
+    for (const function_id of ["secret", "api::open"])
+      owner.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "tick", function_id, config: {} });
+    const hidden = await engine.connectWorker({ name: "hidden" });
+    hidden.serve("hidden::f", () => 1);
+    await settled(owner);
+    await settled(hidden);
+    const guest = await engine.connectWorker({
+      name: "guest",
+      access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) }), granted({ allowed_functions: ["engine::everything"] })),
+    });
+    guest.serve("mine", () => 1);
+    expect((await guest.call("engine::everything")).result).toEqual({
+      functions: ["api::open", "engine::everything", "mine"],
+      workers: [
+        ["guest", ["mine"], null],
+        ["lists", ["engine::everything"], null],
+        ["owner", ["api::open"], null],
+      ],
+      triggers: ["api::open"],
+      refusals: ["FORBIDDEN", "FORBIDDEN"],
+    });
+    expect(((await owner.call("engine::everything")).result as { functions: string[] }).functions).toContain("secret");
+  });
+});

@@ -1,0 +1,63 @@
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { Answer } from "./answer.ts";
+import { type HeaderList, headerValue, withHeader, withVary } from "./header-list.ts";
+
+const gzipAsync = promisify(gzip);
+const brotliAsync = promisify(brotliCompress);
+
+/** Smaller bodies gain nothing. In bytes. */
+const MIN_BYTES = 1024;
+/** Above this brotli's default takes ten times as long for little. */
+const BROTLI_QUALITY = 4;
+
+const COMPRESSIBLE =
+  /^(?:text\/|application\/(?:json|javascript|xml|graphql|wasm|x-ndjson|x-www-form-urlencoded)$|image\/svg\+xml$)|[+](?:json|xml|yaml|text)$/;
+
+/**
+ * The answer with its body compressed, when the client takes that and it is worth it. Left as they are: what is encoded
+ * already, `no-transform`, parts, and answers that stream (they are sent as they come, elsewhere).
+ */
+export async function compressed(answer: Answer, acceptEncoding: string | undefined): Promise<Answer> {
+  const { body, status, headers } = answer;
+  if (body === undefined || body.length === 0 || status === 206 || !isEligible(headers)) return answer;
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  if (bytes.byteLength < MIN_BYTES) return answer;
+  const varying = withVary(headers, "Accept-Encoding");
+  const encoding = chooseEncoding(acceptEncoding);
+  if (encoding === undefined) return { ...answer, headers: varying, body: bytes };
+  const smaller = encoding === "gzip" ? await gzipAsync(bytes) : await brotliAsync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
+  if (smaller.byteLength >= bytes.byteLength) return { ...answer, headers: varying, body: bytes };
+  const etag = headerValue(varying, "etag");
+  // A strong tag promises the same bytes, which these are not.
+  const tagged = etag?.startsWith('"') ? withHeader(varying, "ETag", `W/${etag}`) : varying;
+  return { ...answer, headers: [...tagged, "Content-Encoding", encoding], body: smaller };
+}
+
+function isEligible(headers: HeaderList): boolean {
+  const type = (headerValue(headers, "content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  return (
+    COMPRESSIBLE.test(type) &&
+    type !== "text/event-stream" &&
+    headerValue(headers, "content-encoding") === undefined &&
+    headerValue(headers, "content-range") === undefined &&
+    !/(?:^|,)\s*no-transform\s*(?:,|$)/i.test(headerValue(headers, "cache-control") ?? "")
+  );
+}
+
+/** The coding that the client likes best of those we have; of equals the smaller one. */
+export function chooseEncoding(acceptEncoding: string | undefined): "br" | "gzip" | undefined {
+  if (acceptEncoding === undefined || acceptEncoding === "") return undefined;
+  const weights = new Map<string, number>();
+  for (const part of acceptEncoding.slice(0, 1000).split(",")) {
+    const [name = "", ...parameters] = part.split(";").map((each) => each.trim().toLowerCase());
+    const weight = parameters.find((each) => each.startsWith("q="));
+    const value = weight === undefined ? 1 : Number(weight.slice(2));
+    weights.set(name === "x-gzip" ? "gzip" : name, Number.isNaN(value) ? 0 : value);
+  }
+  const other = weights.get("*") ?? 0;
+  const brotli = weights.get("br") ?? other;
+  const gz = weights.get("gzip") ?? other;
+  if (brotli <= 0 && gz <= 0) return undefined;
+  return brotli >= gz ? "br" : "gzip";
+}

@@ -1,0 +1,29 @@
+import type { IncomingMessage } from "node:http";
+import type { Fields } from "./fields.ts";
+import type { RequestTarget } from "./path.ts";
+import type { Client } from "./trusted-proxies.ts";
+
+/** What is known of a request before its body. Middleware may change its parts, so they are the request's own. */
+export interface Incoming {
+  readonly requestId: string;
+  readonly method: string;
+  readonly target: RequestTarget;
+  readonly client: Client;
+  readonly headers: Fields;
+  pathParams: Record<string, string>;
+  query: Fields;
+}
+
+const MAX_REQUEST_ID = 128;
+const REQUEST_ID = /^[A-Za-z0-9._:+/=@-]+$/;
+
+/** The id that a request brings along, when it is of use: printable, at most 128 characters. */
+export function givenRequestId(headers: Fields, name: string): string | undefined {
+  const id = headers.single[name];
+  return id !== undefined && id.length <= MAX_REQUEST_ID && REQUEST_ID.test(id) ? id : undefined;
+}
+
+/** True when the connection that a request came over is encrypted. */
+export function isEncrypted(request: IncomingMessage): boolean {
+  return "encrypted" in request.socket && request.socket.encrypted === true;
+}

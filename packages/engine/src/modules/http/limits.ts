@@ -1,0 +1,71 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { Gate } from "./gate.ts";
+import { RateLimiter, type RateLimitSettings } from "./rate-limit.ts";
+import { Refusal, tooOften, unavailable } from "./refusal.ts";
+import type { RouteSettings } from "./route-settings.ts";
+import type { Visit } from "./visit.ts";
+
+/** What is counted for one route. */
+interface RouteCounts {
+  readonly gate: Gate;
+  readonly rates: RateLimiter;
+}
+
+/** Who may come in: how many requests at once, and how often one client. */
+export class Limits {
+  readonly #clock: Clock;
+  readonly #gate = new Gate();
+  readonly #rates = new RateLimiter();
+  /** By binding, and only for routes that have limits. */
+  readonly #routes = new WeakMap<object, RouteCounts>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Lets a request in, now or when its turn comes. Throws or rejects with 429 or 503. */
+  admit(visit: Visit): Promise<void> | undefined {
+    const { config } = visit;
+    if (config.rateLimit !== undefined) this.#meter(this.#rates, visit, config.rateLimit, "rate_limit of svc-http");
+    const limits = { limit: config.concurrentRequests, queueLimit: config.queueLimit };
+    return this.#enter(this.#gate, limits, visit, { waitMs: config.defaultTimeoutMs, setting: "concurrency_request_limit of svc-http" });
+  }
+
+  /** The same for a route that has limits of its own. */
+  admitToRoute(visit: Visit, route: object, settings: RouteSettings): Promise<void> | undefined {
+    const { rateLimit, concurrencyLimit, queueLimit, timeoutMs } = settings;
+    if (rateLimit === undefined && concurrencyLimit === undefined) return undefined;
+    let counts = this.#routes.get(route);
+    if (counts === undefined) {
+      counts = { gate: new Gate(), rates: new RateLimiter() };
+      this.#routes.set(route, counts);
+    }
+    if (rateLimit !== undefined) this.#meter(counts.rates, visit, rateLimit, "rate_limit of the route");
+    if (concurrencyLimit === undefined) return undefined;
+    const waitMs = timeoutMs ?? visit.config.defaultTimeoutMs;
+    return this.#enter(counts.gate, { limit: concurrencyLimit, queueLimit }, visit, { waitMs, setting: "concurrency_limit of the route" });
+  }
+
+  #meter(rates: RateLimiter, { client }: Visit, settings: RateLimitSettings, setting: string): void {
+    const waitMs = rates.take(client.address ?? "", settings, this.#clock.monotonic());
+    if (waitMs > 0) throw tooOften(waitMs, `${settings.requests} requests in ${settings.perMs} ms are allowed (${setting})`);
+  }
+
+  #enter(
+    gate: Gate,
+    limits: { readonly limit: number; readonly queueLimit: number },
+    { exchange }: Visit,
+    options: { readonly waitMs: number; readonly setting: string },
+  ): Promise<void> | undefined {
+    if (gate.tryEnter(limits)) {
+      exchange.onEnd(() => gate.leave());
+      return undefined;
+    }
+    const refused = (): Refusal => new Refusal(unavailable("overloaded", `${limits.limit} requests are in work, which is the limit (${options.setting})`));
+    if (limits.queueLimit === 0) throw refused();
+    return gate.enter(limits, { clock: this.#clock, waitMs: options.waitMs, onGone: (listener) => exchange.onEnd(listener) }).then((isIn) => {
+      if (!isIn) throw refused();
+      exchange.onEnd(() => gate.leave());
+    });
+  }
+}

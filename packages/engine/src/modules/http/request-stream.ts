@@ -1,0 +1,63 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../kernel/clock.ts";
+import type { ChannelWriter } from "../../kernel/module.ts";
+
+/** How long a client may send nothing while its body is waited for, in milliseconds. */
+export const BODY_IDLE_MS = 60_000;
+
+/** Sends a body that was read whole: one item, then the end. */
+export function sendWhole(writer: ChannelWriter, bytes: Buffer | undefined): void {
+  // The channel takes one item of any size; whether there is room for a second is of no interest.
+  if (bytes !== undefined) void writer.write({ kind: "binary", bytes });
+  writer.end();
+}
+
+export interface BodyStreamOptions {
+  readonly clock: Clock;
+  /** The client sent nothing for too long; the channel is torn. */
+  onIdle(): void;
+}
+
+/**
+ * Hands a body on as it comes. The client is held back while the channel is full. When the client breaks off the channel is torn;
+ * when the reader leaves, the rest stays unread for whoever ends the exchange.
+ */
+export function streamBody(request: IncomingMessage, writer: ChannelWriter, { clock, onIdle }: BodyStreamOptions): void {
+  let cancelIdle = (): void => {};
+  const waitForClient = (): void => {
+    cancelIdle = clock.after(BODY_IDLE_MS, () => {
+      stop();
+      writer.abort(`the client sent nothing for ${BODY_IDLE_MS} ms`);
+      onIdle();
+    });
+    request.resume();
+  };
+  const stop = (): void => {
+    cancelIdle();
+    request.pause();
+    request.off("data", onData).off("end", onEnd).off("close", onClose);
+    forgetReader();
+  };
+  function onData(bytes: Buffer): void {
+    cancelIdle();
+    request.pause();
+    void writer.write({ kind: "binary", bytes }).then((isStillRead) => {
+      if (isStillRead) waitForClient();
+      else stop();
+    });
+  }
+  function onEnd(): void {
+    stop();
+    writer.end();
+  }
+  function onClose(): void {
+    stop();
+    writer.abort("the client broke off before its body was complete");
+  }
+  const forgetReader = writer.onClosed(stop);
+  request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", ignoreError);
+  waitForClient();
+}
+
+// A client that breaks off; `close` follows and says so.
+function ignoreError(): void {}

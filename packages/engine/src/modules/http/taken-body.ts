@@ -1,0 +1,69 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../kernel/clock.ts";
+import type { ModuleContext } from "../../kernel/module.ts";
+import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, NO_BODY, readBody, refuseUnread } from "./body.ts";
+import type { HttpConfig } from "./config.ts";
+import type { ExchangeChannels } from "./exchange-channels.ts";
+import { readMultipart } from "./multipart.ts";
+import { sendWhole, streamBody } from "./request-stream.ts";
+import type { RouteSettings } from "./route-settings.ts";
+
+/** A request's body as its function will get it. */
+export interface TakenBody {
+  readonly text: BodyText;
+  /** JSON text of the list of files, for multipart. */
+  readonly files: string | undefined;
+  /** Fills the request's channel: with the whole body, or as it comes. */
+  fill(channels: ExchangeChannels, onIdle: () => void): void;
+  /** Takes down the channels of files. */
+  discard(): void;
+}
+
+export interface BodyTaking {
+  readonly request: IncomingMessage;
+  readonly headers: Readonly<Record<string, string[]>>;
+  readonly settings: RouteSettings;
+  readonly config: HttpConfig;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly context: Pick<ModuleContext<unknown>, "createChannel">;
+}
+
+/** Takes a body in: reads it whole, or prepares for it to stream. Throws 400, 408, 413 or 415. */
+export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
+  const { request, headers, settings, config, timeoutMs, clock } = taking;
+  if (declaredLength(request) === 0) return whole(NO_BODY, undefined);
+  const options = { limitBytes: settings.bodyLimitBytes ?? config.bodyLimitBytes, timeoutMs, clock };
+  if (settings.streamsBody) {
+    contentTypeOf(headers);
+    return streamed(request, clock);
+  }
+  if (headers["content-type"] === undefined) {
+    // An empty one needs no type.
+    if ((await readBody(request, options)) === undefined) return whole(NO_BODY, undefined);
+  }
+  const kind = bodyKindOf(headers);
+  if (kind === "raw" || kind === "multipart") {
+    if (!settings.streaming) throw refuseUnread(headers);
+    if (kind === "raw") return streamed(request, clock);
+    const { text, files, discard } = await readMultipart({ ...options, request, context: taking.context });
+    return { text, files, fill: (channels) => channels.body.end(), discard };
+  }
+  const bytes = await readBody(request, options);
+  return whole(bodyText(bytes, kind), bytes);
+}
+
+function whole(text: BodyText, bytes: Buffer | undefined): TakenBody {
+  return { text, files: undefined, fill: (channels) => sendWhole(channels.body, bytes), discard: nothing };
+}
+
+function streamed(request: IncomingMessage, clock: Clock): TakenBody {
+  return {
+    text: NO_BODY,
+    files: undefined,
+    fill: (channels, onIdle) => streamBody(request, channels.body, { clock, onIdle }),
+    discard: nothing,
+  };
+}
+
+function nothing(): void {}

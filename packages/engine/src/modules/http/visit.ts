@@ -1,0 +1,35 @@
+import type { CallOptions, TriggerBinding } from "../../kernel/module.ts";
+import type { HttpConfig } from "./config.ts";
+import type { CorsSettings } from "./cors.ts";
+import type { Exchange } from "./exchanges.ts";
+import type { Fields } from "./fields.ts";
+import type { RouteSettings } from "./route-settings.ts";
+import type { Client } from "./trusted-proxies.ts";
+
+/** Where a request goes: a route's binding, or the function for paths that no route has. */
+export interface Destination {
+  readonly binding: Pick<TriggerBinding<RouteSettings>, "functionId" | "settings" | "fire" | "passes">;
+  /** Path as registered. */
+  readonly path: string;
+  readonly method: string;
+  readonly pathParams: Record<string, string>;
+  /** Status of an answer that names none. */
+  readonly defaultStatus: number;
+}
+
+/** One request while it is being answered. */
+export interface Visit {
+  readonly exchange: Exchange;
+  /** The config that held when it came. */
+  readonly config: HttpConfig;
+  readonly headers: Fields;
+  readonly client: Client;
+  readonly requestId: string;
+  readonly trace: Pick<CallOptions, "traceparent" | "baggage">;
+  /** Set when it is known. */
+  destination: Destination | undefined;
+  /** What pages of other origins may do; that of the route, when there is one. */
+  cors: CorsSettings | undefined;
+  /** Functions without which the route is out of service. */
+  ownFunctions: readonly (string | undefined)[];
+}
