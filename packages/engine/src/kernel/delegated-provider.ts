@@ -8,6 +8,8 @@ import type { Router } from "./router.ts";
 interface Owner {
   readonly workerId: string;
   readonly name: string;
+  /** Where access is restricted: who it is. */
+  readonly owner: string | undefined;
   readonly log: Logger;
 }
 
@@ -37,6 +39,10 @@ export class DelegatedProvider implements Provider {
   /** The worker may introduce itself after it registered. */
   get name(): string {
     return this.#owner.name;
+  }
+
+  get owner(): string | undefined {
+    return this.#owner.owner;
   }
 
   get inFlight(): number {
