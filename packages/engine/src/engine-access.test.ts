@@ -368,11 +368,12 @@ describe("a hostile page", () => {
     }
   });
 
-  it("cannot load the console's answers as a script, nor read routes of the user without CORS (W7, W10)", async () => {
+  it("cannot load the console's answers as a script, nor show them in a frame, nor read routes of the user without CORS (W7, W8, W10)", async () => {
     const { engine } = await start("workers: [{name: svc-http, config: {port: 0}}]\n");
     for (const path of ["/_console/x", "/_console/invoke", "/_console"]) {
       const { headers } = await send(`${engine.addresses.http}${path}`);
-      expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin" });
+      expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY" });
+      expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
     }
     const { headers } = await send(`${engine.addresses.http}/anything`, { headers: { origin: "http://evil.example" } });
     expect(headers["access-control-allow-origin"]).toBeUndefined();
