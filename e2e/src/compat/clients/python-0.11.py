@@ -83,6 +83,16 @@ class Worker:
                 await released.wait()
                 return given.get("value")
 
+        elif kind == "describe":
+
+            async def handle(data):
+                request = {key: value for key, value in data.items() if key not in ("request_body", "response")}
+                ends = {
+                    "hasReader": isinstance(data.get("request_body"), iii.ChannelReader),
+                    "hasWriter": isinstance(data.get("response"), iii.ChannelWriter),
+                }
+                return {"status_code": given["status"], "headers": given["headers"], "body": {**request, **ends}}
+
         elif kind == "stream":
 
             @iii.http
@@ -98,7 +108,7 @@ class Worker:
             @iii.http
             async def handle(request, response):
                 data = await read_bytes(request.request_body)
-                body = {"bytes": len(data), "sha256": sha256(data), "contentType": request.headers.get("content-type")}
+                body = {"bytes": len(data), "sha256": sha256(data), "body": request.body}
                 return iii.ApiResponse(statusCode=200, body=body)
 
         elif kind == "readChannel":
