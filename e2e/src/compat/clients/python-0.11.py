@@ -226,10 +226,13 @@ class Worker:
         iii.Logger().info(message, data)
 
     def shutdown(self):
-        self.client.shutdown()
+        # A second shutdown of this client would never return.
+        ending, self.client = self.client, None
+        ending.shutdown()
 
     def reset(self):
-        self.client.shutdown()
+        if self.client is not None:
+            self.shutdown()
         self.functions.clear()
         self.triggers.clear()
         self.held.clear()

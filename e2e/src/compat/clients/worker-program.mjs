@@ -156,9 +156,13 @@ export function runWorker(sdk) {
       return { refs, answer, bytes: bytes.length, sha256: sha256(bytes), texts };
     },
     log: ({ message, data }) => new sdk.Logger().info(message, data),
-    shutdown: () => client.shutdown(),
+    async shutdown() {
+      const ending = client;
+      client = undefined;
+      await ending.shutdown();
+    },
     async reset() {
-      await client.shutdown();
+      if (client !== undefined) await commands.shutdown();
       for (const table of [functions, triggers, triggerTypes, held]) table.clear();
     },
     /** Ends the process as a program does that has nothing left to do; the test sees whether something keeps it alive. */
