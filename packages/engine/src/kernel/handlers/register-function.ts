@@ -5,6 +5,7 @@ import type { Provider } from "../call.ts";
 import { DelegatedProvider } from "../delegated-provider.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
+import { reportFormatProblem } from "./report-format-problem.ts";
 
 /** Ids that belong to the engine; a queue provider may take this one. */
 const OPEN_ENGINE_ID = "engine::queue::enqueue";
@@ -24,6 +25,8 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
     session.sendError(new CallError(provider.code, provider.message, { details: { ...provider.details, message_type: "registerfunction", id } }));
     return false;
   }
+  const check = kernel.formats.checkFor({ format: message.request_format, wanted: message.validate });
+  reportFormatProblem(check, message, session);
   const replaced = session.functions.get(id);
   const undo = session.scope.add(
     kernel.registry.register(id, provider, {
@@ -32,6 +35,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
       responseFormat: message.response_format,
       metadata: message.metadata,
       timeoutMs: message.timeout_ms,
+      check,
     }),
   );
   session.functions.set(id, undo);
