@@ -71,8 +71,8 @@ describe.each(publishedClients)("an engine that is restarted under $name", (clie
       const worker = await connected(client, own.address, { workerName: "survivor" });
       await worker.run("registerTriggerType", { id: "restart-type", description: "d" });
       await offer(worker, "restart::a", { kind: "echo" });
-      await worker.run("registerFunction", { id: "restart::hold", behaviour: { kind: "hold", value: 1 } });
-      await worker.run("registerTrigger", { type: "http", function_id: "restart::a", config: { api_path: "restart", http_method: "POST" } });
+      await offer(worker, "restart::page", { kind: "value", value: { body: "page" } });
+      await worker.run("registerTrigger", { type: "http", function_id: "restart::page", config: { api_path: "restart", http_method: "POST" } });
       await worker.run("registerTrigger", { type: "restart-type", function_id: "restart::a", config: { n: 1 } });
       await worker.next(({ event }) => event === "bound", "the binding");
       await own.kill(signal);
@@ -84,6 +84,7 @@ describe.each(publishedClients)("an engine that is restarted under $name", (clie
       await expect.poll(() => own.workers(), { timeout: 30_000 }).toContain("survivor");
       const response = await fetch(`${own.http}/restart`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"a":1}' });
       expect(response.status).toBe(200);
+      expect(await response.json()).toBe("page");
       expect(await worker.run("trigger", { function_id: "restart::a", payload: { c: 3 } })).toEqual({ c: 3 });
       expect(own.logged("error")).toEqual([]);
     } finally {
