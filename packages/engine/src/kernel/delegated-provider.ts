@@ -9,7 +9,7 @@ interface Owner {
   readonly workerId: string;
   readonly name: string;
   /** Where access is restricted: who it is. */
-  readonly owner: string | undefined;
+  readonly principal: string | undefined;
   readonly log: Logger;
 }
 
@@ -41,8 +41,8 @@ export class DelegatedProvider implements Provider {
     return this.#owner.name;
   }
 
-  get owner(): string | undefined {
-    return this.#owner.owner;
+  get principal(): string | undefined {
+    return this.#owner.principal;
   }
 
   get inFlight(): number {

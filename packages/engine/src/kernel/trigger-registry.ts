@@ -113,7 +113,7 @@ export class TriggerRegistry implements WorkerClaims {
     binding.kept?.cancel();
     binding.kept = undefined;
     // A restricted worker that asks for what another has already does not change what the other's function is told.
-    const mayChange = owner.owner === undefined || owner.owner === binding.firstOwner;
+    const mayChange = owner.principal === undefined || owner.principal === binding.firstPrincipal;
     if (request.metadata !== undefined && mayChange) binding.metadata = request.metadata;
     binding.owners.set(ownerKey, { owner, request });
     const provider = this.#types.get(request.type)?.provider;

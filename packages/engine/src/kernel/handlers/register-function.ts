@@ -1,6 +1,6 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
 import { admitFunction } from "../access/admit-registrations.ts";
-import { settleOwnership } from "../access/owners.ts";
+import { settlePrincipal } from "../access/principals.ts";
 import type { Provider } from "../call.ts";
 import { DelegatedProvider } from "../delegated-provider.ts";
 import type { Kernel } from "../kernel.ts";
@@ -42,7 +42,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
 
 /** Who will run the function: the worker itself, or a module on its behalf. A CallError says why nobody may. */
 function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: Session, kernel: Kernel): Provider | CallError {
-  const problem = refusal(id, session, kernel) ?? settleOwnership(id, session, kernel);
+  const problem = refusal(id, session, kernel) ?? settlePrincipal(id, session, kernel);
   if (problem !== undefined) return new CallError("registration_refused", problem);
   if (invocation === undefined) return session;
   const { router, limits } = kernel;

@@ -22,8 +22,8 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   if (current?.builtIn) {
     return refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
   }
-  if (session.owner !== undefined && current !== undefined && current.owner !== session.owner) {
-    return refuse(`the trigger type ${id} belongs to another owner`);
+  if (session.principal !== undefined && current !== undefined && current.principal !== session.principal) {
+    return refuse(`the trigger type ${id} belongs to another principal`);
   }
   if (!session.triggerTypes.has(id) && session.triggerTypes.size >= kernel.limits.maxTriggerTypes) {
     return refuse(`this connection has ${kernel.limits.maxTriggerTypes} trigger types, which is the limit`);
@@ -34,7 +34,7 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
       return session.name;
     },
     builtIn: false,
-    owner: session.owner,
+    principal: session.principal,
     attach: (binding) => deliverBinding(binding, session),
   };
   const replaced = session.triggerTypes.get(id);
