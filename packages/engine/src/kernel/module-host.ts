@@ -202,6 +202,8 @@ export class ModuleHost {
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
       runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
+      unownedTriggers: kernel.unownedTriggers,
+      accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
       mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
@@ -218,6 +220,8 @@ export class ModuleHost {
       responseFormat: spec.output === undefined ? undefined : jsonSchemaOf(spec.output),
       metadata: undefined,
       timeoutMs: undefined,
+      // Modules parse their input themselves.
+      check: undefined,
     });
     return () => {
       unregister();
@@ -231,6 +235,7 @@ export class ModuleHost {
       description: spec.summary,
       requestFormat: jsonSchemaOf(spec.settings),
       callRequestFormat: undefined,
+      check: undefined,
       provider: {
         workerId: provider.workerId,
         workerName: provider.name,

@@ -257,6 +257,15 @@ export class Session implements Provider, TriggerOwner {
     }
   }
 
+  /** Takes back a trigger that this connection asked for; an id it does not know has no effect. */
+  removeTrigger(id: TriggerId): void {
+    const standing = this.#triggers?.get(id);
+    if (standing === undefined) return;
+    standing.hold.remove();
+    this.triggers.delete(id);
+    standing.leave();
+  }
+
   // Provider: this worker runs calls.
 
   refusal(): Refusal | undefined {

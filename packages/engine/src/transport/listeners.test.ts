@@ -115,7 +115,7 @@ describe("the bridge", () => {
     expect(await upgrade(`${url}/`, { origin: "http://app.example" })).toBeInstanceOf(WebSocket);
   });
 
-  it("closes with 1009 on a frame over 16 MiB and goes on serving others", async () => {
+  it("closes with 1009 on a frame over 16 MiB and goes on serving others (gap 58)", async () => {
     const { port } = await bridge();
     const socket = (await upgrade(`ws://127.0.0.1:${port}/`)) as WebSocket;
     const closed = once(socket, "close");
