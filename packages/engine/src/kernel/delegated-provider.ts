@@ -32,8 +32,8 @@ export class DelegatedProvider implements Provider {
     return this.#session.name;
   }
 
-  get owner(): string | undefined {
-    return this.#session.owner;
+  get principal(): string | undefined {
+    return this.#session.principal;
   }
 
   get inFlight(): number {

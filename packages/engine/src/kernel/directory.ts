@@ -45,7 +45,7 @@ export interface WorkerView {
   readonly functions: readonly string[];
   readonly active_invocations: number;
   /** Where access is restricted: whose connection it is, e.g. `role reader`. Null: an unrestricted one, or a module. */
-  readonly owner: string | null;
+  readonly principal: string | null;
   /** The config entry that the engine started this process for, when it did. */
   readonly configured_worker: string | null;
 }

@@ -56,7 +56,7 @@ export class LiveDirectory implements Directory {
         function_count: provider.functionIds.length,
         functions: provider.functionIds,
         active_invocations: provider.inFlight,
-        owner: null,
+        principal: null,
         configured_worker: null,
       }),
     );
@@ -135,7 +135,7 @@ export class LiveDirectory implements Directory {
       function_count: session.functions.size,
       functions: [...session.functions.keys()].sort(compare),
       active_invocations: session.inFlight,
-      owner: session.access === undefined ? null : (session.owner ?? session.access.grants.subject),
+      principal: session.access === undefined ? null : (session.principal ?? session.access.grants.subject),
       configured_worker: this.#triggers.configuredWorkerOf(session.workerId) ?? null,
     };
   }

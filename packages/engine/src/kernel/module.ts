@@ -34,6 +34,14 @@ export function defineModule<Config>(module: Module<Config>): Module<Config> {
   return module;
 }
 
+/** A call that is under way, for its caller. */
+export interface StartedCall {
+  /** Withdraws it: the callee is told, the promise rejects with `call_cancelled`. */
+  cancel(reason: string): void;
+  /** Moves its deadline to so many milliseconds from now. */
+  setDeadline(ms: number): void;
+}
+
 export interface CallOptions {
   /** UUID of the call; made by the engine when absent. */
   readonly invocationId?: string | undefined;
@@ -41,6 +49,8 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Aborting withdraws the call: the callee is told, the promise rejects with `call_cancelled`. */
   readonly signal?: AbortSignal | undefined;
+  /** Called at once with a call that is under way; not when it failed before. */
+  readonly onStarted?: ((call: StartedCall) => void) | undefined;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
   readonly metadata?: Payload | undefined;
@@ -226,6 +236,23 @@ export interface UnownedTriggers {
   remove(id: string, caller: Caller | undefined): boolean;
 }
 
+/** A channel to read and one to write for whoever is told id and key. Neither costs anything until someone comes for it. */
+export interface ChannelOffer {
+  readonly id: string;
+  readonly key: string;
+  /** Nobody can come any more, and what was made is taken down. */
+  close(reason: string): void;
+}
+
+export interface ChannelOfferOptions {
+  /** UUID; made when absent. The key alone is secret. */
+  readonly id?: string | undefined;
+  /** Someone came to read: what is to be read goes into `writer`. */
+  onReader(writer: ChannelWriter): void;
+  /** Someone came to write. */
+  onWriter(reader: ChannelReader): void;
+}
+
 /** All of the engine that a module can see. Whatever is made through it is undone when the module stops. */
 export interface ModuleContext<Config> {
   readonly config: Config;
@@ -248,6 +275,8 @@ export interface ModuleContext<Config> {
   readonly unownedTriggers: UnownedTriggers;
   /** What a connected worker may see and do; undefined when it is not restricted. For what is told to workers without being asked. */
   accessOf(workerId: string): CallerAccess | undefined;
+  /** Names two channels that are made only when a worker comes for them. */
+  offerChannels(options: ChannelOfferOptions): ChannelOffer;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
   /** Sockets on the engine's real-time listener (3112). One acceptor per path. */

@@ -149,7 +149,9 @@ export class Router {
           else reject(outcome.error);
         },
       });
-      if (call !== undefined && signal !== undefined) {
+      if (call === undefined) return;
+      options.onStarted?.({ cancel: (reason) => this.cancel(call, reason), setDeadline: (ms) => this.#setDeadline(call, ms) });
+      if (signal !== undefined) {
         abort = () => this.cancel(call, "the caller withdrew it");
         signal.addEventListener("abort", abort, { once: true });
       }
@@ -173,6 +175,14 @@ export class Router {
     this.counts.failed++;
     request.onSettled({ ok: false, error });
     return undefined;
+  }
+
+  #setDeadline(call: Call, ms: number): void {
+    if (call.settled) return;
+    this.#deadlines.remove(call);
+    call.effectiveTimeoutMs = Math.min(ms, MAX_TIMEOUT_MS);
+    call.deadlineAt = this.#clock.monotonic() + call.effectiveTimeoutMs;
+    this.#deadlines.add(call);
   }
 
   #expire(call: Call): void {

@@ -149,8 +149,8 @@ export class Session implements Provider, TriggerOwner {
     return this.introduction?.name ?? "";
   }
 
-  get owner(): string | undefined {
-    return this.access?.grants.owner;
+  get principal(): string | undefined {
+    return this.access?.grants.principal;
   }
 
   get caller(): Caller {

@@ -18,7 +18,7 @@ export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
   /** Where access is restricted: who it is. Undefined: an unrestricted worker. */
-  readonly owner?: string | undefined;
+  readonly principal?: string | undefined;
   /** Tells the worker how its request stands, or that a standing one went wrong. */
   notify(
     request: TriggerRequest,
@@ -36,7 +36,7 @@ export interface TriggerTypeProvider {
    */
   readonly builtIn: boolean;
   /** Where access is restricted: whose type it is. Undefined: an unrestricted provider. */
-  readonly owner?: string | undefined;
+  readonly principal?: string | undefined;
   /** Starts to watch for the occasion; throws CallError when the config is refused. */
   attach(binding: Binding): Undo;
 }
@@ -61,7 +61,7 @@ export class Binding {
   readonly config: unknown;
   metadata: unknown;
   /** Who asked first, where access is restricted. */
-  readonly firstOwner: string | undefined;
+  readonly firstPrincipal: string | undefined;
   /** Each owner's request, by owner and trigger id. */
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
   /** Set while the last owner is away and the binding is kept for its return. */
@@ -83,7 +83,7 @@ export class Binding {
     this.metadata = request.metadata;
     this.#id = id;
     this.#workerName = owner.name;
-    this.firstOwner = owner.owner;
+    this.firstPrincipal = owner.principal;
     this.#host = host;
   }
 

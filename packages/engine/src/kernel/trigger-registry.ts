@@ -174,7 +174,7 @@ export class TriggerRegistry implements WorkerClaims {
     binding.kept?.cancel();
     binding.kept = undefined;
     // A restricted worker that asks for what another has already does not change what the other's function is told.
-    const mayChange = owner.owner === undefined || owner.owner === binding.firstOwner;
+    const mayChange = owner.principal === undefined || owner.principal === binding.firstPrincipal;
     const isRemarked = mayChange && request.metadata !== undefined && canonicalJson(request.metadata) !== canonicalJson(binding.metadata);
     if (isRemarked) binding.metadata = request.metadata;
     binding.owners.set(ownerKey, { owner, request });

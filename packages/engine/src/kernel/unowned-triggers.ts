@@ -13,7 +13,7 @@ const MAX_UNOWNED = 10_000;
 export class EngineTriggers implements UnownedTriggers {
   readonly #triggers: TriggerRegistry;
   readonly #sessions: Sessions;
-  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Session["owner"] }>();
+  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Session["principal"] }>();
 
   constructor(parts: { readonly triggers: TriggerRegistry; readonly sessions: Sessions }) {
     this.#triggers = parts.triggers;
@@ -21,7 +21,7 @@ export class EngineTriggers implements UnownedTriggers {
   }
 
   register({ triggerType, functionId, config, metadata }: UnownedTrigger, caller: Caller | undefined): Promise<string> {
-    const madeBy = this.#sessionOf(caller)?.owner;
+    const madeBy = this.#sessionOf(caller)?.principal;
     if (this.#held.size >= MAX_UNOWNED) {
       return Promise.reject(new CallError("registration_refused", `the engine holds ${MAX_UNOWNED} triggers without an owner, which is the limit`));
     }
@@ -38,7 +38,7 @@ export class EngineTriggers implements UnownedTriggers {
       const owner: TriggerOwner = {
         workerId: "engine",
         name: "",
-        owner: madeBy,
+        principal: madeBy,
         notify: (_request, { status, reason, error }) => {
           if (verdict !== undefined) return;
           verdict = error === undefined && status !== "error" ? "taken" : "refused";
@@ -58,7 +58,7 @@ export class EngineTriggers implements UnownedTriggers {
   remove(id: string, caller: Caller | undefined): boolean {
     const session = this.#sessionOf(caller);
     const held = this.#held.get(id);
-    const isOthers = held !== undefined && session?.owner !== undefined && held.madeBy !== session.owner;
+    const isOthers = held !== undefined && session?.principal !== undefined && held.madeBy !== session.principal;
     if (!isOthers && this.#take(id)) return true;
     if (session?.triggers.has(id as TriggerId)) {
       session.removeTrigger(id as TriggerId);

@@ -124,8 +124,8 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
   let base: Promise<string> | undefined;
 
   function channelOf(ref: unknown): Channel {
-    const { channel_id, access_key } = channelRefSchema.parse(ref);
-    const channel = kernel.channels.find(channel_id, access_key);
+    const { channel_id, access_key, direction } = channelRefSchema.parse(ref);
+    const channel = kernel.channels.find(channel_id, access_key, direction);
     if (channel === undefined) throw new Error(`there is no channel ${channel_id} that this key opens`);
     return channel;
   }

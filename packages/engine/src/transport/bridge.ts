@@ -114,7 +114,7 @@ export class Bridge {
       refuseUpgrade(stream, "400 Bad Request", "invalid_request", "a channel is opened at /ws/channels/<channel_id>?key=<access_key>&dir=read, or dir=write");
       return;
     }
-    const channel: Channel | undefined = this.#kernel.channels.find(id, key);
+    const channel: Channel | undefined = this.#kernel.channels.find(id, key, direction);
     if (channel === undefined) {
       refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", "Channel not found");
       return;

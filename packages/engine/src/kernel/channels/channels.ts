@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CallError } from "@svc/protocol";
 import { type Clock, every } from "../clock.ts";
-import { type ByteBudget, Channel } from "./channel.ts";
+import { type ByteBudget, Channel, isSameKey } from "./channel.ts";
 
 /** Items that wait in a channel of default size, at most. */
 const DEFAULT_BUFFER_ITEMS = 64;
@@ -16,10 +16,17 @@ const MAX_CHANNELS = 20_000;
 const UNTAKEN_FOR_MS = 300_000;
 const SWEEP_EVERY_MS = 60_000;
 
+/** A channel in each direction under one id and key, made when someone comes for its end. */
+interface Offer {
+  readonly key: string;
+  open(direction: "read" | "write"): Channel | undefined;
+}
+
 /** The channels of this engine, by id. */
 export class Channels {
   readonly #clock: Clock;
   readonly #channels = new Map<string, Channel>();
+  readonly #offers = new Map<string, Offer>();
   readonly #budget: ByteBudget = {
     waiting: 0,
     get perChannel() {
@@ -57,10 +64,18 @@ export class Channels {
     return channel;
   }
 
-  /** The channel, if the key opens it. */
-  find(id: string, key: string): Channel | undefined {
+  /** The channel that has such an end, if the key opens it. */
+  find(id: string, key: string, direction: "read" | "write"): Channel | undefined {
     const channel = this.#channels.get(id);
-    return channel?.opensWith(key) ? channel : undefined;
+    if (channel !== undefined) return channel.opensWith(key) ? channel : undefined;
+    const offer = this.#offers.get(id);
+    return offer !== undefined && isSameKey(key, offer.key) ? offer.open(direction) : undefined;
+  }
+
+  /** Lets channels be found that are made only then: most are named in a payload and never used. */
+  offer(id: string, key: string, open: Offer["open"]): () => void {
+    this.#offers.set(id, { key, open });
+    return () => this.#offers.delete(id);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
 import { admitFunction } from "../access/admit-registrations.ts";
-import { settleOwnership } from "../access/owners.ts";
+import { settlePrincipal } from "../access/principals.ts";
 import type { Provider } from "../call.ts";
 import { DelegatedProvider } from "../delegated-provider.ts";
 import type { Kernel } from "../kernel.ts";
@@ -51,7 +51,7 @@ function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: 
   const provider = invocation === undefined ? session : delegated(id, invocation, session, kernel);
   if (CallError.is(provider)) return provider;
   // Last, since it takes the id away from others.
-  const dispute = settleOwnership(id, session, kernel);
+  const dispute = settlePrincipal(id, session, kernel);
   return dispute === undefined ? provider : new CallError("registration_refused", dispute);
 }
 

@@ -26,8 +26,8 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   if (current?.builtIn) {
     return refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
   }
-  if (session.owner !== undefined && current !== undefined && current.owner !== session.owner) {
-    return refuse(`the trigger type ${id} belongs to another owner`);
+  if (session.principal !== undefined && current !== undefined && current.principal !== session.principal) {
+    return refuse(`the trigger type ${id} belongs to another principal`);
   }
   if (!session.triggerTypes.has(id) && session.triggerTypes.size >= kernel.limits.maxTriggerTypes) {
     return refuse(`this connection has ${kernel.limits.maxTriggerTypes} trigger types, which is the limit`);
@@ -40,7 +40,7 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
       return session.name;
     },
     builtIn: false,
-    owner: session.owner,
+    principal: session.principal,
     attach: (binding) => {
       const misfit = check?.isOn() ? check.problemOf(Payload.fromValue(binding.config), `the config of a ${id} trigger`) : undefined;
       if (misfit !== undefined) throw new CallError("trigger_registration_failed", misfit.message, { details: misfit.details });

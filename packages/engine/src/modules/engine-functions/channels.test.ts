@@ -109,9 +109,10 @@ describe("the channels of an engine", () => {
     const channels = new Channels(manualClock());
     const channel = channels.create();
     const { access_key } = channel.ref("read");
-    expect(channels.find(channel.id, access_key)).toBe(channel);
-    for (const key of ["", "x", access_key.slice(1), `${access_key}x`, access_key.toUpperCase()]) expect(channels.find(channel.id, key)).toBeUndefined();
-    expect(channels.find("__proto__", access_key)).toBeUndefined();
+    expect(channels.find(channel.id, access_key, "read")).toBe(channel);
+    for (const key of ["", "x", access_key.slice(1), `${access_key}x`, access_key.toUpperCase()])
+      expect(channels.find(channel.id, key, "read")).toBeUndefined();
+    expect(channels.find("__proto__", access_key, "read")).toBeUndefined();
   });
 
   it("removes a channel with an end that nobody took for 300 s, and none that is in use", () => {

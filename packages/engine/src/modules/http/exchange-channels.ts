@@ -1,47 +1,52 @@
-import type { Channel, ChannelReader, ChannelWriter, ModuleContext } from "../../kernel/module.ts";
-
-/** Items that a channel of a request may hold; bytes are bounded by the channels themselves. The number that was published. */
-const BUFFER_ITEMS = 64;
-
-/** The two channels of a request: its body for the function to read, and its answer for the function to write. */
-export interface ExchangeChannels {
-  /** The refs as members of a JSON object, with a comma before. */
-  readonly members: string;
-  readonly body: ChannelWriter;
-  readonly answer: ChannelReader;
-  readonly answerWriterIsTaken: boolean;
-  /** Takes both down. */
-  close(): void;
-}
+import type { ChannelOffer, ChannelReader, ChannelWriter, ModuleContext } from "../../kernel/module.ts";
+import type { Exchange } from "./exchanges.ts";
+import { readHead, type StreamHead } from "./response-head.ts";
 
 /**
- * Makes the channels of one request. They are made for every request of a route that does not say `streaming: false`, because
- * published clients look for both refs in every request, and nothing tells before the call whether a function will use them.
+ * The channels that a function is told of with a request: one to read the body, one to write the answer. Published clients look for
+ * both in every request, and nothing tells before the call whether a function will use them; so both are named in every request
+ * (unless the route says `streaming: false`) under one id and key, and made only when the function comes for them.
  */
-export function openChannels(context: Pick<ModuleContext<unknown>, "createChannel">): ExchangeChannels {
-  const body = context.createChannel({ bufferItems: BUFFER_ITEMS });
-  let answer: Channel;
-  try {
-    answer = context.createChannel({ bufferItems: BUFFER_ITEMS });
-  } catch (error) {
-    body.close("the request has no second channel");
-    throw error;
-  }
-  return {
-    members: `,"request_body":${refText(body.readerRef)},"response":${refText(answer.writerRef)}`,
-    body: body.takeWriter(),
-    answer: answer.takeReader(),
-    get answerWriterIsTaken() {
-      return answer.writerIsTaken;
-    },
-    close() {
-      body.close("the request is over");
-      answer.close("the request is over");
-    },
-  };
-}
+export class ExchangeChannels {
+  /** How the function's answer begins; undefined when it broke off before. Settles only when the function came to write. */
+  readonly begun: Promise<StreamHead | undefined>;
+  /** Set when the function came to write. */
+  reader: ChannelReader | undefined;
+  readonly #offer: ChannelOffer;
+  #fail: (reason: Error) => void = () => {};
 
-/** Ids and keys are UUIDs, which need no escaping. */
-export function refText({ channel_id, access_key, direction }: Channel["readerRef"]): string {
-  return `{"channel_id":"${channel_id}","access_key":"${access_key}","direction":"${direction}"}`;
+  constructor(context: Pick<ModuleContext<unknown>, "offerChannels">, exchange: Exchange, fill: (writer: ChannelWriter) => void) {
+    let begin: (head: Promise<StreamHead | undefined>) => void = () => {};
+    this.begun = new Promise((resolve, reject) => {
+      begin = resolve;
+      this.#fail = reject;
+    });
+    // It may fail when nobody waits any more.
+    this.begun.catch(() => {});
+    this.#offer = context.offerChannels({
+      id: exchange.id,
+      onReader: fill,
+      onWriter: (reader) => {
+        this.reader = reader;
+        begin(readHead(reader));
+      },
+    });
+  }
+
+  /** The refs as members of a JSON object, with a comma before. Ids and keys are UUIDs, which need no escaping. */
+  get members(): string {
+    const { id, key } = this.#offer;
+    const ref = `{"channel_id":"${id}","access_key":"${key}","direction":`;
+    return `,"request_body":${ref}"read"},"response":${ref}"write"}`;
+  }
+
+  /** Makes `begun` reject, if it has not settled. */
+  fail(reason: Error): void {
+    this.#fail(reason);
+  }
+
+  /** Takes both down. */
+  close(): void {
+    this.#offer.close("the request is over");
+  }
 }

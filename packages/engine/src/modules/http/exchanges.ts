@@ -8,14 +8,14 @@ export interface Exchange {
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Aborts when the client goes before it has its answer, the module is cut off, or `withdraw` is called. */
+  /** Aborts when the exchange is withdrawn. */
   readonly signal: AbortSignal;
   /** True when the answer is out or the client is gone. */
   readonly isOver: boolean;
   /** Runs `listener` once, when the exchange is over. */
   onEnd(listener: () => void): void;
-  /** Withdraws the calls made for it. */
-  withdraw(): void;
+  /** Runs `listener` once, when the client goes before it has its answer or the module is cut off. */
+  onWithdrawn(listener: () => void): void;
 }
 
 class OpenExchange implements Exchange {
@@ -23,8 +23,11 @@ class OpenExchange implements Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   isOver = false;
-  readonly #abort = new AbortController();
+  #isWithdrawn = false;
   readonly #endListeners: (() => void)[] = [];
+  readonly #withdrawnListeners: (() => void)[] = [];
+  /** Made on demand: most exchanges need none. */
+  #abort: AbortController | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request;
@@ -32,6 +35,11 @@ class OpenExchange implements Exchange {
   }
 
   get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      const abort = new AbortController();
+      this.#abort = abort;
+      this.onWithdrawn(() => abort.abort());
+    }
     return this.#abort.signal;
   }
 
@@ -40,8 +48,14 @@ class OpenExchange implements Exchange {
     else this.#endListeners.push(listener);
   }
 
+  onWithdrawn(listener: () => void): void {
+    if (this.#isWithdrawn) listener();
+    else this.#withdrawnListeners.push(listener);
+  }
+
   withdraw(): void {
-    this.#abort.abort();
+    this.#isWithdrawn = true;
+    for (const listener of this.#withdrawnListeners.splice(0)) listener();
   }
 
   end(): void {
@@ -73,7 +87,7 @@ export class Exchanges {
 
   /** Withdraws all calls; their exchanges are answered as cancelled. */
   abortAll(): void {
-    for (const exchanges of this.#connections.values()) for (const exchange of exchanges) exchange.withdraw();
+    for (const exchanges of this.#connections.values()) for (const exchange of [...exchanges]) exchange.withdraw();
   }
 
   /** Resolves when nothing is under way. */

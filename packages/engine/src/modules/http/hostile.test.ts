@@ -251,6 +251,65 @@ describe("a hostile client", () => {
     expect(socket.bytesRead).toBeLessThan(15_000_000);
   });
 
+  it.each([
+    ["two Hosts", "GET /echo HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", /^HTTP\/1\.1 (?:400|405) /],
+    ["both lengths", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", /^HTTP\/1\.1 400 /],
+    ["two lengths", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", /^HTTP\/1\.1 400 /],
+    ["an unknown transfer coding", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n{}", /^HTTP\/1\.1 400 /],
+    [
+      "a chunk length that is none",
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+      /^HTTP\/1\.1 400 /,
+    ],
+    ["a header with a bare CR", "GET /echo HTTP/1.1\r\nHost: x\r\nA: b\rc: d\r\n\r\n", /^HTTP\/1\.1 400 /],
+    ["no HTTP at all", "hello\r\n\r\n", /^HTTP\/1\.1 400 /],
+    [
+      "an upgrade to an unknown protocol",
+      "POST /echo HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n1",
+      /^HTTP\/1\.1 200 /,
+    ],
+    ["a charset that is not known", post("/echo", "{}", "Content-Type: application/json; charset=utf-7\r\n"), /^HTTP\/1\.1 415 /],
+    ["a compressed body, which might be a bomb", post("/echo", "{}", "Content-Encoding: gzip\r\n"), /^HTTP\/1\.1 415 /],
+    ["JSON nested too deep", post("/echo", `${"[".repeat(5_000)}${"]".repeat(5_000)}`), /^HTTP\/1\.1 400 /],
+  ])("that sends %s gets its answer, and the next client too (1.4)", async (_what, request, answer) => {
+    const { port } = await site();
+    expect(await ask(port, request)).toMatch(answer);
+    expect(await ask(port, post("/echo", "1"))).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it("that sends __proto__ and constructor in query, form, cookies and JSON pollutes nothing (1.4)", async () => {
+    const { port } = await site();
+    const form = "__proto__[polluted]=1&constructor.prototype.polluted=1&__proto__=x";
+    await ask(port, post("/echo?__proto__=1&__proto__[polluted]=1", form, "Content-Type: application/x-www-form-urlencoded\r\nCookie: __proto__=1\r\n"));
+    const answer = bodyOf(await ask(port, post("/echo", '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}'))) as { body: object };
+    expect(Object.keys(answer.body)).toEqual(["__proto__", "constructor"]);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+
+  it("that forges forwarded headers is not believed (1.4)", async () => {
+    const { port } = await site({}, { config: { trusted_proxies: ["10.0.0.1"] } });
+    const forged = "X-Forwarded-For: 10.0.0.1, 8.8.8.8\r\nX-Forwarded-Proto: https\r\nX-Request-Id: mine\r\n";
+    const seen = bodyOf(await ask(port, post("/echo", "1", forged))) as Record<string, unknown>;
+    expect([seen.client_address, seen.protocol]).toEqual(["127.0.0.1", "http"]);
+    expect(seen.request_id).not.toBe("mine");
+  });
+
+  it("that sends baggage over 8 kB loses it, not its request (1.4)", async () => {
+    const { port } = await site();
+    expect(await ask(port, post("/echo", "1", `baggage: a=${"x".repeat(8_500)}\r\n`))).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it("holds no more channels than it has requests under way, however it leaves (1.4)", async () => {
+    const { port, engine } = await site({ "/hold": () => new Promise(() => {}) });
+    for (let round = 0; round < 20; round++) {
+      const { socket } = await client(port);
+      socket.write(post("/hold", "1"));
+      socket.destroy();
+    }
+    await ask(port, post("/echo", "1"));
+    await expect.poll(() => [engine.kernel.channels.size, engine.kernel.router.counts.inFlight]).toEqual([0, 0]);
+  });
+
   it("does not hear about the insides of the engine when a handler answers nonsense", async () => {
     const { port, worker } = await site();
     worker.say({ type: "registerfunction", id: "test::nonsense" });

@@ -1,6 +1,8 @@
+import { z } from "zod";
 import { defineModule } from "../../kernel/module.ts";
 import { type HttpConfig, httpConfigSchema } from "./config.ts";
 import { RequestHandler } from "./handler.ts";
+import { openApiDocument } from "./openapi.ts";
 import { routeSettingsSchema } from "./route-settings.ts";
 import { RouteTable } from "./routes.ts";
 
@@ -17,6 +19,13 @@ export const httpModule = defineModule<HttpConfig>({
       summary: "Calls a function for each HTTP request to a path",
       settings: routeSettingsSchema,
       bind: (binding) => routes.add(binding),
+    });
+    context.provideFunction({
+      id: "engine::http::openapi",
+      summary: "Describes all HTTP routes as an OpenAPI 3.1 document",
+      input: z.unknown(),
+      output: z.looseObject({ openapi: z.string() }),
+      handle: () => openApiDocument({ routes: routes.owners(), directory: context.directory }),
     });
     context.mountHttp({ prefix: "/", boundsBodies: true, handle: (request, response) => handler.handle(request, response) });
     return {

@@ -4,7 +4,6 @@ import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import type { Clock } from "../../kernel/clock.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import { type BodyText, tooLarge } from "./body.ts";
-import { refText } from "./exchange-channels.ts";
 import { emptyFields } from "./fields.ts";
 import { FilePart } from "./file-part.ts";
 import { Refusal } from "./refusal.ts";
@@ -160,7 +159,7 @@ class FormReader {
     for (const file of this.#files) if (file !== this.#streamed) file.start();
     const files = this.#files.map(
       ({ facts, channel }) =>
-        `{"name":${JSON.stringify(facts.name)},"filename":${JSON.stringify(facts.filename)},"content_type":${JSON.stringify(facts.contentType)},"body":${refText(channel.readerRef)}}`,
+        `{"name":${JSON.stringify(facts.name)},"filename":${JSON.stringify(facts.filename)},"content_type":${JSON.stringify(facts.contentType)},"body":${JSON.stringify(channel.readerRef)}}`,
     );
     this.#resolve({
       text: { json: JSON.stringify(this.#fields.single), form: JSON.stringify(this.#fields.all) },

@@ -30,8 +30,7 @@ export async function sendStream(exchange: Exchange, answer: StreamedAnswer, clo
     reader.cancel();
     request.socket.destroy();
   };
-  exchange.signal.addEventListener("abort", breakOff, { once: true });
-  exchange.onEnd(() => exchange.signal.removeEventListener("abort", breakOff));
+  exchange.onWithdrawn(breakOff);
 
   const { status, length } = answer;
   response.writeHead(status, [...answer.headers, ...(length === undefined ? [] : ["Content-Length", String(length)])]);

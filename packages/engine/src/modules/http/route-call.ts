@@ -1,13 +1,13 @@
 import { CallError, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
-import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
+import type { CallOptions, ModuleContext, StartedCall } from "../../kernel/module.ts";
 import { type Answer, answerOf } from "./answer.ts";
 import type { HttpConfig } from "./config.ts";
-import { type ExchangeChannels, openChannels } from "./exchange-channels.ts";
+import { ExchangeChannels } from "./exchange-channels.ts";
 import type { Incoming } from "./incoming.ts";
 import { type MiddlewareContext, type MiddlewareRun, runAfter, runBefore } from "./middleware.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 import { requestMembers } from "./request.ts";
-import { readHead, type StreamHead } from "./response-head.ts";
+import type { StreamHead } from "./response-head.ts";
 import type { StreamedAnswer } from "./response-stream.ts";
 import type { MiddlewareEntry } from "./setting-parts.ts";
 import { type TakenBody, takeBody } from "./taken-body.ts";
@@ -31,17 +31,22 @@ export interface RouteCallParts {
 export class RouteCall {
   readonly #parts: RouteCallParts;
   readonly #timeoutMs: number;
-  readonly #options: CallOptions;
+  readonly #plainOptions: Pick<CallOptions, "timeoutMs" | "traceparent" | "baggage">;
   readonly #middlewareContext: MiddlewareContext = Object.create(null) as MiddlewareContext;
   #body: Promise<TakenBody> | undefined;
   #channels: ExchangeChannels | undefined;
+  #started: StartedCall | undefined;
   #releaseBody = (): void => {};
 
   constructor(parts: RouteCallParts) {
     this.#parts = parts;
     const { visit, destination } = parts;
     this.#timeoutMs = destination.binding.settings.timeoutMs ?? visit.config.defaultTimeoutMs;
-    this.#options = { timeoutMs: this.#timeoutMs, signal: visit.exchange.signal, ...visit.trace };
+    this.#plainOptions = { timeoutMs: this.#timeoutMs, ...visit.trace };
+  }
+
+  get #options(): CallOptions {
+    return { ...this.#plainOptions, signal: this.#parts.visit.exchange.signal };
   }
 
   async run(): Promise<RouteOutcome> {
@@ -85,38 +90,42 @@ export class RouteCall {
   async #callWithChannels(members: string, body: TakenBody): Promise<RouteOutcome> {
     const { visit, destination, context } = this.#parts;
     const { exchange } = visit;
-    const { functionId } = destination.binding;
-    const channels = openChannels(context);
+    const { binding } = destination;
+    const channels = new ExchangeChannels(context, exchange, (writer) => body.fill(writer, () => this.#bodyWentSilent(channels)));
     this.#channels = channels;
     exchange.onEnd(() => this.release());
-    const stop = brake();
-    let hasReturned = false;
-    // The call itself has no deadline to speak of, since a stream may take long; until it begins the route's deadline is kept here.
-    const cancelDeadline = context.clock.after(this.#timeoutMs, () => {
-      const what = hasReturned ? "returned nothing and wrote nothing to its response" : "did not answer";
-      stop.pull(new CallError("call_timeout", `${functionId} ${what} within ${this.#timeoutMs} ms`, { details: { function_id: functionId } }));
-      exchange.withdraw();
+    exchange.onWithdrawn(() => this.#started?.cancel("the client left"));
+    const startedAt = context.clock.monotonic();
+    const call = binding.fire(Payload.fromText(`{${members}${channels.members}}`), {
+      ...this.#plainOptions,
+      onStarted: (started) => {
+        this.#started = started;
+      },
     });
-    const call = destination.binding.fire(Payload.fromText(`{${members}${channels.members}}`), { ...this.#options, timeoutMs: MAX_TIMEOUT_MS });
-    const settled = call.then(forget, forget);
-    body.fill(channels, () => this.#bodyWentSilent(stop));
-    const head = readHead(channels.answer);
+    call.catch(forget);
+    const first = await Promise.race([call, channels.begun]);
+    if (first instanceof Payload) {
+      if (!meansStream(first, channels)) return this.#whole(first);
+      return this.#streamed(await this.#late(channels, startedAt + this.#timeoutMs), call);
+    }
+    // Ended without a word: the handler may still return an answer.
+    if (first === undefined || (first.first === undefined && !first.wasSaid)) {
+      const result = await call;
+      if (!meansStream(result, channels)) return this.#whole(result);
+    }
+    return this.#streamed(first, call);
+  }
+
+  /** Waits for the beginning of an answer whose function has returned nothing. */
+  async #late(channels: ExchangeChannels, deadlineAt: number): Promise<StreamHead | undefined> {
+    const { destination, context } = this.#parts;
+    const { functionId } = destination.binding;
+    const cancelDeadline = context.clock.after(Math.max(0, deadlineAt - context.clock.monotonic()), () => {
+      const message = `${functionId} returned nothing and wrote nothing to its response within ${this.#timeoutMs} ms`;
+      channels.fail(new CallError("call_timeout", message, { details: { function_id: functionId } }));
+    });
     try {
-      const first = await Promise.race([call, head, stop.pulled]);
-      if (first instanceof Payload) {
-        if (!meansStream(first, channels)) return this.#whole(first);
-        hasReturned = true;
-        const begun = await Promise.race([head, stop.pulled]);
-        if (begun === undefined) throw new Refusal(unavailable("invocation_stopped", `${functionId} broke its answer off before it began`));
-        return this.#streamed(begun, settled);
-      }
-      // Ended without a word: the handler may still return an answer.
-      if (first === undefined || (first.first === undefined && !first.wasSaid)) {
-        const result = await Promise.race([call, stop.pulled]);
-        if (!meansStream(result, channels)) return this.#whole(result);
-        if (first === undefined) throw new Refusal(unavailable("invocation_stopped", `${functionId} broke its answer off before it began`));
-      }
-      return this.#streamed(first, settled);
+      return await channels.begun;
     } finally {
       cancelDeadline();
     }
@@ -127,20 +136,24 @@ export class RouteCall {
     return { answer: answerOf(result, binding.functionId, defaultStatus), stream: undefined };
   }
 
-  #streamed(head: StreamHead, settled: Promise<void>): RouteOutcome {
+  #streamed(head: StreamHead | undefined, call: Promise<Payload>): RouteOutcome {
+    const reader = this.#channels?.reader;
+    const { functionId } = this.#parts.destination.binding;
+    if (head === undefined || reader === undefined) {
+      throw new Refusal(unavailable("invocation_stopped", `${functionId} broke its answer off before it began`));
+    }
     const { status, headers, dropped, first, length } = head;
-    const { visit, context } = this.#parts;
-    const channels = this.#channels;
-    if (first === undefined || channels === undefined) {
+    if (first === undefined) {
       return { answer: { status, headers, dropped, body: status === 204 || status === 304 ? undefined : "" }, stream: undefined };
     }
+    // A stream may take as long as it likes; what the handler does after it has the time that it had before.
+    this.#started?.setDeadline(MAX_TIMEOUT_MS);
     const release = (): void => {
       this.release();
-      // What the handler does after its stream has the time that it had before.
-      const cancel = context.clock.after(this.#timeoutMs, () => visit.exchange.withdraw());
-      void settled.then(cancel);
+      this.#started?.setDeadline(this.#timeoutMs);
     };
-    return { answer: { status, headers, dropped, body: undefined }, stream: { first, length, reader: channels.answer, release } };
+    call.catch(forget);
+    return { answer: { status, headers, dropped, body: undefined }, stream: { first, length, reader, release } };
   }
 
   #takeBody(): Promise<TakenBody> {
@@ -167,13 +180,14 @@ export class RouteCall {
   }
 
   /** An upload that stands still is given up: with 408 as long as there is no answer, else with its connection. */
-  #bodyWentSilent(stop: Brake): void {
+  #bodyWentSilent(channels: ExchangeChannels): void {
     const { exchange } = this.#parts.visit;
-    if (exchange.response.headersSent) exchange.request.socket.destroy();
-    else {
-      stop.pull(new Refusal({ status: 408, code: "request_timeout", message: "the body stopped coming" }));
-      exchange.withdraw();
+    if (exchange.response.headersSent) {
+      exchange.request.socket.destroy();
+      return;
     }
+    channels.fail(new Refusal({ status: 408, code: "request_timeout", message: "the body stopped coming" }));
+    this.#started?.cancel("the body stopped coming");
   }
 
   #middlewareRun(): MiddlewareRun {
@@ -194,24 +208,7 @@ export class RouteCall {
  * like any other, unless the handler has begun to write: published clients may end so.
  */
 function meansStream(result: Payload, channels: ExchangeChannels): boolean {
-  return result === Payload.absent || (channels.answerWriterIsTaken && result.text().trim() === "null");
-}
-
-/** Ends a race from outside. */
-interface Brake {
-  /** Rejects when it is pulled. */
-  readonly pulled: Promise<never>;
-  pull(reason: Error): void;
-}
-
-function brake(): Brake {
-  let pull: (reason: Error) => void = forget;
-  const pulled = new Promise<never>((_, reject) => {
-    pull = reject;
-  });
-  // Pulled when nobody waits any more.
-  pulled.catch(forget);
-  return { pulled, pull };
+  return result === Payload.absent || (channels.reader !== undefined && result.text().trim() === "null");
 }
 
 function forget(): void {}

@@ -43,6 +43,11 @@ export class RouteTable {
     return this.#routes.size;
   }
 
+  /** Who serves each route, in the order the routes came. */
+  owners(): RouteHolder[] {
+    return [...this.#routes.values()].flatMap(({ holders: [owner] }) => (owner === undefined ? [] : [owner]));
+  }
+
   /** Adds a binding as the owner of its route, or behind the owner. The undo hands the route to the next in line. */
   add(binding: RouteBinding): Undo {
     const { method, apiPath } = binding.settings;

@@ -21,17 +21,17 @@ export interface SendOptions {
 export function sendAnswer(exchange: Exchange, answer: Answer, options: SendOptions): void {
   const { request, response } = exchange;
   if (exchange.isOver) return;
-  whenOnSocket(exchange, () => {
-    const cancel = options.clock.after(READ_ANSWER_MS, () => request.socket.destroy());
-    exchange.onEnd(cancel);
-  });
-  if (!request.complete && !restIsSmall(exchange, options.bodyLimitBytes)) {
-    sendThenClose(exchange, answer, options.clock);
-    return;
+  if (!request.complete && !restIsSmall(exchange, options.bodyLimitBytes)) sendThenClose(exchange, answer, options.clock);
+  else {
+    endOfBody(request, options.clock);
+    response.writeHead(answer.status, headersOf(answer));
+    response.end(answer.body);
   }
-  endOfBody(request, options.clock);
-  response.writeHead(answer.status, headersOf(answer));
-  response.end(answer.body);
+  whenOnSocket(exchange, () => {
+    // What the system has taken whole does not wait for a slow reader.
+    if (response.writableEnded && request.socket.writableLength === 0) return;
+    exchange.onEnd(options.clock.after(READ_ANSWER_MS, () => request.socket.destroy()));
+  });
 }
 
 /** What of a body is still to come behind its answer is thrown away by Node, so that the connection can be used again, but not for ever. */

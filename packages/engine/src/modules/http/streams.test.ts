@@ -404,14 +404,23 @@ describe("a streamed body", () => {
   it("that stands still for a minute is answered 408 (1.4)", async () => {
     const clock = manualClock();
     const here = await site({ clock });
-    const { handle, calls } = held();
-    await serve(here.worker, "/up", handle, { http_method: "POST", timeout_ms: 600_000 });
+    const read = arrivals<unknown>();
+    await serve(
+      here.worker,
+      "/up",
+      async ({ request_body }) => {
+        const reader = here.engine.takeReader(request_body);
+        read.add(await reader.read());
+        read.add(await reader.read());
+        return reader.ended;
+      },
+      { http_method: "POST", timeout_ms: 600_000 },
+    );
     const { request, response } = open(`${here.url}/up`);
     request.write("begun");
-    await calls.count(1);
-    await new Promise((resolve) => setImmediate(resolve));
+    await read.count(1);
     clock.advance(60_000);
-    clock.advance(60_000);
+    await read.count(2);
     expect((await response).statusCode).toBe(408);
     request.destroy();
   });

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
-import type { ModuleContext } from "../../kernel/module.ts";
+import type { ChannelWriter, ModuleContext } from "../../kernel/module.ts";
 import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, NO_BODY, readBody, refuseUnread } from "./body.ts";
 import type { HttpConfig } from "./config.ts";
-import type { ExchangeChannels } from "./exchange-channels.ts";
 import { readMultipart } from "./multipart.ts";
 import { sendWhole, streamBody } from "./request-stream.ts";
 import type { RouteSettings } from "./route-settings.ts";
@@ -13,8 +12,8 @@ export interface TakenBody {
   readonly text: BodyText;
   /** JSON text of the list of files, for multipart. */
   readonly files: string | undefined;
-  /** Fills the request's channel: with the whole body, or as it comes. */
-  fill(channels: ExchangeChannels, onIdle: () => void): void;
+  /** Fills the request's channel when the function comes to read it: with the whole body, or as it comes. */
+  fill(writer: ChannelWriter, onIdle: () => void): void;
   /** Takes down the channels of files. */
   discard(): void;
 }
@@ -47,21 +46,21 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
     if (!settings.streaming) throw refuseUnread(headers);
     if (kind === "raw") return streamed(request, clock);
     const { text, files, discard } = await readMultipart({ ...options, request, context: taking.context });
-    return { text, files, fill: (channels) => channels.body.end(), discard };
+    return { text, files, fill: (writer) => writer.end(), discard };
   }
   const bytes = await readBody(request, options);
   return whole(bodyText(bytes, kind), bytes);
 }
 
 function whole(text: BodyText, bytes: Buffer | undefined): TakenBody {
-  return { text, files: undefined, fill: (channels) => sendWhole(channels.body, bytes), discard: nothing };
+  return { text, files: undefined, fill: (writer) => sendWhole(writer, bytes), discard: nothing };
 }
 
 function streamed(request: IncomingMessage, clock: Clock): TakenBody {
   return {
     text: NO_BODY,
     files: undefined,
-    fill: (channels, onIdle) => streamBody(request, channels.body, { clock, onIdle }),
+    fill: (writer, onIdle) => streamBody(request, writer, { clock, onIdle }),
     discard: nothing,
   };
 }

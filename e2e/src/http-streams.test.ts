@@ -1,0 +1,148 @@
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
+import { freePorts } from "./support/ports.ts";
+
+const GIGABYTE = 1024 ** 3;
+const PIECE = Buffer.alloc(64 * 1024, 7);
+const MAX_GROWTH_MB = 50;
+
+interface ChannelRef {
+  readonly channel_id: string;
+  readonly access_key: string;
+  readonly direction: string;
+}
+interface Frame {
+  readonly type: string;
+  readonly invocation_id: string;
+  readonly function_id: string;
+  readonly data: { readonly request_body: ChannelRef; readonly response: ChannelRef };
+}
+
+const project = mkdtempSync(join(tmpdir(), "svc-http-streams-"));
+let ports: Ports;
+let engine: EngineProcess;
+let worker: WebSocket;
+
+function say(message: unknown): void {
+  worker.send(JSON.stringify(message));
+}
+
+function open({ channel_id, access_key, direction }: ChannelRef): WebSocket {
+  return new WebSocket(`ws://127.0.0.1:${ports.bridge}/ws/channels/${channel_id}?key=${access_key}&dir=${direction}`);
+}
+
+/** A worker as a published client is on the wire: `up` counts the bytes of its body, `down` writes a gigabyte. */
+const handlers: Record<string, (frame: Frame) => void> = {
+  up({ data, invocation_id, function_id }) {
+    let bytes = 0;
+    const channel = open(data.request_body);
+    channel.on("message", (piece: Buffer) => {
+      bytes += piece.length;
+    });
+    channel.on("close", () => say({ type: "invocationresult", invocation_id, function_id, result: { body: { bytes } } }));
+  },
+  down({ data, invocation_id, function_id }) {
+    const channel = open(data.response);
+    let bytes = 0;
+    const write = (): void => {
+      if (bytes >= GIGABYTE) {
+        channel.close(1000);
+        return;
+      }
+      bytes += PIECE.length;
+      channel.send(PIECE, write);
+    };
+    channel.on("open", write);
+    say({ type: "invocationresult", invocation_id, function_id });
+  },
+};
+
+beforeAll(async () => {
+  ports = await freePorts();
+  writeFileSync(join(project, "config.yaml"), "workers:\n  - name: svc-http\n");
+  engine = await startEngine({ cwd: project, ports });
+  worker = new WebSocket(`ws://127.0.0.1:${ports.bridge}`);
+  worker.on("message", (text: Buffer) => {
+    const frame = JSON.parse(text.toString()) as Frame;
+    if (frame.type === "invokefunction") handlers[frame.function_id]?.(frame);
+  });
+  await once(worker, "open");
+  for (const id of Object.keys(handlers)) {
+    say({ type: "registerfunction", id });
+    say({ type: "registertrigger", id, trigger_type: "http", function_id: id, config: { api_path: `/${id}`, http_method: "POST", timeout_ms: 200_000 } });
+  }
+  const pong = once(worker, "pong");
+  worker.ping();
+  await pong;
+});
+
+afterAll(async () => {
+  worker?.terminate();
+  engine?.child.kill("SIGTERM");
+  await engine?.exited;
+  rmSync(project, { recursive: true, force: true });
+});
+
+function residentMb(): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${engine.pid}/status`, "utf8"))?.[1]) / 1024;
+}
+
+/** Runs `action` and answers by how many MB the engine grew at most meanwhile. */
+async function growthDuring(action: () => Promise<void>): Promise<number> {
+  const before = residentMb();
+  let peak = before;
+  const look = setInterval(() => {
+    peak = Math.max(peak, residentMb());
+  }, 20);
+  await action();
+  clearInterval(look);
+  return peak - before;
+}
+
+function post(path: string): ClientRequest {
+  return httpRequest({ host: "127.0.0.1", port: ports.http, path, method: "POST", headers: { "content-type": "application/octet-stream" } });
+}
+
+async function sendGigabyte(request: ClientRequest): Promise<void> {
+  for (let sent = 0; sent < GIGABYTE; sent += PIECE.length) if (!request.write(PIECE)) await once(request, "drain");
+  request.end();
+}
+
+async function bytesOf(request: ClientRequest): Promise<{ readonly bytes: number; readonly last: string }> {
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  expect(response.statusCode).toBe(200);
+  let bytes = 0;
+  let last = "";
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    last = piece.length < 1000 ? piece.toString() : "";
+  }
+  return { bytes, last };
+}
+
+describe("a gigabyte", () => {
+  it(`goes up through a route while the engine grows by less than ${MAX_GROWTH_MB} MB`, async () => {
+    const growth = await growthDuring(async () => {
+      const request = post("/up");
+      const answer = bytesOf(request);
+      await sendGigabyte(request);
+      expect(JSON.parse((await answer).last)).toEqual({ bytes: GIGABYTE });
+    });
+    expect(growth).toBeLessThan(MAX_GROWTH_MB);
+  });
+
+  it(`comes down through a route while the engine grows by less than ${MAX_GROWTH_MB} MB`, async () => {
+    const growth = await growthDuring(async () => {
+      const request = post("/down");
+      request.end();
+      expect((await bytesOf(request)).bytes).toBe(GIGABYTE);
+    });
+    expect(growth).toBeLessThan(MAX_GROWTH_MB);
+  });
+});

@@ -1,0 +1,130 @@
+import type { Directory } from "../../kernel/directory.ts";
+import type { RoutePattern } from "./route-pattern.ts";
+import type { RouteHolder } from "./routes.ts";
+
+/** What the document is built from. */
+export interface OpenApiSource {
+  readonly routes: readonly RouteHolder[];
+  readonly directory: Pick<Directory, "functionById">;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly parameters: readonly unknown[];
+  readonly requestBody?: unknown;
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
+const ERROR_REF = { $ref: "#/components/schemas/Error" };
+const errorAnswer = (description: string) => ({ description, content: { "application/json": { schema: ERROR_REF } } });
+
+/**
+ * All routes as an OpenAPI 3.1 document. Bodies are described by the functions' own formats: `request_format` is that of the request
+ * object, so its `body` property describes the body; `response_format` is that of the response's body, or of the response object.
+ */
+export function openApiDocument({ routes, directory }: OpenApiSource): Record<string, unknown> {
+  const paths = Object.create(null) as Record<string, Record<string, Operation>>;
+  const usedIds = new Set<string>();
+  // Paths that differ in the names of their parameters only are one path to OpenAPI; the names of the first route count.
+  const patterns = new Map<string, RoutePattern>();
+  for (const holder of routes) {
+    const pattern = patterns.get(holder.pattern.shape) ?? holder.pattern;
+    patterns.set(pattern.shape, pattern);
+    const path = templateOf(pattern.path);
+    paths[path] ??= Object.create(null) as Record<string, Operation>;
+    paths[path][holder.method.toLowerCase()] = operationOf(holder, pattern, directory, usedIds);
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Routes of this engine", version: "1" },
+    paths,
+    components: {
+      schemas: {
+        Error: {
+          type: "object",
+          properties: {
+            error: {
+              type: "object",
+              properties: { code: { type: "string" }, message: { type: "string" }, error_id: { type: "string" } },
+              required: ["code", "message"],
+            },
+          },
+          required: ["error"],
+        },
+      },
+    },
+  };
+}
+
+/** `/users/:id/*rest` as `/users/{id}/{rest}`. */
+function templateOf(path: string): string {
+  return path
+    .split("/")
+    .map((segment) => segment.replace(/^[:*](.+)$/, "{$1}").replace(/^\{\*(.+)\}$/, "{$1}"))
+    .join("/");
+}
+
+function operationOf({ binding, method }: RouteHolder, pattern: RoutePattern, directory: OpenApiSource["directory"], usedIds: Set<string>): Operation {
+  const view = directory.functionById(binding.functionId);
+  const names = [...pattern.parameterNames, ...(pattern.tailName === undefined ? [] : [pattern.tailName])];
+  const body = propertyOf(view?.request_format, "body");
+  const takesBody = method === "POST" || method === "PUT" || method === "PATCH" || body !== undefined;
+  const query = propertyOf(view?.request_format, "query_params");
+  return {
+    operationId: uniqueId(binding.functionId, method, usedIds),
+    ...(view?.description === null || view?.description === undefined ? {} : { summary: view.description }),
+    parameters: [
+      ...names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
+      ...Object.entries(propertiesOf(query)).map(([name, schema]) => ({ name, in: "query", required: isRequired(query, name), schema })),
+    ],
+    ...(takesBody ? { requestBody: { content: { "application/json": { schema: body ?? {} } } } } : {}),
+    responses: {
+      "200": { description: "The function's answer", content: { "application/json": { schema: answerSchema(view?.response_format) } } },
+      "400": errorAnswer("The request cannot be understood"),
+      "500": errorAnswer("The function failed"),
+      "503": errorAnswer("The function is not there, or there is too much to do"),
+      "504": errorAnswer("The function did not answer in time"),
+    },
+  };
+}
+
+function uniqueId(functionId: string, method: string, used: Set<string>): string {
+  for (let number = 1; ; number++) {
+    const id = number === 1 ? functionId : `${functionId} ${method}${number === 2 ? "" : ` ${number}`}`;
+    if (used.has(id)) continue;
+    used.add(id);
+    return id;
+  }
+}
+
+/** A response format that describes `{status_code, headers, body}` describes the body by its `body`. */
+function answerSchema(format: unknown): unknown {
+  const properties = propertiesOf(format);
+  const body = properties.body;
+  if (body !== undefined && Object.keys(properties).every((name) => name === "body" || name === "status_code" || name === "headers")) return body;
+  return isSchema(format) ? format : {};
+}
+
+function propertyOf(schema: unknown, name: string): unknown {
+  const property = propertiesOf(schema)[name];
+  return isSchema(property) ? property : undefined;
+}
+
+function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
+  if (typeof schema !== "object" || schema === null || !Object.hasOwn(schema, "properties")) return {};
+  const { properties } = schema as { readonly properties: unknown };
+  if (typeof properties !== "object" || properties === null || Array.isArray(properties)) return {};
+  return Object.fromEntries(Object.entries(properties).filter(([, each]) => isSchema(each)));
+}
+
+function isRequired(schema: unknown, name: string): boolean {
+  const required = (schema as { readonly required?: unknown } | undefined)?.required;
+  return Array.isArray(required) && required.includes(name);
+}
+
+/** A reference would point to another place in the document than it did in the format. */
+function isSchema(value: unknown): boolean {
+  if (typeof value === "boolean") return true;
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.stringify(value).includes('"$ref"');
+}
