@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -145,15 +145,38 @@ describe("a token", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("does not get in the way of an engine that wants none", async () => {
-    const answer = await tab.evaluate(async (url) => {
-      const guest = svc.connect(url.replace("ws://", "ws://svc:whatever@"), { name: "guest" });
-      await guest.connected();
-      const greeting = await guest.call({ function_id: "greet", payload: { name: "guest" } });
-      await guest.shutdown({ timeout_ms: 1 });
-      return greeting;
-    }, address);
-    expect(answer).toBe("hello guest");
+  it("lets a page in where the engine wants one, channels included, and nobody without", async () => {
+    const [otherPorts, otherProject] = [await freePorts(), mkdtempSync(join(tmpdir(), "svc-browser-token-"))];
+    writeFileSync(join(otherProject, "config.yaml"), `engine:\n  mode: production\n  allowed_origins: ["${allowed.origin}"]\nworkers: []\n`);
+    const strict = await startEngine({ cwd: otherProject, ports: otherPorts });
+    const token = readFileSync(join(otherProject, ".svc/token"), "utf8").trim();
+    const outcomes = await tab.evaluate(
+      async ([url, secret]) => {
+        const outcome = async (address: string, options: { token?: string }): Promise<string> => {
+          const guest = svc.connect(address, { reconnect: { maxAttempts: 0 }, ...options });
+          try {
+            const { reader, writer } = await guest.createChannel();
+            await writer.send("through a channel");
+            return String(await reader.read());
+          } catch (error) {
+            return (error as { code: string }).code;
+          } finally {
+            await guest.shutdown({ timeout_ms: 1 });
+          }
+        };
+        return [
+          await outcome(url, { token: secret }),
+          await outcome(url.replace("ws://", `ws://svc:${secret}@`), {}),
+          await outcome(url, {}),
+          await outcome(url, { token: "guessed" }),
+        ];
+      },
+      [`ws://localhost:${otherPorts.bridge}`, token] as const,
+    );
+    expect(outcomes).toEqual(["through a channel", "through a channel", "disconnected", "disconnected"]);
+    strict.child.kill("SIGTERM");
+    await strict.exited;
+    rmSync(otherProject, { recursive: true, force: true });
   });
 });
 

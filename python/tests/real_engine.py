@@ -18,7 +18,7 @@ STOP_DEADLINE_S = 15.0
 class RealEngine:
     def __init__(self, config: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="svc-python-")
-        folder = Path(self._folder.name)
+        self.folder = folder = Path(self._folder.name)
         (folder / "config.yaml").write_text(config, "utf-8")
         ports = ("--bridge-port", "0", "--http-port", "0", "--ws-port", "0")
         # It stops with our end of its standard input, whatever ends this process.

@@ -62,6 +62,11 @@ def test_every_other_close_is_a_channel_that_was_torn(engine: Engine, connect: C
             reader.read()
         assert torn.value.code == "channel_closed"
         assert torn.value.executed == "unknown"
+        assert torn.value.details == {
+            "channel_id": "4f/ü",
+            "direction": "read",
+            "reason": "the other end went away before the end: because",
+        }
 
 
 def test_a_socket_that_is_cut_is_a_channel_that_was_torn(engine: Engine, connect: Connect) -> None:
@@ -113,10 +118,34 @@ def test_ending_waits_until_the_engine_has_taken_everything(engine: Engine, conn
     assert taken == ["one", "two"]
 
 
+def test_a_writer_of_whose_items_nothing_is_taken_gives_up(
+    engine: Engine, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_up = threading.Event()
+
+    async def take_nothing(socket: ServerConnection) -> None:
+        socket.transport.pause_reading()
+        await asyncio.to_thread(given_up.wait, 10)
+        socket.transport.abort()
+
+    monkeypatch.setattr(channel_end, "_STALL_LIMIT_S", 0.2)
+    engine.on_channel = take_nothing
+    writer = connect().channel_writer(WRITE)
+
+    def write_on() -> None:
+        while True:
+            writer.write(b"x" * 65_536)
+
+    with pytest.raises(svc.CallError, match=r"nothing was taken for 0\.2 s") as stalled:
+        write_on()
+    assert stalled.value.code == "channel_closed"
+    given_up.set()
+
+
 def test_a_refused_upgrade_is_named(engine: Engine, connect: Connect) -> None:
     worker = connect()
     engine.refuse_with = 503
-    with pytest.raises(svc.CallError, match="refused by the engine with HTTP 503") as refused:
+    with pytest.raises(svc.CallError, match="the engine refused the connection with HTTP 503") as refused:
         worker.channel_reader(READ).read()
     assert refused.value.code == "channel_closed"
     assert "k&y" not in str(refused.value)
@@ -129,7 +158,7 @@ def test_without_an_engine_the_first_use_says_so(engine: Engine, connect: Connec
     for _ in range(2):
         with pytest.raises(svc.CallError, match="no connection to the engine") as offline:
             reader.read()
-        assert offline.value.code == "disconnected"
+        assert offline.value.code == "channel_closed"
 
 
 def test_a_handshake_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +168,7 @@ def test_a_handshake_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyP
         try:
             with pytest.raises(svc.CallError, match=r"the handshake took longer than 0\.05 s") as late:
                 worker.channel_reader(READ).read()
-            assert late.value.code == "disconnected"
+            assert late.value.code == "channel_closed"
         finally:
             worker.shutdown(timeout_s=1)
 

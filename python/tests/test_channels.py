@@ -15,6 +15,11 @@ import svc
 Connect = Callable[..., svc.Worker]
 
 
+def in_effect(worker: svc.Worker) -> None:
+    """Returns when the engine has taken all that the worker sent before."""
+    worker.call({"function_id": "engine::info", "payload": {}})
+
+
 def code_of(action: Callable[[], object]) -> str:
     with pytest.raises(svc.CallError) as raised:
         action()
@@ -71,6 +76,7 @@ def test_handlers_find_readers_and_writers_in_the_place_of_refs_at_any_depth(con
     async def root(reader: svc.ChannelReader) -> Any:
         return await reader.json_async()
 
+    in_effect(worker)
     there, back = caller.create_channel(), caller.create_channel()
     with ThreadPoolExecutor(1) as thread:
         odd = {"channel_id": "c", "access_key": "k", "direction": "sideways"}
@@ -277,6 +283,7 @@ def test_the_ends_that_a_cancelled_call_came_with_are_cut_off(connect_real: Conn
             outcome.append(error.code)
         ended.set()
 
+    in_effect(worker)
     channel = caller.create_channel()
 
     async def give_up() -> None:
@@ -298,7 +305,67 @@ def test_the_ends_that_a_cancelled_call_came_with_are_cut_off(connect_real: Conn
     assert code_of(write_on) == "channel_closed"
 
 
-def test_shutdown_cuts_off_what_is_open(connect_real: Connect) -> None:
+def test_an_end_that_its_handler_leaves_half_used_is_dropped(connect_real: Connect) -> None:
+    worker, caller = connect_real("callee"), connect_real("caller")
+
+    @worker.function("left::reader")
+    def first_of(input: dict[str, Any]) -> object:
+        return input["reader"].read()
+
+    @worker.function("left::writer")
+    async def half_of(input: dict[str, Any]) -> None:
+        await input["writer"].send_async("half of it")
+
+    in_effect(worker)
+    channel = caller.create_channel()
+    channel.writer.send("first")
+    assert caller.call({"function_id": "left::reader", "payload": {"reader": channel.reader}}) == "first"
+
+    def write_on() -> None:
+        while True:
+            channel.writer.write(b"x" * 65_536)
+
+    assert code_of(write_on) == "channel_closed"
+    channel = caller.create_channel()
+    caller.call({"function_id": "left::writer", "payload": {"writer": channel.writer}})
+    assert channel.reader.read() == "half of it"
+    assert code_of(channel.reader.read) == "channel_closed"
+
+
+def test_shutdown_lets_open_channels_finish(connect_real: Connect) -> None:
+    worker, other = connect_real("one"), connect_real("two")
+    goes_on = threading.Event()
+
+    @worker.function("stream::later")
+    def later(input: object) -> Any:
+        channel = worker.create_channel()
+
+        def write() -> None:
+            with channel.writer as writer:
+                writer.send("begun")
+                goes_on.wait(10)
+                writer.send("finished")
+
+        threading.Thread(target=write).start()
+        return channel.reader
+
+    in_effect(worker)
+    reader = other.channel_reader(other.call({"function_id": "stream::later"}))
+    assert reader.read() == "begun"
+    with ThreadPoolExecutor(1) as thread:
+        ended = thread.submit(worker.shutdown)
+
+        def call_on() -> None:
+            while True:
+                other.call({"function_id": "stream::later"})
+
+        assert code_of(call_on) in ("function_not_found", "draining")
+        goes_on.set()
+        assert list(reader) == ["finished"]
+        ended.result(10)
+
+
+def test_shutdown_cuts_off_what_stays_open(connect_real: Connect) -> None:
     worker, other = connect_real("one"), connect_real("two")
     channel = other.create_channel()
     reader, writer = worker.channel_reader(channel.reader_ref), worker.create_channel().writer
@@ -309,10 +376,11 @@ def test_shutdown_cuts_off_what_is_open(connect_real: Connect) -> None:
     assert elsewhere.read() == "half of it"
     with ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(reader.read)
-        worker.shutdown()
-        assert code_of(lambda: waiting.result(10)) == "disconnected"
+        worker.shutdown(timeout_s=0.05)
+        with pytest.raises(svc.CallError, match="the worker was shut down before the end") as cut:
+            waiting.result(10)
+        assert cut.value.code == "channel_closed"
     assert code_of(elsewhere.read) == "channel_closed"
-    assert code_of(reader.read) == "disconnected"
-    assert code_of(lambda: writer.write(b"x")) == "disconnected"
-    assert code_of(worker.channel_reader(channel.reader_ref).read) == "disconnected"
+    for late in (reader.read, lambda: writer.write(b"x"), worker.channel_reader(channel.reader_ref).read):
+        assert code_of(late) == "draining"
     reader.cancel()

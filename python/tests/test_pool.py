@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 
 from svc import pool as pool_module
 from svc.pool import HandlerPool
@@ -31,6 +32,19 @@ def test_one_idle_thread_does_not_keep_a_second_piece_of_work_from_its_own_threa
     for _ in range(2):
         pool.run(meet)
     together.wait(10)
+    pool.close()
+
+
+def test_an_idle_thread_keeps_nothing_of_its_last_work() -> None:
+    class Payload:
+        pass
+
+    pool = HandlerPool(1, name="t")
+    payload, freed = Payload(), threading.Event()
+    weakref.finalize(payload, freed.set)
+    pool.run(lambda payload=payload: None)  # type: ignore[misc]
+    del payload
+    assert freed.wait(10)
     pool.close()
 
 

@@ -33,7 +33,7 @@ async function listBuiltIns(startEngine, modules) {
   const engine = await startEngine({ configFile, overrides: { httpPort: 0, realtimePort: 0 }, env: {} });
   try {
     const { functions } = await invoke(engine, "engine::functions::list", { include_internal: true });
-    const { trigger_types: triggerTypes } = await invoke(engine, "engine::trigger-types::list", {});
+    const { trigger_types: triggerTypes } = await invoke(engine, "engine::trigger-types::list", { include_internal: true });
     return { functions, triggerTypes };
   } finally {
     await engine.stop();

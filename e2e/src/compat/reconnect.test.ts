@@ -36,6 +36,17 @@ describe.each([node11, node22])("refused connections of $name", (client) => {
   });
 });
 
+describe("a refused connection of the Python client", () => {
+  it("is its last attempt, which is why our engine stops to listen before it drops its workers", async () => {
+    const wire = await tap(engine.address, { onUpgrade: (_path, nth) => (nth === 0 ? "forward" : { refuse: "503 Service Unavailable" }) });
+    await connected(python11, wire.address);
+    (await wire.connection("/")).client.terminate();
+    await comesBack(wire);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(upgradesOf(wire)).toBe(2);
+  });
+});
+
 describe.each(publishedClients)("closed connections of $name", (client) => {
   const closes: [string, (socket: TappedConnection["client"]) => void, boolean][] = [
     ["code 1000", (socket) => socket.close(1000), true],
@@ -71,8 +82,8 @@ describe.each(publishedClients)("an engine that is restarted under $name", (clie
       const worker = await connected(client, own.address, { workerName: "survivor" });
       await worker.run("registerTriggerType", { id: "restart-type", description: "d" });
       await offer(worker, "restart::a", { kind: "echo" });
-      await worker.run("registerFunction", { id: "restart::hold", behaviour: { kind: "hold", value: 1 } });
-      await worker.run("registerTrigger", { type: "http", function_id: "restart::a", config: { api_path: "restart", http_method: "POST" } });
+      await offer(worker, "restart::page", { kind: "value", value: { body: "page" } });
+      await worker.run("registerTrigger", { type: "http", function_id: "restart::page", config: { api_path: "restart", http_method: "POST" } });
       await worker.run("registerTrigger", { type: "restart-type", function_id: "restart::a", config: { n: 1 } });
       await worker.next(({ event }) => event === "bound", "the binding");
       await own.kill(signal);
@@ -84,6 +95,7 @@ describe.each(publishedClients)("an engine that is restarted under $name", (clie
       await expect.poll(() => own.workers(), { timeout: 30_000 }).toContain("survivor");
       const response = await fetch(`${own.http}/restart`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"a":1}' });
       expect(response.status).toBe(200);
+      expect(await response.json()).toBe("page");
       expect(await worker.run("trigger", { function_id: "restart::a", payload: { c: 3 } })).toEqual({ c: 3 });
       expect(own.logged("error")).toEqual([]);
     } finally {

@@ -47,6 +47,18 @@ describe("where a command looks for the engine", () => {
     expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), {})).toMatchObject({ from: "SVC_URL" });
   });
 
+  it("takes the token of the engine that it found so, and of no other", () => {
+    mkdirSync(join(dir, ".svc/data"), { recursive: true });
+    writeFileSync(join(dir, ".svc/token"), "token-of-the-engine\n");
+    const facts = { pid: process.pid, bridge: "ws://localhost:50007", token_file: join(dir, ".svc/token") };
+    writeFileSync(join(dir, ".svc/data/engine.json"), JSON.stringify(facts));
+
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ from: "announced", token: "token-of-the-engine" });
+    expect(engineAddress(recordedShell({ cwd: dir }), { url: "ws://box:1" }).token).toBeUndefined();
+    writeFileSync(join(dir, ".svc/data/engine.json"), JSON.stringify({ ...facts, token_file: undefined }));
+    expect(engineAddress(recordedShell({ cwd: dir }), {}).token).toBeUndefined();
+  });
+
   it.each([
     ["of a process that is gone", JSON.stringify({ pid: 2 ** 22 + 1, bridge: "ws://localhost:50007" })],
     ["without an address yet", JSON.stringify({ pid: process.pid })],

@@ -28,6 +28,7 @@ async function connected(worker: Worker, address: EngineAddress): Promise<void> 
   try {
     await worker.connected({ timeout_ms: CONNECT_TIMEOUT_MS });
   } catch (error) {
+    if (/\b401\b/.test((error as Error).message)) throw noEngine(address, "it wants its token, or another one than was sent: set SVC_TOKEN to it");
     throw noEngine(address, `something listens there, but it did not answer as an engine (${(error as Error).message})`);
   }
 }

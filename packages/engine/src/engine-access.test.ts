@@ -6,6 +6,7 @@ import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
+import { tokenSubprotocols } from "@svc/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ClientOptions, WebSocket } from "ws";
 import { type RunningEngine, startEngine } from "./engine.ts";
@@ -183,9 +184,9 @@ describe("the token of an engine (gap 55)", () => {
 
   it("is taken from a browser as a sub-protocol, which is not said back (W9)", async () => {
     const { engine } = await start(empty, { env: { SVC_TOKEN: TOKEN }, overrides: { mode: "production" } });
-    const socket = (await dial(engine.addresses.realtime, { protocols: ["svc", `svc.token.${TOKEN}`] })) as WebSocket;
+    const socket = (await dial(engine.addresses.realtime, { protocols: tokenSubprotocols(TOKEN) })) as WebSocket;
     expect(socket.protocol).toBe("svc");
-    expect(await dial(engine.addresses.realtime, { protocols: ["svc", "svc.token.wrong"] })).toMatchObject({ status: 401 });
+    expect(await dial(engine.addresses.realtime, { protocols: tokenSubprotocols("wrong") })).toMatchObject({ status: 401 });
     const cookies = { headers: { cookie: `token=${TOKEN}; svc.token=${TOKEN}` } };
     expect(await dial(engine.addresses.realtime, cookies)).toMatchObject({ status: 401 });
   });
@@ -367,11 +368,12 @@ describe("a hostile page", () => {
     }
   });
 
-  it("cannot load the console's answers as a script, nor read routes of the user without CORS (W7, W10)", async () => {
+  it("cannot load the console's answers as a script, nor show them in a frame, nor read routes of the user without CORS (W7, W8, W10)", async () => {
     const { engine } = await start("workers: [{name: svc-http, config: {port: 0}}]\n");
     for (const path of ["/_console/x", "/_console/invoke", "/_console"]) {
       const { headers } = await send(`${engine.addresses.http}${path}`);
-      expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin" });
+      expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY" });
+      expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
     }
     const { headers } = await send(`${engine.addresses.http}/anything`, { headers: { origin: "http://evil.example" } });
     expect(headers["access-control-allow-origin"]).toBeUndefined();

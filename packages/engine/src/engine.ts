@@ -10,6 +10,7 @@ import {
   type ConfigFileChange,
   type ConfigOverrides,
   diffConfig,
+  effectiveConfig,
   type LoadedConfig,
   loadConfig,
   watchConfig,
@@ -36,6 +37,7 @@ import { HttpApi } from "./transport/http-api.ts";
 import type { Listener } from "./transport/listener.ts";
 import { Realtime } from "./transport/realtime.ts";
 import { type Refusal, TokenGuard } from "./transport/token-guard.ts";
+import { JsonSchemaChecks } from "./validation/index.ts";
 
 export interface StartOptions {
   /** Path of the config file. */
@@ -134,6 +136,7 @@ class Engine implements RunningEngine {
       clock: parts.clock,
       log: parts.log,
       version: ENGINE_VERSION,
+      formats: new JsonSchemaChecks(() => settings().validateRequests),
       deadlines: {
         get defaultTimeoutMs() {
           return settings().defaultTimeoutMs;
@@ -165,7 +168,7 @@ class Engine implements RunningEngine {
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost({
       modules: [
-        engineFunctions(() => this.#info()),
+        engineFunctions(() => this.#info(), { config: () => effectiveConfig(this.#config, configurableModules) }),
         consoleApi(() => ({
           enabled: settings().consoleInvoke,
           originIsAllowed: (origin) => originIsAllowed(origin, settings()) || origin === new URL(this.addresses.http).origin,

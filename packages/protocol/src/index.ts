@@ -50,4 +50,4 @@ export {
   workerIntroductionSchema,
 } from "./messages.ts";
 export { Payload } from "./payload.ts";
-export { SUBPROTOCOL, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";
+export { TOKEN_SUBPROTOCOL_PREFIX, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";

@@ -4,8 +4,8 @@
  * takes the token from the second and selects the first, so that the token does not stand in its answer; a browser fails a
  * connection of whose offers none was selected.
  */
-export const SUBPROTOCOL = "svc";
-const TOKEN_PREFIX = "svc.token.";
+const SUBPROTOCOL = "svc";
+export const TOKEN_SUBPROTOCOL_PREFIX = "svc.token.";
 /** Longest token that is read, in bytes. */
 const MAX_TOKEN_BYTES = 4096;
 const MAX_TEXT_LENGTH = Math.ceil((MAX_TOKEN_BYTES * 4) / 3);
@@ -18,7 +18,7 @@ export function tokenSubprotocols(token: string): [string, string] {
   const bytes = encoder.encode(token);
   if (bytes.length === 0 || bytes.length > MAX_TOKEN_BYTES) throw new TypeError(`a token has 1 to ${MAX_TOKEN_BYTES} bytes, not ${bytes.length}`);
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
-  return [SUBPROTOCOL, TOKEN_PREFIX + base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")];
+  return [SUBPROTOCOL, TOKEN_SUBPROTOCOL_PREFIX + base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")];
 }
 
 /**
@@ -30,10 +30,10 @@ export function tokenOfSubprotocols(header: string | undefined): string | null |
   const offers = header
     .split(",")
     .map((offer) => offer.trim())
-    .filter((offer) => offer.startsWith(TOKEN_PREFIX));
+    .filter((offer) => offer.startsWith(TOKEN_SUBPROTOCOL_PREFIX));
   const [offer] = offers;
   if (offer === undefined) return undefined;
-  return offers.length === 1 ? decoded(offer.slice(TOKEN_PREFIX.length)) : null;
+  return offers.length === 1 ? decoded(offer.slice(TOKEN_SUBPROTOCOL_PREFIX.length)) : null;
 }
 
 function decoded(text: string): string | null {

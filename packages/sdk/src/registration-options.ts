@@ -10,6 +10,8 @@ export interface FunctionOptions<Request extends Format | undefined = Format | u
   readonly metadata?: unknown;
   /** Deadline that the engine gives calls of this function that name none, in milliseconds, 1 to 86,400,000. */
   readonly timeout_ms?: number | undefined;
+  /** The engine refuses payloads that do not fit `request_format`, before they travel here. Default: what the engine's config says, usually not. */
+  readonly validate?: boolean | undefined;
 }
 
 /** What a handler may return where its function has this response format. */
@@ -31,6 +33,8 @@ export interface TriggerTypeInput<Config extends Format | undefined = Format | u
   readonly trigger_request_format?: Config;
   /** What the payload looks like with which functions are called. */
   readonly call_request_format?: Call;
+  /** The engine refuses triggers whose config does not fit `trigger_request_format`. Default false. */
+  readonly validate?: boolean | undefined;
 }
 
 /** The config that the handlers of a trigger type get. */

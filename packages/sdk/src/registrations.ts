@@ -10,6 +10,7 @@ export interface FunctionRegistration {
   readonly response_format?: unknown;
   readonly metadata?: unknown;
   readonly timeout_ms?: number | undefined;
+  readonly validate?: boolean | undefined;
   /** Present when the engine calls the function over HTTP. */
   readonly invocation?: HttpFunction | undefined;
 }
@@ -27,6 +28,7 @@ export interface TriggerTypeRegistration {
   readonly description: string;
   readonly trigger_request_format?: unknown;
   readonly call_request_format?: unknown;
+  readonly validate?: boolean | undefined;
 }
 
 type Kind = "functions" | "triggers" | "types";
@@ -47,6 +49,7 @@ export class Registrations {
       metadata: registration.metadata,
       invocation: registration.invocation === undefined ? undefined : { ...registration.invocation },
       timeout_ms: registration.timeout_ms,
+      validate: registration.validate,
     };
     return this.#add("functions", registration.id, message);
   }
@@ -58,6 +61,7 @@ export class Registrations {
       description: registration.description,
       trigger_request_format: registration.trigger_request_format,
       call_request_format: registration.call_request_format,
+      validate: registration.validate,
     };
     return this.#add("types", registration.id, message);
   }

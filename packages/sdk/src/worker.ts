@@ -184,6 +184,7 @@ export class Worker {
       response_format: toJsonSchema(options.response_format, `response_format of function ${id}`),
       metadata: options.metadata,
       timeout_ms: options.timeout_ms,
+      validate: options.validate,
       invocation: elsewhere,
     });
     // Every overload ties the handler's input to what the schema gives or to what the author says comes in.
@@ -224,6 +225,7 @@ export class Worker {
       description: type.description,
       trigger_request_format: toJsonSchema(type.trigger_request_format, `trigger_request_format of trigger type ${id}`),
       call_request_format: toJsonSchema(type.call_request_format, `call_request_format of trigger type ${id}`),
+      validate: type.validate,
     });
     // The handlers get what the schema gives, or whatever comes where there is none.
     const provided: ProvidedType = {

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from .channel_refs import ChannelRef
 from .context import HandlerContext
 from .errors import CallError
 
@@ -19,6 +22,8 @@ _MAX_WAITING_ITEMS = 4
 #: With more bytes than this on their way out, `send` waits.
 _MAX_SENDING_BYTES = 256 * 1024
 _HANDSHAKE_TIMEOUT_S = 10.0
+#: A writer of whose items nothing is taken for so long gives up.
+_STALL_LIMIT_S = 300.0
 #: Close codes behind which nothing is missing: with a normal code, and with none.
 _WHOLE = (1000, 1005)
 #: A connection whose other side says nothing is probed after 20 s and counts as gone after 60. By the system and not by
@@ -40,28 +45,24 @@ class ChannelEnd:
 
     Args:
         url: Where this end is, with its key.
-        what: Names the end in errors, e.g. ``the reader of channel 4f…``.
+        ref: Names the end in errors, all but the key.
         owner: The call that it came with; None for ends that belong to the worker as a whole.
     """
 
-    __slots__ = ("_holder", "_is_finished", "_opening", "_problem", "_socket", "_url", "_what", "lock", "owner")
+    __slots__ = ("_holder", "_is_finished", "_opening", "_problem", "_ref", "_socket", "_url", "lock", "owner")
 
-    def __init__(self, url: str, what: str, *, owner: HandlerContext | None, holder: Holder) -> None:
+    def __init__(self, url: str, ref: ChannelRef, *, owner: HandlerContext | None, holder: Holder) -> None:
         self.owner = owner
         #: Held over what must not mix with the same of another task.
         self.lock = asyncio.Lock()
         self._url = url
-        self._what = what
+        self._ref = ref
         self._holder = holder
         self._socket: ClientConnection | None = None
         self._opening: asyncio.Future[None] | None = None
+        #: Code and reason of the end before the end.
         self._problem: tuple[str, str] | None = None
         self._is_finished = False
-
-    @property
-    def is_finished(self) -> bool:
-        """Ended by its writer, and nothing is missing."""
-        return self._is_finished
 
     @property
     def is_over(self) -> bool:
@@ -82,7 +83,8 @@ class ChannelEnd:
         """Returns when there is room for the next item. CallError ``channel_closed`` when the reader is gone."""
         opened = await self._connected()
         try:
-            await opened.send(item)
+            with self._stall_limit():
+                await opened.send(item)
         except ConnectionClosed as closed:
             raise self._broken(closed) from None
 
@@ -91,16 +93,17 @@ class ChannelEnd:
         if self._is_finished:
             return
         opened = await self._connected()
-        await opened.close()
+        with self._stall_limit():
+            await opened.close()
         if opened.close_code in _WHOLE:
             self._finished()
             return
-        raise self._fail("channel_closed", f"{self._what}: the other end went away before it had everything")
+        raise self._fail("channel_closed", "the other end went away before it had everything")
 
     def drop(self, code: str, reason: str) -> None:
         """Cuts the socket; whoever waits fails with ``code``, and so does every later use."""
         if not self.is_over:
-            self._fail(code, f"{self._what}: {reason}")
+            self._fail(code, reason)
 
     @property
     def was_used(self) -> bool:
@@ -115,9 +118,7 @@ class ChannelEnd:
         self.drop("channel_closed", reason)
 
     async def _connected(self) -> ClientConnection:
-        if self._problem is None and self._socket is None:
-            if self._is_finished:
-                raise CallError("channel_closed", f"{self._what} was ended before")
+        if not self.is_over and self._socket is None:
             if self._opening is None:
                 self._holder.opening(self)
                 self._opening = asyncio.ensure_future(self._open())
@@ -128,9 +129,9 @@ class ChannelEnd:
                 if self._problem is None:
                     raise
         if self._problem is not None:
-            raise CallError(*self._problem)
+            raise self._error(*self._problem)
         if self._socket is None or self._is_finished:
-            raise CallError("channel_closed", f"{self._what} was ended before")
+            raise self._error("channel_closed", "it was ended before")
         return self._socket
 
     async def _open(self) -> None:
@@ -148,7 +149,7 @@ class ChannelEnd:
                 proxy=None,
             )
         except Exception as cause:  # noqa: BLE001 - whatever went wrong, whoever waits is told
-            self._fail(*_why_not_open(self._what, cause))
+            self._fail("channel_closed", _why_not_open(cause))
             return
         if self._problem is not None:
             opened.transport.abort()
@@ -163,32 +164,48 @@ class ChannelEnd:
 
     def _broken(self, closed: ConnectionClosed) -> CallError:
         said = "" if closed.rcvd is None else f": {closed.rcvd.reason}"
-        return self._fail("channel_closed", f"{self._what}: the other end went away before the end{said}")
+        return self._fail("channel_closed", f"the other end went away before the end{said}")
 
     def _finished(self) -> None:
         self._is_finished = True
         self._holder.over(self)
 
-    def _fail(self, code: str, message: str) -> CallError:
-        """Ends this end for good; the first reason stays. Returns the error to raise."""
+    def _fail(self, code: str, reason: str) -> CallError:
+        """Ends this end for good; what failed first stays. Returns the error to raise."""
         if self._problem is None:
-            self._problem = (code, message)
+            self._problem = (code, reason)
             if self._opening is not None and self._opening is not asyncio.current_task():
                 self._opening.cancel()
             if self._socket is not None:
                 self._socket.transport.abort()
             self._holder.over(self)
-        return CallError(*self._problem)
+        return self._error(*self._problem)
+
+    def _error(self, code: str, reason: str) -> CallError:
+        channel_id, direction = self._ref["channel_id"], self._ref["direction"]
+        what = f"the {'reader' if direction == 'read' else 'writer'} of channel {channel_id:.64}"
+        return CallError(
+            code, f"{what}: {reason}", {"channel_id": channel_id, "direction": direction, "reason": reason}
+        )
+
+    @contextmanager
+    def _stall_limit(self) -> Iterator[None]:
+        reason = f"nothing was taken for {_STALL_LIMIT_S:g} s"
+        timer = asyncio.get_running_loop().call_later(_STALL_LIMIT_S, self.drop, "channel_closed", reason)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
-def _why_not_open(what: str, cause: Exception) -> tuple[str, str]:
+def _why_not_open(cause: Exception) -> str:
     if isinstance(cause, InvalidStatus) and cause.response.status_code == 404:
-        return "channel_closed", f"{what} is not there: the channel is over, or the key is not its key"
+        return "it is not there: the channel is over, or the key is not its key"
     if isinstance(cause, InvalidStatus):
-        return "channel_closed", f"{what} was refused by the engine with HTTP {cause.response.status_code}"
+        return f"the engine refused the connection with HTTP {cause.response.status_code}"
     if isinstance(cause, asyncio.TimeoutError):
-        return "disconnected", f"{what}: the handshake took longer than {_HANDSHAKE_TIMEOUT_S:g} s"
-    return "disconnected", f"{what}: no connection to the engine: {type(cause).__name__}: {cause}"
+        return f"the handshake took longer than {_HANDSHAKE_TIMEOUT_S:g} s"
+    return f"no connection to the engine: {type(cause).__name__}: {cause}"
 
 
 def _watch(opened: ClientConnection) -> None:

@@ -22,6 +22,7 @@ class ChannelEnds:
         # What follows belongs to the loop's thread.
         self._in_use: set[ChannelEnd] = set()
         self._dropping: set[asyncio.Task[None]] = set()
+        self._idle = asyncio.Event()
         self._is_closed = False
 
     # ---- on any thread
@@ -44,22 +45,39 @@ class ChannelEnds:
         """Drops an end without waiting for anything."""
         self.bridge.soon(lambda: self._leave(handle.on_loop(), reason))
 
+    def forget(self, end: ChannelEnd) -> None:
+        """Drops an end that nobody holds any more."""
+        self.bridge.soon(lambda: end.drop("channel_closed", "nobody holds it any more"))
+
     # ---- on the loop
 
     def make(self, ref: ChannelRef, owner: HandlerContext | None) -> ChannelEnd:
         channel_id, key = quote(ref["channel_id"], safe=""), quote(ref["access_key"], safe="")
         url = f"{self._base}/ws/channels/{channel_id}?key={key}&dir={ref['direction']}"
-        return ChannelEnd(url, shown(ref), owner=owner, holder=self)
+        return ChannelEnd(url, ref, owner=owner, holder=self)
 
     def opening(self, end: ChannelEnd) -> None:
         if self._is_closed:
-            raise CallError("disconnected", "the worker was shut down")
+            raise CallError("draining", "the worker was shut down; no channel can be connected any more")
         if end.owner is not None and end.owner.cancelled.is_set():
             raise CallError("call_cancelled", "the call that this channel came with was cancelled")
         self._in_use.add(end)
 
     def over(self, end: ChannelEnd) -> None:
         self._in_use.discard(end)
+        if not self._in_use:
+            self._idle.set()
+
+    @property
+    def in_use(self) -> int:
+        """Ends that have sockets."""
+        return len(self._in_use)
+
+    async def idle(self) -> None:
+        """Returns when no end has a socket."""
+        while self._in_use:
+            self._idle.clear()
+            await self._idle.wait()
 
     def drop_of(self, owner: HandlerContext) -> None:
         """Nobody waits for this call any more: what it still reads and writes is cut off."""
@@ -72,7 +90,7 @@ class ChannelEnds:
         for task in self._dropping:
             task.cancel()
         for end in list(self._in_use):
-            end.drop("disconnected", "the worker was shut down")
+            end.drop("channel_closed", "the worker was shut down before the end")
 
     def _leave(self, end: ChannelEnd, reason: str) -> None:
         if end.was_used:
@@ -81,11 +99,6 @@ class ChannelEnds:
         task = asyncio.ensure_future(end.take_and_drop(reason))
         self._dropping.add(task)
         task.add_done_callback(self._dropping.discard)
-
-
-def shown(ref: ChannelRef) -> str:
-    """Names an end in messages; the key stays out of them."""
-    return f"the {'reader' if ref['direction'] == 'read' else 'writer'} of channel {ref['channel_id']:.64}"
 
 
 def _checked(ref: object, direction: str) -> ChannelRef:

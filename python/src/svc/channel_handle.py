@@ -20,6 +20,8 @@ class Ends(Protocol):
 
     def leave(self, handle: ChannelHandle, reason: str) -> None: ...
 
+    def forget(self, end: ChannelEnd) -> None: ...
+
 
 class ChannelHandle(NamedByRef):
     # A payload may name very many channels; what is never used shall cost little.
@@ -33,6 +35,12 @@ class ChannelHandle(NamedByRef):
 
     def __repr__(self) -> str:
         return f"<svc.{type(self).__name__} {self.ref['channel_id']:.64}>"
+
+    def __del__(self) -> None:
+        # Nobody reads or writes any more; without this a handler that reads half of a body would leave a socket behind.
+        end = getattr(self, "_end", None)
+        if end is not None and not end.is_over:
+            self._ends.forget(end)
 
     def on_loop(self) -> ChannelEnd:
         """For the SDK itself, on its loop."""

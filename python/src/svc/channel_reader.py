@@ -37,7 +37,7 @@ class ChannelReader(ChannelHandle):
         Raises:
             CallError: ``channel_closed`` when the writer broke off; ``call_timeout`` when nothing came within
                 ``timeout_s`` seconds (nothing is lost, read again); ``call_cancelled`` when the call that this reader
-                came with was cancelled; ``disconnected`` without a connection to the engine.
+                came with was cancelled; ``draining`` when the worker was shut down.
             RuntimeError: called on the worker's event loop (inside an async handler).
         """
         return self._ends.bridge.wait(lambda: self._read_within(timeout_s), "reader.read", "await reader.read_async()")

@@ -19,9 +19,9 @@ class ChannelWriter(ChannelHandle):
     in event loops: it is ended behind the block, and aborted when the block raises. Passed in a payload *before it was
     used* it goes to another worker: an end can be taken once.
 
-    All writes raise CallError: ``channel_closed`` when the reader is gone, ``call_cancelled`` when the call that this
-    writer came with was cancelled, ``disconnected`` without a connection to the engine. A write that is cancelled may
-    have been written in part.
+    All writes raise CallError: ``channel_closed`` when the reader is gone or takes nothing for 5 minutes,
+    ``call_cancelled`` when the call that this writer came with was cancelled, ``draining`` when the worker was shut
+    down. A write that is cancelled may have been written in part.
 
     Attributes:
         ref: What names this end in payloads.

@@ -119,15 +119,18 @@ class EngineLink:
         self._act([])
 
     async def shut_down(self, timeout_s: float) -> None:
-        """Takes no new calls, finishes those in hand, says goodbye; after ``timeout_s`` the rest fails."""
+        """Takes no new calls, finishes those in hand and open channels, then says goodbye.
+
+        After ``timeout_s`` the rest fails.
+        """
         self._refuse_new_calls = True
         self.session.drain()
         self.flush()
         try:
             await asyncio.wait_for(self._quiet(), timeout_s)
         except asyncio.TimeoutError:
-            facts = {"handlers": self.runner.in_hand, "calls": len(self._pending), "timeout_s": timeout_s}
-            self._log.warn("shutting down although not everything is finished", **facts)
+            in_hand = {"handlers": self.runner.in_hand, "calls": len(self._pending), "channels": self._ends.in_use}
+            self._log.warn("shutting down although not everything is finished", **in_hand, timeout_s=timeout_s)
         self.runner.cancel_all()
         self._ends.close()
         self._act(self.session.shut_down())
@@ -144,6 +147,11 @@ class EngineLink:
     # ---- inside
 
     async def _quiet(self) -> None:
+        await self._calls_ended()
+        await self._ends.idle()
+        await self.connection.flushed()
+
+    async def _calls_ended(self) -> None:
         while self.runner.in_hand or len(self._pending):
             if not self.session.is_open and not self.runner.in_hand:
                 return  # what waits for a connection now would wait in vain
@@ -153,7 +161,6 @@ class EngineLink:
             await asyncio.wait((idle, done) if self.runner.in_hand else (done,), return_when=asyncio.FIRST_COMPLETED)
             idle.cancel()
             done.cancel()
-        await self.connection.flushed()
 
     def _refuse(self, outgoing: Outgoing) -> None:
         function_id = outgoing.function_id

@@ -30,7 +30,7 @@ def http(handler: Callable[..., Any]) -> WrappedHandler:
     ``request`` is a ``HttpRequest``; ``response`` a ``HttpResponse`` in async handlers, a ``SyncHttpResponse`` in sync
     ones. What the handler writes to it is sent as it comes; the response is ended when the handler returns, and broken
     off when it raises. A handler that writes nothing answers with what it returns, as every other one, with the status
-    and headers that it set; None is an empty body.
+    and headers that it set; None is an empty body, and without status and headers 204.
 
     Raises:
         TypeError: a handler that cannot be called with two or three arguments.

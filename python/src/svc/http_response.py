@@ -47,11 +47,11 @@ class _Head:
 
     def result_with(self, value: object) -> object:
         """What the function returned, with the status and headers that it set; what it returned wins."""
+        if self._status is None and not self._headers:
+            return {"status_code": 204} if value is None else value
         status = 200 if self._status is None else self._status
         if value is None:
             return http_response(status_code=status, headers=self._headers)
-        if self._status is None and not self._headers:
-            return value
         if not isinstance(value, Mapping) or not is_http_result(value):
             return {"status_code": status, "headers": self._headers, "body": value}
         own = value.get("headers") or {}

@@ -27,7 +27,7 @@ class LoopBridge:
 
         Raises:
             RuntimeError: called on the worker's event loop, which that would block.
-            CallError: ``disconnected`` when the worker was shut down.
+            CallError: ``draining`` when the worker was shut down.
         """
         refuse_on_loop(self._loop, what, instead)
         with self._pool.place_given_up():
@@ -67,4 +67,4 @@ class LoopBridge:
 
 
 def _shut_down() -> CallError:
-    return CallError("disconnected", "the worker was shut down")
+    return CallError("draining", "the worker was shut down")

@@ -120,6 +120,8 @@ class HandlerPool:
             try:
                 work()
             finally:
+                # Or an idle thread would keep the last call's payload.
+                del work
                 with self._changed:
                     self._working -= 1
                     self._free += 1

@@ -43,6 +43,7 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "enqueue_error": (True, 503, "no", "The job could not be put on the queue."),
     "FORBIDDEN": (False, 403, "no", "The caller may not do this."),
     "AUTH_ERROR": (False, 401, "no", "The connection's credentials were refused."),
+    "INVALID_ARGUMENTS": (False, 400, "no", "The arguments contradict each other."),
     "NOT_FOUND": (False, 404, "no", "The thing asked for does not exist."),
     "CONDITION_NOT_MET": (False, 422, "no", "The trigger's condition function answered false."),
     "trigger_registration_failed": (
@@ -87,6 +88,12 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "disconnected": (True, 503, "unknown", "The connection to the engine ended before the answer came."),
     "state_conflict": (False, 409, "no", "The item's version is not the one the write asked for."),
     "storage_failed": (True, 503, "unknown", "The store could not write, or could not be read."),
+    "format_not_enforced": (
+        False,
+        400,
+        "no",
+        "The registration stands, but its format is no JSON Schema that the engine can check by.",
+    ),
     "route_taken": (False, 409, "no", "Another function already has this method and path."),
     "url_validation_failed": (
         False,
@@ -157,6 +164,7 @@ class RegisterFunction(_RegisterFunction, total=False):
     metadata: object
     invocation: dict[str, object] | None
     timeout_ms: int | None
+    validate: bool | None
 
 
 class UnregisterFunction(TypedDict):
@@ -242,6 +250,7 @@ class _RegisterTriggerType(TypedDict):
 class RegisterTriggerType(_RegisterTriggerType, total=False):
     trigger_request_format: object
     call_request_format: object
+    validate: bool | None
 
 
 class UnregisterTriggerType(TypedDict):

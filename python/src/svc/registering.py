@@ -38,6 +38,7 @@ class FunctionOptions:
     response_format: object = None
     metadata: object = None
     timeout_ms: int | None = None
+    validate: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ class Registering:
             "timeout_ms": None
             if options.timeout_ms is None
             else timeout_option(options.timeout_ms, f"timeout_ms of function {id}"),
+            "validate": options.validate,
             "invocation": None if elsewhere is None else elsewhere.to_wire(),
         }
 
@@ -155,12 +157,15 @@ class Registering:
     def trigger_type(self, type: Mapping[str, Any], handler: TriggerHandler) -> TriggerTypeRef:
         self._refuse_at_end()
         formats = ("trigger_request_format", "call_request_format")
-        checked_members(type, "register_trigger_type", ("id", "description"), formats)
+        checked_members(type, "register_trigger_type", ("id", "description"), (*formats, "validate"))
         for method in ("register_trigger", "unregister_trigger"):
             if not callable(getattr(handler, method, None)):
                 raise TypeError(f"the handler of trigger type {type['id']} has no method {method}(binding)")
         type_id = type["id"]
-        options = {name: format_of(type[name], type_id) for name in formats if type.get(name) is not None}
+        options: dict[str, object] = {
+            name: format_of(type[name], type_id) for name in formats if type.get(name) is not None
+        }
+        options["validate"] = type.get("validate")
 
         def register() -> None:
             self._link.session.register_trigger_type(type_id, type["description"], **options)

@@ -51,10 +51,13 @@ class _TriggerTypeInput(TypedDict):
 
 
 class TriggerTypeInput(_TriggerTypeInput, total=False):
-    """``trigger_request_format``: JSON Schema of ``config``. ``call_request_format``: of what is fired."""
+    """``trigger_request_format``: JSON Schema of ``config``; ``validate``: the engine refuses what does not fit it.
+    ``call_request_format``: JSON Schema of what is fired.
+    """
 
     trigger_request_format: Any
     call_request_format: Any
+    validate: bool
 
 
 _CALL_MEMBERS = ("function_id", "payload", "timeout_ms", "metadata")

@@ -126,6 +126,7 @@ class Worker:
         response_format: object = None,
         metadata: object = None,
         timeout_ms: int | None = None,
+        validate: bool | None = None,
     ) -> Callable[[Function], Function]:
         """Decorator form of ``register_function``; the function itself stays as it is."""
 
@@ -138,6 +139,7 @@ class Worker:
                 response_format=response_format,
                 metadata=metadata,
                 timeout_ms=timeout_ms,
+                validate=validate,
             )
             return handler
 
@@ -153,6 +155,7 @@ class Worker:
         response_format: object = None,
         metadata: object = None,
         timeout_ms: int | None = None,
+        validate: bool | None = None,
     ) -> FunctionRef:
         """Makes ``handler`` callable as ``id``, now and after every reconnect.
 
@@ -167,12 +170,14 @@ class Worker:
             response_format: Likewise of the result.
             metadata: JSON, shown in listings.
             timeout_ms: Deadline of calls that name none, 1 to 86,400,000.
+            validate: Whether the engine refuses payloads that do not fit ``request_format``, before they travel here.
+                Default: what the engine's config says, usually not.
 
         Raises:
             ValueError: a bad or taken id, metadata that JSON cannot hold, a deadline out of range.
             TypeError: a handler that cannot be called with an input, and a format that is neither schema nor type.
         """
-        options = FunctionOptions(description, request_format, response_format, metadata, timeout_ms)
+        options = FunctionOptions(description, request_format, response_format, metadata, timeout_ms, validate)
         return self._registering.function(id, handler, options)
 
     # ---- triggers
@@ -193,6 +198,8 @@ class Worker:
         self, type: TriggerTypeInput | Mapping[str, Any], handler: TriggerHandler
     ) -> TriggerTypeRef:
         """Provides a trigger type: ``{"id", "description"}`` and an object that binds.
+
+        With ``"validate": True`` the engine refuses triggers whose config does not fit ``trigger_request_format``.
 
         The handler's ``register_trigger(binding)`` and ``unregister_trigger(binding)``, sync or async, start and stop
         firing; to fire, call ``binding.function_id``.

@@ -83,6 +83,16 @@ class Worker:
                 await released.wait()
                 return given.get("value")
 
+        elif kind == "describe":
+
+            async def handle(data):
+                request = {key: value for key, value in data.items() if key not in ("request_body", "response")}
+                ends = {
+                    "hasReader": isinstance(data.get("request_body"), iii.ChannelReader),
+                    "hasWriter": isinstance(data.get("response"), iii.ChannelWriter),
+                }
+                return {"status_code": given["status"], "headers": given["headers"], "body": {**request, **ends}}
+
         elif kind == "stream":
 
             @iii.http
@@ -98,7 +108,7 @@ class Worker:
             @iii.http
             async def handle(request, response):
                 data = await read_bytes(request.request_body)
-                body = {"bytes": len(data), "sha256": sha256(data), "contentType": request.headers.get("content-type")}
+                body = {"bytes": len(data), "sha256": sha256(data), "body": request.body}
                 return iii.ApiResponse(statusCode=200, body=body)
 
         elif kind == "readChannel":
@@ -216,10 +226,13 @@ class Worker:
         iii.Logger().info(message, data)
 
     def shutdown(self):
-        self.client.shutdown()
+        # A second shutdown of this client would never return.
+        ending, self.client = self.client, None
+        ending.shutdown()
 
     def reset(self):
-        self.client.shutdown()
+        if self.client is not None:
+            self.shutdown()
         self.functions.clear()
         self.triggers.clear()
         self.held.clear()

@@ -29,6 +29,8 @@ export function runWorker(sdk) {
 
   const behaviours = {
     echo: () => (data) => data,
+    /** The handler's second argument. */
+    metadata: () => (_data, metadata) => ({ status_code: 200, body: { metadata } }),
     value:
       ({ value }) =>
       () =>
@@ -43,18 +45,28 @@ export function runWorker(sdk) {
       ({ id, value }) =>
       () =>
         new Promise((resolve) => held.set(id, () => resolve(value))),
+    // HTTP: what the handler was given, less the ends of channels.
+    describe:
+      ({ status, headers }) =>
+      ({ request_body, response, ...request }) => ({
+        status_code: status,
+        headers,
+        body: { ...request, hasReader: request_body instanceof sdk.ChannelReader, hasWriter: response instanceof sdk.ChannelWriter },
+      }),
     // HTTP: the body is bytes 0, 1, 2 … so that loss and disorder show.
     stream: ({ status, headers, chunks, chunkBytes }) =>
       sdk.http(async (_request, response) => {
         response.status(status);
         response.headers(headers);
-        for (let i = 0; i < chunks; i++) response.stream.write(pattern(chunkBytes));
+        for (let i = 0; i < chunks; i++) {
+          if (!response.stream.write(pattern(chunkBytes))) await new Promise((resolve) => response.stream.once("drain", resolve));
+        }
         response.stream.end();
       }),
     digest: () =>
       sdk.http(async (request) => {
         const bytes = await readBytes(request.request_body);
-        return { status_code: 200, body: { bytes: bytes.length, sha256: sha256(bytes), contentType: request.headers["content-type"] } };
+        return { status_code: 200, body: { bytes: bytes.length, sha256: sha256(bytes), body: request.body } };
       }),
     // Channels: somewhere inside the data lies an end of one.
     readChannel: () => async (data) => {
@@ -144,9 +156,13 @@ export function runWorker(sdk) {
       return { refs, answer, bytes: bytes.length, sha256: sha256(bytes), texts };
     },
     log: ({ message, data }) => new sdk.Logger().info(message, data),
-    shutdown: () => client.shutdown(),
+    async shutdown() {
+      const ending = client;
+      client = undefined;
+      await ending.shutdown();
+    },
     async reset() {
-      await client.shutdown();
+      if (client !== undefined) await commands.shutdown();
       for (const table of [functions, triggers, triggerTypes, held]) table.clear();
     },
     /** Ends the process as a program does that has nothing left to do; the test sees whether something keeps it alive. */

@@ -55,6 +55,7 @@ const SETTINGS: Readonly<Record<keyof EngineSettings, { readonly key: string; re
   allowedOrigins: { key: "engine.allowed_origins", needsRestart: false },
   allowedHosts: { key: "engine.allowed_hosts", needsRestart: false },
   consoleInvoke: { key: "engine.console_invoke", needsRestart: false },
+  validateRequests: { key: "engine.validate_requests", needsRestart: false },
   httpFunctions: { key: "engine.http_functions", needsRestart: false },
   logLevel: { key: "engine.log_level", needsRestart: false },
 };

@@ -65,6 +65,10 @@ export const engineBlockSchema = z.strictObject({
   allowed_origins: z.array(originSchema).optional().meta({ description: "Browser origins that may connect besides the engine's own. Default none" }),
   allowed_hosts: z.array(hostNameSchema).optional().meta({ description: "Names accepted in the Host header besides the loopback ones. Default none" }),
   console_invoke: z.boolean().optional().meta({ description: "Whether POST /_console/invoke is served. Default true" }),
+  validate_requests: z
+    .boolean()
+    .optional()
+    .meta({ description: "Whether payloads are checked by the request format of functions that do not say so themselves. Default false" }),
   http_functions: httpFunctionsBlockSchema.optional().meta({ description: "Rules for functions that are registered with a URL" }),
   log_level: z.enum(LOG_LEVELS).optional().meta({ description: "The engine's own log. Default info" }),
 });
@@ -204,6 +208,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
     allowedOrigins: choices.pick<readonly string[]>({ key: "engine.allowed_origins", file: engine.allowed_origins, fallback: [] }),
     allowedHosts: choices.pick<readonly string[]>({ key: "engine.allowed_hosts", file: engine.allowed_hosts?.map((host) => host.toLowerCase()), fallback: [] }),
     consoleInvoke: choices.pick({ key: "engine.console_invoke", file: engine.console_invoke, fallback: true }),
+    validateRequests: choices.pick({ key: "engine.validate_requests", file: engine.validate_requests, fallback: false }),
     httpFunctions: {
       urlAllowlist: choices.pick<readonly string[]>({ key: "engine.http_functions.url_allowlist", file: engine.http_functions?.url_allowlist, fallback: [] }),
       blockPrivateIps: choices.pick({ key: "engine.http_functions.block_private_ips", file: engine.http_functions?.block_private_ips, fallback: true }),

@@ -72,6 +72,7 @@ describe("a config file", () => {
   allowed_origins: ["http://localhost:5173"]
   allowed_hosts: [My-Box.example]
   console_invoke: false
+  validate_requests: true
   log_level: debug
 `;
     expect(load(text).engine).toEqual({
@@ -90,6 +91,7 @@ describe("a config file", () => {
       allowedOrigins: ["http://localhost:5173"],
       allowedHosts: ["my-box.example"],
       consoleInvoke: false,
+      validateRequests: true,
       httpFunctions: { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 },
       logLevel: "debug",
     });
@@ -354,7 +356,7 @@ engine:
     expect(load(`engine: {bridge: {host: '${host}'}}`).engine.bridge.host).toBe(host);
   });
 
-  it("never fails with anything but ConfigError, whatever the text", () => {
+  it("never fails with anything but ConfigError, whatever the text", { timeout: 60_000 }, () => {
     const token = fc.constantFrom(
       "workers:",
       "engine:",

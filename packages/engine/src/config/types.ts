@@ -50,6 +50,8 @@ export interface EngineSettings {
   readonly allowedHosts: readonly string[];
   /** `POST /_console/invoke` is served. Default true. */
   readonly consoleInvoke: boolean;
+  /** Payloads are checked by the request format of each function that does not say otherwise itself. Default false. */
+  readonly validateRequests: boolean;
   /** Where functions that are registered with a URL may lie. */
   readonly httpFunctions: HttpFunctionSettings;
   readonly logLevel: LogLevel;

@@ -52,7 +52,7 @@ export interface Provider {
   /** Modules come before workers: a worker cannot take over what the engine provides. */
   readonly builtIn: boolean;
   /** Whose functions these are, where access is restricted: nobody else may provide the same ones. Undefined: an unrestricted provider. */
-  readonly owner?: string | undefined;
+  readonly principal?: string | undefined;
   /** Calls handed over and not yet settled. */
   readonly inFlight: number;
   refusal(): Refusal | undefined;

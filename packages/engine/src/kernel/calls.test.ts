@@ -35,7 +35,7 @@ describe("a call", () => {
     });
   });
 
-  it("fails with call_timeout at its deadline, and the callee is told to stop", async () => {
+  it("fails with call_timeout at its deadline, and the callee is told to stop (gap 54)", async () => {
     const clock = manualClock();
     const engine = await inMemoryEngine({ clock });
     const callee = await engine.connectWorker();
@@ -94,7 +94,7 @@ describe("a call", () => {
     expect(engine.kernel.router.counts.inFlight).toBe(0);
   });
 
-  it("is cancelled when the caller says so", async () => {
+  it("is cancelled when the caller says so (gap 54)", async () => {
     const engine = await inMemoryEngine();
     const callee = await engine.connectWorker();
     const caller = await engine.connectWorker();
@@ -156,7 +156,7 @@ describe("a call", () => {
     expect((await worker.call("echo", "x")).result).toBe("x");
   });
 
-  it("is refused over the limit of calls in flight, and its id cannot be used twice", async () => {
+  it("is refused over the limit of calls in flight, and its id cannot be used twice (gap 58)", async () => {
     const engine = await inMemoryEngine({ limits: { maxCallsInFlight: 1 } });
     const callee = await engine.connectWorker();
     const caller = await engine.connectWorker();

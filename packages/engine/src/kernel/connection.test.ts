@@ -54,7 +54,7 @@ describe("a worker's connection", () => {
     expect(await worker.next()).toEqual({ type: "pong" });
   });
 
-  it("is pinged, and cut off after 25 s of silence, which ends its registrations", async () => {
+  it("is pinged, and cut off after 25 s of silence, which ends its registrations (gap 58)", async () => {
     const clock = manualClock();
     const engine = await inMemoryEngine({ clock });
     const worker = await engine.connectWorker();
@@ -71,7 +71,7 @@ describe("a worker's connection", () => {
     expect(await worker.closed).toMatchObject({ code: 1006 });
   });
 
-  it("gets no calls while it does not read, is not read from, and is cut off after 30 s", async () => {
+  it("gets no calls while it does not read, is not read from, and is cut off after 30 s (gap 58)", async () => {
     const clock = manualClock();
     const engine = await inMemoryEngine({ clock, deadlines: { defaultTimeoutMs: 600_000 } });
     const slow = await engine.connectWorker();
@@ -140,7 +140,7 @@ describe("registrations", () => {
     expect(engine.directory.functionById("f")?.workers).toEqual([{ id: owner.id, name: "worker" }]);
   });
 
-  it("are refused over the limit, and the worker is told which", async () => {
+  it("are refused over the limit, and the worker is told which (gap 58)", async () => {
     const engine = await inMemoryEngine({ limits: { maxFunctions: 1, maxTriggers: 1 } });
     const worker = await engine.connectWorker();
     worker.say({ type: "registerfunction", id: "a" });

@@ -4,6 +4,7 @@ import { Changes } from "./changes.ts";
 import { ChannelSockets } from "./channels/channel-sockets.ts";
 import { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
+import { type FormatChecks, noFormatChecks } from "./format-check.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Invocations } from "./invocations.ts";
 import { type Kernel, WORKER_LIMITS, type WorkerLimits } from "./kernel.ts";
@@ -13,6 +14,7 @@ import { Registry } from "./registry.ts";
 import { Router } from "./router.ts";
 import { Sessions } from "./sessions.ts";
 import { TriggerRegistry } from "./trigger-registry.ts";
+import { EngineTriggers } from "./unowned-triggers.ts";
 
 export interface KernelOptions {
   readonly clock: Clock;
@@ -21,6 +23,8 @@ export interface KernelOptions {
   /** Milliseconds; the object is read at each call. */
   readonly deadlines: Kernel["deadlines"];
   readonly limits?: Partial<WorkerLimits>;
+  /** Default: nothing is checked. */
+  readonly formats?: FormatChecks;
 }
 
 /** Joins the kernel's parts. Nothing here listens, reads files or starts timers. */
@@ -50,6 +54,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     registry,
     router,
     triggers,
+    unownedTriggers: new EngineTriggers({ triggers, sessions }),
     sessions,
     invocations: new Invocations(),
     heartbeat,
@@ -61,6 +66,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     limits: { ...WORKER_LIMITS, ...options.limits },
     reservedIds: new ReservedIds(),
     identity: { version: options.version, instanceId: randomUUID(), startedAtMs: clock.now() },
+    formats: options.formats ?? noFormatChecks,
     deadlines,
   };
   return { kernel, directory: new LiveDirectory({ registry, sessions, triggers, changes }) };

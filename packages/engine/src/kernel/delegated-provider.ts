@@ -1,15 +1,8 @@
 import { CallError } from "@svc/protocol";
 import type { Call, Provider, Refusal } from "./call.ts";
-import type { Logger } from "./logger.ts";
 import type { DelegatedCall, RunDelegatedCall } from "./module.ts";
 import type { Router } from "./router.ts";
-
-/** The worker that registered the function. */
-interface Owner {
-  readonly workerId: string;
-  readonly name: string;
-  readonly log: Logger;
-}
+import type { Session } from "./session.ts";
 
 /**
  * One function that its worker registered with `invocation`: listed under the worker and gone with it, but run by a module. Calls in
@@ -17,26 +10,30 @@ interface Owner {
  */
 export class DelegatedProvider implements Provider {
   readonly builtIn = false;
-  readonly #owner: Owner;
+  readonly #session: Session;
   readonly #run: RunDelegatedCall;
   readonly #router: Router;
   readonly #maxCallsHeld: number;
   readonly #running = new Map<Call, AbortController>();
 
-  constructor(options: { readonly owner: Owner; readonly run: RunDelegatedCall; readonly router: Router; readonly maxCallsHeld: number }) {
-    this.#owner = options.owner;
+  constructor(options: { readonly session: Session; readonly run: RunDelegatedCall; readonly router: Router; readonly maxCallsHeld: number }) {
+    this.#session = options.session;
     this.#run = options.run;
     this.#router = options.router;
     this.#maxCallsHeld = options.maxCallsHeld;
   }
 
   get workerId(): string {
-    return this.#owner.workerId;
+    return this.#session.workerId;
   }
 
   /** The worker may introduce itself after it registered. */
   get name(): string {
-    return this.#owner.name;
+    return this.#session.name;
+  }
+
+  get principal(): string | undefined {
+    return this.#session.principal;
   }
 
   get inFlight(): number {
@@ -50,7 +47,9 @@ export class DelegatedProvider implements Provider {
   deliver(call: Call): undefined {
     const controller = new AbortController();
     this.#running.set(call, controller);
-    const { id, functionId, payload, traceparent, baggage } = call;
+    const { id, payload, traceparent, baggage } = call;
+    // As the worker itself calls it: the prefix of a restricted connection is the engine's business.
+    const functionId = this.#session.access?.localFunctionId(call.functionId) ?? call.functionId;
     void this.#carryOut(call, { id, functionId, payload, traceparent, baggage, signal: controller.signal });
   }
 
@@ -67,7 +66,7 @@ export class DelegatedProvider implements Provider {
       const result = await this.#run(delegated);
       this.#router.settle(call, { ok: true, result, traceparent: delegated.traceparent, baggage: delegated.baggage });
     } catch (thrown) {
-      if (!CallError.is(thrown)) this.#owner.log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
+      if (!CallError.is(thrown)) this.#session.log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
       this.#router.settle(call, { ok: false, error: CallError.from(thrown) });
     }
   }

@@ -10,6 +10,10 @@ export interface FunctionView {
   readonly request_format: unknown;
   readonly response_format: unknown;
   readonly metadata: unknown;
+  /** The engine checks payloads by `request_format` before it hands calls on. */
+  readonly validated: boolean;
+  /** Why `request_format` cannot be enforced although that was asked for. */
+  readonly format_problem: string | null;
   readonly status: FunctionStatus;
   /** True for `engine::*` and functions whose metadata says `internal: true`. */
   readonly internal: boolean;
@@ -30,6 +34,8 @@ export interface WorkerView {
   readonly ip_address: string | null;
   readonly pid: number | null;
   readonly isolation: string | null;
+  /** What the connection declared that it understands; a published client declares nothing. */
+  readonly features: readonly string[];
   /** True for modules, the console and one-shot CLI calls: not counted as active worker processes. */
   readonly internal: boolean;
   /** `connected`, or `available` for a module. */
@@ -39,7 +45,7 @@ export interface WorkerView {
   readonly functions: readonly string[];
   readonly active_invocations: number;
   /** Where access is restricted: whose connection it is, e.g. `role reader`. Null: an unrestricted one, or a module. */
-  readonly owner: string | null;
+  readonly principal: string | null;
   /** The config entry that the engine started this process for, when it did. */
   readonly configured_worker: string | null;
 }
@@ -53,7 +59,7 @@ export interface TriggerView {
   readonly metadata: unknown;
   readonly worker_name: string;
   readonly status: TriggerStatus;
-  /** Why the status is inactive or error. */
+  /** Why the status is inactive or error; of an active one, that its provider has not confirmed it. */
   readonly reason: string | null;
   readonly internal: boolean;
 }
@@ -61,10 +67,19 @@ export interface TriggerView {
 export interface TriggerTypeView {
   readonly id: string;
   readonly description: string;
+  /** Who serves it. */
   readonly worker_name: string;
+  /** All who provide it: the first one serves, the others stand by in this order. */
+  readonly workers: readonly { readonly id: string; readonly name: string }[];
   readonly trigger_request_format: unknown;
   readonly call_request_format: unknown;
+  /** The engine checks the config of bindings by `trigger_request_format`. */
+  readonly validated: boolean;
+  /** Why `trigger_request_format` cannot be enforced although that was asked for. */
+  readonly format_problem: string | null;
   readonly instance_count: number;
+  /** True for `engine::*`. */
+  readonly internal: boolean;
 }
 
 /** What the dashboard counts; system things are left out. */

@@ -1,5 +1,5 @@
 import { CallError, type FunctionId } from "@svc/protocol";
-import type { InvocationRunner, RunDelegatedCall } from "./module.ts";
+import type { InvocationRunner, Registrar, RunDelegatedCall } from "./module.ts";
 import type { Undo } from "./scope.ts";
 
 /** Knows which module runs the functions that are registered with `invocation`. What stands in there only that module reads. */
@@ -15,8 +15,8 @@ export class Invocations {
   }
 
   /** Throws CallError when the registration is refused. */
-  accept(functionId: FunctionId, invocation: unknown): RunDelegatedCall {
+  accept(functionId: FunctionId, invocation: unknown, registrar: Registrar): RunDelegatedCall {
     if (this.#runner === undefined) throw new CallError("registration_refused", `${functionId}: this engine runs no functions outside of workers`);
-    return this.#runner.accept(functionId, invocation);
+    return this.#runner.accept(functionId, invocation, registrar);
   }
 }

@@ -3,9 +3,11 @@ import type { Changes } from "./changes.ts";
 import type { ChannelSockets } from "./channels/channel-sockets.ts";
 import type { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
+import type { FormatChecks } from "./format-check.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { Invocations } from "./invocations.ts";
 import type { Logger } from "./logger.ts";
+import type { UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
@@ -35,6 +37,7 @@ export interface Kernel {
   readonly registry: Registry;
   readonly router: Router;
   readonly triggers: TriggerRegistry;
+  readonly unownedTriggers: UnownedTriggers;
   readonly sessions: Sessions;
   readonly invocations: Invocations;
   readonly heartbeat: Heartbeat;
@@ -44,6 +47,7 @@ export interface Kernel {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: WorkerLimits;
+  readonly formats: FormatChecks;
   /** What restricted connections may not register. */
   readonly reservedIds: ReservedIds;
   readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };

@@ -6,7 +6,7 @@ import type { FunctionEntry, Registry } from "./registry.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Binding } from "./trigger-binding.ts";
-import type { TriggerRegistry } from "./trigger-registry.ts";
+import type { TriggerRegistry, TriggerTypeEntries } from "./trigger-registry.ts";
 
 /** Views of the kernel's own tables, made when they are asked for. */
 export class LiveDirectory implements Directory {
@@ -49,13 +49,14 @@ export class LiveDirectory implements Directory {
         ip_address: null,
         pid: process.pid,
         isolation: "in-process",
+        features: [],
         internal: true,
         status: "available",
         connected_at_ms: startedAtMs,
         function_count: provider.functionIds.length,
         functions: provider.functionIds,
         active_invocations: provider.inFlight,
-        owner: null,
+        principal: null,
         configured_worker: null,
       }),
     );
@@ -80,16 +81,7 @@ export class LiveDirectory implements Directory {
   triggerTypes(): TriggerTypeView[] {
     const counts = new Map<string, number>();
     for (const binding of this.#triggers.bindings()) counts.set(binding.type, (counts.get(binding.type) ?? 0) + 1);
-    return [...this.#triggers.types()]
-      .map(({ id, description, requestFormat, callRequestFormat, provider }) => ({
-        id,
-        description,
-        worker_name: provider.workerName,
-        trigger_request_format: requestFormat ?? null,
-        call_request_format: callRequestFormat ?? null,
-        instance_count: counts.get(id) ?? 0,
-      }))
-      .sort((a, b) => compare(a.id, b.id));
+    return [...this.#triggers.types()].map((entries) => triggerTypeView(entries, counts.get(entries[0].id) ?? 0)).sort((a, b) => compare(a.id, b.id));
   }
 
   counters(): Counters {
@@ -114,6 +106,8 @@ export class LiveDirectory implements Directory {
       request_format: description.requestFormat ?? null,
       response_format: description.responseFormat ?? null,
       metadata: description.metadata ?? null,
+      validated: description.check?.isOn() ?? false,
+      format_problem: description.check?.problem ?? null,
       status: statusOf(entry),
       internal: isInternal(entry),
       worker_name: workers[0]?.name ?? "",
@@ -134,13 +128,14 @@ export class LiveDirectory implements Directory {
       ip_address: session.remoteAddress ?? null,
       pid: introduction?.pid ?? null,
       isolation: introduction?.isolation ?? null,
+      features: [...session.features],
       internal: introduction?.kind !== "worker",
       status: "connected",
       connected_at_ms: session.connectedAtMs,
       function_count: session.functions.size,
       functions: [...session.functions.keys()].sort(compare),
       active_invocations: session.inFlight,
-      owner: session.access === undefined ? null : (session.owner ?? session.access.grants.subject),
+      principal: session.access === undefined ? null : (session.principal ?? session.access.grants.subject),
       configured_worker: this.#triggers.configuredWorkerOf(session.workerId) ?? null,
     };
   }
@@ -159,6 +154,22 @@ export class LiveDirectory implements Directory {
       internal: isInternalId(binding.functionId),
     };
   }
+}
+
+function triggerTypeView(entries: TriggerTypeEntries, instanceCount: number): TriggerTypeView {
+  const [{ id, description, requestFormat, callRequestFormat, check, provider }] = entries;
+  return {
+    id,
+    description,
+    worker_name: nameOf(provider.workerName, id),
+    workers: entries.map((entry) => ({ id: entry.provider.workerId, name: nameOf(entry.provider.workerName, id) })),
+    trigger_request_format: requestFormat ?? null,
+    call_request_format: callRequestFormat ?? null,
+    validated: provider.builtIn || (check?.isOn() ?? false),
+    format_problem: check?.problem ?? null,
+    instance_count: instanceCount,
+    internal: id.startsWith("engine::"),
+  };
 }
 
 function statusOf(entry: FunctionEntry): FunctionStatus {

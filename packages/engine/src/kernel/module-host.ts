@@ -204,6 +204,8 @@ export class ModuleHost {
       runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
       resolveChannels: (find) => resolveChannels(find, { kernel, scope }),
+      unownedTriggers: kernel.unownedTriggers,
+      accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
       mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
@@ -220,6 +222,8 @@ export class ModuleHost {
       responseFormat: spec.output === undefined ? undefined : jsonSchemaOf(spec.output),
       metadata: undefined,
       timeoutMs: undefined,
+      // Modules parse their input themselves.
+      check: undefined,
     });
     return () => {
       unregister();
@@ -233,6 +237,7 @@ export class ModuleHost {
       description: spec.summary,
       requestFormat: jsonSchemaOf(spec.settings),
       callRequestFormat: undefined,
+      check: undefined,
       provider: {
         workerId: provider.workerId,
         workerName: provider.name,

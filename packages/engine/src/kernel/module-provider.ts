@@ -122,6 +122,9 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
   }
   const parsed = spec.input.safeParse(value);
   if (parsed.success) return { value: parsed.data };
+  // A call without a payload asks for the defaults, where there are defaults for everything.
+  const defaults = value === null ? spec.input.safeParse({}) : undefined;
+  if (defaults?.success) return { value: defaults.data };
   return new CallError("invalid_input", `${spec.id}: ${describeIssues(parsed.error)}`, { details: { function_id: spec.id } });
 }
 

@@ -133,7 +133,13 @@ export type RunDelegatedCall = (call: DelegatedCall) => Promise<Payload | undefi
 /** Runs the functions that workers register with `invocation`. */
 export interface InvocationRunner {
   /** Judges the `invocation` of a registration. Throws CallError to refuse it: the worker is told its code and message. */
-  accept(functionId: FunctionId, invocation: unknown): RunDelegatedCall;
+  accept(functionId: FunctionId, invocation: unknown, registrar: Registrar): RunDelegatedCall;
+}
+
+/** Who registers a function. */
+export interface Registrar {
+  /** The connection may do only what its role allows; the engine's own secrets are not for it. */
+  readonly restricted: boolean;
 }
 
 export interface HttpMount {
@@ -208,6 +214,28 @@ export interface ChannelOptions {
   readonly ownedBy?: Caller | undefined;
 }
 
+/** What is asked for by `UnownedTriggers.register`. */
+export interface UnownedTrigger {
+  readonly triggerType: string;
+  readonly functionId: string;
+  readonly config: unknown;
+  readonly metadata: unknown;
+}
+
+/** Bindings that belong to no connection: they outlive whoever asked for them, but not the engine. At most 10,000. */
+export interface UnownedTriggers {
+  /**
+   * Resolves with the binding's id when it is bound, when it waits for its type, or when the worker that provides the type has
+   * said nothing for 10 s. Rejects with CallError when it is refused; then it is gone.
+   */
+  register(trigger: UnownedTrigger, caller: Caller | undefined): Promise<string>;
+  /**
+   * Removes such a binding, or one that `caller` asked for over its own connection. False when there is no binding of this id;
+   * throws CallError `FORBIDDEN` when it is another worker's, or, to a restricted caller, of another owner's making.
+   */
+  remove(id: string, caller: Caller | undefined): boolean;
+}
+
 /** A channel to read and one to write for whoever is told id and key. Neither is made until someone comes for it. */
 export interface ChannelOffer {
   /** Secret, e.g. a random UUID. */
@@ -239,6 +267,9 @@ export interface ModuleContext<Config> {
   createChannel(options?: ChannelOptions): Channel;
   /** Asks `find` for channels that are made only when a worker comes for them; ids are UUIDs. */
   resolveChannels(find: (id: string) => ChannelOffer | undefined): Undo;
+  readonly unownedTriggers: UnownedTriggers;
+  /** What a connected worker may see and do; undefined when it is not restricted. For what is told to workers without being asked. */
+  accessOf(workerId: string): CallerAccess | undefined;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
   /** Sockets on the engine's real-time listener (3112). One acceptor per path. */

@@ -1,5 +1,6 @@
 import type { FunctionId } from "@svc/protocol";
 import type { Provider } from "./call.ts";
+import type { FormatCheck } from "./format-check.ts";
 import type { Undo } from "./scope.ts";
 
 /** What a provider says about a function it registers. */
@@ -10,6 +11,8 @@ export interface FunctionDescription {
   readonly metadata: unknown;
   /** Deadline of calls that name none, in milliseconds. */
   readonly timeoutMs: number | undefined;
+  /** Checks payloads by the request format. */
+  readonly check: FormatCheck | undefined;
 }
 
 export interface Registration {

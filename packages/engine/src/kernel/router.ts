@@ -59,6 +59,11 @@ export class Router {
       return this.#refuse(request, error);
     }
     const { provider, description } = choice.registration;
+    const { check } = description;
+    if (check?.isOn()) {
+      const misfit = check.problemOf(request.payload, request.functionId);
+      if (misfit !== undefined) return this.#refuse(request, misfit);
+    }
     const timeoutMs = Math.min(request.timeoutMs ?? description.timeoutMs ?? request.fallbackTimeoutMs, MAX_TIMEOUT_MS);
     const call: Call = {
       id: request.id,

@@ -149,8 +149,8 @@ export class Session implements Provider, TriggerOwner {
     return this.introduction?.name ?? "";
   }
 
-  get owner(): string | undefined {
-    return this.access?.grants.owner;
+  get principal(): string | undefined {
+    return this.access?.grants.principal;
   }
 
   get caller(): Caller {
@@ -255,6 +255,15 @@ export class Session implements Provider, TriggerOwner {
       });
       this.#kernel.router.settle(call, { ok: false, error });
     }
+  }
+
+  /** Takes back a trigger that this connection asked for; an id it does not know has no effect. */
+  removeTrigger(id: TriggerId): void {
+    const standing = this.#triggers?.get(id);
+    if (standing === undefined) return;
+    standing.hold.remove();
+    this.triggers.delete(id);
+    standing.leave();
   }
 
   // Provider: this worker runs calls.

@@ -2,6 +2,7 @@ import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId
 import { canonicalJson } from "./canonical-json.ts";
 import type { TriggerStatus } from "./directory.ts";
 import type { CallOptions } from "./module.ts";
+import { moduleHint } from "./module-of-type.ts";
 import type { Undo } from "./scope.ts";
 
 export interface TriggerRequest {
@@ -17,7 +18,7 @@ export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
   /** Where access is restricted: who it is. Undefined: an unrestricted worker. */
-  readonly owner?: string | undefined;
+  readonly principal?: string | undefined;
   /** Tells the worker how its request stands, or that a standing one went wrong. */
   notify(
     request: TriggerRequest,
@@ -29,10 +30,13 @@ export interface TriggerOwner {
 export interface TriggerTypeProvider {
   readonly workerId: string;
   readonly workerName: string;
-  /** Bindings of a worker's type end with their last owner; those of the engine are kept for a while (decision 11). */
+  /**
+   * Bindings of a worker's type end with their last owner, and how a binding went is known once the worker has answered;
+   * those of the engine are kept for a while (decision 11) and answered at once.
+   */
   readonly builtIn: boolean;
   /** Where access is restricted: whose type it is. Undefined: an unrestricted provider. */
-  readonly owner?: string | undefined;
+  readonly principal?: string | undefined;
   /** Starts to watch for the occasion; throws CallError when the config is refused. */
   attach(binding: Binding): Undo;
 }
@@ -57,7 +61,7 @@ export class Binding {
   readonly config: unknown;
   metadata: unknown;
   /** Who asked first, where access is restricted. */
-  readonly firstOwner: string | undefined;
+  readonly firstPrincipal: string | undefined;
   /** Each owner's request, by owner and trigger id. */
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
   /** Set while the last owner is away and the binding is kept for its return. */
@@ -66,6 +70,8 @@ export class Binding {
   #workerName: string;
   #detach: Undo | undefined;
   #problem: string | undefined;
+  /** The worker that was asked to bind and has not answered. */
+  #unconfirmedBy: TriggerTypeProvider | undefined;
   #attaching = false;
   readonly #host: BindingHost;
 
@@ -77,7 +83,7 @@ export class Binding {
     this.metadata = request.metadata;
     this.#id = id;
     this.#workerName = owner.name;
-    this.firstOwner = owner.owner;
+    this.firstPrincipal = owner.principal;
     this.#host = host;
   }
 
@@ -96,12 +102,17 @@ export class Binding {
     return this.#detach !== undefined;
   }
 
+  /** True while the worker that provides the type has been told of the binding and has not said how it went. */
+  get isUnconfirmed(): boolean {
+    return this.#unconfirmedBy !== undefined;
+  }
+
   get standing(): { readonly status: TriggerStatus; readonly reason: string | undefined } {
     if (this.#problem !== undefined) return { status: "error", reason: this.#problem };
     if (!this.attached) return { status: "inactive", reason: `no one provides the trigger type ${this.type}${moduleHint(this.type)}` };
     if (this.owners.size === 0) return { status: "inactive", reason: "the worker that asked for it is away" };
     if (!this.#host.functionIsLive(this.functionId)) return { status: "inactive", reason: `no live worker provides ${this.functionId}` };
-    return { status: "active", reason: undefined };
+    return { status: "active", reason: this.#unconfirmedBy === undefined ? undefined : `the worker ${this.#unconfirmedBy.workerName} has not confirmed it` };
   }
 
   /** Hands the binding to the provider of its type. A refusal is kept as its problem and returned. */
@@ -110,6 +121,7 @@ export class Binding {
     this.#attaching = true;
     try {
       this.#detach = provider.attach(this);
+      if (!provider.builtIn) this.#unconfirmedBy = provider;
     } catch (thrown) {
       const cause = CallError.from(thrown);
       const error = cause.code === "invocation_failed" ? new CallError("trigger_registration_failed", cause.message, { cause }) : cause;
@@ -125,7 +137,18 @@ export class Binding {
     const detach = this.#detach;
     this.#detach = undefined;
     this.#problem = undefined;
+    this.#unconfirmedBy = undefined;
     detach?.();
+  }
+
+  /**
+   * The worker that provides the type says how it went. What it refused it does not hold: the binding waits, with the
+   * problem shown, until the type is provided anew or somebody asks for it again.
+   */
+  answered(problem: string | undefined): void {
+    this.#unconfirmedBy = undefined;
+    this.#problem = problem;
+    if (problem !== undefined) this.#detach = undefined;
   }
 
   /** The provider found, now or later, that the binding does not work; undefined takes that back. */
@@ -149,23 +172,4 @@ export class Binding {
     const answer = await this.#host.call(condition as FunctionId, payload, options);
     return answer.text().trim() !== "false";
   }
-}
-
-/** Which module to add for a type that nobody provides. */
-const MODULE_OF_TYPE: ReadonlyMap<string, string> = new Map([
-  ["http", "svc-http"],
-  ["state", "svc-state"],
-  ["cron", "svc-cron"],
-  ["event", "svc-event"],
-  ["subscribe", "svc-event"],
-  ["queue", "svc-queue"],
-  ["durable:subscriber", "svc-queue"],
-  ["stream", "svc-stream"],
-  ["stream:join", "svc-stream"],
-  ["stream:leave", "svc-stream"],
-]);
-
-function moduleHint(type: string): string {
-  const module = MODULE_OF_TYPE.get(type);
-  return module === undefined ? "" : `; add it with: svc worker add ${module}`;
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { FunctionId, TriggerId, TriggerTypeId } from "@svc/protocol";
+import { canonicalJson } from "./canonical-json.ts";
 import type { Clock } from "./clock.ts";
+import type { FormatCheck } from "./format-check.ts";
 import type { Undo } from "./scope.ts";
 import { Binding, type BindingHost, bindingKey, type TriggerOwner, type TriggerRequest, type TriggerTypeProvider } from "./trigger-binding.ts";
 import type { WorkerClaims } from "./worker-claims.ts";
@@ -11,13 +13,21 @@ export const KEEP_REMOTE_BINDINGS_MS = 60_000;
 /** How many such bindings are kept at most, over all workers. */
 const MAX_KEPT_REMOTE_BINDINGS = 10_000;
 
+/** How long the owners of a binding wait for the word of the worker that provides its type, in milliseconds. Then they hear how it stands without it. */
+export const PROVIDER_ANSWER_MS = 10_000;
+
 export interface TriggerTypeEntry {
   readonly id: TriggerTypeId;
   readonly description: string;
   readonly requestFormat: unknown;
   readonly callRequestFormat: unknown;
+  /** Checks configs by the request format. */
+  readonly check: FormatCheck | undefined;
   readonly provider: TriggerTypeProvider;
 }
+
+/** All who provide one type, the serving one first. Never empty. */
+export type TriggerTypeEntries = readonly [TriggerTypeEntry, ...TriggerTypeEntry[]];
 
 /** One worker's hold on a binding. */
 export interface BindingHold {
@@ -30,7 +40,8 @@ export interface BindingHold {
 
 /** Trigger types, and the bindings that workers asked for. Bindings whose type is not there yet wait until it comes. */
 export class TriggerRegistry implements WorkerClaims {
-  readonly #types = new Map<TriggerTypeId, TriggerTypeEntry>();
+  /** By type. The first entry serves; the others take over, in this order, when it goes. */
+  readonly #types = new Map<TriggerTypeId, TriggerTypeEntries>();
   readonly #bindings = new Map<string, Binding>();
   /** By its own id and by those of the requests that led to it. An id that two workers chose leads to whose it was first. */
   readonly #byId = new Map<string, Binding>();
@@ -38,6 +49,8 @@ export class TriggerRegistry implements WorkerClaims {
   readonly #keptRemote = new Set<Binding>();
   readonly #ofFunction = new Map<FunctionId, Set<Binding>>();
   readonly #configuredWorkers = new Map<string, string>();
+  /** How to call off the wait for a provider's word. */
+  readonly #awaited = new Map<Binding, () => void>();
   readonly #host: Omit<BindingHost, "changed">;
   readonly #clock: Clock;
   readonly #onChange: (binding: Binding, op: "created" | "updated" | "removed") => void;
@@ -52,12 +65,13 @@ export class TriggerRegistry implements WorkerClaims {
     this.#onChange = options.onChange;
   }
 
-  types(): IterableIterator<TriggerTypeEntry> {
+  types(): IterableIterator<TriggerTypeEntries> {
     return this.#types.values();
   }
 
+  /** The entry that serves. */
   typeById(id: TriggerTypeId): TriggerTypeEntry | undefined {
-    return this.#types.get(id);
+    return this.#types.get(id)?.[0];
   }
 
   bindings(): IterableIterator<Binding> {
@@ -73,24 +87,71 @@ export class TriggerRegistry implements WorkerClaims {
     return this.#byId.get(id);
   }
 
-  /** Registers or replaces the provider of a type; waiting bindings come alive. The undo removes it only while it is the provider. */
+  /**
+   * Adds a provider of a type; waiting bindings come alive. Of several providers the latest serves and the others stand by,
+   * but a module always serves. When the serving one goes, its bindings move to the next.
+   */
   provideType(entry: TriggerTypeEntry): Undo {
-    this.#types.set(entry.id, entry);
+    const standing = this.#types.get(entry.id);
+    const serving = standing?.[0];
+    if (standing === undefined) this.#types.set(entry.id, [entry]);
+    else if (standing[0].provider.builtIn && !entry.provider.builtIn) this.#types.set(entry.id, [standing[0], entry, ...standing.slice(1)]);
+    else this.#types.set(entry.id, [entry, ...standing]);
+    this.#serve(entry.id, serving);
+    return () => {
+      const [first, ...others] = (this.#types.get(entry.id) ?? []).filter((other) => other !== entry);
+      const before = this.typeById(entry.id);
+      if (first === undefined) this.#types.delete(entry.id);
+      else this.#types.set(entry.id, [first, ...others]);
+      this.#serve(entry.id, before);
+    };
+  }
+
+  /** Hands the bindings of the type to whoever serves it now, if that has changed. */
+  #serve(id: TriggerTypeId, before: TriggerTypeEntry | undefined): void {
+    const now = this.typeById(id);
+    if (now === before) return;
     for (const binding of this.#bindings.values()) {
-      if (binding.type !== entry.id) continue;
-      const error = binding.attach(entry.provider);
-      this.#notifyOwners(binding, error);
+      if (binding.type !== id) continue;
+      if (now === undefined) {
+        binding.detach();
+        this.#tellOwners(binding, undefined);
+      } else {
+        this.#attach(binding, now.provider);
+      }
       this.#onChange(binding, "updated");
     }
-    return () => {
-      if (this.#types.get(entry.id) !== entry) return;
-      this.#types.delete(entry.id);
-      for (const binding of this.#bindings.values()) {
-        if (binding.type !== entry.id) continue;
-        binding.detach();
-        this.#onChange(binding, "updated");
-      }
-    };
+  }
+
+  /** Attaches the binding and tells its owners, at once or when the provider has answered. */
+  #attach(binding: Binding, provider: TriggerTypeProvider): void {
+    const error = binding.attach(provider);
+    if (binding.isUnconfirmed) this.#awaitAnswer(binding);
+    else this.#tellOwners(binding, error);
+  }
+
+  #awaitAnswer(binding: Binding): void {
+    this.#awaited.get(binding)?.();
+    const cancel = this.#clock.after(PROVIDER_ANSWER_MS, () => {
+      this.#awaited.delete(binding);
+      this.#tellOwners(binding, undefined);
+    });
+    this.#awaited.set(binding, cancel);
+  }
+
+  #stopAwaiting(binding: Binding): void {
+    this.#awaited.get(binding)?.();
+    this.#awaited.delete(binding);
+  }
+
+  /** The worker that provides the type says how a binding went. */
+  answered(binding: Binding, problem: string | undefined): void {
+    const wasUnconfirmed = binding.isUnconfirmed;
+    const { reason } = binding.standing;
+    binding.answered(problem);
+    if (!wasUnconfirmed && binding.standing.reason === reason) return;
+    this.#tellOwners(binding, undefined);
+    this.#onChange(binding, "updated");
   }
 
   /** Takes a worker's request and tells the worker how it stands. */
@@ -113,13 +174,15 @@ export class TriggerRegistry implements WorkerClaims {
     binding.kept?.cancel();
     binding.kept = undefined;
     // A restricted worker that asks for what another has already does not change what the other's function is told.
-    const mayChange = owner.owner === undefined || owner.owner === binding.firstOwner;
-    if (request.metadata !== undefined && mayChange) binding.metadata = request.metadata;
+    const mayChange = owner.principal === undefined || owner.principal === binding.firstPrincipal;
+    const isRemarked = mayChange && request.metadata !== undefined && canonicalJson(request.metadata) !== canonicalJson(binding.metadata);
+    if (isRemarked) binding.metadata = request.metadata;
     binding.owners.set(ownerKey, { owner, request });
-    const provider = this.#types.get(request.type)?.provider;
-    const error = provider !== undefined && !binding.attached ? binding.attach(provider) : undefined;
+    const provider = this.typeById(request.type)?.provider;
+    // A worker that provides the type hands on the metadata itself, so it must hear of new ones.
+    if (provider !== undefined && (!binding.attached || (isRemarked && !provider.builtIn))) this.#attach(binding, provider);
+    else if (!binding.isUnconfirmed) owner.notify(request, { ...binding.standing, error: undefined });
     this.#onChange(binding, isNew ? "created" : "updated");
-    owner.notify(request, { ...binding.standing, error });
     const held = binding;
     return {
       key,
@@ -131,11 +194,6 @@ export class TriggerRegistry implements WorkerClaims {
   /** A function came or went, so the status of its bindings may have changed. */
   functionChanged(id: FunctionId): void {
     for (const binding of this.bindingsOf(id)) this.#onChange(binding, "updated");
-  }
-
-  /** A worker that provides the type answered a binding with an error. */
-  refused(binding: Binding, problem: string): void {
-    binding.report(problem);
   }
 
   claim(workerId: string, configuredName: string): void {
@@ -176,7 +234,7 @@ export class TriggerRegistry implements WorkerClaims {
       this.#onChange(binding, "updated");
       return;
     }
-    const builtIn = this.#types.get(binding.type)?.provider.builtIn ?? false;
+    const builtIn = this.typeById(binding.type)?.provider.builtIn ?? false;
     if (how === "explicit" || !builtIn) {
       this.#remove(binding);
       return;
@@ -205,17 +263,19 @@ export class TriggerRegistry implements WorkerClaims {
     const siblings = this.#ofFunction.get(binding.functionId);
     siblings?.delete(binding);
     if (siblings?.size === 0) this.#ofFunction.delete(binding.functionId);
+    this.#stopAwaiting(binding);
     binding.detach();
     this.#onChange(binding, "removed");
   }
 
   #reported(binding: Binding): void {
     if (this.#bindings.get(binding.key) !== binding) return;
-    this.#notifyOwners(binding, undefined);
+    this.#tellOwners(binding, undefined);
     this.#onChange(binding, "updated");
   }
 
-  #notifyOwners(binding: Binding, error: Parameters<TriggerOwner["notify"]>[1]["error"]): void {
+  #tellOwners(binding: Binding, error: Parameters<TriggerOwner["notify"]>[1]["error"]): void {
+    this.#stopAwaiting(binding);
     for (const { owner, request } of binding.owners.values()) owner.notify(request, { ...binding.standing, error });
   }
 }

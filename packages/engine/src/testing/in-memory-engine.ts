@@ -12,6 +12,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { Connection } from "../kernel/connection.ts";
 import { createKernel } from "../kernel/create-kernel.ts";
 import type { Directory } from "../kernel/directory.ts";
+import type { FormatChecks } from "../kernel/format-check.ts";
 import type { Kernel, WorkerLimits } from "../kernel/kernel.ts";
 import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module, RealtimeSocket } from "../kernel/module.ts";
@@ -43,7 +44,9 @@ export interface InMemoryEngine {
     readonly runtime?: string;
     readonly pid?: number;
     readonly kind?: string;
-    /** What the worker may do. Default: everything. */
+    /** Of its client; tells published clients apart. */
+    readonly version?: string;
+    /** What it may see and do. Default: it is not restricted. */
     readonly access?: SessionAccess;
   }): Promise<InMemoryWorker>;
   /** Loads, reconfigures and stops modules so that exactly these run. */
@@ -67,6 +70,8 @@ export interface InMemoryEngineOptions {
   readonly limits?: Partial<WorkerLimits>;
   readonly dataDir?: string;
   readonly deadlines?: Partial<Kernel["deadlines"]>;
+  /** Default: nothing is checked. */
+  readonly formats?: FormatChecks;
 }
 
 /** The real kernel and real modules without the engine's listeners and config file. */
@@ -80,6 +85,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     version: "0.0.0-test",
     deadlines: { defaultTimeoutMs: 30_000, legacyCallTimeoutMs: 900_000, ...options.deadlines },
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.formats === undefined ? {} : { formats: options.formats }),
   });
   const httpMounts: HttpMount[] = [];
   const socketMounts = new Map<string, (socket: RealtimeSocket) => void>();
@@ -186,6 +192,7 @@ async function connectWorker(
     readonly runtime?: string;
     readonly pid?: number;
     readonly kind?: string;
+    readonly version?: string;
     readonly access?: SessionAccess;
   } = {},
 ): Promise<InMemoryWorker> {
@@ -203,6 +210,7 @@ async function connectWorker(
       kind: options.kind ?? "worker",
       features: options.features ?? FEATURES,
       ...(options.pid === undefined ? {} : { pid: options.pid }),
+      ...(options.version === undefined ? {} : { version: options.version }),
     },
   });
   const handlers = new Map<string, (data: unknown, frame: Record<string, unknown>) => unknown>();

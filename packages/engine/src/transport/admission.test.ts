@@ -248,7 +248,8 @@ describe("credentials", () => {
     [{ authorization: "Bearer" }, { kind: "unreadable" }],
     [{ authorization: "" }, { kind: "unreadable" }],
     [{ authorization: "Negotiate abc" }, { kind: "unreadable" }],
-    [{ "sec-websocket-protocol": "svc, svc.token.abc" }, { kind: "token", token: "abc" }],
+    [{ "sec-websocket-protocol": "svc, svc.token.YWJj" }, { kind: "token", token: "abc" }],
+    [{ "sec-websocket-protocol": "svc, svc.token.a=" }, { kind: "unreadable" }],
     [{ "sec-websocket-protocol": "graphql-ws" }, { kind: "none" }],
     [{ cookie: "svc.token=abc" }, { kind: "none" }],
   ])("in %j are %j", (headers, credentials) => {

@@ -7,6 +7,14 @@ export function isConsolePath(path: string): boolean {
   return path === "/_console" || path.startsWith("/_console/");
 }
 
+/** On every answer below `/_console`: no page may load it as a script, guess at its type, or show it in a frame. */
+export const CONSOLE_HEADERS: readonly (readonly [string, string])[] = [
+  ["x-content-type-options", "nosniff"],
+  ["cross-origin-resource-policy", "same-origin"],
+  ["x-frame-options", "DENY"],
+  ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
+];
+
 /** Have no effects, so a page may ask; it cannot read the answer. */
 const READING: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 const WRITING: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);

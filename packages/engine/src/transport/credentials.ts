@@ -1,20 +1,18 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { tokenOfSubprotocols } from "@svc/protocol";
 
 /** What a request presents. A token comes as Bearer, as the password of Basic (any user), or in a WebSocket sub-protocol. */
 export type Credentials = { readonly kind: "none" } | { readonly kind: "token"; readonly token: string } | { readonly kind: "unreadable" };
-
-/** Browsers cannot set headers on a socket, but offer sub-protocols: `svc` and `svc.token.TOKEN`. */
-export const TOKEN_PROTOCOL = "svc.token.";
 
 const SCHEME = /^([a-z0-9._~+-]+) +([^ ]+) *$/i;
 
 export function credentialsOf({ headers }: Pick<IncomingMessage, "headers">): Credentials {
   const { authorization } = headers;
   if (authorization !== undefined) return readAuthorization(authorization);
-  const offered = headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim());
-  const token = offered?.find((name) => name.startsWith(TOKEN_PROTOCOL))?.slice(TOKEN_PROTOCOL.length);
-  return token === undefined ? { kind: "none" } : { kind: "token", token };
+  const token = tokenOfSubprotocols(headers["sec-websocket-protocol"]);
+  if (token === undefined) return { kind: "none" };
+  return token === null ? { kind: "unreadable" } : { kind: "token", token };
 }
 
 function readAuthorization(value: string): Credentials {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../kernel/logger.ts";
 import type { HttpMount } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
-import { consoleRefusal, isConsolePath } from "./console-guard.ts";
+import { CONSOLE_HEADERS, consoleRefusal, isConsolePath } from "./console-guard.ts";
 import { type AccessRules, hostIsOurs } from "./guards.ts";
 import { answerError, answerJson, Listener, REQUEST_TIMEOUT_MS } from "./listener.ts";
 import type { ListenerAccess } from "./realtime.ts";
@@ -70,8 +70,7 @@ export class HttpApi {
       return;
     }
     if (isConsole) {
-      response.setHeader("x-content-type-options", "nosniff");
-      response.setHeader("cross-origin-resource-policy", "same-origin");
+      for (const [name, value] of CONSOLE_HEADERS) response.setHeader(name, value);
       const refusal = this.#access.tokenRefusal?.(request) ?? consoleRefusal(request, this.#rules(), ownOrigin(this.listener, host));
       if (refusal !== undefined) {
         answerError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message, { ...refusal.headers });

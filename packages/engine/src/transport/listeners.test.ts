@@ -66,6 +66,9 @@ describe("the guard of the listeners", () => {
     ["127.0.0.1:80", true],
     ["[::1]:80", true],
     ["dev.example:80", true],
+    // A proxy or tunnel in front stands at the scheme's own port.
+    ["dev.example", true],
+    ["dev.example:81", false],
     ["localhost", true],
     ["localhost:81", false],
     ["0.0.0.0:80", false],
@@ -101,7 +104,7 @@ describe("the bridge", () => {
     expect(await upgrade(`ws://127.0.0.1:${port}/otel`)).toBeInstanceOf(WebSocket);
   });
 
-  it("refuses other paths with 404, foreign pages with 403 and foreign names with 421", async () => {
+  it("refuses other paths with 404, foreign pages with 403 and foreign names with 421 (W1, W2, W5)", async () => {
     const { port } = await bridge();
     const url = `ws://127.0.0.1:${port}`;
     expect(await upgrade(`${url}/nope`)).toMatchObject({ status: 404 });
@@ -112,7 +115,7 @@ describe("the bridge", () => {
     expect(await upgrade(`${url}/`, { origin: "http://app.example" })).toBeInstanceOf(WebSocket);
   });
 
-  it("closes with 1009 on a frame over 16 MiB and goes on serving others", async () => {
+  it("closes with 1009 on a frame over 16 MiB and goes on serving others (gap 58)", async () => {
     const { port } = await bridge();
     const socket = (await upgrade(`ws://127.0.0.1:${port}/`)) as WebSocket;
     const closed = once(socket, "close");
@@ -188,7 +191,7 @@ describe("the HTTP listener", () => {
     expect(await get(port, "/", { host: `localhost:${port}` })).toMatchObject({ status: 503, body: expect.stringContaining("draining") });
   });
 
-  it("refuses a foreign Host with 421 on every path", async () => {
+  it("refuses a foreign Host with 421 on every path (W5)", async () => {
     const { port } = await api();
     expect(await get(port, "/healthz", { host: `evil.example:${port}` })).toMatchObject({ status: 421 });
   });

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Frame, MAX_FRAME_BYTES } from "@svc/protocol";
+import { type Frame, MAX_FRAME_BYTES, TOKEN_SUBPROTOCOL_PREFIX } from "@svc/protocol";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { FrameSocket, FrameSocketListener } from "../kernel/frame-socket.ts";
-import { TOKEN_PROTOCOL } from "./credentials.ts";
 
 // The only file that knows which WebSocket library there is.
 
@@ -13,7 +12,7 @@ const server = new WebSocketServer({
   perMessageDeflate: false,
   maxPayload: MAX_FRAME_BYTES,
   // The first that is offered, as the library does, but never a token.
-  handleProtocols: (offered) => [...offered].find((name) => !name.startsWith(TOKEN_PROTOCOL)) ?? false,
+  handleProtocols: (offered) => [...offered].find((name) => !name.startsWith(TOKEN_SUBPROTOCOL_PREFIX)) ?? false,
 });
 
 /** Finishes the handshake of an upgrade request and hands over the socket. A malformed handshake is refused with 400 by the library. */

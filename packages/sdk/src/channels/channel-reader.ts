@@ -23,7 +23,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  * A channel that broke off before its writer ended it rejects with `channel_closed`, after the items that arrived.
  */
 export class ChannelReader implements AsyncIterable<ChannelItem> {
-  readonly #link: ChannelLink;
+  readonly #host: ChannelHost;
+  /** What names this end in payloads. Whoever holds it may read the channel, once. */
+  readonly ref: ReadRef;
+  #made: ChannelLink | undefined;
   #items: ChannelItem[] = [];
   /** Items before this index are read; the array is cut when it is worth it. */
   #head = 0;
@@ -36,16 +39,18 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
 
   /** Not for users: handlers receive readers, and `createChannel` and `openChannel` of a worker make them. */
   constructor(host: ChannelHost, ref: ReadRef) {
-    this.#link = new ChannelLink(host, ref, {
+    this.#host = host;
+    this.ref = ref;
+  }
+
+  /** Made on demand: every HTTP request brings two ends, and most handlers use neither. */
+  get #link(): ChannelLink {
+    this.#made ??= new ChannelLink(this.#host, this.ref, {
       opened: () => this.#link.watch(),
       item: (item) => this.#onItem(item),
       ended: (error) => this.#onEnded(error),
     });
-  }
-
-  /** What names this end in payloads. Whoever holds it may read the channel, once. */
-  get ref(): ReadRef {
-    return this.#link.ref as ReadRef;
+    return this.#made;
   }
 
   toJSON(): ReadRef {
@@ -58,7 +63,7 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
    */
   async read(): Promise<ChannelItem | undefined> {
     if (this.#wake !== undefined) throw new TypeError("a read of this channel is under way");
-    this.#link.start();
+    if (!this.#ended) this.#link.start();
     for (;;) {
       const item = this.#take();
       if (item !== undefined) return item;
@@ -138,7 +143,7 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     if (this.#ended) return;
     this.#ended = true;
     this.#drop();
-    this.#link.close();
+    this.#made?.close();
     this.#wakeUp();
   }
 

@@ -2,7 +2,8 @@ import { type ChannelRef, MAX_DEPTH } from "@svc/protocol";
 
 /** True for an object with its own text members `channel_id` and `access_key` and a direction. */
 export function isChannelRef(value: unknown): value is ChannelRef {
-  if (typeof value !== "object" || value === null) return false;
+  // Of nearly every object this one look is enough.
+  if (typeof value !== "object" || value === null || !("access_key" in value)) return false;
   const own = (name: string): unknown => (Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined);
   const direction = own("direction");
   return typeof own("channel_id") === "string" && typeof own("access_key") === "string" && (direction === "read" || direction === "write");

@@ -29,9 +29,11 @@ function turn(): Promise<void> {
  */
 export class ChannelWriter {
   readonly #host: ChannelHost;
-  readonly #link: ChannelLink;
+  /** What names this end in payloads. Whoever holds it may write the channel, once. */
+  readonly ref: WriteRef;
+  #made: ChannelLink | undefined;
   /** Resolves when the writes made so far are through; never rejects. */
-  #tail: Promise<void> = Promise.resolve();
+  #tail: Promise<void> | undefined;
   #waitingBytes = 0;
   #sends = 0;
   #isOver = false;
@@ -46,15 +48,16 @@ export class ChannelWriter {
   /** Not for users: handlers receive writers, and `createChannel` and `openChannel` of a worker make them. */
   constructor(host: ChannelHost, ref: WriteRef) {
     this.#host = host;
-    this.#link = new ChannelLink(host, ref, {
+    this.ref = ref;
+  }
+
+  /** Made on demand: every HTTP request brings two ends, and most handlers use neither. */
+  get #link(): ChannelLink {
+    this.#made ??= new ChannelLink(this.#host, this.ref, {
       opened: () => this.#onOpened?.(),
       ended: (error) => this.#onEnded(error),
     });
-  }
-
-  /** What names this end in payloads. Whoever holds it may write the channel, once. */
-  get ref(): WriteRef {
-    return this.#link.ref as WriteRef;
+    return this.#made;
   }
 
   toJSON(): WriteRef {
@@ -135,7 +138,7 @@ export class ChannelWriter {
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#tail.then(work);
+    const done = (this.#tail ?? Promise.resolve()).then(work);
     this.#tail = done.catch(() => {});
     return done;
   }

@@ -266,6 +266,14 @@ describe("a reader", () => {
     expect(await reader.read()).toBeUndefined();
   });
 
+  it("is at its end when it was cancelled before it was connected, and stays unconnected", async () => {
+    const reader = worker.openChannel(READ);
+    reader.cancel();
+    expect(await reader.read()).toBeUndefined();
+    expect(await reader.text()).toBe("");
+    expect(engine.ends).toEqual([]);
+  });
+
   it("resolves a waiting read with the end when it is cancelled, and refuses two reads at a time", async () => {
     const reader = worker.openChannel(READ);
     const reading = reader.read();

@@ -9,10 +9,10 @@ export interface Grants {
   /** Who, for the audit log, e.g. `role reader`. */
   readonly subject: string;
   /**
-   * Connections with the same owner may provide the same function and trigger type; nobody else may join them. Those of one prefix are
-   * one owner. Undefined: as connections without grants.
+   * Connections with the same principal may provide the same function and trigger type; nobody else may join them. Those of one prefix are
+   * one principal. Undefined: as connections without grants.
    */
-  readonly owner: string | undefined;
+  readonly principal: string | undefined;
   readonly allowed: NameList;
   readonly forbidden: NameList;
   /** Undefined: any. */
@@ -43,7 +43,7 @@ export function grantsOfAuthResult(result: z.output<typeof authResultSchema>, au
   const prefix = result.function_registration_prefix ?? undefined;
   return {
     subject: `whoever ${authFunctionId} let in`,
-    owner: ownerOf(authFunctionId, prefix),
+    principal: principalOf(authFunctionId, prefix),
     allowed: listOf(result.allowed_functions ?? []),
     forbidden: listOf(result.forbidden_functions ?? []),
     triggerTypes: result.allowed_trigger_types == null ? undefined : new Set(result.allowed_trigger_types),
@@ -58,7 +58,7 @@ export function grantsOfAuthResult(result: z.output<typeof authResultSchema>, au
 export function grantsOfRole(role: RoleSettings): Grants {
   return {
     subject: `role ${role.name}`,
-    owner: ownerOf(`role ${role.name}`, role.functionRegistrationPrefix),
+    principal: principalOf(`role ${role.name}`, role.functionRegistrationPrefix),
     allowed: listOfPatterns(role.allowedFunctions),
     forbidden: listOfPatterns(role.forbiddenFunctions),
     triggerTypes: role.allowedTriggerTypes === undefined ? undefined : new Set(role.allowedTriggerTypes),
@@ -73,7 +73,7 @@ export function grantsOfRole(role: RoleSettings): Grants {
 /** For a listener with rules and without an auth function: registering is free, calls follow the listener's rules. */
 export const ANONYMOUS: Grants = {
   subject: "an anonymous connection",
-  owner: "anonymous",
+  principal: "anonymous",
   allowed: NameList.empty,
   forbidden: NameList.empty,
   triggerTypes: undefined,
@@ -85,9 +85,9 @@ export const ANONYMOUS: Grants = {
 };
 
 /** For a listener that has a middleware and no rules. */
-export const UNRESTRICTED: Grants = { ...ANONYMOUS, subject: "a connection through the middleware", owner: undefined };
+export const UNRESTRICTED: Grants = { ...ANONYMOUS, subject: "a connection through the middleware", principal: undefined };
 
-function ownerOf(source: string, prefix: string | undefined): string {
+function principalOf(source: string, prefix: string | undefined): string {
   return prefix === undefined ? source : `prefix ${prefix}`;
 }
 

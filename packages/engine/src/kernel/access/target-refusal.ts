@@ -10,12 +10,12 @@ export function refusalToCall(id: string, access: SessionAccess, registry: Regis
   return callRefusal(id, metadata, access.grants, access.policy);
 }
 
-/** Why a trigger of the connection may not call the function: it must be the connection's owner's, or one that it may call. */
+/** Why a trigger of the connection may not call the function: it must be the connection's principal's, or one that it may call. */
 function refusalAsTarget(id: string, access: SessionAccess, registry: Registry): string | undefined {
-  const { owner, prefix } = access.grants;
+  const { principal, prefix } = access.grants;
   if (prefix !== undefined && id.startsWith(`${prefix}::`)) return undefined;
   const entry = registry.find(id as FunctionId);
-  if (entry?.registrations.every(({ provider }) => !provider.builtIn && provider.owner === owner)) return undefined;
+  if (entry?.registrations.every(({ provider }) => !provider.builtIn && provider.principal === principal)) return undefined;
   return refusalToCall(id, access, registry);
 }
 

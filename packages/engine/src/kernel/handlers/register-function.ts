@@ -1,10 +1,11 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
 import { admitFunction } from "../access/admit-registrations.ts";
-import { settleOwnership } from "../access/owners.ts";
+import { settlePrincipal } from "../access/principals.ts";
 import type { Provider } from "../call.ts";
 import { DelegatedProvider } from "../delegated-provider.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
+import { reportFormatProblem } from "./report-format-problem.ts";
 
 /** Ids that belong to the engine; a queue provider may take this one. */
 const OPEN_ENGINE_ID = "engine::queue::enqueue";
@@ -24,6 +25,8 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
     session.sendError(new CallError(provider.code, provider.message, { details: { ...provider.details, message_type: "registerfunction", id } }));
     return false;
   }
+  const check = kernel.formats.checkFor({ format: message.request_format, wanted: message.validate });
+  reportFormatProblem(check, message, session);
   const replaced = session.functions.get(id);
   const undo = session.scope.add(
     kernel.registry.register(id, provider, {
@@ -32,6 +35,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
       responseFormat: message.response_format,
       metadata: message.metadata,
       timeoutMs: message.timeout_ms,
+      check,
     }),
   );
   session.functions.set(id, undo);
@@ -42,12 +46,20 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
 
 /** Who will run the function: the worker itself, or a module on its behalf. A CallError says why nobody may. */
 function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: Session, kernel: Kernel): Provider | CallError {
-  const problem = refusal(id, session, kernel) ?? settleOwnership(id, session, kernel);
+  const problem = refusal(id, session, kernel);
   if (problem !== undefined) return new CallError("registration_refused", problem);
-  if (invocation === undefined) return session;
-  const { router, limits } = kernel;
+  const provider = invocation === undefined ? session : delegated(id, invocation, session, kernel);
+  if (CallError.is(provider)) return provider;
+  // Last, since it takes the id away from others.
+  const dispute = settlePrincipal(id, session, kernel);
+  return dispute === undefined ? provider : new CallError("registration_refused", dispute);
+}
+
+function delegated(id: FunctionId, invocation: unknown, session: Session, kernel: Kernel): Provider | CallError {
+  const { router, limits, invocations } = kernel;
   try {
-    return new DelegatedProvider({ owner: session, run: kernel.invocations.accept(id, invocation), router, maxCallsHeld: limits.maxCallsHeld });
+    const run = invocations.accept(id, invocation, { restricted: session.access !== undefined });
+    return new DelegatedProvider({ session, run, router, maxCallsHeld: limits.maxCallsHeld });
   } catch (thrown) {
     return CallError.from(thrown);
   }

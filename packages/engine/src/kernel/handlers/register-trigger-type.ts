@@ -1,10 +1,11 @@
-import { CallError, type MessageOf } from "@svc/protocol";
+import { CallError, type MessageOf, Payload } from "@svc/protocol";
 import { admitTriggerType } from "../access/admit-registrations.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import type { Binding, TriggerTypeProvider } from "../trigger-binding.ts";
+import { reportFormatProblem } from "./report-format-problem.ts";
 
-/** A worker offers a trigger type. A type that the engine provides cannot be taken over; one of a worker is replaced. */
+/** A worker offers a trigger type. A type that the engine provides cannot be taken over; of several workers the latest serves. */
 export function registerTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): void {
   if (session.access === undefined) addTriggerType(message, session, kernel);
   else admitTriggerType(message, session.access, session, kernel, (admitted) => addTriggerType(admitted, session, kernel));
@@ -18,24 +19,33 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
     session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registertriggertype", id } }));
     return false;
   };
+  if (id.startsWith("engine::")) {
+    return refuse(`the trigger type ${id} is reserved: ids that begin with engine:: belong to the engine`);
+  }
   const current = kernel.triggers.typeById(id)?.provider;
   if (current?.builtIn) {
     return refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
   }
-  if (session.owner !== undefined && current !== undefined && current.owner !== session.owner) {
-    return refuse(`the trigger type ${id} belongs to another owner`);
+  if (session.principal !== undefined && current !== undefined && current.principal !== session.principal) {
+    return refuse(`the trigger type ${id} belongs to another principal`);
   }
   if (!session.triggerTypes.has(id) && session.triggerTypes.size >= kernel.limits.maxTriggerTypes) {
     return refuse(`this connection has ${kernel.limits.maxTriggerTypes} trigger types, which is the limit`);
   }
+  const check = kernel.formats.checkFor({ format: message.trigger_request_format, wanted: message.validate ?? false });
+  reportFormatProblem(check, message, session);
   const provider: TriggerTypeProvider = {
     workerId: session.workerId,
     get workerName() {
       return session.name;
     },
     builtIn: false,
-    owner: session.owner,
-    attach: (binding) => deliverBinding(binding, session),
+    principal: session.principal,
+    attach: (binding) => {
+      const misfit = check?.isOn() ? check.problemOf(Payload.fromValue(binding.config), `the config of a ${id} trigger`) : undefined;
+      if (misfit !== undefined) throw new CallError("trigger_registration_failed", misfit.message, { details: misfit.details });
+      return deliverBinding(binding, session);
+    },
   };
   const replaced = session.triggerTypes.get(id);
   const undo = session.scope.add(
@@ -44,6 +54,7 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
       description: message.description,
       requestFormat: message.trigger_request_format,
       callRequestFormat: message.call_request_format,
+      check,
       provider,
     }),
   );

@@ -13,5 +13,5 @@ export function triggerRegistrationResult(message: MessageOf<"triggerregistratio
   }
   const binding = kernel.triggers.bindingById(message.id);
   if (binding?.type !== type) return;
-  binding.report(message.error?.message);
+  kernel.triggers.answered(binding, message.error?.message);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Payload } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
-import type { DelegatedCall, InvocationRunner, RunDelegatedCall } from "../../kernel/module.ts";
+import type { DelegatedCall, InvocationRunner, Registrar, RunDelegatedCall } from "../../kernel/module.ts";
 import { readAnswer } from "./answer.ts";
 import { type Environment, readCredential } from "./credentials.ts";
 import { ExchangeFailure, Exchanger, type HttpAnswer } from "./exchange.ts";
@@ -62,8 +62,14 @@ export class HttpFunctions implements InvocationRunner {
     this.#exchanger = new Exchanger(clock, options.trust);
   }
 
-  accept(functionId: string, value: unknown): RunDelegatedCall {
+  accept(functionId: string, value: unknown, { restricted }: Registrar): RunDelegatedCall {
     const invocation = readInvocation(functionId, value);
+    if (restricted && invocation.auth !== undefined) {
+      throw new CallError(
+        "registration_refused",
+        `${functionId}: a restricted connection may not use \`auth\`, which sends secrets of the engine's environment`,
+      );
+    }
     checkUrl(invocation.url, this.#options.rules());
     readCredential(invocation.auth, this.#options.env);
     let requests = 0;

@@ -52,3 +52,42 @@ it("every engine calls functions over HTTP, by the rules of its config file and 
   await expect.poll(invoke).toEqual({ said: "Bearer t0p" });
   expect(engine.modules().map(({ name }) => name)).toEqual(["svc-http"]);
 });
+
+it("a restricted connection's functions stay its own, go by its own names, and cannot be sent the engine's secrets", async () => {
+  const server = await endpoint((request, response) => json(response, request.headers["x-svc-function-path"]));
+  undo.push(server.stop);
+  const dir = mkdtempSync(join(tmpdir(), "svc-http-functions-"));
+  undo.push(() => rmSync(dir, { recursive: true, force: true }));
+  const file = join(dir, "config.yaml");
+  const token = "guest-".repeat(8);
+  const rbac = `{roles: {guest: {function_registration_prefix: guest}}, tokens: [{token: ${token}, role: guest}]}`;
+  writeFileSync(
+    file,
+    `workers:\n  - name: svc-http\n    config: {port: 0}\nengine:\n  bridge: {port: 0, rbac: ${rbac}}\n  http_functions: {require_https: false, block_private_ips: false}\n`,
+  );
+  const engine = await startEngine({ configFile: file, env: { SECRET: "s3cret" }, overrides: { bridgePort: 0, realtimePort: 0 } });
+  undo.push(() => engine.stop({ graceMs: 0 }));
+  const socket = new WebSocket(engine.addresses.bridge, { headers: { authorization: `Bearer ${token}` } });
+  undo.push(() => socket.terminate());
+  const errors: string[] = [];
+  socket.on("message", (data) => {
+    if (String(data).includes('"type":"error"')) errors.push(String(data));
+  });
+  const url = `http://127.0.0.1:${server.port}/`;
+  socket.on("open", () => {
+    socket.send(JSON.stringify({ type: "registerfunction", id: "greedy", invocation: { url, auth: { type: "bearer", token_key: "SECRET" } } }));
+    socket.send(JSON.stringify({ type: "registerfunction", id: "plain", invocation: { url } }));
+  });
+  const invoke = async (function_id: string): Promise<unknown> => {
+    const response = await fetch(`${engine.addresses.http}/_console/invoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ function_id }),
+    });
+    return response.json();
+  };
+  await expect.poll(() => invoke("guest::plain")).toBe("plain");
+  expect(await invoke("guest::greedy")).toMatchObject({ error: { code: "function_not_found" } });
+  expect(errors).toEqual([expect.stringContaining("a restricted connection may not use `auth`")]);
+  expect(server.requests).toHaveLength(1);
+});

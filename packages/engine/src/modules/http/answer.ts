@@ -48,6 +48,8 @@ export function answerOf(result: Payload, functionId: string, defaultStatus = 20
   } catch (cause) {
     throw invalidAnswer(functionId, "a result that is not JSON", cause);
   }
+  const published = publishedEnvelope(value);
+  if (published !== undefined) return answerOfEnvelope(published, functionId, defaultStatus);
   if (!isEnvelope(value)) return { status: defaultStatus, headers: ["Content-Type", JSON_TYPE], body: result.text(), dropped: [] };
   return answerOfEnvelope(value, functionId, defaultStatus);
 }
@@ -68,6 +70,14 @@ function isEnvelope(value: unknown): value is Envelope {
   if (keys.length === 0) return false;
   if (Object.hasOwn(value, "status_code") && typeof (value as Envelope).status_code === "number") return true;
   return keys.every((key) => ENVELOPE_KEYS.has(key));
+}
+
+/** The response class of the published Python client goes over the wire with all of its three keys, and the status spelled its own way. */
+function publishedEnvelope(value: unknown): Envelope | undefined {
+  if (typeof value !== "object" || value === null || Object.keys(value).length !== 3) return undefined;
+  if (!["statusCode", "headers", "body"].every((key) => Object.hasOwn(value, key))) return undefined;
+  const { statusCode, headers, body } = value as { readonly statusCode: unknown; readonly headers: unknown; readonly body: unknown };
+  return typeof statusCode === "number" ? { status_code: statusCode, headers, body } : undefined;
 }
 
 function dress(status: number, envelope: Envelope): Answer {

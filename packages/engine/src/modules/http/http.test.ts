@@ -300,6 +300,20 @@ describe("an answer", () => {
     }
   });
 
+  it("is read from the published Python client's response class, which spells its status statusCode", async () => {
+    const { worker, url } = await site();
+    const values: Record<string, unknown> = {
+      class: { statusCode: 201, headers: { "x-own": "yes" }, body: { made: 1 } },
+      other: { statusCode: 201, body: { made: 1 } },
+    };
+    await serve(worker, "/class/:kind", ({ path_params }) => values[(path_params as { kind: string }).kind]);
+
+    const made = await fetch(`${url}/class/class`);
+    expect([made.status, made.headers.get("x-own"), await made.json()]).toEqual([201, "yes", { made: 1 }]);
+    const plain = await fetch(`${url}/class/other`);
+    expect([plain.status, await plain.json()]).toEqual([200, values.other]);
+  });
+
   it("with a status outside 200 to 599 is a 500 that names the function", async () => {
     const { worker, url } = await site();
     await serve(worker, "/status/:n", ({ path_params }) => ({ status_code: Number((path_params as { n: string }).n), body: 1 }));

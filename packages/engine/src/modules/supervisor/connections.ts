@@ -83,7 +83,7 @@ export class Connections {
   async #findOwner(id: string): Promise<void> {
     const view = this.#options.directory.workerById(id);
     // A worker of ours holds the token; a restricted connection is somebody else's, whatever it calls itself.
-    if (view === undefined || view.internal || view.owner !== null) return;
+    if (view === undefined || view.internal || view.principal !== null) return;
     const group = await groupOf(view);
     // Gone, or found by an earlier look, while the process list was read.
     if (!this.#firstSeenMs.has(id) || this.#owners.has(id) || this.#options.directory.workerById(id) === undefined) return;

@@ -3,10 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LocalWorkerEntry } from "../../config/types.ts";
+import { ANONYMOUS } from "../../kernel/access/grants.ts";
+import { policyOf } from "../../kernel/access/policy.ts";
+import { SessionAccess } from "../../kernel/access/session-access.ts";
 import { type ProcessGroup, startProcessGroup } from "../../local-workers/process-group.ts";
 import { findProcess, listProcesses, membersOf } from "../../local-workers/process-table.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../testing/index.ts";
-import { createSupervisor, type ModuleStanding, type WorkerStatus } from "./index.ts";
+import { createSupervisor, type ModuleStanding, type SupervisorDeps, type WorkerStatus } from "./index.ts";
 import { RunRecords } from "./run-records.ts";
 
 const TIMEOUT = { timeout: 9_000, interval: 20 };
@@ -34,7 +37,7 @@ function entry(name: string, more: Partial<LocalWorkerEntry> = {}): LocalWorkerE
   return { name, path: join(project, name), configuredPath: `./${name}`, replicas: 1, watch: true, env: {}, where: "config.yaml:1", ...more };
 }
 
-async function startEngine(workers: readonly LocalWorkerEntry[]): Promise<void> {
+async function startEngine(workers: readonly LocalWorkerEntry[], access: Pick<SupervisorDeps, "token" | "tokenInUrl"> = {}): Promise<void> {
   const supervisor = createSupervisor({
     projectDir: project,
     logsDir: join(project, ".svc", "logs"),
@@ -46,6 +49,7 @@ async function startEngine(workers: readonly LocalWorkerEntry[]): Promise<void> 
       release: (name) => engine.kernel.triggers.release(name),
     },
     moduleStates: () => modules,
+    ...access,
   });
   engine = await inMemoryEngine({ modules: [supervisor], config: { supervisor: { workers } } });
 }
@@ -101,6 +105,34 @@ async function connectAs(name: string, pid?: number): Promise<InMemoryWorker> {
 }
 
 describe("a supervised worker", () => {
+  it("gets the engine's token, in the published clients' address too where they need it, unless its entry names another (gap 55)", async () => {
+    const script = "echo up $SVC_URL $III_URL $SVC_TOKEN\nexec sleep 300\n";
+    await writeWorker("plain", { script });
+    await writeWorker("role", { script });
+    let needed = false;
+    await startEngine([entry("plain"), entry("role", { env: { SVC_TOKEN: "of-a-role" } })], { token: "s3cret/of-the-engine", tokenInUrl: () => needed });
+    const tailOf = async (name: string, text: string): Promise<boolean> => (await status(name)).tail.includes(text);
+    await vi.waitUntil(() => tailOf("plain", "up ws://localhost:1 ws://localhost:1 s3cret/of-the-engine"), TIMEOUT);
+    await vi.waitUntil(() => tailOf("role", "up ws://localhost:1 ws://localhost:1 of-a-role"), TIMEOUT);
+    needed = true;
+    await engine.call("worker::restart", { name: "plain" });
+    await vi.waitUntil(() => tailOf("plain", "up ws://localhost:1 ws://svc:s3cret%2Fof-the-engine@localhost:1 s3cret/of-the-engine"), TIMEOUT);
+  });
+
+  it("is not mistaken for a restricted connection that bears its name (K2)", async () => {
+    await writeWorker("w");
+    await startEngine([entry("w")]);
+    await runningPid("w");
+    const rules = { tokenRequired: false, rbac: undefined, middlewareFunctionId: undefined };
+    const impostor = await engine.connectWorker({ name: "w", access: new SessionAccess(ANONYMOUS, policyOf(rules)) });
+    impostor.serve("w::hello", () => "hi");
+    const real = await engine.connectWorker({ name: "w" });
+    real.serve("w::hello", () => "hi");
+    await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 });
+    expect(engine.directory.workerById(impostor.id)?.configured_worker).toBeNull();
+    expect(engine.directory.workerById(real.id)?.configured_worker).toBe("w");
+  });
+
   it("is started with its environment, and ready when its process has registered", async () => {
     await writeWorker("w");
     await startEngine([entry("w", { env: { EXTRA: "more" } })]);

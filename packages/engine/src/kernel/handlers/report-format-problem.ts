@@ -1,0 +1,12 @@
+import { CallError } from "@svc/protocol";
+import type { FormatCheck } from "../format-check.ts";
+import type { Session } from "../session.ts";
+
+/** Tells a worker that what it registered is there, but that the check by its format, which it asked for, is not. */
+export function reportFormatProblem(check: FormatCheck | undefined, registration: { readonly type: string; readonly id: string }, session: Session): void {
+  if (check?.problem === undefined) return;
+  const { type, id } = registration;
+  const problem = `${id} is registered, but payloads are not checked by its format: ${check.problem}`;
+  session.log.warn("a format cannot be enforced", { messageType: type, id, problem: check.problem });
+  session.sendError(new CallError("format_not_enforced", problem, { details: { message_type: type, id } }));
+}

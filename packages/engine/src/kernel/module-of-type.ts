@@ -1,0 +1,24 @@
+/** Types that modules provide, by the name of the module to add. */
+const MODULE_OF_TYPE: ReadonlyMap<string, string> = new Map([
+  ["http", "svc-http"],
+  ["state", "svc-state"],
+  ["state:created", "svc-state"],
+  ["state:updated", "svc-state"],
+  ["state:deleted", "svc-state"],
+  ["cron", "svc-cron"],
+  ["event", "svc-event"],
+  ["subscribe", "svc-event"],
+  ["queue", "svc-queue"],
+  ["durable:subscriber", "svc-queue"],
+  ["stream", "svc-stream"],
+  ["stream:join", "svc-stream"],
+  ["stream:leave", "svc-stream"],
+  ["log", "svc-observability"],
+  ["trace", "svc-observability"],
+]);
+
+/** Ends the sentence that nobody provides the type: what to add for it, where a module of ours would provide it. */
+export function moduleHint(type: string): string {
+  const module = MODULE_OF_TYPE.get(type);
+  return module === undefined ? "" : `; add it with: svc worker add ${module}`;
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import type { UnownedTrigger, UnownedTriggers } from "./module.ts";
+import type { Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
+import type { BindingHold, TriggerRegistry } from "./trigger-registry.ts";
+
+/** How many of them the engine keeps. */
+const MAX_UNOWNED = 10_000;
+
+/** Holds bindings in the engine's own name, so that no connection's end takes them away. */
+export class EngineTriggers implements UnownedTriggers {
+  readonly #triggers: TriggerRegistry;
+  readonly #sessions: Sessions;
+  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Session["principal"] }>();
+
+  constructor(parts: { readonly triggers: TriggerRegistry; readonly sessions: Sessions }) {
+    this.#triggers = parts.triggers;
+    this.#sessions = parts.sessions;
+  }
+
+  register({ triggerType, functionId, config, metadata }: UnownedTrigger, caller: Caller | undefined): Promise<string> {
+    const madeBy = this.#sessionOf(caller)?.principal;
+    if (this.#held.size >= MAX_UNOWNED) {
+      return Promise.reject(new CallError("registration_refused", `the engine holds ${MAX_UNOWNED} triggers without an owner, which is the limit`));
+    }
+    const request: TriggerRequest = {
+      id: randomUUID() as TriggerId,
+      type: triggerType as TriggerTypeId,
+      functionId: functionId as FunctionId,
+      config: config ?? null,
+      metadata: metadata ?? undefined,
+    };
+    const { id } = request;
+    return new Promise((resolve, reject) => {
+      // The first word decides; what comes later shows in the listings.
+      const owner: TriggerOwner = {
+        workerId: "engine",
+        name: "",
+        principal: madeBy,
+        notify: (_request, { status, reason, error }) => {
+          if (verdict !== undefined) return;
+          verdict = error === undefined && status !== "error" ? "taken" : "refused";
+          if (verdict === "taken") resolve(id);
+          else reject(error ?? new CallError("trigger_registration_failed", reason ?? "the trigger does not work"));
+          if (verdict === "refused") this.#take(id);
+        },
+      };
+      let verdict: "taken" | "refused" | undefined;
+      const hold = this.#triggers.register(owner, request);
+      this.#held.set(id, { hold, madeBy });
+      // It may have been refused while it was being registered, before there was anything to take back.
+      if (verdict === "refused") this.#take(id);
+    });
+  }
+
+  remove(id: string, caller: Caller | undefined): boolean {
+    const session = this.#sessionOf(caller);
+    const held = this.#held.get(id);
+    const isOthers = held !== undefined && session?.principal !== undefined && held.madeBy !== session.principal;
+    if (!isOthers && this.#take(id)) return true;
+    if (session?.triggers.has(id as TriggerId)) {
+      session.removeTrigger(id as TriggerId);
+      return true;
+    }
+    const binding = this.#triggers.bindingById(id);
+    if (binding === undefined) return false;
+    throw new CallError("FORBIDDEN", `the trigger ${id} belongs to ${binding.workerName || "another owner"}, which alone may remove it`);
+  }
+
+  #sessionOf(caller: Caller | undefined): Session | undefined {
+    return caller === undefined ? undefined : this.#sessions.byId(caller.worker_id);
+  }
+
+  #take(id: string): boolean {
+    const held = this.#held.get(id);
+    this.#held.delete(id);
+    held?.hold.remove();
+    return held !== undefined;
+  }
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { type InMemoryWorker, inMemoryEngine, manualClock } from "../../testing/index.ts";
+import { type EngineInfo, engineFunctions } from "./index.ts";
+
+const INFO = { version: "0.0.0" } as EngineInfo;
+
+async function settled(worker: InMemoryWorker): Promise<void> {
+  worker.say({ type: "ping" });
+  await worker.next((frame) => frame.type === "pong");
+}
+
+/** An engine with a worker whose function hears of `type`; `events()` are those heard so far, after 50 ms have passed. */
+async function scene(type: string, client: { readonly features?: []; readonly version?: string } = {}) {
+  const clock = manualClock();
+  const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)], clock });
+  const listener = await engine.connectWorker({ name: "listener", ...client });
+  const heard: Record<string, unknown>[] = [];
+  listener.serve("hear", (data) => {
+    heard.push(data as Record<string, unknown>);
+  });
+  listener.say({ type: "registertrigger", id: "t1", trigger_type: type, function_id: "hear", config: {} });
+  await settled(listener);
+  const events = async (): Promise<Record<string, unknown>[]> => {
+    clock.advance(50);
+    // The call goes out, its answer comes back.
+    await settled(listener);
+    await settled(listener);
+    return heard.splice(0);
+  };
+  await events();
+  return { engine, clock, events };
+}
+
+const rowsIn = (event: Record<string, unknown> | undefined): { function_id: string }[] => (event ?? { functions: [] }).functions as { function_id: string }[];
+const idsIn = (event: Record<string, unknown> | undefined): string[] => rowsIn(event).map(({ function_id }) => function_id);
+
+describe("engine::functions-available", () => {
+  it("is pushed once for all changes of a moment, with the functions as they are, internal ones too", async () => {
+    const { engine, events } = await scene("engine::functions-available");
+    const worker = await engine.connectWorker();
+    for (const id of ["a", "b", "c"]) worker.say({ type: "registerfunction", id });
+    await settled(worker);
+    const heard = await events();
+    expect(heard).toMatchObject([{ event: "functions_changed" }]);
+    expect(idsIn(heard[0])).toEqual(expect.arrayContaining(["a", "b", "c", "hear", "engine::functions::list"]));
+    worker.close();
+    const [after] = await events();
+    expect(idsIn(after)).not.toContain("a");
+  });
+
+  it("says nothing when the functions are the same afterwards, and nothing of the start", async () => {
+    const { engine, events } = await scene("engine::functions-available");
+    const worker = await engine.connectWorker();
+    worker.say({ type: "registerfunction", id: "a" });
+    await settled(worker);
+    expect(await events()).toHaveLength(1);
+    worker.close();
+    const again = await engine.connectWorker();
+    again.say({ type: "registerfunction", id: "a" });
+    await settled(again);
+    expect(await events()).toEqual([]);
+  });
+
+  it("has the rows that the hearing worker's client expects", async () => {
+    const { engine, events } = await scene("engine::functions-available", { features: [], version: "0.11.6" });
+    const worker = await engine.connectWorker();
+    worker.say({ type: "registerfunction", id: "a" });
+    await settled(worker);
+    const [heard] = await events();
+    const [row] = rowsIn(heard).filter(({ function_id }) => function_id === "a");
+    expect(row).toEqual({ function_id: "a", description: null, request_format: null, response_format: null, metadata: null });
+  });
+});
+
+describe("engine::workers-available", () => {
+  it("tells of each worker that comes, says who it is, and goes, in order", async () => {
+    const { engine, events } = await scene("engine::workers-available");
+    const worker = await engine.connectWorker({ name: "shop" });
+    await settled(worker);
+    expect(await events()).toEqual([
+      { event: "worker_connected", worker_id: worker.id },
+      { event: "worker_metadata_updated", worker_id: worker.id },
+    ]);
+    worker.close();
+    expect(await events()).toEqual([{ event: "worker_disconnected", worker_id: worker.id }]);
+  });
+
+  it("leaves out the command line, the console and modules", async () => {
+    const { engine, events } = await scene("engine::workers-available");
+    const cli = await engine.connectWorker({ kind: "cli" });
+    await settled(cli);
+    cli.close();
+    expect(await events()).toEqual([]);
+  });
+
+  it("calls nobody while the worker that hears is away", async () => {
+    const { engine, clock } = await scene("engine::workers-available");
+    for (const session of engine.kernel.sessions.all()) session.drop("test");
+    const worker = await engine.connectWorker();
+    await settled(worker);
+    const calls = engine.kernel.router.counts.calls;
+    clock.advance(1_000);
+    await settled(worker);
+    expect(engine.kernel.router.counts.calls).toBe(calls);
+  });
+});

@@ -1,0 +1,190 @@
+import { Payload } from "@svc/protocol";
+import { z } from "zod";
+import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
+import type { Undo } from "../../kernel/scope.ts";
+import { functionRow } from "./functions.ts";
+import { Sight } from "./sight.ts";
+
+/** Changes of this time go out together: a worker that registers ten functions is one change. In milliseconds. */
+const BATCH_MS = 50;
+/** Events that wait for a function that is slow to take them; the oldest goes. */
+const MAX_WAITING = 1_000;
+
+type Context = Pick<ModuleContext<unknown>, "accessOf" | "directory" | "clock" | "log" | "provideTrigger">;
+type Binding = TriggerBinding<unknown>;
+
+/** Trigger types by which workers hear at once who comes and goes. Returns how to stop listening. */
+export function provideAvailabilityTriggers(context: Context): Undo {
+  const { directory, clock, provideTrigger } = context;
+  const functions = new FunctionsAvailable(context);
+  const workers = new WorkersAvailable(context);
+  provideTrigger({
+    type: "engine::functions-available",
+    summary: "A function appeared or went: {event: functions_changed, functions: [rows of engine::functions::list, internal ones included]}",
+    settings: z.looseObject({}),
+    bind: (binding) => functions.bind(binding),
+  });
+  provideTrigger({
+    type: "engine::workers-available",
+    summary: "A worker connected, introduced itself anew or went: {event: worker_connected | worker_metadata_updated | worker_disconnected, worker_id}",
+    settings: z.looseObject({}),
+    bind: (binding) => workers.bind(binding),
+  });
+  let functionsChanged = false;
+  const workersChanged = new Set<string>();
+  let cancel: Undo | undefined;
+  const stopListening = directory.onChange(({ kind, id, op }) => {
+    if (kind === "worker") workersChanged.add(id);
+    else if (kind === "function" && op !== "updated") functionsChanged = true;
+    else return;
+    cancel ??= clock.after(BATCH_MS, () => {
+      cancel = undefined;
+      if (functionsChanged) functions.changed();
+      workers.changed(workersChanged);
+      functionsChanged = false;
+      workersChanged.clear();
+    });
+  });
+  return () => {
+    stopListening();
+    cancel?.();
+  };
+}
+
+function openOutbox(outboxes: Map<Binding, Outbox>, outbox: Outbox): Undo {
+  outboxes.set(outbox.binding, outbox);
+  return () => {
+    outboxes.delete(outbox.binding);
+    outbox.close();
+  };
+}
+
+/** False while the trigger is kept for a worker that is away: what happens meanwhile it sees in the listings when it returns. */
+function isHeard({ functionId }: Binding, { directory }: Context): boolean {
+  return directory.functionById(functionId) !== undefined;
+}
+
+/** What the worker that hears may see, in the shape that its client expects. */
+function sightOf({ functionId }: Binding, { directory, accessOf }: Context): Sight {
+  const [worker] = directory.functionById(functionId)?.workers ?? [];
+  if (worker === undefined) return new Sight(directory, { caller: undefined, access: undefined });
+  return new Sight(directory, { caller: { worker_id: worker.id, name: worker.name }, access: accessOf(worker.id) });
+}
+
+class FunctionsAvailable {
+  readonly #context: Context;
+  readonly #outboxes = new Map<Binding, Outbox>();
+  /** The ids that were told of last. */
+  #known = "";
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  bind(binding: Binding): Undo {
+    // While nobody listens nobody looks.
+    if (this.#outboxes.size === 0) this.#known = this.#ids();
+    // Only the latest list is of interest to who was slow to take the one before.
+    return openOutbox(this.#outboxes, new Outbox(binding, this.#context.log, 1));
+  }
+
+  changed(): void {
+    if (this.#outboxes.size === 0) return;
+    const now = this.#ids();
+    // What went and came back meanwhile has not changed.
+    if (now === this.#known) return;
+    this.#known = now;
+    for (const [binding, outbox] of this.#outboxes) if (isHeard(binding, this.#context)) outbox.put(() => this.#eventFor(binding));
+  }
+
+  #ids(): string {
+    return JSON.stringify(this.#context.directory.functions().map(({ function_id }) => function_id));
+  }
+
+  #eventFor(binding: Binding): unknown {
+    const sight = sightOf(binding, this.#context);
+    return { event: "functions_changed", functions: sight.functions().map((view) => functionRow(view, sight.dialect)) };
+  }
+}
+
+class WorkersAvailable {
+  readonly #context: Context;
+  readonly #outboxes = new Map<Binding, Outbox>();
+  /** Workers that were told of, so that each is told of once, and nobody hears of the end of one that was never told of. */
+  readonly #told: Set<string>;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#told = new Set(
+      context.directory
+        .workers()
+        .filter(({ internal }) => !internal)
+        .map(({ id }) => id),
+    );
+  }
+
+  bind(binding: Binding): Undo {
+    return openOutbox(this.#outboxes, new Outbox(binding, this.#context.log, MAX_WAITING));
+  }
+
+  changed(ids: ReadonlySet<string>): void {
+    for (const id of ids) {
+      const view = this.#context.directory.workerById(id);
+      if (view === undefined) {
+        if (this.#told.delete(id)) this.#tell("worker_disconnected", id);
+      } else if (!view.internal) {
+        if (!this.#told.has(id)) this.#tell("worker_connected", id);
+        this.#told.add(id);
+        this.#tell("worker_metadata_updated", id);
+      }
+    }
+  }
+
+  #tell(event: string, worker_id: string): void {
+    for (const [binding, outbox] of this.#outboxes) {
+      if (!isHeard(binding, this.#context)) continue;
+      // The id of one that is gone tells nothing.
+      if (event !== "worker_disconnected" && sightOf(binding, this.#context).worker(worker_id) === undefined) continue;
+      outbox.put(() => ({ event, worker_id }));
+    }
+  }
+}
+
+/** Calls one bound function with one event after the other, in order. At most `limit` events wait; then the oldest goes. */
+class Outbox {
+  readonly binding: Binding;
+  readonly #log: Context["log"];
+  readonly #limit: number;
+  readonly #waiting: (() => unknown)[] = [];
+  #isSending = false;
+
+  constructor(binding: Binding, log: Context["log"], limit: number) {
+    this.binding = binding;
+    this.#log = log;
+    this.#limit = limit;
+  }
+
+  /** The event is made when its turn comes. */
+  put(event: () => unknown): void {
+    if (this.#waiting.length >= this.#limit) this.#waiting.shift();
+    this.#waiting.push(event);
+    if (!this.#isSending) void this.#send();
+  }
+
+  /** What waits is dropped. */
+  close(): void {
+    this.#waiting.length = 0;
+  }
+
+  async #send(): Promise<void> {
+    this.#isSending = true;
+    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
+      try {
+        await this.binding.fire(Payload.fromValue(event()));
+      } catch (error) {
+        this.#log.warn("a function that hears of availability failed", { functionId: this.binding.functionId, error });
+      }
+    }
+    this.#isSending = false;
+  }
+}

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import type { ModuleContext } from "../../kernel/module.ts";
+
+/** Where a value comes from, strongest first. */
+export type ConfigSource = "flag" | "env" | "file" | "default";
+
+export interface ConfigSetting {
+  /** As in the file, e.g. `engine.bridge.port`. */
+  readonly key: string;
+  readonly value: unknown;
+  readonly source: ConfigSource;
+}
+
+/** The configuration in force, secrets not yet masked. */
+export interface EffectiveConfig {
+  /** Absolute path. */
+  readonly file: string;
+  readonly settings: readonly ConfigSetting[];
+  readonly modules: readonly {
+    readonly name: string;
+    /** Tells several entries of one module apart. */
+    readonly instance: string;
+    /** E.g. `config.yaml:12`. */
+    readonly where: string;
+    /** By key of the module's block. */
+    readonly settings: readonly ConfigSetting[];
+  }[];
+  readonly workers: readonly {
+    readonly name: string;
+    readonly path: string;
+    readonly replicas: number;
+    readonly watch: boolean;
+    readonly where: string;
+    readonly env: Readonly<Record<string, string>>;
+  }[];
+  readonly warnings: readonly string[];
+}
+
+/** What stands in the place of a secret. */
+export const MASK = "***";
+const SECRET_KEY = /token|password|passwd|passphrase|secret|key|credential|authorization|cookie/i;
+/** User and password in an address. */
+const URL_CREDENTIALS = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^/?#\s@]+@/gi;
+/** Secrets among the parameters of an address. */
+const URL_SECRETS = /([?&][^=&#\s]{0,100}(?:token|password|secret|key)[^=&#\s]{0,100}=)[^&#\s]+/gi;
+
+/** `engine::config::effective`. */
+export function provideEffectiveConfig({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, config: () => EffectiveConfig): void {
+  provideFunction({
+    id: "engine::config::effective",
+    summary: "Every setting in force, with where its value comes from; secrets are masked",
+    input: z.looseObject({}),
+    handle: () => {
+      const { file, settings, modules, workers, warnings } = config();
+      return {
+        file,
+        settings: settings.map(masked),
+        modules: modules.map((module) => ({ ...module, settings: module.settings.map(masked) })),
+        workers: workers.map((worker) => ({ ...worker, env: maskSecrets(worker.env) })),
+        warnings,
+      };
+    },
+  });
+}
+
+/** Texts of a config are short; a long one is not worth the search through it. In characters. */
+const MAX_SHOWN_CHARACTERS = 10_000;
+
+function cut(text: string): string {
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
+}
+
+function masked(setting: ConfigSetting): ConfigSetting {
+  const name = setting.key.slice(setting.key.lastIndexOf(".") + 1);
+  return { ...setting, value: maskSecrets(setting.value, name) };
+}
+
+/** A copy with everything masked whose name tells of a secret, and with addresses without their credentials. */
+export function maskSecrets(value: unknown, name = ""): unknown {
+  if (value === null || value === undefined) return value;
+  if (SECRET_KEY.test(name)) return MASK;
+  if (typeof value === "string") return cut(value).replace(URL_CREDENTIALS, `$1${MASK}@`).replace(URL_SECRETS, `$1${MASK}`);
+  if (Array.isArray(value)) return value.map((item) => maskSecrets(item, name));
+  if (typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, maskSecrets(member, key)]));
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { inMemoryEngine } from "../../testing/index.ts";
+import { type EffectiveConfig, MASK, maskSecrets } from "./effective-config.ts";
+import { type EngineInfo, engineFunctions } from "./index.ts";
+
+const INFO = { version: "0.0.0" } as EngineInfo;
+
+describe("engine::log::*", () => {
+  it("write into the engine's log, with who wrote and at which level", async () => {
+    const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)] });
+    const worker = await engine.connectWorker({ name: "shop" });
+    for (const level of ["info", "warn", "error", "debug", "trace"]) {
+      await worker.call(`engine::log::${level}`, { message: `at ${level}`, service_name: "till", trace_id: "ab", data: { n: 1 } });
+    }
+    const lines = engine.logs.filter(({ message }) => message === "a worker logs");
+    expect(lines.map(({ level }) => level)).toEqual(["info", "warn", "error", "debug", "debug"]);
+    expect(lines[0]?.fields).toMatchObject({ service: "till", worker: "shop", text: "at info", traceId: "ab", data: { n: 1 } });
+  });
+
+  it("are bounded, and cannot steer a terminal or forge a line (K14)", async () => {
+    const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)] });
+    const worker = await engine.connectWorker();
+    await worker.call("engine::log::info", { message: `\u001b[2J\r\u202eevil\u0000${"x".repeat(1_000_000)}`, data: { big: "y".repeat(100_000) } });
+    const fields = engine.logs.find(({ message }) => message === "a worker logs")?.fields ?? {};
+    expect(fields).toMatchObject({ service: "unknown", truncated: true });
+    const text = String(fields.text);
+    expect(text.startsWith("\\u001b[2J\\u000d\\u202eevil\\u0000xxx")).toBe(true);
+    expect(text.length).toBeLessThan(70_000);
+    expect(JSON.stringify(fields.data).length).toBeLessThan(70_000);
+  });
+});
+
+describe("engine::baggage::*", () => {
+  it("read what came with the call", async () => {
+    const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)] });
+    const worker = await engine.connectWorker();
+    const baggage = "user=ada%20l;ttl=1, team=till,broken,__proto__=x,bad=%zz";
+    const call = async (name: string, input: object): Promise<unknown> => (await worker.call(`engine::baggage::${name}`, input, { baggage })).result;
+    expect(await call("get", { key: "user" })).toEqual({ value: "ada l" });
+    expect(await call("get", { key: "toString" })).toEqual({ value: null });
+    expect(await call("get_all", {})).toEqual({ baggage: JSON.parse('{"user":"ada l","team":"till","__proto__":"x","bad":"%zz"}') });
+    expect(await call("set", { key: "a", value: "b" })).toMatchObject({ success: true });
+    expect((await worker.call("engine::baggage::get_all", {})).result).toEqual({ baggage: {} });
+  });
+});
+
+describe("engine::config::effective", () => {
+  it("shows every setting with its source, and no secret", async () => {
+    const config: EffectiveConfig = {
+      file: "/p/config.yaml",
+      settings: [
+        { key: "engine.bridge.port", value: 49_134, source: "default" },
+        { key: "engine.token", value: "hunter2", source: "env" },
+      ],
+      modules: [
+        {
+          name: "svc-state",
+          instance: "svc-state",
+          where: "config.yaml:3",
+          settings: [
+            {
+              key: "adapter",
+              value: { name: "redis", config: { url: "redis://ada:hunter2@db:6379/0?password=hunter2&x=1", api_key: "hunter2" } },
+              source: "file",
+            },
+          ],
+        },
+      ],
+      workers: [{ name: "w", path: "/p/w", replicas: 1, watch: true, where: "config.yaml:9", env: { DB_PASSWORD: "hunter2", MODE: "dev" } }],
+      warnings: [],
+    };
+    const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO, { config: () => config })] });
+    const shown = await engine.call("engine::config::effective");
+    expect(JSON.stringify(shown)).not.toContain("hunter2");
+    expect(shown).toEqual({
+      ...config,
+      settings: [config.settings[0], { key: "engine.token", value: MASK, source: "env" }],
+      modules: [
+        {
+          ...config.modules[0],
+          settings: [
+            { key: "adapter", value: { name: "redis", config: { url: `redis://${MASK}@db:6379/0?password=${MASK}&x=1`, api_key: MASK } }, source: "file" },
+          ],
+        },
+      ],
+      workers: [{ ...config.workers[0], env: { DB_PASSWORD: MASK, MODE: "dev" } }],
+    });
+  });
+
+  it.each([
+    ["an address without credentials", "http://localhost:3111/a?b=c", "http://localhost:3111/a?b=c"],
+    ["a user alone", "redis://ada@db", `redis://${MASK}@db`],
+    ["several addresses", ["nats://a:b@x", "nats://y"], [`nats://${MASK}@x`, "nats://y"]],
+    ["a list below a secret's name", { tokens: ["a", "b"] }, { tokens: MASK }],
+    ["nothing", { token: null }, { token: null }],
+    ["a name that every object has", JSON.parse('{"__proto__":{"secret":"s"}}'), JSON.parse(`{"__proto__":{"secret":"${MASK}"}}`)],
+  ])("masks %s as it should", (_what, value, expected) => {
+    expect(maskSecrets(value)).toEqual(expected);
+  });
+
+  it("does not take long over a long text", () => {
+    const started = performance.now();
+    maskSecrets(["a.".repeat(500_000), `?${"a".repeat(1_000_000)}`, "?key".repeat(250_000)]);
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,82 @@
+import { CallError } from "@svc/protocol";
+import { z } from "zod";
+import type { TriggerTypeView } from "../../kernel/directory.ts";
+import type { ModuleContext } from "../../kernel/module.ts";
+import { ranked, withoutNulls } from "./search.ts";
+import { type Dialect, Sight } from "./sight.ts";
+
+const listInput = z.object({
+  search: z.string().nullish(),
+  prefix: z.string().nullish(),
+  worker: z.string().nullish(),
+  include_internal: z.boolean().nullish(),
+});
+
+/** `engine::triggers::*` and `engine::trigger-types::list`: the kinds of trigger that there are. */
+export function provideTriggerTypeListings({ provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">): void {
+  provideFunction({
+    id: "engine::triggers::list",
+    summary: "Trigger types that modules and workers provide; callers of version 0.11 get the triggers themselves",
+    input: listInput,
+    handle: (input, context) => {
+      const sight = new Sight(directory, context);
+      if (sight.dialect === "0.11") return { triggers: boundTriggers(sight, input.include_internal ?? false) };
+      const views = sight.types().filter((view) => matches(view, input));
+      const found = ranked(views, input.search, ({ id, description }) => ({ id, others: [description] }));
+      return { triggers: found.map((view) => typeRow(view, sight.dialect)) };
+    },
+  });
+  provideFunction({
+    id: "engine::trigger-types::list",
+    summary: "Trigger types that modules and workers provide, with their formats",
+    input: z.object({ include_internal: z.boolean().nullish() }),
+    handle: ({ include_internal }, context) => {
+      const sight = new Sight(directory, context);
+      const views = sight.types().filter((view) => matches(view, { include_internal }));
+      return { trigger_types: views.map((view) => (sight.dialect === "svc" ? typeRow(view, "svc") : publishedTypeWithFormats(view))) };
+    },
+  });
+  provideFunction({
+    id: "engine::triggers::info",
+    summary: "One trigger type with its formats",
+    input: z.object({ id: z.string() }),
+    handle: ({ id }, context) => {
+      const sight = new Sight(directory, context);
+      const view = sight.type(id);
+      if (view === undefined) throw new CallError("NOT_FOUND", `Trigger type '${id}' is not registered in namespace 'default'.`);
+      return typeDetail(view, sight.dialect);
+    },
+  });
+}
+
+/** What 0.11 calls triggers. */
+function boundTriggers(sight: Sight, includeInternal: boolean): unknown[] {
+  return sight
+    .bindings()
+    .filter(({ internal }) => !internal || includeInternal)
+    .map(({ id, trigger_type, function_id, config, metadata }) => ({ id, trigger_type, function_id, config, ...withoutNulls({ metadata }) }));
+}
+
+function matches(view: TriggerTypeView, input: Partial<z.output<typeof listInput>>): boolean {
+  if (view.internal && !input.include_internal) return false;
+  if (input.prefix && !view.id.startsWith(input.prefix)) return false;
+  return !input.worker || view.workers.some(({ id, name }) => name === input.worker || id === input.worker);
+}
+
+function typeRow(view: TriggerTypeView, dialect: Dialect): Readonly<Record<string, unknown>> {
+  const { internal: _internal, ...ours } = view;
+  const { id, worker_name, description } = view;
+  return dialect === "svc" ? ours : { id, worker_name, description };
+}
+
+function publishedTypeWithFormats({ id, description, trigger_request_format, call_request_format }: TriggerTypeView): unknown {
+  return { id, description, ...withoutNulls({ trigger_request_format, call_request_format }) };
+}
+
+/** All about one type: the schema of a trigger's config, and of what functions are called with. */
+export function typeDetail(view: TriggerTypeView, dialect: Dialect): Readonly<Record<string, unknown>> {
+  const { id, worker_name, description, trigger_request_format, call_request_format, instance_count } = view;
+  const schemas = withoutNulls({ configuration_schema: trigger_request_format, request_schema: call_request_format });
+  const published = { id, worker_name, description, ...schemas, instance_count };
+  return dialect === "svc" ? { ...typeRow(view, "svc"), ...published } : published;
+}

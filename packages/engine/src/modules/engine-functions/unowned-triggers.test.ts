@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineModule, type TriggerBinding } from "../../kernel/module.ts";
+import { inMemoryEngine, manualClock } from "../../testing/index.ts";
+import { type EngineInfo, engineFunctions } from "./index.ts";
+
+const INFO = { version: "0.0.0" } as EngineInfo;
+const REGISTER = "engine::register_trigger";
+const UNREGISTER = "engine::unregister_trigger";
+
+async function scene(clock = manualClock()) {
+  const bindings = new Map<string, TriggerBinding<{ name: string }>>();
+  const bell = defineModule({
+    name: "svc-bell",
+    summary: "Rings",
+    config: z.unknown(),
+    start({ provideTrigger }) {
+      provideTrigger({
+        type: "bell",
+        summary: "Rings",
+        settings: z.object({ name: z.string() }),
+        bind(binding) {
+          bindings.set(binding.id, binding);
+          return () => bindings.delete(binding.id);
+        },
+      });
+      return { stop: () => {} };
+    },
+  });
+  const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO), bell], clock });
+  const caller = await engine.connectWorker({ name: "caller" });
+  return { engine, caller, bindings, clock };
+}
+
+const idOf = (answer: Record<string, unknown>): string => (answer.result as { id: string }).id;
+
+describe("engine::register_trigger", () => {
+  it("makes a trigger that outlives its caller, until somebody removes it", async () => {
+    const { engine, caller, bindings, clock } = await scene();
+    const id = idOf(await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "front" }, metadata: { m: 1 } }));
+    caller.close();
+    clock.advance(24 * 3_600_000);
+    expect(bindings.size).toBe(1);
+    const other = await engine.connectWorker({ name: "other" });
+    const seen: unknown[] = [];
+    other.serve("ring", (data, frame) => seen.push([data, frame.metadata]));
+    const { Payload } = await import("@svc/protocol");
+    await bindings.get(id)?.fire(Payload.fromValue("ding"));
+    expect(seen).toEqual([["ding", { m: 1 }]]);
+    expect(engine.directory.triggerById(id)).toMatchObject({ status: "active", worker_name: "ring" });
+    expect(await other.call(UNREGISTER, { id })).toMatchObject({ result: { removed: true } });
+    expect(await other.call(UNREGISTER, { id })).toMatchObject({ result: { removed: false } });
+    expect(bindings.size).toBe(0);
+  });
+
+  it("refuses a config that does not fit, and keeps nothing", async () => {
+    const { engine, caller } = await scene();
+    expect(await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: {} })).toMatchObject({
+      error: { code: "trigger_registration_failed", message: expect.stringContaining("`name`") },
+    });
+    expect(engine.directory.triggers()).toEqual([]);
+    expect(await caller.call(REGISTER, { trigger_type: "", function_id: "ring" })).toMatchObject({ error: { code: "invalid_input" } });
+  });
+
+  it("waits for a type that nobody provides yet (gap 51)", async () => {
+    const { engine, caller } = await scene();
+    const id = idOf(await caller.call(REGISTER, { trigger_type: "gong", function_id: "ring" }));
+    expect(engine.directory.triggerById(id)).toMatchObject({ status: "inactive", reason: "no one provides the trigger type gong" });
+  });
+
+  it("waits for the word of a worker that provides the type: its yes, its no", async () => {
+    const { engine, caller } = await scene();
+    const provider = await engine.connectWorker({ name: "provider" });
+    provider.say({ type: "registertriggertype", id: "gong", description: "Sounds" });
+    const answers: (object | undefined)[] = [undefined, { code: "x", message: "no such gong" }];
+    const results = [];
+    for (const error of answers) {
+      const asked = caller.call(REGISTER, { trigger_type: "gong", function_id: "ring", config: { n: results.length } });
+      const { id } = await provider.next((frame) => frame.type === "registertrigger");
+      provider.say({ type: "triggerregistrationresult", id, trigger_type: "gong", function_id: "ring", ...(error === undefined ? {} : { error }) });
+      results.push(await asked);
+    }
+    expect(results).toMatchObject([{ result: { id: expect.any(String) } }, { error: { code: "trigger_registration_failed", message: "no such gong" } }]);
+    expect(engine.directory.triggers()).toHaveLength(1);
+  });
+
+  it("goes on after 10 s when that worker says nothing", async () => {
+    const { engine, caller, clock } = await scene();
+    const provider = await engine.connectWorker({ name: "mute" });
+    provider.say({ type: "registertriggertype", id: "gong", description: "Sounds" });
+    const asked = caller.call(REGISTER, { trigger_type: "gong", function_id: "ring" });
+    await provider.next((frame) => frame.type === "registertrigger");
+    clock.advance(10_000);
+    expect(engine.directory.triggerById(idOf(await asked))).toMatchObject({ trigger_type: "gong" });
+  });
+});
+
+describe("engine::unregister_trigger", () => {
+  it("removes the caller's own trigger, and refuses to remove another worker's (gap 56)", async () => {
+    const { engine, caller, bindings } = await scene();
+    const other = await engine.connectWorker({ name: "other" });
+    caller.say({ type: "registertrigger", id: "t1", trigger_type: "bell", function_id: "ring", config: { name: "front" } });
+    await caller.next((frame) => frame.type === "triggerregistrationresult");
+    expect(await other.call(UNREGISTER, { id: "t1" })).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("caller") } });
+    expect(bindings.size).toBe(1);
+    expect(await caller.call(UNREGISTER, { id: "t1" })).toMatchObject({ result: { removed: true } });
+    expect(bindings.size).toBe(0);
+  });
+});

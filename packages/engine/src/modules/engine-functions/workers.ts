@@ -1,0 +1,94 @@
+import { CallError, workerIntroductionSchema } from "@svc/protocol";
+import { z } from "zod";
+import type { WorkerView } from "../../kernel/directory.ts";
+import type { ModuleContext } from "../../kernel/module.ts";
+import { functionRow } from "./functions.ts";
+import { bindingRow } from "./registered-triggers.ts";
+import { ranked } from "./search.ts";
+import { type Dialect, Sight } from "./sight.ts";
+
+const listInput = z.object({
+  worker_id: z.string().nullish(),
+  search: z.string().nullish(),
+  runtime: z.string().nullish(),
+  status: z.string().nullish(),
+  include_internal: z.boolean().nullish(),
+});
+const infoInput = z.object({ name: z.string().meta({ description: "The worker's name, or its id" }) });
+
+/** `engine::workers::*`. */
+export function provideWorkerListings({ provideFunction, directory, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "directory" | "clock">): void {
+  provideFunction({
+    id: "engine::workers::register",
+    summary: "How a worker introduces itself after each connect; the bridge itself answers it",
+    input: workerIntroductionSchema,
+    // A worker's own call never comes here: it must take effect before the connection's next frame is read.
+    handle: () => {
+      throw new CallError("invalid_input", "engine::workers::register introduces a connected worker; call it over the worker's own connection");
+    },
+  });
+  provideFunction({
+    id: "engine::workers::list",
+    summary: "Connected workers",
+    input: listInput,
+    handle: (input, context) => {
+      const sight = new Sight(directory, context);
+      const { dialect } = sight;
+      const matching = sight.workers().filter((view) => matches(view, input, dialect));
+      const views = ranked(matching, input.search, ({ name, description }) => ({ id: name, others: [description] }));
+      const workers = views.map((view) => workerRow(view, dialect));
+      return dialect === "0.22" ? { workers } : { workers, timestamp: clock.now() };
+    },
+  });
+  provideFunction({
+    id: "engine::workers::info",
+    summary: "One worker with its functions, trigger types and triggers",
+    input: infoInput,
+    handle: ({ name }, context) => {
+      const sight = new Sight(directory, context);
+      const { dialect } = sight;
+      const all = sight.workers();
+      const replicas = all.filter((view) => view.name === name);
+      const worker = replicas[0] ?? all.find(({ id }) => id === name);
+      if (worker === undefined) throw new CallError("NOT_FOUND", `Worker '${name}' is not connected.`);
+      const ids = new Set((replicas.length > 0 ? replicas : [worker]).map(({ id }) => id));
+      const { pid, internal } = worker;
+      return {
+        worker: { ...workerRow(worker, dialect), ...(pid === null ? {} : { pid }), internal },
+        ...(dialect === "svc" ? { replicas: [...ids] } : {}),
+        functions: sight
+          .functions()
+          .filter(({ workers }) => workers.some(({ id }) => ids.has(id)))
+          .map((view) => functionRow(view, dialect)),
+        trigger_types: sight
+          .types()
+          .filter(({ workers }) => workers.some(({ id }) => ids.has(id)))
+          .map(({ id, worker_name, description }) => ({ id, worker_name, description })),
+        registered_triggers: sight
+          .bindings()
+          .filter(({ worker_name }) => worker_name === worker.name)
+          .map((view) => bindingRow(view, dialect)),
+      };
+    },
+  });
+}
+
+function matches(view: WorkerView, input: z.output<typeof listInput>, dialect: Dialect): boolean {
+  if (input.worker_id) return view.id === input.worker_id;
+  if (view.internal && !input.include_internal) return false;
+  // The published listings leave out who never told its process id; ours has workers in browsers, which have none.
+  if (dialect !== "svc" && view.pid === null) return false;
+  if (input.runtime && view.runtime !== input.runtime) return false;
+  return !input.status || view.status === input.status;
+}
+
+function workerRow(view: WorkerView, dialect: Dialect): Readonly<Record<string, unknown>> {
+  const { id, name, description, version, runtime, os, status, function_count, connected_at_ms, active_invocations, isolation, ip_address } = view;
+  if (dialect === "0.22") {
+    return { name, description, version, id, runtime, os, status, function_count, connected_at_ms, active_invocations, isolation, ip_address };
+  }
+  if (dialect === "svc") return { ...view, latest_metrics: null };
+  const { internal, functions, pid } = view;
+  const published = { id, name, runtime, version, os, ip_address, internal, status, connected_at_ms, function_count, functions, active_invocations };
+  return { ...published, latest_metrics: null, pid, isolation };
+}

@@ -1,0 +1,46 @@
+import { createRequire } from "node:module";
+import type { Ajv2020 as Ajv2020Type, AnySchema, ValidateFunction } from "ajv/dist/2020.js";
+
+const require = createRequire(import.meta.url);
+let shared: Ajv2020Type | undefined;
+
+/**
+ * The validator, loaded when the first check is asked for: it takes a tenth of a second, and most engines never need it.
+ * `format` only describes, as JSON Schema 2020-12 has it; unknown keywords are passed over.
+ */
+export function validator(): Ajv2020Type {
+  if (shared !== undefined) return shared;
+  const { Ajv2020 } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
+  shared = new Ajv2020({
+    strict: false,
+    validateFormats: false,
+    // A member is there only when the value has it itself: every object has a `constructor` and a `toString`.
+    ownProperties: true,
+    // A value with a million mistakes must not make a million messages.
+    allErrors: false,
+    addUsedSchema: false,
+    // Without it a schema that refers to itself often is written out again and again.
+    inlineRefs: false,
+    logger: false,
+  });
+  // The first compilation also compiles the schema of schemas.
+  shared.compile({ type: "object" });
+  return shared;
+}
+
+/** Compiles a JSON Schema of draft 2020-12, or an older one that says nothing else. Throws with the reason. */
+export function compileSchema(format: unknown): ValidateFunction {
+  const ajv = validator();
+  const schema = typeof format === "boolean" ? format : withoutIdentity(format as Readonly<Record<string, unknown>>);
+  try {
+    return ajv.compile(schema as AnySchema);
+  } finally {
+    // It keeps every schema it has seen, otherwise.
+    ajv.removeSchema(schema as AnySchema);
+  }
+}
+
+/** Two functions may carry schemas of one `$id`; and which draft a schema names does not matter for what it says. */
+function withoutIdentity({ $schema: _draft, $id: _id, ...schema }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return schema;
+}

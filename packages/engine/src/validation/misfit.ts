@@ -1,0 +1,34 @@
+import type { ErrorObject } from "ajv";
+
+/** One thing wrong with a value. */
+export interface Misfit {
+  /** JSON pointer (RFC 6901) into the value; empty for the value as a whole. */
+  readonly path: string;
+  /** What is expected there, as the end of the sentence "… must". */
+  readonly expected: string;
+}
+
+/** What the validator's error says, in our words. Keyword names are those of JSON Schema. */
+export function misfitOf({ instancePath, keyword, params, message }: ErrorObject): Misfit {
+  if (keyword === "required") return { path: `${instancePath}/${escapePointer(String(params.missingProperty))}`, expected: "be there" };
+  if (keyword === "additionalProperties" || keyword === "unevaluatedProperties") {
+    const name = String(params.additionalProperty ?? params.unevaluatedProperty);
+    return { path: `${instancePath}/${escapePointer(name)}`, expected: "not be there: the format does not name it" };
+  }
+  if (keyword === "enum") return { path: instancePath, expected: `be one of ${brief(params.allowedValues)}` };
+  if (keyword === "const") return { path: instancePath, expected: `be ${brief(params.allowedValue)}` };
+  if (keyword === "false schema") return { path: instancePath, expected: "not be there" };
+  return { path: instancePath, expected: (message ?? `fit ${keyword}`).replace(/^must /, "") };
+}
+
+function escapePointer(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** Longest list of allowed values that a message shows, in characters. */
+const BRIEF_CHARACTERS = 200;
+
+function brief(value: unknown): string {
+  const text = Array.isArray(value) ? value.map((item) => JSON.stringify(item)).join(", ") : JSON.stringify(value);
+  return text.length > BRIEF_CHARACTERS ? `${text.slice(0, BRIEF_CHARACTERS)}…` : text;
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { inMemoryEngine } from "../testing/index.ts";
+import { JsonSchemaChecks } from "./index.ts";
+
+const ORDER = { type: "object", properties: { item: { type: "string" }, amount: { type: "integer", minimum: 1 } }, required: ["item"] };
+
+async function engineWith(options: { readonly enforceAll?: boolean } = {}) {
+  let enforceAll = options.enforceAll ?? false;
+  const engine = await inMemoryEngine({ formats: new JsonSchemaChecks(() => enforceAll) });
+  const worker = await engine.connectWorker({ name: "shop" });
+  const handled: unknown[] = [];
+  const serve = (id: string, members: object): void => {
+    worker.serve(id, (data) => handled.push(data));
+    worker.say({ type: "registerfunction", id, ...members });
+  };
+  return {
+    engine,
+    worker,
+    handled,
+    serve,
+    enforce: (wanted: boolean) => {
+      enforceAll = wanted;
+    },
+  };
+}
+
+describe("a function that asks for validation", () => {
+  it("gets payloads that fit; others are answered with invalid_input, where it is and what was expected (gap 54)", async () => {
+    const { worker, handled, serve } = await engineWith();
+    serve("shop::order", { request_format: ORDER, validate: true });
+    expect(await worker.call("shop::order", { item: "tea", amount: 2 })).toMatchObject({ result: 1 });
+    const misfits: [unknown, { path: string; expected: string }][] = [
+      [{ item: 7 }, { path: "/item", expected: "be string" }],
+      [
+        { item: "tea", amount: 0 },
+        { path: "/amount", expected: "be >= 1" },
+      ],
+      [{}, { path: "/item", expected: "be there" }],
+      ["tea", { path: "", expected: "be object" }],
+      [null, { path: "", expected: "be object" }],
+    ];
+    for (const [payload, problem] of misfits) {
+      const { error } = (await worker.call("shop::order", payload)) as { error: { code: string; message: string; details: object } };
+      expect(error).toMatchObject({ code: "invalid_input", details: { problems: [problem], executed: "no" } });
+      expect(error.message).toBe(`shop::order: ${problem.path || "the payload"} must ${problem.expected}`);
+    }
+    expect(handled).toEqual([{ item: "tea", amount: 2 }]);
+  });
+
+  it("is checked by what zod and pydantic write (gap 54)", async () => {
+    const { worker, serve } = await engineWith();
+    const schema = z.strictObject({ email: z.email(), tags: z.array(z.enum(["a", "b"])).max(2), at: z.iso.datetime().optional() });
+    serve("zod", { request_format: z.toJSONSchema(schema), validate: true });
+    // As pydantic 2 writes a model with a nested model and an optional member.
+    const pydantic = {
+      $defs: { Address: { properties: { city: { title: "City", type: "string" } }, required: ["city"], title: "Address", type: "object" } },
+      properties: { home: { $ref: "#/$defs/Address" }, age: { anyOf: [{ type: "integer" }, { type: "null" }], default: null, title: "Age" } },
+      required: ["home"],
+      title: "Person",
+      type: "object",
+    };
+    serve("pydantic", { request_format: pydantic, validate: true });
+    expect(await worker.call("zod", { email: "a@b.example", tags: ["a"] })).toMatchObject({ error: null });
+    expect(await worker.call("zod", { email: "nobody", tags: [] })).toMatchObject({ error: { details: { problems: [{ path: "/email" }] } } });
+    expect(await worker.call("zod", { email: "a@b.example", tags: ["c"] })).toMatchObject({
+      error: { details: { problems: [{ path: "/tags/0", expected: 'be one of "a", "b"' }] } },
+    });
+    expect(await worker.call("zod", { email: "a@b.example", tags: [], "a/b": 1 })).toMatchObject({ error: { details: { problems: [{ path: "/a~1b" }] } } });
+    expect(await worker.call("pydantic", { home: { city: "Ulm" } })).toMatchObject({ error: null });
+    expect(await worker.call("pydantic", { home: {} })).toMatchObject({ error: { details: { problems: [{ path: "/home/city", expected: "be there" }] } } });
+  });
+
+  it("does not take what every object inherits for a member", async () => {
+    const { worker, serve } = await engineWith();
+    serve("f", { request_format: { type: "object", required: ["constructor"], properties: { toString: { type: "string" } } }, validate: true });
+    expect(await worker.call("f", {})).toMatchObject({ error: { details: { problems: [{ path: "/constructor" }] } } });
+    expect(await worker.call("f", { constructor: 1 })).toMatchObject({ error: null });
+    serve("g", { request_format: JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}'), validate: true });
+    expect(await worker.call("g", {})).toMatchObject({ error: { code: "invalid_input" } });
+  });
+
+  it("is told when its format cannot be enforced, stays registered, and is not checked", async () => {
+    const { engine, worker, serve } = await engineWith();
+    const formats: [unknown, string][] = [
+      [{ type: "strng" }, "type"],
+      [{ $ref: "https://example.com/schema.json" }, "leads outside the format"],
+      [{ properties: { a: { pattern: "(" } } }, "regular expression"],
+      [`a string`, "no JSON Schema"],
+      [{ description: "x".repeat(70_000) }, "70"],
+      [JSON.parse(`${'{"not":'.repeat(40)}{}${"}".repeat(40)}`), "deeper than 32"],
+      [undefined, "there is none"],
+    ];
+    for (const [at, [format, reason]] of formats.entries()) {
+      const id = `f${at}`;
+      serve(id, { request_format: format, validate: true });
+      const told = await worker.next((frame) => frame.type === "error" && (frame.error as { details: { id: string } }).details.id === id);
+      expect(told).toMatchObject({ error: { code: "format_not_enforced", message: expect.stringContaining(reason) } });
+      expect(await worker.call(id, { any: "thing" })).toMatchObject({ error: null });
+      expect(engine.directory.functionById(id)).toMatchObject({ validated: false, format_problem: expect.stringContaining(reason) });
+    }
+  });
+
+  it("cannot hold up the engine by a pattern that backtracks for ever (K8)", async () => {
+    const { worker, serve } = await engineWith();
+    serve("f", { request_format: { type: "string", pattern: "^(a+)+$" }, validate: true });
+    const before = performance.now();
+    const { error } = (await worker.call("f", `${"a".repeat(60)}b`)) as { error: { code: string; message: string } };
+    expect(error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("longer than 250 ms") });
+    expect(performance.now() - before).toBeLessThan(5_000);
+    // For a while the format is not tried again, so that it cannot take all of the engine's time.
+    expect(await worker.call("f", "aaa")).toMatchObject({ error: { code: "overloaded" } });
+    serve("g", { request_format: { type: "string", pattern: "^(b+)+$" }, validate: true });
+    expect(await worker.call("g", "bbb")).toMatchObject({ error: null });
+  });
+
+  it("may share its $id with another, and replicas share one check", async () => {
+    const { worker, serve } = await engineWith();
+    serve("f", { request_format: { $id: "https://example.com/x", type: "string" }, validate: true });
+    serve("g", { request_format: { $id: "https://example.com/x", type: "number" }, validate: true });
+    expect(await worker.call("f", 1)).toMatchObject({ error: { code: "invalid_input" } });
+    expect(await worker.call("g", 1)).toMatchObject({ error: null });
+  });
+});
+
+describe("a function that does not ask", () => {
+  it("is not checked, whatever its format says: published clients send formats of their own making (gap 54)", async () => {
+    const { worker, serve } = await engineWith();
+    serve("f", { request_format: { type: "strng", name: "body" } });
+    serve("g", { request_format: ORDER });
+    expect(await worker.call("f", 1)).toMatchObject({ error: null });
+    expect(await worker.call("g", 1)).toMatchObject({ error: null });
+  });
+
+  it("is checked while the engine's setting says so, unless it said no itself or its format cannot be used", async () => {
+    const { worker, serve, enforce } = await engineWith({ enforceAll: true });
+    serve("f", { request_format: ORDER });
+    serve("never", { request_format: ORDER, validate: false });
+    serve("own", { request_format: { type: "strng" } });
+    serve("without", {});
+    expect(await worker.call("f", 1)).toMatchObject({ error: { code: "invalid_input" } });
+    for (const id of ["never", "own", "without"]) expect(await worker.call(id, 1)).toMatchObject({ error: null });
+    enforce(false);
+    expect(await worker.call("f", 1)).toMatchObject({ error: null });
+  });
+});

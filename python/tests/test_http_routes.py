@@ -1,0 +1,141 @@
+"""HTTP routes of the real engine whose functions stream."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+import svc
+from real_engine import RealEngine
+
+Connect = Callable[..., svc.Worker]
+
+
+@pytest.fixture
+def client(real_engine: RealEngine) -> Iterator[http.client.HTTPConnection]:
+    address = urlsplit(real_engine.http)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=20)
+    yield connection
+    connection.close()
+
+
+def route(worker: svc.Worker, method: str, path: str, handler: Callable[..., Any]) -> None:
+    worker.register_function(f"routes{path}", handler)
+    config = {"api_path": path, "http_method": method}
+    trigger = worker.register_trigger({"type": "http", "function_id": f"routes{path}", "config": config})
+    assert trigger.wait_registered(10) == "active"
+
+
+def test_a_download_comes_whole_with_its_head(connect_real: Connect, client: http.client.HTTPConnection) -> None:
+    async def download(request: svc.HttpRequest, response: svc.HttpResponse) -> None:
+        response.status(202)
+        response.headers({"content-type": "application/octet-stream", "set-cookie": ["a=1", "b=2"]})
+        for number in range(100):
+            await response.write(bytes([number]) * 100_000)
+
+    def sync_download(request: svc.HttpRequest, response: svc.SyncHttpResponse) -> None:
+        response.status(202)
+        response.headers({"content-type": "application/octet-stream", "set-cookie": ["a=1", "b=2"]})
+        for number in range(100):
+            response.write(bytes([number]) * 100_000)
+
+    worker = connect_real()
+    route(worker, "GET", "/py/download", svc.http(download))
+    route(worker, "GET", "/py/sync-download", svc.http(sync_download))
+    for path in ("/py/download", "/py/sync-download"):
+        client.request("GET", path)
+        answer = client.getresponse()
+        assert (answer.status, answer.getheader("content-type")) == (202, "application/octet-stream")
+        assert answer.headers.get_all("set-cookie") == ["a=1", "b=2"]
+        assert answer.read() == b"".join(bytes([number]) * 100_000 for number in range(100))
+
+
+def test_an_upload_is_read_as_it_comes(connect_real: Connect, client: http.client.HTTPConnection) -> None:
+    @svc.http
+    async def upload(request: svc.HttpRequest, response: svc.HttpResponse) -> dict[str, int]:
+        size = 0
+        async for chunk in request.request_body:
+            size += len(chunk)
+        response.status(201)
+        return {"bytes": size}
+
+    def plain(request: svc.HttpRequest) -> Any:
+        return svc.http_response(f"{len(request.request_body.read_all(20_000_000))} bytes")
+
+    worker = connect_real()
+    route(worker, "POST", "/py/upload", upload)
+    route(worker, "POST", "/py/plain-upload", plain)
+    client.request("POST", "/py/upload", b"x" * 10_000_000, {"content-type": "application/octet-stream"})
+    answer = client.getresponse()
+    assert (answer.status, json.loads(answer.read())) == (201, {"bytes": 10_000_000})
+    client.request("POST", "/py/plain-upload", b"x" * 5_000_000, {"content-type": "application/octet-stream"})
+    answer = client.getresponse()
+    assert (answer.getheader("content-type"), answer.read()) == ("text/plain; charset=utf-8", b"5000000 bytes")
+
+
+def test_events_come_one_by_one(connect_real: Connect, client: http.client.HTTPConnection) -> None:
+    steps = connect_real("steps").create_channel()
+
+    @svc.http
+    def watch(request: svc.HttpRequest, response: svc.SyncHttpResponse) -> None:
+        for step in steps.reader:
+            response.sse({"step": step})
+
+    route(connect_real(), "GET", "/py/watch", watch)
+    steps.writer.send("one")
+    client.request("GET", "/py/watch")
+    answer = client.getresponse()
+    assert answer.getheader("content-type") == "text/event-stream"
+    assert [answer.readline(), answer.readline()] == [b'data: {"step":"one"}\n', b"\n"]
+    steps.writer.send("two")
+    assert [answer.readline(), answer.readline()] == [b'data: {"step":"two"}\n', b"\n"]
+    steps.writer.end()
+    assert answer.read() == b""
+
+
+def test_an_answer_that_breaks_off_cannot_be_taken_for_a_whole_one(
+    connect_real: Connect, client: http.client.HTTPConnection
+) -> None:
+    @svc.http
+    def half(request: svc.HttpRequest, response: svc.SyncHttpResponse) -> None:
+        response.write(b"half of it")
+        raise ValueError("no more")
+
+    @svc.http
+    def early(request: svc.HttpRequest, response: svc.SyncHttpResponse) -> None:
+        response.status(201)
+        raise svc.CallError("invalid_input", "no such thing")
+
+    worker = connect_real()
+    route(worker, "GET", "/py/half", half)
+    route(worker, "GET", "/py/early", early)
+    client.request("GET", "/py/half")
+    answer = client.getresponse()
+    with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+        answer.read()
+    client.close()
+    client.request("GET", "/py/early")
+    answer = client.getresponse()
+    assert (answer.status, json.loads(answer.read())["error"]["message"]) == (400, "no such thing")
+
+
+def test_files_of_a_form_come_as_readers(connect_real: Connect, client: http.client.HTTPConnection) -> None:
+    def form(request: svc.HttpRequest) -> Any:
+        (file,) = request.files
+        return [request.body, file.name, file.filename, file.content_type, len(file.body.read_all())]
+
+    route(connect_real(), "POST", "/py/form", form)
+    boundary = "----b"
+    body = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="title"\r\n\r\nhello\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\n'
+        f"Content-Type: application/x-a\r\n\r\n{'x' * 1_000_000}\r\n--{boundary}--\r\n"
+    )
+    client.request("POST", "/py/form", body, {"content-type": f"multipart/form-data; boundary={boundary}"})
+    answer = json.loads(client.getresponse().read())
+    assert answer == [{"title": "hello"}, "file", "a.bin", "application/x-a", 1_000_000]
