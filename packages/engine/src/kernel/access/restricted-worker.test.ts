@@ -247,6 +247,24 @@ describe("a registration hook", () => {
     expect(engine.directory.functionById("renamed")).toBeUndefined();
   });
 
+  it("may name a function otherwise each time: the worker's one function goes by the last name only, and goes when it takes it back", async () => {
+    const engine = await start();
+    const boss = await engine.connectWorker();
+    let times = 0;
+    boss.serve("hook::function", () => ({ function_id: `name${++times}` }));
+    await settled(boss);
+    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({})) });
+    const names = (): unknown[] => engine.directory.functions().flatMap(({ function_id, workers }) => (workers[0]?.id === guest.id ? [function_id] : []));
+    for (const name of ["name1", "name2", "name3"]) {
+      guest.say({ type: "registerfunction", id: "mine" });
+      await settled(guest);
+      expect(names()).toEqual([name]);
+    }
+    guest.say({ type: "unregisterfunction", id: "mine" });
+    await settled(guest);
+    expect(names()).toEqual([]);
+  });
+
   it.each([
     ["answers nothing", () => null],
     ["answers true", () => true],
