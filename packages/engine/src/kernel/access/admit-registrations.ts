@@ -49,6 +49,8 @@ function functionHookInput({ id, description, metadata }: FunctionMessage, acces
 /** What is below a prefix belongs to who has it; what decides over access belongs to nobody who is subject to it. */
 function reservation(id: FunctionId, access: SessionAccess, kernel: Kernel): string | undefined {
   if (access.policy.exposeRules === undefined) return undefined;
+  // The engine hands it everybody's jobs.
+  if (id.startsWith("engine::")) return `${id} is reserved: ids that begin with engine:: are not for restricted connections`;
   if (kernel.reservedIds.decides(id)) return `${id} decides over access and cannot be provided by a restricted connection`;
   const prefix = kernel.reservedIds.prefixOf(id);
   if (prefix !== undefined && prefix !== access.grants.prefix) return `${id} is reserved: ids that begin with ${prefix}:: belong to another`;
