@@ -197,6 +197,31 @@ describe("a restricted worker's triggers (gap 56)", () => {
     expect(engine.directory.triggers()).toHaveLength(2);
   });
 
+  it.each([
+    ["by itself", (guest: InMemoryWorker) => guest.say(trigger("orders::wipe"))],
+    ["as a condition", (guest: InMemoryWorker) => guest.say(trigger("mine", { condition_function_id: "orders::wipe" }))],
+  ])("go when a function that they name, %s, has become another's", async (_how, bind) => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings()) });
+    for (const id of ["mine", "orders::wipe"]) guest.say({ type: "registerfunction", id });
+    bind(guest);
+    expect(await guest.next()).toMatchObject({ status: "inactive" });
+    // Its own anew, or taken back: nothing has changed hands.
+    guest.say({ type: "registerfunction", id: "orders::wipe" });
+    guest.say({ type: "unregisterfunction", id: "orders::wipe" });
+    await settled(guest);
+    expect(engine.directory.triggers()).toHaveLength(1);
+    const owner = await engine.connectWorker();
+    owner.serve("orders::wipe", () => "wiped");
+    await settled(owner);
+    expect(engine.directory.triggers()).toEqual([]);
+    expect(await guest.next()).toMatchObject({
+      type: "triggerregistrationresult",
+      status: "error",
+      error: { code: "FORBIDDEN", message: expect.stringContaining("'orders::wipe'") },
+    });
+  });
+
   it("use the allowed types only", async () => {
     const engine = await start();
     const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allowed_trigger_types: ["http"] })) });
