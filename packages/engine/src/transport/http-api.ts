@@ -59,42 +59,49 @@ export class HttpApi {
     response.on("error", () => {});
     if (this.#draining) response.setHeader("connection", "close");
     const path = pathOf(request.url ?? "/");
-    const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
+    const mount = this.#admit(request, response, path);
+    // Also what is answered here already: its body may still come, and nobody else would look after it.
     if (mount?.boundsBodies !== true) boundBody(request, response);
+    if (mount === undefined) return;
+    this.#handle(mount, request, response, path).catch((error: unknown) => {
+      this.#log.error("an HTTP handler failed", { path, error });
+      if (response.headersSent) response.destroy();
+      else answerError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
+    });
+  }
+
+  /** Who is to answer; undefined when it is answered here. */
+  #admit(request: IncomingMessage, response: ServerResponse, path: string): HttpMount | undefined {
     const { host } = request.headers;
     const isConsole = isConsolePath(path);
     // Off loopback any name may lead here; what only the engine's clients may use then wants its token.
     const isForAnyHost = (this.#access.takesAnyHost?.(isConsole) ?? false) === true;
     if (!isForAnyHost && !hostIsOurs(host, this.listener.port, this.#rules(), request)) {
       answerError(response, 421, "misdirected_request", `the Host ${JSON.stringify(host ?? "")} is not served here; add it to engine.allowed_hosts`);
-      return;
+      return undefined;
     }
     if (isConsole) {
       for (const [name, value] of CONSOLE_HEADERS) response.setHeader(name, value);
       const refusal = this.#access.tokenRefusal?.(request) ?? consoleRefusal(request, this.#rules(), ownOrigin(this.listener, host));
       if (refusal !== undefined) {
         answerError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message, { ...refusal.headers });
-        return;
+        return undefined;
       }
     }
     if (path === "/healthz" || path === "/readyz") {
       this.#health(request, response, path);
-      return;
+      return undefined;
     }
     // Requests that came before are being answered; their calls go on.
     if (this.#draining) {
       answerError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
-      return;
+      return undefined;
     }
+    const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
     if (mount === undefined) {
       answerError(response, 404, "NOT_FOUND", `nothing is served at ${path}; to serve functions over HTTP: svc worker add svc-http`);
-      return;
     }
-    this.#handle(mount, request, response, path).catch((error: unknown) => {
-      this.#log.error("an HTTP handler failed", { path, error });
-      if (response.headersSent) response.destroy();
-      else answerError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
-    });
+    return mount;
   }
 
   async #handle(mount: HttpMount, request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {

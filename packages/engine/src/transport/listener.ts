@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import type { ListenAddress } from "../config/types.ts";
 import { ConnectionCaps } from "./connection-caps.ts";
+import { headProblem, MAX_HEADERS } from "./request-head.ts";
 import { readTls } from "./tls.ts";
 
 type Server = PlainServer | TlsServer;
@@ -18,7 +19,6 @@ const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 5_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-const MAX_HEADERS = 100;
 const MAX_CONNECTIONS = 10_000;
 /** How long a client that was refused may take to close its side, in milliseconds. */
 const LINGER_MS = 1_000;
@@ -63,8 +63,20 @@ export class Listener {
     readonly requestTimeoutMs?: number;
   }) {
     this.#what = options.what;
-    this.#onRequest = options.onRequest;
-    this.#onUpgrade = options.onUpgrade;
+    const { onRequest, onUpgrade } = options;
+    this.#onRequest = (request, response) => {
+      const problem = headProblem(request);
+      if (problem === undefined) onRequest(request, response);
+      else answerError(response, problem.status, "invalid_request", problem.message, { connection: "close" });
+    };
+    this.#onUpgrade =
+      onUpgrade === undefined
+        ? undefined
+        : (request, stream, head) => {
+            const problem = headProblem(request);
+            if (problem === undefined) onUpgrade(request, stream, head);
+            else refuseUpgrade(stream, problem.statusLine, "invalid_request", problem.message);
+          };
     this.#caps = new ConnectionCaps(options.maxConnectionsPerAddress ?? (() => undefined));
     this.#requestTimeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   }

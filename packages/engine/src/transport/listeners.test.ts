@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, request as httpRequest } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { systemClock } from "../kernel/clock.ts";
 import { createKernel } from "../kernel/create-kernel.ts";
@@ -56,6 +56,19 @@ async function get(port: number, path: string, headers: Record<string, string> =
   let body = "";
   for await (const chunk of response) body += String(chunk);
   return { status: response.statusCode, body };
+}
+
+/** Sends bytes as they are. `answered` resolves with the first piece of the answer, `closed` with all of it when the connection ends. */
+function sendRaw(port: number, text: string): { socket: Socket; answered: Promise<unknown>; closed: Promise<string> } {
+  const socket = connect({ port, host: "127.0.0.1" });
+  undo.push(() => socket.destroy());
+  let received = "";
+  socket.on("data", (bytes: Buffer) => {
+    received += bytes.toString("latin1");
+  });
+  socket.on("error", () => {});
+  socket.write(text);
+  return { socket, answered: once(socket, "data"), closed: once(socket, "close").then(() => received) };
 }
 
 describe("the guard of the listeners", () => {
@@ -194,6 +207,36 @@ describe("the HTTP listener", () => {
   it("refuses a foreign Host with 421 on every path (W5)", async () => {
     const { port } = await api();
     expect(await get(port, "/healthz", { host: `evil.example:${port}` })).toMatchObject({ status: 421 });
+  });
+
+  it("refuses two Hosts with 400 and over 100 header lines with 431, of which none may go unread (1.4)", async () => {
+    const { made, port } = await api();
+    made.mount({ prefix: "/", handle: (_request, response) => void response.end("root") });
+    const ask = (lines: string): Promise<string> => sendRaw(port, `GET / HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n${lines}\r\n`).closed;
+    const many = (count: number): string => Array.from({ length: count }, (_, at) => `x-${at}: 1\r\n`).join("");
+
+    expect(await ask("HOST: evil.example\r\n")).toMatch(/^HTTP\/1\.1 400 .*more than one Host/s);
+    expect(await ask(many(98))).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await ask(many(99))).toMatch(/^HTTP\/1\.1 431 .*100 header lines/s);
+    expect(await ask(`${many(120)}Content-Length: 5\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  it.each([
+    ["/healthz", ""],
+    ["/", "evil.example"],
+  ])("does not wait for ever for the body of a request that it answers itself: %s %s (1.4)", async (path, host) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    undo.push(() => vi.useRealTimers());
+    const { made, port } = await api();
+    made.mount({ prefix: "/", boundsBodies: true, handle: (_request, response) => void response.end("root") });
+    const { socket, answered, closed } = sendRaw(port, `GET ${path} HTTP/1.1\r\nHost: ${host || `localhost:${port}`}\r\nContent-Length: 1000000\r\n\r\n`);
+    const drip = setInterval(() => socket.write("x"), 20);
+    undo.push(() => clearInterval(drip));
+    await answered;
+
+    vi.advanceTimersByTime(60_000);
+
+    expect(await closed).toMatch(/^HTTP\/1\.1 (?:200|421) /);
   });
 
   it("names a port that is in use, and keeps the one before when a move fails", async () => {
