@@ -142,7 +142,9 @@ def test_files_of_a_form_come_as_readers(connect_real: Connect, client: http.cli
     assert answer == [{"title": "hello"}, "file", "a.bin", "application/x-a", 1_000_000]
 
 
-def test_a_plain_handler_that_returns_nothing_has_answered(connect_real: Connect, client: http.client.HTTPConnection) -> None:
+def test_a_plain_handler_that_returns_nothing_has_answered(
+    connect_real: Connect, client: http.client.HTTPConnection
+) -> None:
     def nothing(request: svc.HttpRequest) -> None:
         return None
 
