@@ -34,7 +34,7 @@ export interface BindingHold {
   readonly key: string;
   /** The worker took its request back: the binding goes at once if no other worker asked for it. */
   remove(): void;
-  /** The worker went: its bindings of engine types are kept for its return. */
+  /** The worker went: its bindings of engine types are kept for its return, unless it was restricted. */
   leave(): void;
 }
 
@@ -170,14 +170,14 @@ export class TriggerRegistry implements WorkerClaims {
       else siblings.add(binding);
     }
     if (!this.#byId.has(request.id)) this.#byId.set(request.id, binding);
-    this.#keptRemote.delete(binding);
-    binding.kept?.cancel();
-    binding.kept = undefined;
+    // What an unrestricted worker may come back to stays so when a restricted one joins and goes.
+    if (owner.principal === undefined) this.#cancelKeeping(binding);
     // A restricted worker that asks for what another has already does not change what the other's function is told.
     const mayChange = owner.principal === undefined || owner.principal === binding.firstPrincipal;
     const isRemarked = mayChange && request.metadata !== undefined && canonicalJson(request.metadata) !== canonicalJson(binding.metadata);
     if (isRemarked) binding.metadata = request.metadata;
     binding.owners.set(ownerKey, { owner, request });
+    binding.ownersChanged();
     const provider = this.typeById(request.type)?.provider;
     // A worker that provides the type hands on the metadata itself, so it must hear of new ones.
     if (provider !== undefined && (!binding.attached || (isRemarked && !provider.builtIn))) this.#attach(binding, provider);
@@ -220,7 +220,7 @@ export class TriggerRegistry implements WorkerClaims {
 
   #dropKept(configuredName: string): void {
     for (const binding of [...this.#bindings.values()]) {
-      if (binding.kept?.configuredWorker === configuredName) this.#remove(binding);
+      if (binding.kept?.configuredWorker === configuredName) this.#endKeeping(binding);
     }
   }
 
@@ -230,20 +230,34 @@ export class TriggerRegistry implements WorkerClaims {
     binding.owners.delete(ownerKey);
     const { id } = hold.request;
     if (id !== binding.id && this.#byId.get(id) === binding) this.#byId.delete(id);
-    if (binding.owners.size > 0) {
-      this.#onChange(binding, "updated");
-      return;
-    }
     const builtIn = this.typeById(binding.type)?.provider.builtIn ?? false;
-    if (how === "explicit" || !builtIn) {
+    const wasLastUnrestricted = owner.principal === undefined && binding.isRestricted;
+    if (how === "gone" && builtIn && wasLastUnrestricted) this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
+    if (binding.isAway && binding.kept === undefined) {
       this.#remove(binding);
       return;
     }
-    const configuredWorker = this.#configuredWorkers.get(owner.workerId);
-    const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#remove(binding)) : () => {};
+    binding.ownersChanged();
+    this.#onChange(binding, "updated");
+  }
+
+  #keep(binding: Binding, configuredWorker: string | undefined): void {
+    const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#endKeeping(binding)) : () => {};
     binding.kept = { configuredWorker, cancel };
     if (configuredWorker === undefined) this.#keepRemote(binding);
-    this.#onChange(binding, "updated");
+  }
+
+  #cancelKeeping(binding: Binding): void {
+    this.#keptRemote.delete(binding);
+    binding.kept?.cancel();
+    binding.kept = undefined;
+  }
+
+  /** It is kept no longer: it goes, unless somebody else asked for it meanwhile. */
+  #endKeeping(binding: Binding): void {
+    this.#cancelKeeping(binding);
+    if (binding.isAway) this.#remove(binding);
+    else binding.ownersChanged();
   }
 
   /** Over the limit the one that waited longest goes: workers that come and go must not pile up bindings. */
@@ -251,14 +265,13 @@ export class TriggerRegistry implements WorkerClaims {
     this.#keptRemote.add(binding);
     if (this.#keptRemote.size <= MAX_KEPT_REMOTE_BINDINGS) return;
     const [oldest] = this.#keptRemote;
-    if (oldest !== undefined) this.#remove(oldest);
+    if (oldest !== undefined) this.#endKeeping(oldest);
   }
 
   #remove(binding: Binding): void {
     if (this.#bindings.get(binding.key) !== binding) return;
-    binding.kept?.cancel();
+    this.#cancelKeeping(binding);
     this.#bindings.delete(binding.key);
-    this.#keptRemote.delete(binding);
     if (this.#byId.get(binding.id) === binding) this.#byId.delete(binding.id);
     const siblings = this.#ofFunction.get(binding.functionId);
     siblings?.delete(binding);
