@@ -10,10 +10,17 @@ import { silentLogger } from "./logger.ts";
 // The platform's WebSocket is played by `ws`, which has the same interface; e2e has a real browser.
 const platform = globalThis as { WebSocket?: unknown };
 const before = platform.WebSocket;
+/** An event `error` that nobody listens to throws in `ws`; in a browser it does not. */
+class PageSocket extends WebSocket {
+  constructor(address: string, protocols: readonly string[]) {
+    super(address, [...protocols]);
+    this.on("error", () => {});
+  }
+}
 let server: WebSocketServer;
 
 beforeEach(async () => {
-  platform.WebSocket = WebSocket;
+  platform.WebSocket = PageSocket;
   server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   await once(server, "listening");
 });
