@@ -4,8 +4,11 @@ export interface SocketEvents {
   message(text: string): void;
   /** A sign of life that is no message: a ping or pong. */
   alive(): void;
-  /** Comes once, also when the socket never opened. `reason` is for people. */
-  closed(reason: string): void;
+  /**
+   * Comes once, also when the socket never opened. `reason` is for people; `refusedWith` is the HTTP status of an answer that refused the
+   * upgrade, where the platform tells it.
+   */
+  closed(reason: string, refusedWith?: number): void;
 }
 
 export interface Socket {
