@@ -12,7 +12,7 @@ const platform = globalThis as { WebSocket?: unknown };
 const before = platform.WebSocket;
 /** An event `error` that nobody listens to throws in `ws`; in a browser it does not. */
 class PageSocket extends WebSocket {
-  constructor(address: string, protocols: readonly string[]) {
+  constructor(address: string, protocols: readonly string[] = []) {
     super(address, [...protocols]);
     this.on("error", () => {});
   }
