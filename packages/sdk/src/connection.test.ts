@@ -86,12 +86,12 @@ describe("the connection", () => {
 
   it("goes on trying when the engine refuses it, and tells with which status, also while the next attempt is under way", () => {
     const { clock, socket, connection } = setUp();
-    socket().events.closed("refused with HTTP 401: wrong token", 401);
+    socket().events.closed("refused with HTTP 401: wrong token", { status: 401, message: "wrong token" });
     clock.advance(1000);
     expect(notConnected(connection, "not connected to").message).toBe("not connected to ws://svc:***@engine:1/?***: refused with HTTP 401: wrong token");
-    expect(notConnected(connection, "").details).toMatchObject({ status: 401 });
+    expect(notConnected(connection, "").details).toMatchObject({ status: 401, engine_message: "wrong token" });
     socket().events.opened();
-    expect([connection.lastProblem, connection.refusedWith]).toEqual(["", undefined]);
+    expect([connection.lastProblem, connection.refusal]).toEqual(["", undefined]);
   });
 
   it("keeps the back-off when sockets open and close again before the engine greets", () => {

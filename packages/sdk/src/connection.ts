@@ -3,7 +3,7 @@ import { redactAddress } from "./address.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
-import type { OpenSocket, Socket } from "./socket.ts";
+import type { OpenSocket, Socket, UpgradeRefusal } from "./socket.ts";
 
 /**
  * `connecting`: the first attempt is under way. `connected`: the engine has greeted this worker. `reconnecting`: the connection
@@ -49,7 +49,7 @@ export class Connection {
   #lastProblem = "";
   /** Why this side ends the present socket; empty when it does not. */
   #cause = "";
-  #refusedWith: number | undefined;
+  #refusal: UpgradeRefusal | undefined;
   readonly #timers = new Set<() => void>();
   #stopped: (() => void) | undefined;
 
@@ -67,9 +67,9 @@ export class Connection {
     return this.#lastProblem;
   }
 
-  /** The HTTP status with which the last attempt was refused; undefined when it was not. */
-  get refusedWith(): number | undefined {
-    return this.#refusedWith;
+  /** How the last attempt was refused; undefined when it was not. */
+  get refusal(): UpgradeRefusal | undefined {
+    return this.#refusal;
   }
 
   /** Whether the engine ever greeted this worker. */
@@ -143,9 +143,9 @@ export class Connection {
         opened: () => this.#onOpened(),
         message: (text) => this.#onMessage(text),
         alive: () => this.#heard(),
-        closed: (reason, refusedWith) => {
+        closed: (reason, refusal) => {
           if (this.#socket === undefined) closedWhileOpening = reason;
-          else this.#onClosed(reason, refusedWith);
+          else this.#onClosed(reason, refusal);
         },
       });
     } catch (thrown) {
@@ -167,7 +167,7 @@ export class Connection {
     if (this.#stopped !== undefined) return;
     this.#open = true;
     this.#lastProblem = "";
-    this.#refusedWith = undefined;
+    this.#refusal = undefined;
     this.#heard();
     this.#after(STABLE_AFTER_MS, () => this.#options.backoff.reset());
     if (this.#socket?.ping !== undefined) this.#heartbeat();
@@ -194,13 +194,13 @@ export class Connection {
     });
   }
 
-  #onClosed(reason: string, refusedWith?: number): void {
+  #onClosed(reason: string, refusal?: UpgradeRefusal): void {
     const wasOpen = this.#open;
     this.#open = false;
     this.#socket = undefined;
     this.#cancelTimers();
     this.#lastProblem = this.#cause === "" ? reason : this.#cause;
-    this.#refusedWith = refusedWith;
+    this.#refusal = refusal;
     if (wasOpen) this.#guard(() => this.#options.events.lost());
     if (this.#stopped !== undefined) {
       this.#enter("closed");
@@ -215,7 +215,7 @@ export class Connection {
   #planNext(): void {
     const { backoff, logger } = this.#options;
     const delayMs = backoff.next();
-    const status = this.#refusedWith === undefined ? {} : { status: this.#refusedWith };
+    const status = this.#refusal === undefined ? {} : { status: this.#refusal.status };
     const fields = { address: this.#shownAddress, reason: this.#lastProblem, ...status, attempt: backoff.attempts };
     if (delayMs === undefined) {
       logger.error("gave up connecting to the engine", fields);
@@ -259,7 +259,7 @@ export class Connection {
 /** The error of a wait for the connection that ended without one. */
 export function notConnected(connection: Connection, why: string): CallError {
   const problem = connection.lastProblem === "" ? "" : `: ${connection.lastProblem}`;
-  const { shownAddress: address, refusedWith } = connection;
-  const status = refusedWith === undefined ? {} : { status: refusedWith };
-  return new CallError("disconnected", `${why} ${address}${problem}`, { details: { address, sent: false, ...status } });
+  const { shownAddress: address, refusal } = connection;
+  const refused = refusal === undefined ? {} : { status: refusal.status, ...(refusal.message === undefined ? {} : { engine_message: refusal.message }) };
+  return new CallError("disconnected", `${why} ${address}${problem}`, { details: { address, sent: false, ...refused } });
 }

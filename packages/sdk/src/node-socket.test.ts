@@ -130,7 +130,7 @@ describe("the Node socket", () => {
     const closed = await new Promise<readonly unknown[]>((resolve) => {
       nodeSockets({})(`ws://127.0.0.1:${port}`, { opened: () => {}, message: () => {}, alive: () => {}, closed: (...args) => resolve(args) });
     });
-    expect(closed).toEqual([reason, Number(head.slice(0, 3))]);
+    expect(closed).toMatchObject([reason, { status: Number(head.slice(0, 3)) }]);
     for (const socket of sockets) socket.destroy();
     server.close();
   });

@@ -1,8 +1,8 @@
 import type { Socket as TcpSocket } from "node:net";
 import { MAX_FRAME_BYTES } from "@svc/protocol";
 import { type RawData, WebSocket } from "ws";
-import { readRefusal, type UpgradeRefusal } from "./refused-upgrade.ts";
-import type { OpenSocket, Socket, SocketEvents } from "./socket.ts";
+import { describeRefusal, readRefusal } from "./refused-upgrade.ts";
+import type { OpenSocket, Socket, SocketEvents, UpgradeRefusal } from "./socket.ts";
 
 /** The engine may add its envelope to a payload that was just within the limit. */
 const MAX_INBOUND_BYTES = 2 * MAX_FRAME_BYTES;
@@ -44,7 +44,7 @@ class NodeSocket implements Socket {
     });
     this.#socket.on("close", (code, reason) => {
       this.#flush();
-      if (this.#refusal !== undefined) events.closed(this.#refusal.reason, this.#refusal.status);
+      if (this.#refusal !== undefined) events.closed(describeRefusal(this.#refusal), this.#refusal);
       else events.closed(this.#problem ?? `closed with code ${code}${reason.length === 0 ? "" : ` (${reason.toString()})`}`);
     });
   }

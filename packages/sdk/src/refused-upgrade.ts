@@ -1,12 +1,5 @@
 import type { IncomingMessage } from "node:http";
-
-/** An answer to the upgrade that is no socket. */
-export interface UpgradeRefusal {
-  /** HTTP status, e.g. 401. */
-  readonly status: number;
-  /** For people: the status, what the engine says, and what to do about it. */
-  readonly reason: string;
-}
+import type { UpgradeRefusal } from "./socket.ts";
 
 const MAX_BODY_BYTES = 8 * 1024;
 const MAX_MESSAGE_LENGTH = 500;
@@ -15,10 +8,13 @@ const BODY_TIMEOUT_MS = 1000;
 
 /** Reads what the answer says, for a second and 8 KiB at most. Never rejects. */
 export async function readRefusal(response: IncomingMessage): Promise<UpgradeRefusal> {
-  const status = response.statusCode ?? 0;
-  const said = messageIn(await startOf(response));
+  return { status: response.statusCode ?? 0, message: messageIn(await startOf(response)) };
+}
+
+/** For people: the status, what the engine says, and what to do about it. */
+export function describeRefusal({ status, message }: UpgradeRefusal): string {
   const hint = status === 401 ? "; check the token (SVC_TOKEN)" : "";
-  return { status, reason: `the connection was refused with HTTP ${status}${said === undefined ? "" : `: ${said}`}${hint}` };
+  return `the connection was refused with HTTP ${status}${message === undefined ? "" : `: ${message}`}${hint}`;
 }
 
 function startOf(response: IncomingMessage): Promise<string> {

@@ -1,3 +1,11 @@
+/** An HTTP answer to the upgrade that is no socket. */
+export interface UpgradeRefusal {
+  /** E.g. 401. */
+  readonly status: number;
+  /** In the engine's words; undefined when the answer is not the engine's. */
+  readonly message: string | undefined;
+}
+
 /** What a socket tells; after `closed` it tells nothing more. */
 export interface SocketEvents {
   opened(): void;
@@ -5,10 +13,10 @@ export interface SocketEvents {
   /** A sign of life that is no message: a ping or pong. */
   alive(): void;
   /**
-   * Comes once, also when the socket never opened. `reason` is for people; `refusedWith` is the HTTP status of an answer that refused the
-   * upgrade, where the platform tells it.
+   * Comes once, also when the socket never opened. `reason` is for people; `refusal` is there when an answer refused the upgrade and the
+   * platform tells.
    */
-  closed(reason: string, refusedWith?: number): void;
+  closed(reason: string, refusal?: UpgradeRefusal): void;
 }
 
 export interface Socket {

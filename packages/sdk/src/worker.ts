@@ -150,8 +150,8 @@ export class Worker {
 
   /**
    * Resolves when the engine has greeted this worker. Rejects with `disconnected` after `timeout_ms` (default 30,000), and when
-   * the worker gives up or is shut down; not when a signal ends the process. `details.status` is the HTTP status, when the engine refused the
-   * connection. Calls and registrations need not wait for it.
+   * the worker gives up or is shut down; not when a signal ends the process. `details` has `status` (HTTP) and `engine_message` when the
+   * engine refused the connection. Calls and registrations need not wait for it.
    */
   connected(options: WaitOptions = {}): Promise<void> {
     return connected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, {
