@@ -61,7 +61,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   /** Ends the connection now: the worker's registrations and calls are gone when this returns. */
   drop(reason: string): void {
     if (this.#ended) return;
-    this.#socket.close(CLOSE_SERVICE_RESTART, reason.slice(0, 120));
+    this.#socket.close(CLOSE_SERVICE_RESTART, reason);
     this.onClosed(CLOSE_SERVICE_RESTART, reason);
   }
 
