@@ -74,6 +74,11 @@ export class TriggerRegistry implements WorkerClaims {
     return this.#types.get(id)?.[0];
   }
 
+  /** Who serves the type, and who stands by. */
+  providersOf(id: TriggerTypeId): readonly TriggerTypeProvider[] {
+    return (this.#types.get(id) ?? []).map(({ provider }) => provider);
+  }
+
   bindings(): IterableIterator<Binding> {
     return this.#bindings.values();
   }

@@ -167,6 +167,27 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
   });
 });
 
+describe("a restricted worker's trigger types (gap 56)", () => {
+  it("give way to an unrestricted worker's, and do not stand by for them", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_trigger_type_registration: true })) });
+    guest.say({ type: "registertriggertype", id: "tick", description: "mine" });
+    await settled(guest);
+    const owner = await engine.connectWorker();
+    owner.say({ type: "registertriggertype", id: "tick", description: "" });
+    await settled(owner);
+    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "registration_refused", details: { id: "tick" } } });
+    const user = await engine.connectWorker();
+    user.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "tick", function_id: "f", config: { secret: 1 } });
+    await owner.next((frame) => frame.type === "registertrigger");
+    owner.close();
+    await owner.closed;
+    await settled(guest);
+    expect(guest.received).toEqual([]);
+    expect(engine.directory.triggerTypes()).toEqual([]);
+  });
+});
+
 describe("a restricted worker's triggers (gap 56)", () => {
   const trigger = (function_id: string, config: unknown = {}, trigger_type = "tick") => ({
     type: "registertrigger",
