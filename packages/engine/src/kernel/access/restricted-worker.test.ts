@@ -359,6 +359,31 @@ describe("a registration hook", () => {
     expect(guest.paused).toBe(false);
   });
 
+  it("is not gone around by way of a function that binds for its caller", async () => {
+    const binder = defineModule({
+      name: "binder",
+      summary: "",
+      config: z.unknown(),
+      start(context) {
+        context.provideFunction({
+          id: "engine::bind",
+          summary: "",
+          input: z.unknown(),
+          handle: (_input, { access }) => access?.bindRefusal({ type: "tick", functionId: "mine", config: {} })?.message ?? "bound",
+        });
+        return { stop: () => {} };
+      },
+    });
+    const engine = await start({ modules: [binder] });
+    for (const [rules, answer] of [
+      [settings(), "bound"],
+      [hooked, "hook::trigger decides over the triggers of this connection: register them over it, with registertrigger"],
+    ] as const) {
+      const guest = await engine.connectWorker({ access: accessTo(rules, granted({ allowed_functions: ["engine::bind", "mine"] })) });
+      expect(await guest.call("engine::bind")).toMatchObject({ result: answer });
+    }
+  });
+
   it("may rename a trigger type; its provider hears of bindings by its own name for it", async () => {
     const engine = await start();
     const boss = await engine.connectWorker();
