@@ -178,10 +178,7 @@ export class TriggerRegistry implements WorkerClaims {
     this.#keptRemote.delete(binding);
     binding.kept?.cancel();
     binding.kept = undefined;
-    // A restricted worker that asks for what another has already does not change what the other's function is told.
-    const mayChange = owner.principal === undefined || owner.principal === binding.firstPrincipal;
-    const isRemarked = mayChange && request.metadata !== undefined && canonicalJson(request.metadata) !== canonicalJson(binding.metadata);
-    if (isRemarked) binding.metadata = request.metadata;
+    const isRemarked = remark(binding, owner, request);
     binding.owners.set(ownerKey, { owner, request });
     const provider = this.typeById(request.type)?.provider;
     // A worker that provides the type hands on the metadata itself, so it must hear of new ones.
@@ -283,4 +280,18 @@ export class TriggerRegistry implements WorkerClaims {
     this.#stopAwaiting(binding);
     for (const { owner, request } of binding.owners.values()) owner.notify(request, { ...binding.standing, error });
   }
+}
+
+/**
+ * Takes the request's metadata for the binding's; true when that changed it. A restricted worker that asks for what another has does not change
+ * what the other's function is told, and an unrestricted one does not leave it at a restricted one's word.
+ */
+function remark(binding: Binding, { principal }: TriggerOwner, { metadata }: TriggerRequest): boolean {
+  if (principal !== undefined && principal !== binding.metadataFrom) return false;
+  const isTakenOver = principal !== binding.metadataFrom;
+  binding.metadataFrom = principal;
+  if (metadata === undefined && !isTakenOver) return false;
+  if (canonicalJson(metadata ?? null) === canonicalJson(binding.metadata ?? null)) return false;
+  binding.metadata = metadata;
+  return true;
 }

@@ -267,6 +267,26 @@ describe("a restricted worker's triggers (gap 56)", () => {
   });
 });
 
+describe("a trigger that a restricted and an unrestricted worker ask for", () => {
+  it("tells the function the unrestricted one's metadata, whoever came first (K2)", async () => {
+    const engine = await start();
+    const owner = await engine.connectWorker();
+    owner.say({ type: "registerfunction", id: "api::open" });
+    await settled(owner);
+    const guest = await engine.connectWorker({ access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })) });
+    const ask = async (worker: InMemoryWorker, metadata?: unknown): Promise<unknown> => {
+      worker.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "tick", function_id: "api::open", config: {}, metadata });
+      await worker.next((frame) => frame.type === "triggerregistrationresult");
+      return engine.directory.triggers().map((view) => view.metadata);
+    };
+    expect(await ask(guest, { from: "guest" })).toEqual([{ from: "guest" }]);
+    expect(await ask(owner)).toEqual([null]);
+    expect(await ask(guest, { from: "guest again" })).toEqual([null]);
+    expect(await ask(owner, { from: "owner" })).toEqual([{ from: "owner" }]);
+    expect(await ask(owner)).toEqual([{ from: "owner" }]);
+  });
+});
+
 describe("a registration hook", () => {
   const hooked = settings({
     rbac: rbac({
