@@ -87,6 +87,11 @@ export class Binding {
     this.#host = host;
   }
 
+  /** About how much of memory it takes, in characters of what it was asked with. */
+  get size(): number {
+    return this.key.length + (JSON.stringify(this.metadata)?.length ?? 0);
+  }
+
   /** The first request's id, unless another binding has it; it stays while the binding lives, whichever owner goes. */
   get id(): TriggerId {
     return this.#id;

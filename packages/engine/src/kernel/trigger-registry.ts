@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { FunctionId, TriggerId, TriggerTypeId } from "@svc/protocol";
+import { BoundedBindings } from "./bounded-bindings.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Clock } from "./clock.ts";
 import type { FormatCheck } from "./format-check.ts";
@@ -12,6 +13,8 @@ export const KEEP_REMOTE_BINDINGS_MS = 60_000;
 
 /** How many such bindings are kept at most, over all workers. */
 const MAX_KEPT_REMOTE_BINDINGS = 10_000;
+/** And so many characters of what they were asked with. */
+const MAX_KEPT_REMOTE_CHARACTERS = 64 * 1024 * 1024;
 
 /** How long the owners of a binding wait for the word of the worker that provides its type, in milliseconds. Then they hear how it stands without it. */
 export const PROVIDER_ANSWER_MS = 10_000;
@@ -46,7 +49,7 @@ export class TriggerRegistry implements WorkerClaims {
   /** By its own id and by those of the requests that led to it. An id that two workers chose leads to whose it was first. */
   readonly #byId = new Map<string, Binding>();
   /** Bindings kept for remote workers, oldest first. */
-  readonly #keptRemote = new Set<Binding>();
+  readonly #keptRemote = new BoundedBindings(MAX_KEPT_REMOTE_BINDINGS, MAX_KEPT_REMOTE_CHARACTERS);
   readonly #ofFunction = new Map<FunctionId, Set<Binding>>();
   readonly #configuredWorkers = new Map<string, string>();
   /** How to call off the wait for a provider's word. */
@@ -244,16 +247,9 @@ export class TriggerRegistry implements WorkerClaims {
     const configuredWorker = this.#configuredWorkers.get(owner.workerId);
     const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#remove(binding)) : () => {};
     binding.kept = { configuredWorker, cancel };
-    if (configuredWorker === undefined) this.#keepRemote(binding);
+    // Over the limit those go that waited longest: workers that come and go must not pile up bindings.
+    if (configuredWorker === undefined) for (const oldest of this.#keptRemote.add(binding)) this.#remove(oldest);
     this.#onChange(binding, "updated");
-  }
-
-  /** Over the limit the one that waited longest goes: workers that come and go must not pile up bindings. */
-  #keepRemote(binding: Binding): void {
-    this.#keptRemote.add(binding);
-    if (this.#keptRemote.size <= MAX_KEPT_REMOTE_BINDINGS) return;
-    const [oldest] = this.#keptRemote;
-    if (oldest !== undefined) this.#remove(oldest);
   }
 
   #remove(binding: Binding): void {
