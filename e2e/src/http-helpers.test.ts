@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect, type HttpHandler, type HttpTriggerConfig, http, json, redirect, type Worker } from "@svc/sdk";
+import { type ChannelWriter, connect, type HttpHandler, type HttpTriggerConfig, http, json, redirect, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { freePorts } from "./support/ports.ts";
@@ -36,6 +36,32 @@ async function serve<Body = unknown>(name: string, handler: HttpHandler<Body>, c
   expect(await trigger.registered).toEqual({ status: "active" });
   return `${url}/${name}`;
 }
+
+describe("a plain handler", () => {
+  async function plain(name: string, handler: (request: { readonly response: ChannelWriter }) => unknown): Promise<Response> {
+    worker.registerFunction(`plain::${name}`, (request) => handler(request as { response: ChannelWriter }));
+    const trigger = worker.registerTrigger({ type: "http", function_id: `plain::${name}`, config: { api_path: `/plain/${name}` } });
+    await trigger.registered;
+    return fetch(`${url}/plain/${name}`);
+  }
+
+  it("that returns nothing has answered", async () => {
+    const response = await plain("nothing", () => undefined);
+    expect([response.status, await response.text()]).toEqual([200, "null"]);
+  });
+
+  it("that returns while it writes answers with what it writes", async () => {
+    const response = await plain("writes", (request) => {
+      const writing = (async () => {
+        await request.response.write(new TextEncoder().encode("in "));
+        await request.response.write(new TextEncoder().encode("pieces"));
+        await request.response.end();
+      })();
+      writing.catch(() => {});
+    });
+    expect([response.status, await response.text()]).toEqual([200, "in pieces"]);
+  });
+});
 
 describe("a handler made by http", () => {
   it("answers with what it returns: a body, a response, null, nothing, a redirect", async () => {

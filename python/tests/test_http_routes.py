@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 from collections.abc import Callable, Iterator
@@ -139,3 +140,40 @@ def test_files_of_a_form_come_as_readers(connect_real: Connect, client: http.cli
     client.request("POST", "/py/form", body, {"content-type": f"multipart/form-data; boundary={boundary}"})
     answer = json.loads(client.getresponse().read())
     assert answer == [{"title": "hello"}, "file", "a.bin", "application/x-a", 1_000_000]
+
+
+def test_a_plain_handler_that_returns_nothing_has_answered(
+    connect_real: Connect, client: http.client.HTTPConnection
+) -> None:
+    def nothing(request: svc.HttpRequest) -> None:
+        return None
+
+    async def nothing_async(request: dict[str, Any]) -> None:
+        return None
+
+    worker = connect_real()
+    for path, handler in (("/py/nothing", nothing), ("/py/nothing-async", nothing_async)):
+        route(worker, "GET", path, handler)
+        client.request("GET", path)
+        answer = client.getresponse()
+        assert (answer.status, answer.read()) == (200, b"null")
+
+
+def test_a_plain_handler_that_returns_while_it_writes_answers_with_what_it_writes(
+    connect_real: Connect, client: http.client.HTTPConnection
+) -> None:
+    writing: list[asyncio.Task[None]] = []
+
+    async def write(response: svc.ChannelWriter) -> None:
+        async with response:
+            await response.write_async(b"in ")
+            await response.write_async(b"pieces")
+
+    async def background(request: dict[str, Any]) -> None:
+        writing.append(asyncio.ensure_future(write(request["response"])))
+        await asyncio.sleep(0)
+
+    route(connect_real(), "GET", "/py/background", background)
+    client.request("GET", "/py/background")
+    answer = client.getresponse()
+    assert (answer.status, answer.read()) == (200, b"in pieces")

@@ -72,6 +72,15 @@ export class ActiveCall implements CallContext {
     return this.#start;
   }
 
+  /**
+   * What an undefined result means. A call that brought a channel to write to, such as an HTTP request, may be answered over that
+   * channel, and an answer without a result says so; a handler that left it alone has answered with nothing.
+   */
+  get emptyResult(): null | undefined {
+    const writers = this.#call.ends?.filter((end) => end.ref.direction === "write") ?? [];
+    return writers.length > 0 && !writers.some((end) => end.wasUsed) ? null : undefined;
+  }
+
   abort(reason: string): void {
     if (this.#abortReason !== undefined) return;
     const code = reason === "disconnected" ? "disconnected" : "call_cancelled";

@@ -81,7 +81,7 @@ export class CallRunner {
 
   #done(active: ActiveCall, result: unknown): void {
     this.#settle(active);
-    this.#answers.answer(active.invocation_id, result);
+    this.#answers.answer(active.invocation_id, result === undefined ? active.emptyResult : result);
     active.end();
   }
 

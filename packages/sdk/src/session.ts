@@ -1,4 +1,13 @@
-import { CallError, DEFAULT_TIMEOUT_MS, encodeMessage, type InvocationId, MAX_TIMEOUT_MS, type MessageOf, type WireError } from "@svc/protocol";
+import {
+  CallError,
+  type ChannelRef,
+  DEFAULT_TIMEOUT_MS,
+  encodeMessage,
+  type InvocationId,
+  MAX_TIMEOUT_MS,
+  type MessageOf,
+  type WireError,
+} from "@svc/protocol";
 import { encodeCall, encodeFailure, encodeResult, oversize } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import { jsonTextOf } from "./json-text.ts";
@@ -17,7 +26,7 @@ export interface TriggerResult {
 export interface AcceptedCall extends InboundCall {
   readonly invocationId: string;
   /** Ends of channels in the payload; they go when the call is given up. */
-  readonly ends?: readonly { breakOff(error: CallError): void }[];
+  readonly ends?: readonly { readonly ref: ChannelRef; readonly wasUsed?: boolean; breakOff(error: CallError): void }[];
 }
 
 /** Where the session hands out what it wants done. Nothing here may throw. */

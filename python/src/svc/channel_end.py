@@ -106,6 +106,10 @@ class ChannelEnd:
             self._fail(code, reason)
 
     @property
+    def writes(self) -> bool:
+        return self._ref["direction"] == "write"
+
+    @property
     def was_used(self) -> bool:
         return self._opening is not None or self.is_over
 

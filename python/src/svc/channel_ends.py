@@ -23,6 +23,8 @@ class ChannelEnds:
         self._in_use: set[ChannelEnd] = set()
         self._dropping: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
+        # Calls whose handlers write to a channel that came with them, while they are in hand.
+        self._writing: set[HandlerContext] = set()
         self._is_closed = False
 
     # ---- on any thread
@@ -62,9 +64,13 @@ class ChannelEnds:
         if end.owner is not None and end.owner.cancelled.is_set():
             raise CallError("call_cancelled", "the call that this channel came with was cancelled")
         self._in_use.add(end)
+        if end.owner is not None and end.writes:
+            self._writing.add(end.owner)
 
     def over(self, end: ChannelEnd) -> None:
         self._in_use.discard(end)
+        if end.owner is not None:
+            self._writing.discard(end.owner)
         if not self._in_use:
             self._idle.set()
 
@@ -83,6 +89,12 @@ class ChannelEnds:
         """Nobody waits for this call any more: what it still reads and writes is cut off."""
         for end in [end for end in self._in_use if end.owner is owner]:
             end.drop("call_cancelled", "the call that it came with was cancelled")
+
+    def settle_of(self, owner: HandlerContext) -> bool:
+        """The handler of this call has returned. Answers whether it wrote to a channel that came with the call."""
+        wrote = owner in self._writing
+        self._writing.discard(owner)
+        return wrote
 
     def close(self) -> None:
         """Cuts off all that is open; nothing is opened from now on."""

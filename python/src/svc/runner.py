@@ -163,8 +163,14 @@ class Runner:
         self._finish(run, outcome)
 
     def _finish(self, run: Run, outcome: Outcome) -> None:
-        if self._running.pop(run.invocation_id, None) is None:
+        running = self._running.pop(run.invocation_id, None)
+        if running is None:
             return
+        wrote = self._ends.settle_of(running.context)
+        if outcome is None and run.may_name_channels and not wrote:
+            # A call that brought a channel, such as an HTTP request, may be answered over it, and an answer without a
+            # result says so. A handler that left the channel alone has answered with nothing.
+            outcome = "null"
         self._report(run.invocation_id, outcome)
         if not self._running:
             self._idle.set()

@@ -39,6 +39,7 @@ export class ChannelWriter {
   #isOver = false;
   /** This side said goodbye first, so a good end is an answer to it. */
   #saidGoodbye = false;
+  #wasUsed = false;
   #error: CallError | undefined;
   #opened: Promise<void> | undefined;
   #onOpened: (() => void) | undefined;
@@ -58,6 +59,11 @@ export class ChannelWriter {
       ended: (error) => this.#onEnded(error),
     });
     return this.#made;
+  }
+
+  /** Not for users: whether the handler did anything with it. */
+  get wasUsed(): boolean {
+    return this.#wasUsed || this.#stream !== undefined || this.#end !== undefined;
   }
 
   toJSON(): WriteRef {
@@ -126,6 +132,7 @@ export class ChannelWriter {
       const message = `over ${MAX_WAITING_BYTES} bytes of earlier writes wait; await each write`;
       return Promise.reject(new CallError("overloaded", message, { details: { limit_bytes: MAX_WAITING_BYTES } }));
     }
+    this.#wasUsed = true;
     this.#waitingBytes += bytes;
     const done = this.#inTurn(async () => {
       try {

@@ -25,7 +25,7 @@ export const httpModule = defineModule<HttpConfig>({
       summary: "Describes all HTTP routes as an OpenAPI 3.1 document",
       input: z.unknown(),
       output: z.looseObject({ openapi: z.string() }),
-      handle: () => openApiDocument({ routes: routes.owners(), directory: context.directory }),
+      handle: (_input, { access }) => openApiDocument({ routes: routes.owners(), directory: access?.visible(context.directory) ?? context.directory }),
     });
     context.mountHttp({ prefix: "/", boundsBodies: true, handle: (request, response) => handler.handle(request, response) });
     return {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ChannelReader } from "../../kernel/module.ts";
 import { manualClock } from "../../testing/index.ts";
@@ -104,12 +105,49 @@ describe("a multipart form", () => {
     ["has fields over the limit", TYPE, field("a", "x".repeat(2_000)) + END, 413],
     ["has too many fields", TYPE, field("a", "").repeat(1_001) + END, 413],
     ["has too long a name", TYPE, field("n".repeat(300), "1") + END, 400],
+    ["has a field without a name", TYPE, `--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\n1\r\n${END}`, 400],
+    ["has a file without a name", TYPE, `--${BOUNDARY}\r\nContent-Disposition: form-data; filename="f"\r\n\r\n1\r\n${END}`, 400],
+    ["has a name without a value", TYPE, `--${BOUNDARY}\r\nContent-Disposition: form-data; name\r\n\r\n1\r\n${END}`, 400],
     ["is in a charset that is not known", `${TYPE}; charset=utf-16`, END, 415],
   ])("that %s is refused", async (_what, type, body, status) => {
     const here = await site({ config: { body_limit_bytes: 1_500 } });
     await serveForms(here);
     const response = await post(`${here.url}/form`, body, type);
     expect([response.status, (await errorOf(response)).code]).toEqual([status, expect.any(String)]);
+    await expect.poll(() => here.engine.kernel.channels.size).toBe(0);
+  });
+
+  it("is taken or refused, and harms nobody, whatever its parts say of themselves (1.4)", async () => {
+    const here = await site({ config: { body_limit_bytes: 100 } });
+    const readFiles = ({ files = [] }: Record<string, unknown>) => Promise.all((files as FileSeen[]).map(({ body }) => bytesOf(here.engine.takeReader(body))));
+    await serve(here.worker, "/form", readFiles, { http_method: "POST" });
+    const head = fc.constantFrom(
+      "Content-Disposition: form-data",
+      "Content-Disposition: form-data; name",
+      'Content-Disposition: form-data; name="a"',
+      'Content-Disposition: form-data; name="a"; filename',
+      'Content-Disposition: form-data; name="__proto__"; filename="../f"',
+      "Content-Disposition: form-data; name*=utf-9''%zz; filename*='",
+      "Content-Disposition: ;",
+      "Content-Disposition: attachment; name=a",
+      "Content-Type: text/plain; charset",
+      "Content-Type: ;",
+      "Content-Transfer-Encoding:",
+      "__proto__: x",
+      " folded",
+      ":",
+    );
+    const part = fc
+      .tuple(fc.array(head, { maxLength: 3 }), fc.constantFrom("\r\n", "\n", ""), fc.string({ maxLength: 200 }))
+      .map(([heads, gap, text]) => `--${BOUNDARY}\r\n${heads.map((line) => `${line}\r\n`).join("")}${gap}${text}\r\n`);
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 3 }), fc.constantFrom(END, ""), async (parts, end) => {
+        const response = await post(`${here.url}/form`, parts.join("") + end, TYPE);
+        await response.arrayBuffer();
+        expect([200, 400, 413]).toContain(response.status);
+      }),
+      { numRuns: 200 },
+    );
     await expect.poll(() => here.engine.kernel.channels.size).toBe(0);
   });
 

@@ -85,7 +85,7 @@ class FormReader {
     request.pipe(this.#parser);
   }
 
-  #field(name: string, value: string, isValueCut: boolean): void {
+  #field(name: string | undefined, value: string, isValueCut: boolean): void {
     if (isValueCut) this.#fail(tooLarge(this.#reading.limitBytes));
     if (!this.#mayHave(name)) return;
     this.#hold(Buffer.byteLength(name) + Buffer.byteLength(value));
@@ -95,7 +95,7 @@ class FormReader {
     else values.push(value);
   }
 
-  #file(name: string, stream: Readable, facts: { readonly filename: string | undefined; readonly contentType: string }): void {
+  #file(name: string | undefined, stream: Readable, facts: { readonly filename: string | undefined; readonly contentType: string }): void {
     stream.on("error", ignoreError);
     if (!this.#mayHave(name)) {
       stream.resume();
@@ -122,8 +122,10 @@ class FormReader {
   }
 
   /** False when a part of this name cannot be taken, or none can any more. */
-  #mayHave(name: string): boolean {
-    if (Buffer.byteLength(name) > MAX_NAME_BYTES) this.#fail(illForm(`has a part whose name is over ${MAX_NAME_BYTES} bytes`));
+  #mayHave(name: string | undefined): name is string {
+    // The parser's types do not say so, but a part need not have one.
+    if (name === undefined) this.#fail(illForm("has a part without a name"));
+    else if (Buffer.byteLength(name) > MAX_NAME_BYTES) this.#fail(illForm(`has a part whose name is over ${MAX_NAME_BYTES} bytes`));
     if (this.#streamed !== undefined) this.#fail(illForm("has parts behind a file that is over the limit; such a file must come last"));
     return !this.#settled;
   }

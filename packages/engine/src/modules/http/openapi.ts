@@ -5,7 +5,8 @@ import type { RouteHolder } from "./routes.ts";
 /** What the document is built from. */
 export interface OpenApiSource {
   readonly routes: readonly RouteHolder[];
-  readonly directory: Pick<Directory, "functionById">;
+  /** What the caller may see; routes of other functions are left out. */
+  readonly directory: Pick<Directory, "functionById" | "triggers">;
 }
 
 interface Operation {
@@ -28,7 +29,9 @@ export function openApiDocument({ routes, directory }: OpenApiSource): Record<st
   const usedIds = new Set<string>();
   // Paths that differ in the names of their parameters only are one path to OpenAPI; the names of the first route count.
   const patterns = new Map<string, RoutePattern>();
+  const visible = new Set(directory.triggers().map(({ function_id }) => function_id));
   for (const holder of routes) {
+    if (!visible.has(holder.binding.functionId)) continue;
     const pattern = patterns.get(holder.pattern.shape) ?? holder.pattern;
     patterns.set(pattern.shape, pattern);
     const path = templateOf(pattern.path);

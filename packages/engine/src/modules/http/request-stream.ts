@@ -32,7 +32,11 @@ export function streamBody(request: IncomingMessage, writer: ChannelWriter, { cl
     });
     request.resume();
   };
+  let isStopped = false;
   const stop = (): void => {
+    // The rest of the body is somebody else's from the first time on.
+    if (isStopped) return;
+    isStopped = true;
     cancelIdle();
     request.pause();
     request.off("data", onData).off("end", onEnd).off("close", onClose);
@@ -42,8 +46,8 @@ export function streamBody(request: IncomingMessage, writer: ChannelWriter, { cl
     cancelIdle();
     request.pause();
     void writer.write({ kind: "binary", bytes }).then((isStillRead) => {
-      if (isStillRead) waitForClient();
-      else stop();
+      if (!isStillRead) stop();
+      else if (!isStopped) waitForClient();
     });
   }
   function onEnd(): void {

@@ -82,4 +82,6 @@ function sendThenClose(exchange: Exchange, answer: Answer, clock: Clock): void {
   if (answer.body === undefined || answer.body === "" || request.method === "HEAD") response.flushHeaders();
   else response.write(answer.body);
   request.on("data", onData).on("end", end);
+  // Whoever took a part of the body may have paused it.
+  request.resume();
 }

@@ -375,6 +375,20 @@ describe("a streamed body", () => {
     request.destroy();
   });
 
+  it("of which the function wants only the beginning is taken to its end, so that the client can read its answer (1.4)", async () => {
+    // Time stands still, so that the end of patience with the body cannot help.
+    const here = await site({ clock: manualClock() });
+    await serve(here.worker, "/up", async ({ request_body }) => ({ status_code: 413, body: (await here.engine.takeReader(request_body).read())?.kind }), {
+      http_method: "POST",
+    });
+    const { request, response } = open(`${here.url}/up`);
+    const sent = once(request, "finish");
+    request.end(Buffer.alloc(32 * 1024 * 1024));
+    const answer = await response;
+    await sent;
+    expect([answer.statusCode, answer.headers.connection]).toEqual([413, "close"]);
+  });
+
   it("that breaks off is torn for the function, and its call is withdrawn (1.4)", async () => {
     const here = await site();
     const [called, ends] = [arrivals<number>(), arrivals<string>()];
