@@ -36,6 +36,17 @@ describe.each([node11, node22])("refused connections of $name", (client) => {
   });
 });
 
+describe("a refused connection of the Python client", () => {
+  it("is its last attempt, which is why our engine stops to listen before it drops its workers", async () => {
+    const wire = await tap(engine.address, { onUpgrade: (_path, nth) => (nth === 0 ? "forward" : { refuse: "503 Service Unavailable" }) });
+    await connected(python11, wire.address);
+    (await wire.connection("/")).client.terminate();
+    await comesBack(wire);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(upgradesOf(wire)).toBe(2);
+  });
+});
+
 describe.each(publishedClients)("closed connections of $name", (client) => {
   const closes: [string, (socket: TappedConnection["client"]) => void, boolean][] = [
     ["code 1000", (socket) => socket.close(1000), true],

@@ -242,6 +242,16 @@ describe("an engine off loopback (gap 55)", () => {
     });
   });
 
+  it.each([
+    ["of the host", "engine:\n  bridge: { host: 127.0.0.1 }\n"],
+    ["that lets anybody in", "engine:\n  bridge: { host: 0.0.0.0 }\n  insecure_bind: true\n"],
+  ])("goes on wanting the token after a change %s: until it is started again, it listens where it did", async (_what, edited) => {
+    const { engine, edit, logged } = await start("engine:\n  bridge: { host: 0.0.0.0 }\n", { env: { SVC_TOKEN: TOKEN } });
+    edit(edited);
+    await logged("the config file was applied");
+    expect(await dial(`ws://127.0.0.1:${new URL(engine.addresses.bridge).port}/`)).toMatchObject({ status: 401 });
+  });
+
   it("starts with the token of an earlier start, and with --insecure-bind without any", async () => {
     const dir = folder();
     await (await start(empty, { dir })).engine.stop({ graceMs: 0 });

@@ -16,6 +16,7 @@ import {
   watchConfig,
 } from "./config/index.ts";
 import { isLoopback } from "./config/listen-address.ts";
+import { settingsOfThisRun } from "./config/settings-of-this-run.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
 import type { ListenAddress } from "./config/types.ts";
 import type { AccessSettings } from "./kernel/access/settings.ts";
@@ -302,7 +303,7 @@ class Engine implements RunningEngine {
     try {
       await this.#moveListeners(diff, undoMoves);
       this.#announce();
-      this.#config = { ...next, engine: { ...next.engine, ...settingsOfThisRun(before) } };
+      this.#config = { ...next, engine: settingsOfThisRun(before.engine, next.engine) };
       this.#takeBridges(before, next);
       this.#reserveIds();
       const problems = await this.#host.apply(requestsOf(next));
@@ -398,12 +399,6 @@ function requestsOf(config: LoadedConfig): ModuleRequest[] {
     ...config.modules.map(({ name, instance, config: block }) => ({ name, instance, config: block })),
     { name: SUPERVISOR, config: { workers: config.localWorkers } },
   ];
-}
-
-/** What only a restart changes: workers know the bridge's address, and open files lie in the folders. */
-function settingsOfThisRun({ engine }: LoadedConfig): Pick<LoadedConfig["engine"], "bridge" | "dataDir" | "logsDir" | "mode" | "token" | "insecureBind"> {
-  const { bridge, dataDir, logsDir, mode, token, insecureBind } = engine;
-  return { bridge, dataDir, logsDir, mode, token, insecureBind };
 }
 
 function describeDiff({ modules, localWorkers, settings }: ConfigDiff): Readonly<Record<string, readonly string[]>> {

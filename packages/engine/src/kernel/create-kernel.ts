@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ReservedIds } from "./access/reserved-ids.ts";
+import { WatchedTargets } from "./access/watched-targets.ts";
 import { Changes } from "./changes.ts";
 import { ChannelSockets } from "./channels/channel-sockets.ts";
 import { Channels } from "./channels/channels.ts";
@@ -32,7 +33,9 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
   const { clock, log, deadlines } = options;
   const changes = new Changes(log);
   const sessions = new Sessions();
+  const watchedTargets = new WatchedTargets();
   const registry = new Registry((id, op) => {
+    if (op !== "removed") watchedTargets.registered(id);
     changes.emit({ kind: "function", id, op });
     triggers.functionChanged(id);
   });
@@ -54,7 +57,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     registry,
     router,
     triggers,
-    unownedTriggers: new EngineTriggers({ triggers, sessions }),
+    unownedTriggers: new EngineTriggers({ triggers, sessions, registry, watchedTargets }),
     sessions,
     invocations: new Invocations(),
     heartbeat,
@@ -65,6 +68,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },
     reservedIds: new ReservedIds(),
+    watchedTargets,
     identity: { version: options.version, instanceId: randomUUID(), startedAtMs: clock.now() },
     formats: options.formats ?? noFormatChecks,
     deadlines,

@@ -1,4 +1,5 @@
 import type { ReservedIds } from "./access/reserved-ids.ts";
+import type { WatchedTargets } from "./access/watched-targets.ts";
 import type { Changes } from "./changes.ts";
 import type { ChannelSockets } from "./channels/channel-sockets.ts";
 import type { Channels } from "./channels/channels.ts";
@@ -50,6 +51,7 @@ export interface Kernel {
   readonly formats: FormatChecks;
   /** What restricted connections may not register. */
   readonly reservedIds: ReservedIds;
+  readonly watchedTargets: WatchedTargets;
   readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };
   /** Deadlines in milliseconds; read at each call, since the config may change. */
   readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };

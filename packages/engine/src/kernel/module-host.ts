@@ -3,7 +3,7 @@ import { CallError, type FunctionId, nameProblem, Payload, type TriggerTypeId } 
 import { z } from "zod";
 import { callerAccess } from "./access/caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
-import { offerChannels } from "./channels/offer-channels.ts";
+import { resolveChannels } from "./channels/resolve-channels.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
 import type { FunctionSpec, HttpMount, Module, ModuleContext, RealtimeSocket, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
@@ -203,9 +203,9 @@ export class ModuleHost {
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
       runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
+      resolveChannels: (find) => resolveChannels(find, { kernel, scope }),
       unownedTriggers: kernel.unownedTriggers,
       accessOf: (workerId) => callerAccess(workerId, kernel),
-      offerChannels: (options) => offerChannels(options, { kernel, scope }),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
       mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),

@@ -236,21 +236,14 @@ export interface UnownedTriggers {
   remove(id: string, caller: Caller | undefined): boolean;
 }
 
-/** A channel to read and one to write for whoever is told id and key. Neither costs anything until someone comes for it. */
+/** A channel to read and one to write for whoever is told id and key. Neither is made until someone comes for it. */
 export interface ChannelOffer {
-  readonly id: string;
+  /** Secret, e.g. a random UUID. */
   readonly key: string;
-  /** Nobody can come any more, and what was made is taken down. */
-  close(reason: string): void;
-}
-
-export interface ChannelOfferOptions {
-  /** UUID; made when absent. The key alone is secret. */
-  readonly id?: string | undefined;
-  /** Someone came to read: what is to be read goes into `writer`. */
-  onReader(writer: ChannelWriter): void;
+  /** Someone came to read: what is to be read goes into `writer`. `close` takes the channel down. */
+  onReader(writer: ChannelWriter, close: (reason: string) => void): void;
   /** Someone came to write. */
-  onWriter(reader: ChannelReader): void;
+  onWriter(reader: ChannelReader, close: (reason: string) => void): void;
 }
 
 /** All of the engine that a module can see. Whatever is made through it is undone when the module stops. */
@@ -272,11 +265,11 @@ export interface ModuleContext<Config> {
   runInvocations(runner: InvocationRunner): Undo;
   /** Makes a channel. Throws CallError `overloaded` when too many are open. */
   createChannel(options?: ChannelOptions): Channel;
+  /** Asks `find` for channels that are made only when a worker comes for them; ids are UUIDs. */
+  resolveChannels(find: (id: string) => ChannelOffer | undefined): Undo;
   readonly unownedTriggers: UnownedTriggers;
   /** What a connected worker may see and do; undefined when it is not restricted. For what is told to workers without being asked. */
   accessOf(workerId: string): CallerAccess | undefined;
-  /** Names two channels that are made only when a worker comes for them. */
-  offerChannels(options: ChannelOfferOptions): ChannelOffer;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
   /** Sockets on the engine's real-time listener (3112). One acceptor per path. */

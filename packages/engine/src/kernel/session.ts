@@ -61,6 +61,8 @@ export interface Introduction {
 interface StandingTrigger {
   readonly hold: BindingHold;
   readonly leave: Undo;
+  /** Ends the watch over the functions that it names. */
+  readonly unwatch: Undo;
 }
 
 /** A frame that was within the limit may grow by the envelope's members on its way through. */
@@ -261,6 +263,7 @@ export class Session implements Provider, TriggerOwner {
   removeTrigger(id: TriggerId): void {
     const standing = this.#triggers?.get(id);
     if (standing === undefined) return;
+    standing.unwatch();
     standing.hold.remove();
     this.triggers.delete(id);
     standing.leave();

@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import type { SessionAccess } from "./access/session-access.ts";
+import { refusalToBind, targetsOf } from "./access/target-refusal.ts";
+import type { WatchedTargets } from "./access/watched-targets.ts";
 import type { UnownedTrigger, UnownedTriggers } from "./module.ts";
+import type { Registry } from "./registry.ts";
+import type { Undo } from "./scope.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
@@ -13,15 +18,25 @@ const MAX_UNOWNED = 10_000;
 export class EngineTriggers implements UnownedTriggers {
   readonly #triggers: TriggerRegistry;
   readonly #sessions: Sessions;
-  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Session["principal"] }>();
+  readonly #registry: Registry;
+  readonly #watchedTargets: WatchedTargets;
+  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Session["principal"]; readonly unwatch: Undo }>();
 
-  constructor(parts: { readonly triggers: TriggerRegistry; readonly sessions: Sessions }) {
+  constructor(parts: {
+    readonly triggers: TriggerRegistry;
+    readonly sessions: Sessions;
+    readonly registry: Registry;
+    readonly watchedTargets: WatchedTargets;
+  }) {
     this.#triggers = parts.triggers;
     this.#sessions = parts.sessions;
+    this.#registry = parts.registry;
+    this.#watchedTargets = parts.watchedTargets;
   }
 
   register({ triggerType, functionId, config, metadata }: UnownedTrigger, caller: Caller | undefined): Promise<string> {
-    const madeBy = this.#sessionOf(caller)?.principal;
+    const session = this.#sessionOf(caller);
+    const madeBy = session?.principal;
     if (this.#held.size >= MAX_UNOWNED) {
       return Promise.reject(new CallError("registration_refused", `the engine holds ${MAX_UNOWNED} triggers without an owner, which is the limit`));
     }
@@ -49,7 +64,7 @@ export class EngineTriggers implements UnownedTriggers {
       };
       let verdict: "taken" | "refused" | undefined;
       const hold = this.#triggers.register(owner, request);
-      this.#held.set(id, { hold, madeBy });
+      this.#held.set(id, { hold, madeBy, unwatch: this.#watch(request, session?.access) });
       // It may have been refused while it was being registered, before there was anything to take back.
       if (verdict === "refused") this.#take(id);
     });
@@ -73,9 +88,18 @@ export class EngineTriggers implements UnownedTriggers {
     return caller === undefined ? undefined : this.#sessions.byId(caller.worker_id);
   }
 
+  /** What its maker may not bind any more goes, also when the maker has gone. */
+  #watch(request: TriggerRequest, access: SessionAccess | undefined): Undo {
+    if (access === undefined) return () => {};
+    return this.#watchedTargets.watch(targetsOf(request), () => {
+      if (refusalToBind(request, access, this.#registry) !== undefined) this.#take(request.id);
+    });
+  }
+
   #take(id: string): boolean {
     const held = this.#held.get(id);
     this.#held.delete(id);
+    held?.unwatch();
     held?.hold.remove();
     return held !== undefined;
   }

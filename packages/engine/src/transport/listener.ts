@@ -20,6 +20,8 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 5_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 10_000;
+/** How long a client that was refused may take to close its side, in milliseconds. */
+const LINGER_MS = 1_000;
 
 /** The port is taken, or may not be bound. The message says which, and what to do. */
 export class ListenError extends Error {
@@ -235,7 +237,20 @@ function answerClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
         ? ["408 Request Timeout", "request_timeout", "the request did not arrive in time"]
         : ["400 Bad Request", "invalid_request", "the request is not well-formed HTTP"];
   const body = JSON.stringify({ error: { code, message } });
-  socket.end(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  sendLast(socket, `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+}
+
+/**
+ * Says the last word and closes. Not at once: what the client is still sending would make the system drop the answer on its way. A client that
+ * does not close its side is cut off then; node watches over connections only while they have a request.
+ */
+function sendLast(stream: Duplex, text: string): void {
+  const cut = setTimeout(() => stream.destroy(), LINGER_MS);
+  cut.unref();
+  stream.once("close", () => clearTimeout(cut));
+  stream.end(text);
+  // Nobody reads it any more, and so nobody would see it end.
+  stream.resume();
 }
 
 /** Answers an upgrade request that is not accepted, and closes. */
@@ -243,7 +258,8 @@ export function refuseUpgrade(stream: Duplex, status: string, code: string, mess
   const body = JSON.stringify({ error: { code, message } });
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   stream.on("error", () => stream.destroy());
-  stream.end(
+  sendLast(
+    stream,
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${more.join("")}Connection: close\r\n\r\n${body}`,
   );
 }

@@ -4,7 +4,7 @@ import type { Session } from "../session.ts";
 import { askHook, type HookAnswer } from "./ask-hook.ts";
 import { auditDenial } from "./audit.ts";
 import type { SessionAccess } from "./session-access.ts";
-import { refusalToBind } from "./target-refusal.ts";
+import { refusalToBind, targetsOf } from "./target-refusal.ts";
 
 // Registrations of restricted connections. Each is either admitted, as it is or as a hook rewrote it, or answered with why not.
 
@@ -49,6 +49,8 @@ function functionHookInput({ id, description, metadata }: FunctionMessage, acces
 /** What is below a prefix belongs to who has it; what decides over access belongs to nobody who is subject to it. */
 function reservation(id: FunctionId, access: SessionAccess, kernel: Kernel): string | undefined {
   if (access.policy.exposeRules === undefined) return undefined;
+  // The engine hands it everybody's jobs.
+  if (id.startsWith("engine::")) return `${id} is reserved: ids that begin with engine:: are not for restricted connections`;
   if (kernel.reservedIds.decides(id)) return `${id} decides over access and cannot be provided by a restricted connection`;
   const prefix = kernel.reservedIds.prefixOf(id);
   if (prefix !== undefined && prefix !== access.grants.prefix) return `${id} is reserved: ids that begin with ${prefix}:: belong to another`;
@@ -84,13 +86,20 @@ export function admitTriggerType(
   });
 }
 
+/** Functions that an admitted trigger names, and what to do when one of them is registered: it may have become another's. */
+export interface TargetWatch {
+  readonly ids: readonly string[];
+  /** Says whether the trigger may stay; when not, its connection has been told. */
+  mayStay(): boolean;
+}
+
 /** `refuse` answers with `triggerregistrationresult`. */
 export function admitTrigger(
   message: TriggerMessage,
   access: SessionAccess,
   session: Session,
   kernel: Kernel,
-  outcome: { readonly add: (admitted: TriggerMessage) => void; readonly refuse: (error: CallError) => void },
+  outcome: { readonly add: (admitted: TriggerMessage, targets: TargetWatch) => void; readonly refuse: (error: CallError) => void },
 ): void {
   const deny = (reason: string): void => {
     auditDenial(session, access, { action: "registertrigger", id: message.function_id, reason });
@@ -117,16 +126,16 @@ export function admitTrigger(
       metadata: Object.hasOwn(fields, "metadata") ? fields.metadata : metadata,
     };
     // What the hook itself wrote is its own decision.
-    const refusal = refusalToBind(
-      {
-        functionId: fields.function_id == null ? admitted.function_id : undefined,
-        config: Object.hasOwn(fields, "config") ? undefined : config,
-      },
-      access,
-      kernel.registry,
-    );
-    if (refusal !== undefined) return deny(refusal);
-    outcome.add(admitted);
+    const targets = {
+      functionId: fields.function_id == null ? admitted.function_id : undefined,
+      config: Object.hasOwn(fields, "config") ? undefined : config,
+    };
+    const mayStay = (): boolean => {
+      const refusal = refusalToBind(targets, access, kernel.registry);
+      if (refusal !== undefined) deny(refusal);
+      return refusal === undefined;
+    };
+    if (mayStay()) outcome.add(admitted, { ids: targetsOf(targets), mayStay });
   });
 }
 

@@ -16,7 +16,8 @@ export class LocalNames<Name extends string> {
   forget(full: Name): void {
     const local = this.#local.get(full);
     this.#local.delete(full);
-    if (local !== undefined) this.#full.delete(local);
+    // Unless it goes by another name by now.
+    if (local !== undefined && this.#full.get(local) === full) this.#full.delete(local);
   }
 
   full(local: Name): Name | undefined {

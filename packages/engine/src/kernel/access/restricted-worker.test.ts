@@ -94,10 +94,13 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     owner.serve("orders::pay", () => "paid");
     await settled(owner);
     const guest = await engine.connectWorker({ access: accessTo(rules, granted({})) });
-    for (const id of ["orders::pay", "auth::check", "engine::x"]) {
+    // The last one an unrestricted worker may provide: the engine hands it everybody's jobs.
+    for (const id of ["orders::pay", "auth::check", "engine::x", "engine::queue::enqueue"]) {
       guest.say({ type: "registerfunction", id });
       expect(await guest.next()).toMatchObject({ type: "error", error: { details: { id } } });
     }
+    await settled(guest);
+    expect(engine.directory.functionById("engine::queue::enqueue")).toBeUndefined();
     guest.say({ type: "unregisterfunction", id: "orders::pay" });
     await settled(guest);
     expect(await engine.call("orders::pay")).toBe("paid");
@@ -194,6 +197,31 @@ describe("a restricted worker's triggers (gap 56)", () => {
     expect(engine.directory.triggers()).toHaveLength(2);
   });
 
+  it.each([
+    ["by itself", (guest: InMemoryWorker) => guest.say(trigger("orders::wipe"))],
+    ["as a condition", (guest: InMemoryWorker) => guest.say(trigger("mine", { condition_function_id: "orders::wipe" }))],
+  ])("go when a function that they name, %s, has become another's", async (_how, bind) => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings()) });
+    for (const id of ["mine", "orders::wipe"]) guest.say({ type: "registerfunction", id });
+    bind(guest);
+    expect(await guest.next()).toMatchObject({ status: "inactive" });
+    // Its own anew, or taken back: nothing has changed hands.
+    guest.say({ type: "registerfunction", id: "orders::wipe" });
+    guest.say({ type: "unregisterfunction", id: "orders::wipe" });
+    await settled(guest);
+    expect(engine.directory.triggers()).toHaveLength(1);
+    const owner = await engine.connectWorker();
+    owner.serve("orders::wipe", () => "wiped");
+    await settled(owner);
+    expect(engine.directory.triggers()).toEqual([]);
+    expect(await guest.next()).toMatchObject({
+      type: "triggerregistrationresult",
+      status: "error",
+      error: { code: "FORBIDDEN", message: expect.stringContaining("'orders::wipe'") },
+    });
+  });
+
   it("use the allowed types only", async () => {
     const engine = await start();
     const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allowed_trigger_types: ["http"] })) });
@@ -245,6 +273,24 @@ describe("a registration hook", () => {
     guest.say({ type: "unregisterfunction", id: "mine" });
     await settled(guest);
     expect(engine.directory.functionById("renamed")).toBeUndefined();
+  });
+
+  it("may name a function otherwise each time: the worker's one function goes by the last name only, and goes when it takes it back", async () => {
+    const engine = await start();
+    const boss = await engine.connectWorker();
+    let times = 0;
+    boss.serve("hook::function", () => ({ function_id: `name${++times}` }));
+    await settled(boss);
+    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({})) });
+    const names = (): unknown[] => engine.directory.functions().flatMap(({ function_id, workers }) => (workers[0]?.id === guest.id ? [function_id] : []));
+    for (const name of ["name1", "name2", "name3"]) {
+      guest.say({ type: "registerfunction", id: "mine" });
+      await settled(guest);
+      expect(names()).toEqual([name]);
+    }
+    guest.say({ type: "unregisterfunction", id: "mine" });
+    await settled(guest);
+    expect(names()).toEqual([]);
   });
 
   it.each([

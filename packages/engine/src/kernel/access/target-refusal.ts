@@ -19,14 +19,19 @@ function refusalAsTarget(id: string, access: SessionAccess, registry: Registry):
   return refusalToCall(id, access, registry);
 }
 
+/** A trigger as far as it names functions. */
+export interface TriggerTargets {
+  readonly functionId: string | undefined;
+  readonly config: unknown;
+}
+
+export function targetsOf({ functionId, config }: TriggerTargets): string[] {
+  return [...(functionId === undefined ? [] : [functionId]), ...functionReferences(config)];
+}
+
 /** The same for a trigger and all functions that its config names. */
-export function refusalToBind(
-  trigger: { readonly functionId: string | undefined; readonly config: unknown },
-  access: SessionAccess,
-  registry: Registry,
-): string | undefined {
-  const ids = [...(trigger.functionId === undefined ? [] : [trigger.functionId]), ...functionReferences(trigger.config)];
-  for (const id of ids) {
+export function refusalToBind(trigger: TriggerTargets, access: SessionAccess, registry: Registry): string | undefined {
+  for (const id of targetsOf(trigger)) {
     const refusal = refusalAsTarget(id, access, registry);
     if (refusal !== undefined) return refusal;
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CallError } from "@svc/protocol";
 import { type Clock, every } from "../clock.ts";
-import { type ByteBudget, Channel, isSameKey } from "./channel.ts";
+import { type ByteBudget, Channel } from "./channel.ts";
 
 /** Items that wait in a channel of default size, at most. */
 const DEFAULT_BUFFER_ITEMS = 64;
@@ -16,17 +16,14 @@ const MAX_CHANNELS = 20_000;
 const UNTAKEN_FOR_MS = 300_000;
 const SWEEP_EVERY_MS = 60_000;
 
-/** A channel in each direction under one id and key, made when someone comes for its end. */
-interface Offer {
-  readonly key: string;
-  open(direction: "read" | "write"): Channel | undefined;
-}
+/** Finds, or makes, the channel that has such an end, when the key opens it. */
+type Resolver = (id: string, key: string, direction: "read" | "write") => Channel | undefined;
 
 /** The channels of this engine, by id. */
 export class Channels {
   readonly #clock: Clock;
   readonly #channels = new Map<string, Channel>();
-  readonly #offers = new Map<string, Offer>();
+  readonly #resolvers: Resolver[] = [];
   readonly #budget: ByteBudget = {
     waiting: 0,
     get perChannel() {
@@ -68,14 +65,20 @@ export class Channels {
   find(id: string, key: string, direction: "read" | "write"): Channel | undefined {
     const channel = this.#channels.get(id);
     if (channel !== undefined) return channel.opensWith(key) ? channel : undefined;
-    const offer = this.#offers.get(id);
-    return offer !== undefined && isSameKey(key, offer.key) ? offer.open(direction) : undefined;
+    for (const resolve of this.#resolvers) {
+      const found = resolve(id, key, direction);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
-  /** Lets channels be found that are made only then: most are named in a payload and never used. */
-  offer(id: string, key: string, open: Offer["open"]): () => void {
-    this.#offers.set(id, { key, open });
-    return () => this.#offers.delete(id);
+  /**
+   * Lets channels be found that are made only then: most are named in a payload and never used. Whoever names them keeps them; a
+   * table here that is written at each request would leave old tables behind that hold on to young objects.
+   */
+  addResolver(resolver: Resolver): () => void {
+    this.#resolvers.push(resolver);
+    return () => this.#resolvers.splice(this.#resolvers.indexOf(resolver), 1);
   }
 
   /**

@@ -1,5 +1,5 @@
 import { CallError, type MessageOf } from "@svc/protocol";
-import { admitTrigger } from "../access/admit-registrations.ts";
+import { admitTrigger, type TargetWatch } from "../access/admit-registrations.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { bindingKey, type TriggerRequest } from "../trigger-binding.ts";
@@ -11,7 +11,7 @@ export function registerTrigger(message: MessageOf<"registertrigger">, session: 
     return;
   }
   admitTrigger(message, session.access, session, kernel, {
-    add: (admitted) => addTrigger(admitted, session, kernel),
+    add: (admitted, targets) => addTrigger(admitted, session, kernel, targets),
     refuse: (error) => refuse(message, session, error),
   });
 }
@@ -28,7 +28,7 @@ function refuse({ id, trigger_type, function_id }: MessageOf<"registertrigger">,
   });
 }
 
-function addTrigger(message: MessageOf<"registertrigger">, session: Session, kernel: Kernel): void {
+function addTrigger(message: MessageOf<"registertrigger">, session: Session, kernel: Kernel, targets?: TargetWatch): void {
   const { id, trigger_type: type, function_id: functionId } = message;
   const { maxTriggers } = kernel.limits;
   const replaced = session.triggers.get(id);
@@ -40,6 +40,16 @@ function addTrigger(message: MessageOf<"registertrigger">, session: Session, ker
   // First the old, then the new: a provider must never see two bindings of one id.
   if (replaced !== undefined && replaced.hold.key !== bindingKey(request)) replaced.hold.remove();
   const hold = kernel.triggers.register(session, request);
-  const leave = replaced?.leave ?? session.scope.add(() => session.triggers.get(id)?.hold.leave());
-  session.triggers.set(id, { hold, leave });
+  replaced?.unwatch();
+  const unwatch = kernel.watchedTargets.watch(targets?.ids ?? [], () => {
+    if (targets?.mayStay() === false) session.removeTrigger(id);
+  });
+  const leave =
+    replaced?.leave ??
+    session.scope.add(() => {
+      const standing = session.triggers.get(id);
+      standing?.unwatch();
+      standing?.hold.leave();
+    });
+  session.triggers.set(id, { hold, leave, unwatch });
 }

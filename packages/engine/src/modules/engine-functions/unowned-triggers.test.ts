@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { authResultSchema, grantsOfAuthResult } from "../../kernel/access/grants.ts";
+import { policyOf } from "../../kernel/access/policy.ts";
+import { SessionAccess } from "../../kernel/access/session-access.ts";
 import { defineModule, type TriggerBinding } from "../../kernel/module.ts";
 import { inMemoryEngine, manualClock } from "../../testing/index.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
@@ -60,6 +63,34 @@ describe("engine::register_trigger", () => {
     });
     expect(engine.directory.triggers()).toEqual([]);
     expect(await caller.call(REGISTER, { trigger_type: "", function_id: "ring" })).toMatchObject({ error: { code: "invalid_input" } });
+  });
+
+  it("ends when the function of a restricted caller has become another's, also after the caller has gone", async () => {
+    const { engine } = await scene();
+    const rbac = { allowed_functions: [REGISTER] };
+    const rules = {
+      tokenRequired: false,
+      middlewareFunctionId: undefined,
+      rbac: {
+        authFunctionId: undefined,
+        exposeFunctions: [],
+        onFunctionRegistrationFunctionId: undefined,
+        onTriggerRegistrationFunctionId: undefined,
+        onTriggerTypeRegistrationFunctionId: undefined,
+        roles: [],
+        tokens: [],
+      },
+    };
+    const guest = await engine.connectWorker({ access: new SessionAccess(grantsOfAuthResult(authResultSchema.parse(rbac), "auth"), policyOf(rules)) });
+    guest.say({ type: "registerfunction", id: "ring" });
+    const id = idOf(await guest.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "front" } }));
+    guest.close();
+    await guest.closed;
+    expect(engine.directory.triggerById(id)).toBeDefined();
+    const owner = await engine.connectWorker({ name: "owner" });
+    owner.say({ type: "registerfunction", id: "ring" });
+    expect(await owner.call(UNREGISTER, { id })).toMatchObject({ result: { removed: false } });
+    expect(engine.directory.triggerById(id)).toBeUndefined();
   });
 
   it("waits for a type that nobody provides yet (gap 51)", async () => {

@@ -1,4 +1,5 @@
-import type { ChannelOffer, ChannelReader, ChannelWriter, ModuleContext } from "../../kernel/module.ts";
+import { randomUUID } from "node:crypto";
+import type { ChannelOffer, ChannelReader, ChannelWriter } from "../../kernel/module.ts";
 import type { Exchange } from "./exchanges.ts";
 import { readHead, type StreamHead } from "./response-head.ts";
 
@@ -7,37 +8,45 @@ import { readHead, type StreamHead } from "./response-head.ts";
  * both in every request, and nothing tells before the call whether a function will use them; so both are named in every request
  * (unless the route says `streaming: false`) under one id and key, and made only when the function comes for them.
  */
-export class ExchangeChannels {
+export class ExchangeChannels implements ChannelOffer {
+  readonly key = randomUUID();
   /** How the function's answer begins; undefined when it broke off before. Settles only when the function came to write. */
   readonly begun: Promise<StreamHead | undefined>;
   /** Set when the function came to write. */
   reader: ChannelReader | undefined;
-  readonly #offer: ChannelOffer;
+  readonly #exchange: Exchange;
+  readonly #fill: (writer: ChannelWriter) => void;
+  readonly #closers: ((reason: string) => void)[] = [];
+  #begin: (head: Promise<StreamHead | undefined>) => void = () => {};
   #fail: (reason: Error) => void = () => {};
 
-  constructor(context: Pick<ModuleContext<unknown>, "offerChannels">, exchange: Exchange, fill: (writer: ChannelWriter) => void) {
-    let begin: (head: Promise<StreamHead | undefined>) => void = () => {};
+  constructor(exchange: Exchange, fill: (writer: ChannelWriter) => void) {
+    this.#exchange = exchange;
+    this.#fill = fill;
     this.begun = new Promise((resolve, reject) => {
-      begin = resolve;
+      this.#begin = resolve;
       this.#fail = reject;
     });
     // It may fail when nobody waits any more.
     this.begun.catch(() => {});
-    this.#offer = context.offerChannels({
-      id: exchange.id,
-      onReader: fill,
-      onWriter: (reader) => {
-        this.reader = reader;
-        begin(readHead(reader));
-      },
-    });
+    exchange.channels = this;
   }
 
   /** The refs as members of a JSON object, with a comma before. Ids and keys are UUIDs, which need no escaping. */
   get members(): string {
-    const { id, key } = this.#offer;
-    const ref = `{"channel_id":"${id}","access_key":"${key}","direction":`;
+    const ref = `{"channel_id":"${this.#exchange.id}","access_key":"${this.key}","direction":`;
     return `,"request_body":${ref}"read"},"response":${ref}"write"}`;
+  }
+
+  onReader(writer: ChannelWriter, close: (reason: string) => void): void {
+    this.#closers.push(close);
+    this.#fill(writer);
+  }
+
+  onWriter(reader: ChannelReader, close: (reason: string) => void): void {
+    this.#closers.push(close);
+    this.reader = reader;
+    this.#begin(readHead(reader));
   }
 
   /** Makes `begun` reject, if it has not settled. */
@@ -45,8 +54,9 @@ export class ExchangeChannels {
     this.#fail(reason);
   }
 
-  /** Takes both down. */
+  /** Takes both down; nobody can come for them any more. */
   close(): void {
-    this.#offer.close("the request is over");
+    this.#exchange.channels = undefined;
+    for (const close of this.#closers.splice(0)) close("the request is over");
   }
 }

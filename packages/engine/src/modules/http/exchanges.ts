@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { ChannelOffer } from "../../kernel/module.ts";
 
 /** One request and its response, from arrival until the answer is out or the client is gone. */
 export interface Exchange {
@@ -12,6 +13,8 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** True when the answer is out or the client is gone. */
   readonly isOver: boolean;
+  /** The channels that the exchange's id names, while someone may come for them. */
+  channels: ChannelOffer | undefined;
   /** Runs `listener` once, when the exchange is over. */
   onEnd(listener: () => void): void;
   /** Runs `listener` once, when the client goes before it has its answer or the module is cut off. */
@@ -23,6 +26,7 @@ class OpenExchange implements Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   isOver = false;
+  channels: ChannelOffer | undefined;
   #isWithdrawn = false;
   readonly #endListeners: (() => void)[] = [];
   readonly #withdrawnListeners: (() => void)[] = [];
@@ -88,6 +92,12 @@ export class Exchanges {
   /** Withdraws all calls; their exchanges are answered as cancelled. */
   abortAll(): void {
     for (const exchanges of this.#connections.values()) for (const exchange of [...exchanges]) exchange.withdraw();
+  }
+
+  /** Looks through all; few who ask, and no table to keep for the many who do not. */
+  byId(id: string): Exchange | undefined {
+    for (const exchanges of this.#connections.values()) for (const exchange of exchanges) if (exchange.id === id) return exchange;
+    return undefined;
   }
 
   /** Resolves when nothing is under way. */

@@ -44,6 +44,7 @@ export class RequestHandler {
     this.#routes = routes;
     this.#context = context;
     this.#limits = new Limits(context.clock);
+    context.resolveChannels((id) => this.#exchanges.byId(id)?.channels);
     this.#config = context.config;
     this.#proxies = trustedProxies(context.config.trustedProxies);
   }

@@ -91,7 +91,7 @@ export class RouteCall {
     const { visit, destination, context } = this.#parts;
     const { exchange } = visit;
     const { binding } = destination;
-    const channels = new ExchangeChannels(context, exchange, (writer) => body.fill(writer, () => this.#bodyWentSilent(channels)));
+    const channels = new ExchangeChannels(exchange, (writer) => body.fill(writer, () => this.#bodyWentSilent(channels)));
     this.#channels = channels;
     exchange.onEnd(() => this.release());
     exchange.onWithdrawn(() => this.#started?.cancel("the client left"));

@@ -109,7 +109,7 @@ describe("a worker's log file", () => {
     expect(await readFile(log.file, "utf8")).toContain("out three");
   });
 
-  it("leaves the engine room to work while a process writes without end", async () => {
+  it("leaves the engine room to work while a process writes without end", { timeout: 40_000 }, async () => {
     const log = new LogFile({ file: join(folder, "w.log"), clock: systemClock, onProblem: (error) => problems.push(error) });
     const group = startProcessGroup({
       command: "yes",
@@ -121,14 +121,15 @@ describe("a worker's log file", () => {
       },
     });
     let turns = 0;
-    const endAt = performance.now() + 600;
-    while (performance.now() < endAt) {
+    // A loop that only reads and writes log lines would never come to these turns; how fast they come depends on the machine.
+    const giveUpAt = performance.now() + 20_000;
+    while (turns < 200 && performance.now() < giveUpAt) {
       await new Promise((resolve) => setImmediate(resolve));
       turns++;
     }
     await group.stop({ graceMs: 1_000 });
     await log.close();
-    expect(turns).toBeGreaterThan(200);
+    expect(turns).toBe(200);
     const sizes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size));
     expect(Math.max(...sizes)).toBeLessThanOrEqual(10 * 1024 * 1024);
   });

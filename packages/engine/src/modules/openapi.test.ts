@@ -1,9 +1,9 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Module } from "../../kernel/module.ts";
-import { type InMemoryEngine, inMemoryEngine } from "../../testing/index.ts";
-import { httpModule } from "../http/index.ts";
-import { consoleApi } from "./index.ts";
+import type { Module } from "../kernel/module.ts";
+import { type InMemoryEngine, inMemoryEngine } from "../testing/index.ts";
+import { consoleApi } from "./console-api/index.ts";
+import { httpModule } from "./http/index.ts";
 
 let running: InMemoryEngine | undefined;
 afterEach(async () => running?.stop());

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Guide, openGuide } from "./run-guide.ts";
+
+let guide: Guide;
+beforeAll(async () => {
+  guide = await openGuide("http.md", { config: "config" });
+});
+afterAll(() => guide?.close());
+
+describe("the guide to HTTP", () => {
+  it("serves routes in TypeScript and Python, streams and guards them", async () => {
+    const shop = await guide.run("shop");
+    await shop.printed("the shop is open");
+    const greeter = await guide.run("greeter");
+    await greeter.printed("the greeter is active");
+
+    const { output } = await guide.finish("ask");
+
+    expect(output).toContain('{"id":"7","tags":["a","b"],"session":"s1"}{"item":"tea"}Hello Ada');
+    expect(output).toContain('event: tick\ndata: {"tick":3}');
+    expect(output).toContain('{"problem":"who are you?"}{"user":"ada"}');
+  });
+
+  it("describes them", async () => {
+    const response = await fetch(`http://127.0.0.1:${guide.ports.http}/_console/openapi.json`);
+    expect(Object.keys(((await response.json()) as { paths: object }).paths)).toContain("/orders/{id}");
+  });
+
+  it("has run every sample", () => {
+    expect(guide.notRun()).toEqual([]);
+  });
+});

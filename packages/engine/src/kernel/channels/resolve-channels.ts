@@ -1,0 +1,39 @@
+import { CallError } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { ChannelOffer } from "../module.ts";
+import type { Scope, Undo } from "../scope.ts";
+import { type Channel, isSameKey } from "./channel.ts";
+import { localReader, localWriter } from "./local-ends.ts";
+
+/** Lets a module name channels that are made only when a worker comes for one of their ends. */
+export function resolveChannels(find: (id: string) => ChannelOffer | undefined, parts: { readonly kernel: Kernel; readonly scope: Scope }): Undo {
+  const { channels } = parts.kernel;
+  const made = new WeakMap<ChannelOffer, { read?: Channel; write?: Channel }>();
+
+  function resolve(id: string, key: string, direction: "read" | "write"): Channel | undefined {
+    const offer = find(id);
+    if (offer === undefined || !isSameKey(key, offer.key)) return undefined;
+    const pair = made.get(offer) ?? {};
+    made.set(offer, pair);
+    // Whoever comes second finds the end taken.
+    const channel = pair[direction] ?? make(offer, direction);
+    if (channel !== undefined) pair[direction] = channel;
+    return channel;
+  }
+
+  function make(offer: ChannelOffer, direction: "read" | "write"): Channel | undefined {
+    let channel: Channel;
+    try {
+      channel = channels.create();
+    } catch (error) {
+      if (CallError.is(error)) return undefined;
+      throw error;
+    }
+    const close = (reason: string): void => channel.destroy(reason);
+    if (direction === "read") offer.onReader(localWriter(channel), close);
+    else offer.onWriter(localReader(channel), close);
+    return channel;
+  }
+
+  return parts.scope.add(channels.addResolver(resolve));
+}
