@@ -10,17 +10,10 @@ import { silentLogger } from "./logger.ts";
 // The platform's WebSocket is played by `ws`, which has the same interface; e2e has a real browser.
 const platform = globalThis as { WebSocket?: unknown };
 const before = platform.WebSocket;
-/** An event `error` that nobody listens to throws in `ws`; in a browser it does not. */
-class PageSocket extends WebSocket {
-  constructor(address: string, protocols: readonly string[] = []) {
-    super(address, [...protocols]);
-    this.on("error", () => {});
-  }
-}
 let server: WebSocketServer;
 
 beforeEach(async () => {
-  platform.WebSocket = PageSocket;
+  platform.WebSocket = WebSocket;
   server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   await once(server, "listening");
 });
@@ -55,6 +48,12 @@ describe("a page's connection", () => {
     const [, request] = (await connection) as [WebSocket, IncomingMessage];
     expect(request.headers["sec-websocket-protocol"]).toBeUndefined();
     await page.shutdown({ timeout_ms: 1 });
+  });
+
+  it("may be given up before it stands", async () => {
+    const page = connect(`ws://127.0.0.1:${port()}`, { logger: silentLogger });
+    await page.shutdown({ timeout_ms: 1 });
+    expect(page.connectionState).toBe("closed");
   });
 
   it("refuses a token that is none when it is made", () => {
