@@ -10,7 +10,7 @@
 //
 // Blocks of one name are one sample, so that a guide may explain a program piece by piece. By the fence's word:
 //
-//   ts      a program. All of a guide are type-checked (strict) when the guide is opened, then run by Node from the built SDK
+//   ts      a program. All of a guide are type-checked (strict, with and without the DOM's types) when the guide is opened, then run by Node from the built SDK
 //   python  a program, run by the repository's .venv with python/src
 //   sh      a script for bash (-eu -o pipefail) in the project's folder, where `svc` is a command
 //   other   a file or an expected output: `guide.text(name)`. `openGuide(file, { config: name })` starts the engine with a yaml sample
@@ -201,8 +201,12 @@ async function compile(project: string, samples: readonly Sample[]): Promise<voi
     skipLibCheck: true,
   };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: samples.map(({ name }) => `${name}.mts`) }));
+  const tsc = (...more: readonly string[]) =>
+    promisify(execFile)(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", project, ...more], { cwd: project, timeout: 120_000 });
   try {
-    await promisify(execFile)(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", project], { cwd: project, timeout: 120_000 });
+    await tsc();
+    // A project that names no `lib` has the page's types, whose streams are not Node's.
+    await tsc("--noEmit", "--lib", "ES2023,DOM");
   } catch (error) {
     throw new Error(`the guide's TypeScript does not compile:\n${(error as { stdout?: string }).stdout ?? String(error)}`);
   }

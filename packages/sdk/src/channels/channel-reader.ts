@@ -120,8 +120,8 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
   }
 
   /**
-   * The channel as a web stream of bytes, text items as UTF-8; always the same one. On Node `Readable.fromWeb(reader.stream)`
-   * makes it a stream of Node's own.
+   * The channel as a web stream of bytes, text items as UTF-8; always the same one. A stream of Node's own is
+   * `Readable.from(reader)`.
    */
   get stream(): ReadableStream<Uint8Array> {
     this.#stream ??= new ReadableStream<Uint8Array>(
