@@ -91,6 +91,12 @@ describe("the samples of docs/guide/security.md", () => {
     await expect(guest(url).connected({ timeout_ms: 1_000 })).rejects.toThrow();
   });
 
+  it("in Python go on after they have registered, which their SDK leaves to the program", () => {
+    const programs = samples("python").filter((code) => code.includes("svc.connect("));
+    expect(programs.length).toBeGreaterThan(0);
+    for (const code of programs) expect(code).toMatch(/^worker\.run\(\)\n$/m);
+  });
+
   it("on TLS start an engine as they stand, given the files that they name", async () => {
     const dir = folder();
     const port = await freePort();
