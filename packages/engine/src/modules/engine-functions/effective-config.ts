@@ -75,10 +75,15 @@ function masked(setting: ConfigSetting): ConfigSetting {
   return { ...setting, value: maskSecrets(setting.value, name) };
 }
 
+/** What a listener says about tokens, `token: required`. No token itself: those have 16 characters. */
+function isTokenRule(name: string, value: unknown): boolean {
+  return name === "token" && (value === "required" || value === "optional");
+}
+
 /** A copy with everything masked whose name tells of a secret, and with addresses without their credentials. */
 export function maskSecrets(value: unknown, name = ""): unknown {
   if (value === null || value === undefined) return value;
-  if (SECRET_KEY.test(name)) return MASK;
+  if (SECRET_KEY.test(name) && !isTokenRule(name, value)) return MASK;
   if (typeof value === "string") return cut(value).replace(URL_CREDENTIALS, `$1${MASK}@`).replace(URL_SECRETS, `$1${MASK}`);
   if (Array.isArray(value)) return value.map((item) => maskSecrets(item, name));
   if (typeof value !== "object") return value;

@@ -94,6 +94,15 @@ describe("engine::config::effective", () => {
     ["a list below a secret's name", { tokens: ["a", "b"] }, { tokens: MASK }],
     ["nothing", { token: null }, { token: null }],
     ["a name that every object has", JSON.parse('{"__proto__":{"secret":"s"}}'), JSON.parse(`{"__proto__":{"secret":"${MASK}"}}`)],
+    [
+      "what a listener says about tokens",
+      {
+        bridge: { token: "required" },
+        bridges: [{ token: "optional", rbac: { tokens: [{ token: "sixteen-or-more-characters" }] } }],
+        env: { SVC_TOKEN: "required" },
+      },
+      { bridge: { token: "required" }, bridges: [{ token: "optional", rbac: { tokens: MASK } }], env: { SVC_TOKEN: MASK } },
+    ],
   ])("masks %s as it should", (_what, value, expected) => {
     expect(maskSecrets(value)).toEqual(expected);
   });
