@@ -49,7 +49,10 @@ describe("the registration of a function reached over HTTP", () => {
     const engine = await engineWith({ ...STRICT, urlAllowlist: ["*.example.com", "https://other.test/v1/*"] });
     expect(await engine.register("f", { url: "https://evil.test/" })).toMatchObject({
       code: "url_validation_failed",
-      message: expect.stringMatching(/^URL not in allowlist/),
+      message: "URL not in allowlist: no entry of engine.http_functions.url_allowlist matches https://evil.test:443",
+    });
+    expect(await engine.register("f", { url: "https://other.test:8443/v1/x?key=k" })).toMatchObject({
+      message: expect.stringMatching(/ matches https:\/\/other\.test:8443$/),
     });
     expect(await engine.register("f", { url: "https://other.test/v2/x" })).toMatchObject({ code: "url_validation_failed" });
     expect(await engine.register("f", { url: "https://api.example.com/" })).toBeUndefined();

@@ -22,7 +22,8 @@ export function hostOf(url: URL): string {
   return url.hostname.toLowerCase().replace(/\.$/, "");
 }
 
-function portOf(url: URL): string {
+/** Also where the URL leaves it to its scheme. */
+export function portOf(url: URL): string {
   return url.port === "" ? (url.protocol === "https:" ? "443" : "80") : url.port;
 }
 

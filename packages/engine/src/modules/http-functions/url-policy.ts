@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { CallError } from "@svc/protocol";
 import { nonPublicClass } from "./address-class.ts";
 import type { HttpFunctionRules } from "./rules.ts";
-import { hostOf, matchesUrlPattern } from "./url-pattern.ts";
+import { hostOf, matchesUrlPattern, portOf } from "./url-pattern.ts";
 
 /**
  * Judges what can be judged without asking the network: form, scheme, allow list, and literal addresses in whatever notation.
@@ -19,7 +19,7 @@ export function checkUrl(text: string, rules: HttpFunctionRules): URL {
     throw refused(`HTTPS is required: ${hostOf(url)} is to be reached over http; to allow that, set engine.http_functions.require_https: false`);
   }
   if (rules.urlAllowlist.length > 0 && !rules.urlAllowlist.some((pattern) => matchesUrlPattern(pattern, url))) {
-    throw refused(`URL not in allowlist: no entry of engine.http_functions.url_allowlist matches ${hostOf(url)}`);
+    throw refused(`URL not in allowlist: no entry of engine.http_functions.url_allowlist matches ${url.protocol}//${hostOf(url)}:${portOf(url)}`);
   }
   // Names below localhost always mean this machine (RFC 6761): the worker need not wait for the first call to hear of it.
   const literal = literalAddress(url) ?? (/(?:^|[.])localhost$/.test(hostOf(url)) ? "127.0.0.1" : undefined);
