@@ -73,11 +73,20 @@ export function provideBindingListings({
     id: "engine::register_trigger",
     summary: "Binds a function to an occasion without an owner: the trigger outlives its caller, and ends with the engine",
     input: registerInput,
-    output: z.object({ id: z.string() }),
-    handle: async ({ trigger_type, function_id, config, metadata }, { caller, access }) => {
+    output: z.object({
+      id: z.string(),
+      status: z.string().optional().meta({ description: "`active`, or `inactive`: then the type or the function is not there yet. Clients of ours only" }),
+      reason: z.string().nullish().meta({ description: "Why it is inactive" }),
+    }),
+    handle: async ({ trigger_type, function_id, config, metadata }, context) => {
+      const { caller, access } = context;
       const refusal = access?.bindRefusal({ type: trigger_type, functionId: function_id, config });
       if (refusal !== undefined) throw refusal;
-      return { id: await unownedTriggers.register({ triggerType: trigger_type, functionId: function_id, config, metadata }, caller) };
+      const id = await unownedTriggers.register({ triggerType: trigger_type, functionId: function_id, config, metadata }, caller);
+      const view = directory.triggerById(id);
+      if (view === undefined || new Sight(directory, context).dialect !== "svc") return { id };
+      const { status, reason } = view;
+      return { id, status, reason };
     },
   });
   provideFunction({

@@ -56,6 +56,23 @@ describe("engine::register_trigger", () => {
     expect(bindings.size).toBe(0);
   });
 
+  it("says that a type or a function is not there yet, to clients of ours", async () => {
+    const { engine, caller } = await scene();
+    expect(await caller.call(REGISTER, { trigger_type: "keywrd", function_id: "ring", config: {} })).toMatchObject({
+      result: { id: expect.any(String), status: "inactive", reason: "no one provides the trigger type keywrd" },
+    });
+    expect(await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "n" } })).toMatchObject({
+      result: { status: "inactive", reason: "no live worker provides ring" },
+    });
+    caller.serve("ring", () => null);
+    expect(await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "n" } })).toMatchObject({
+      result: { status: "active", reason: null },
+    });
+    const published = await engine.connectWorker({ name: "published", features: [], runtime: "node", version: "0.22.1" });
+    const answer = await published.call(REGISTER, { trigger_type: "keywrd", function_id: "ring", config: { more: 1 } });
+    expect(answer.result).toEqual({ id: expect.any(String) });
+  });
+
   it("refuses a config that does not fit, and keeps nothing", async () => {
     const { engine, caller } = await scene();
     expect(await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: {} })).toMatchObject({
