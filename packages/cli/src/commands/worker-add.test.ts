@@ -106,6 +106,22 @@ describe("svc worker add with an engine running", () => {
     expect(listed.shell.written.out).toMatch(/^NAME +KIND +STATE +FUNCTIONS\n(.*\n)*probe-worker +local +ready +probe::ping\n/);
   }, 30_000);
 
+  it("lists the first of many functions and how many more there are, and all of them as JSON", async () => {
+    await writeProbeWorker(join(project.dir, "workers/probe"));
+    const program = join(project.dir, "workers/probe/worker.mjs");
+    const register = 'send({ type: "registerfunction", id: "probe::ping" });';
+    const source = readFileSync(program, "utf8");
+    expect(source).toContain(register);
+    const many = `for (let n = 10; n < 29; n++) send({ type: "registerfunction", id: "probe::f" + n });\nsend({ type: "registertriggertype", id: "ticker", description: "" });`;
+    writeFileSync(program, source.replace(register, many));
+    engine = await startTestEngine(project);
+    await svc("worker", "add", "./workers/probe");
+
+    expect((await svc("worker", "list")).shell.written.out).toMatch(/ready +probe::f10, probe::f11, probe::f12, and 16 more, trigger types: ticker\n/);
+    const { workers } = JSON.parse((await svc("worker", "list", "--json")).shell.written.out) as { workers: { name: string; functions: unknown[] }[] };
+    expect(workers.find(({ name }) => name === "probe-worker")?.functions).toHaveLength(19);
+  }, 30_000);
+
   it("refuses a config file that is not the engine's", async () => {
     engine = await startTestEngine(project);
     writeFileSync(join(project.dir, "other.yaml"), "workers: []\n");

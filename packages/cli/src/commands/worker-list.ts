@@ -21,7 +21,7 @@ export function workerListCommand(shell: Shell): Command {
     .addOption(urlOption())
     .addOption(configOption("config file to take the bridge port from"))
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  svc worker list\n  svc worker list --json\n")
+    .addHelpText("after", "\nLong lists are cut; all of them:\n  svc worker list --json\n")
     .action((options: ListOptions, command: Command) => showWorkers(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
 }
 
@@ -37,6 +37,19 @@ async function showWorkers(shell: Shell, options: ListOptions): Promise<void> {
   else shell.out(table(["NAME", "KIND", "STATE", "FUNCTIONS"], workers.map(row)));
 }
 
-function row({ name, kind, state, reason, functions }: WorkerReport): readonly string[] {
-  return [name, kind, state, reason === null ? functions.join(", ") : [...functions, `(${reason})`].join(", ")];
+/** A worker may have hundreds. */
+const SHOWN_IDS = 4;
+
+function row({ name, kind, state, reason, functions, trigger_types }: WorkerReport): readonly string[] {
+  const provided = [
+    ...shortened(functions),
+    ...shortened(trigger_types).map((id, index) => (index === 0 ? `trigger types: ${id}` : id)),
+    ...(reason === null ? [] : [`(${reason})`]),
+  ];
+  return [name, kind, state, provided.join(", ")];
+}
+
+/** All of them, or the first few and how many more there are. */
+function shortened(ids: readonly string[]): readonly string[] {
+  return ids.length <= SHOWN_IDS ? ids : [...ids.slice(0, SHOWN_IDS - 1), `and ${ids.length - SHOWN_IDS + 1} more`];
 }
