@@ -4,7 +4,6 @@ import type { ChannelWriter } from "../../kernel/module.ts";
 import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, NO_BODY, readBody, refuseUnread } from "./body.ts";
 import type { HttpConfig } from "./config.ts";
 import type { FileOffers } from "./file-offers.ts";
-import { readMultipart } from "./multipart.ts";
 import { sendWhole, streamBody } from "./request-stream.ts";
 import type { RouteSettings } from "./route-settings.ts";
 
@@ -46,6 +45,8 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
   if (kind === "raw" || kind === "multipart") {
     if (!settings.streaming) throw refuseUnread(headers);
     if (kind === "raw") return streamed(request, clock);
+    // Loaded with the first form that comes: many engines never see one.
+    const { readMultipart } = await import("./multipart.ts");
     const { text, files, discard } = await readMultipart({ ...options, request, fileOffers: taking.fileOffers });
     return { text, files, fill: (writer) => writer.end(), discard };
   }
