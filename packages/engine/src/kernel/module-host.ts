@@ -257,6 +257,13 @@ export class ModuleHost {
             id: binding.id,
             functionId: binding.functionId,
             settings: settings.data,
+            get isRestricted() {
+              return binding.isRestricted;
+            },
+            get isAway() {
+              return binding.isAway;
+            },
+            onRestriction: (listener) => binding.onRestriction(listener),
             fire: (payload, options) => binding.fire(payload, options),
             passes: (payload, options) => binding.passes(payload, options),
             report: (problem) => binding.report(problem),
