@@ -4,7 +4,7 @@ import type { ChannelWriter, ModuleContext } from "../../kernel/module.ts";
 import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, NO_BODY, readBody, refuseUnread } from "./body.ts";
 import type { HttpConfig } from "./config.ts";
 import { readMultipart } from "./multipart.ts";
-import { sendWhole, streamBody } from "./request-stream.ts";
+import { type BodyListener, sendWhole, streamBody } from "./request-stream.ts";
 import type { RouteSettings } from "./route-settings.ts";
 
 /** A request's body as its function will get it. */
@@ -13,7 +13,7 @@ export interface TakenBody {
   /** JSON text of the list of files, for multipart. */
   readonly files: string | undefined;
   /** Fills the request's channel when the function comes to read it: with the whole body, or as it comes. */
-  fill(writer: ChannelWriter, onIdle: () => void): void;
+  fill(writer: ChannelWriter, listener: BodyListener): void;
   /** Takes down the channels of files. */
   discard(): void;
 }
@@ -35,7 +35,7 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
   const options = { limitBytes: settings.bodyLimitBytes ?? config.bodyLimitBytes, timeoutMs, clock };
   if (settings.streamsBody) {
     contentTypeOf(headers);
-    return streamed(request, clock);
+    return streamed(taking);
   }
   if (headers["content-type"] === undefined) {
     // An empty one needs no type.
@@ -44,7 +44,7 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
   const kind = bodyKindOf(headers);
   if (kind === "raw" || kind === "multipart") {
     if (!settings.streaming) throw refuseUnread(headers);
-    if (kind === "raw") return streamed(request, clock);
+    if (kind === "raw") return streamed(taking);
     const { text, files, discard } = await readMultipart({ ...options, request, context: taking.context });
     return { text, files, fill: (writer) => writer.end(), discard };
   }
@@ -56,11 +56,11 @@ function whole(text: BodyText, bytes: Buffer | undefined): TakenBody {
   return { text, files: undefined, fill: (writer) => sendWhole(writer, bytes), discard: nothing };
 }
 
-function streamed(request: IncomingMessage, clock: Clock): TakenBody {
+function streamed({ request, clock, timeoutMs }: BodyTaking): TakenBody {
   return {
     text: NO_BODY,
     files: undefined,
-    fill: (writer, onIdle) => streamBody(request, writer, { clock, onIdle }),
+    fill: (writer, listener) => streamBody(request, writer, { clock, timeoutMs, ...listener }),
     discard: nothing,
   };
 }
