@@ -13,7 +13,7 @@ import { givenRequestId, type Incoming, isEncrypted } from "./incoming.ts";
 import { Limits } from "./limits.ts";
 import { inOrder } from "./middleware.ts";
 import { type RequestTarget, readTarget } from "./path.ts";
-import { type Failure, failureOf, Refusal, unavailable } from "./refusal.ts";
+import { type Failure, failureOf, forStrangers, Refusal, unavailable } from "./refusal.ts";
 import { NO_FIELDS, traceHeaders } from "./request.ts";
 import { sendStream } from "./response-stream.ts";
 import { RouteCall, type RouteOutcome } from "./route-call.ts";
@@ -216,7 +216,8 @@ export class RequestHandler {
     });
   }
 
-  #answerOfFailure(visit: Visit, failure: Failure): Answer {
+  #answerOfFailure(visit: Visit, given: Failure): Answer {
+    const failure = this.#context.production ? forStrangers(given) : given;
     const errorId = randomBytes(6).toString("hex");
     const { status, code, message, cause } = failure;
     const { exchange } = visit;
@@ -233,7 +234,8 @@ export class RequestHandler {
     const { log } = this.#context;
     if (exchange.isOver) log.debug("a client left before its answer", facts);
     else if (status < 500 || cause === undefined) log.debug("a request was refused", { ...facts, message_sent: message });
-    else if (CallError.is(cause)) log.warn("a request failed", { ...facts, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
+    else if (CallError.is(cause))
+      log.warn("a request failed", { ...facts, reason: given.message, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
     else log.error("the HTTP module failed to answer a request", { ...facts, cause });
     return answerOfFailure(failure, errorId, visit.config.errorFormat);
   }
