@@ -8,7 +8,7 @@ const HANDSHAKE_TIMEOUT_MS = 5_000;
 const MEMORY_SAMPLE_MS = 20;
 /** The sender keeps so much on its way, in bytes. */
 const SENDING_BYTES = 1024 * 1024;
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 30_000;
 
 /** Sends a fixed number of bytes from one WebSocket to another through a server and measures until the last one is there. */
 export async function runStream(load: StreamLoad): Promise<Window> {
@@ -38,16 +38,18 @@ function pathOf({ channel_id, access_key, direction }: Ref): string {
   return `/ws/channels/${channel_id}?key=${access_key}&dir=${direction}`;
 }
 
-async function createChannel(worker: WebSocket): Promise<{ readonly writer: Ref; readonly reader: Ref }> {
+function createChannel(worker: WebSocket): Promise<{ readonly writer: Ref; readonly reader: Ref }> {
   const id = randomUUID();
-  worker.send(JSON.stringify({ type: "invokefunction", invocation_id: id, function_id: "engine::channels::create", data: {} }));
-  for (;;) {
-    const [data] = (await once(worker, "message")) as [Buffer];
-    const frame = JSON.parse(data.toString()) as { invocation_id?: string; result?: { writer: Ref; reader: Ref }; error?: unknown };
-    if (frame.invocation_id !== id) continue;
-    if (frame.result === undefined) throw new Error(`no channel: ${JSON.stringify(frame.error)}`);
-    return frame.result;
-  }
+  return new Promise((resolve, reject) => {
+    worker.once("close", () => reject(new Error("the engine closed the connection")));
+    worker.on("message", (data: Buffer) => {
+      const frame = JSON.parse(data.toString()) as { invocation_id?: string; result?: { writer: Ref; reader: Ref }; error?: unknown };
+      if (frame.invocation_id !== id) return;
+      if (frame.result === undefined) reject(new Error(`no channel: ${JSON.stringify(frame.error)}`));
+      else resolve(frame.result);
+    });
+    worker.send(JSON.stringify({ type: "invokefunction", invocation_id: id, function_id: "engine::channels::create", data: {} }));
+  });
 }
 
 /** Operations are MiB. */
@@ -64,9 +66,12 @@ async function measure(load: StreamLoad, sender: WebSocket, receiver: WebSocket)
   const startMs = performance.now();
   try {
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`the stream did not end within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
       let received = 0;
       let sent = 0;
+      const timer = setTimeout(
+        () => reject(new Error(`${load.via}: ${received} of ${sent} bytes had arrived after ${TIMEOUT_MS} ms, ${sender.bufferedAmount} wait at the sender`)),
+        TIMEOUT_MS,
+      );
       receiver.on("message", (data: Buffer) => {
         received += data.length;
         if (received < load.totalBytes) return;

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { lstatSync, readFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { listedDataDir } from "./config-entries.ts";
 import type { Shell } from "./shell.ts";
 
@@ -22,9 +22,19 @@ export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: s
   return { url: facts.bridge, token: facts.tokenFile === undefined ? undefined : readToken(facts.tokenFile) };
 }
 
+/** As the engine writes it: 16 to 512 characters without blanks. */
+const TOKEN = /^[\x21-\x7e]{16,512}$/;
+
+/**
+ * What stands in the file goes to the address that stands beside it, and both may have come with somebody's repository: so it is read only
+ * where an engine keeps its token, not through a link, and sent only if it looks like one.
+ */
 function readToken(file: string): string | undefined {
+  if (basename(file) !== "token" || basename(dirname(file)) !== ".svc") return undefined;
   try {
-    return readFileSync(file, "utf8").trim();
+    if (!lstatSync(file).isFile()) return undefined;
+    const token = readFileSync(file, "utf8").trim();
+    return TOKEN.test(token) ? token : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -56,6 +56,19 @@ describe("where a command looks for the engine", () => {
     expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ from: "announced", token: "token-of-the-engine" });
     expect(engineAddress(recordedShell({ cwd: dir }), { url: "ws://box:1" }).token).toBeUndefined();
     writeFileSync(join(dir, ".svc/data/engine.json"), JSON.stringify({ ...facts, token_file: undefined }));
+    expect(engineAddress(recordedShell({ cwd: dir }), {}).token).toBeUndefined();
+  });
+
+  it("reads nothing else for it: engine.json may have come with the repository", () => {
+    mkdirSync(join(dir, ".svc/data"), { recursive: true });
+    writeFileSync(join(dir, ".npmrc"), "//registry.example/:_authToken=secret-of-the-user\n");
+    symlinkSync(join(dir, ".npmrc"), join(dir, ".svc/token"));
+    for (const token_file of [join(dir, ".npmrc"), join(dir, ".svc/token")]) {
+      writeFileSync(join(dir, ".svc/data/engine.json"), JSON.stringify({ pid: process.pid, bridge: "wss://box.example", token_file }));
+      expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ from: "announced", token: undefined });
+    }
+    rmSync(join(dir, ".svc/token"));
+    writeFileSync(join(dir, ".svc/token"), "two words that are no token\n");
     expect(engineAddress(recordedShell({ cwd: dir }), {}).token).toBeUndefined();
   });
 

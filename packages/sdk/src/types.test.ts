@@ -104,9 +104,12 @@ async function checks(worker: Worker): Promise<void> {
   // `http` types the body; what it makes registers like any handler.
   worker.registerFunction(
     "http::typed",
-    http<{ a: number }>(({ body, query, files }, response) => {
+    http<{ a: number }>(({ body, form, query, files }, response) => {
       expectTypeOf(body).toEqualTypeOf<{ a: number }>();
       expectTypeOf(query.a).toEqualTypeOf<readonly string[] | undefined>();
+      expectTypeOf(form?.a).toEqualTypeOf<readonly string[] | undefined>();
+      // A part of a form may call itself a file and name none.
+      expectTypeOf(files?.[0]?.filename).toEqualTypeOf<string | null | undefined>();
       expectTypeOf(files?.[0]?.body).toEqualTypeOf<ChannelReader | undefined>();
       // @ts-expect-error a piece is text or bytes
       void response.write(7);

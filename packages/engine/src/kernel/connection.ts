@@ -4,6 +4,7 @@ import { CallError, decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, 
 import type { SessionAccess } from "./access/session-access.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import type { Kernel } from "./kernel.ts";
+import { MAX_LARGE_REGISTRATIONS_BYTES, RegistrationBudget } from "./registration-budget.ts";
 import type { Undo } from "./scope.ts";
 import { Session, type SessionOutlet } from "./session.ts";
 
@@ -33,6 +34,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   readonly session: Session;
   readonly #kernel: Kernel;
   readonly #socket: FrameSocket;
+  readonly #registrations = new RegistrationBudget();
   #lastHeardAt: number;
   #looks = 0;
   #ended = false;
@@ -61,7 +63,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   /** Ends the connection now: the worker's registrations and calls are gone when this returns. */
   drop(reason: string): void {
     if (this.#ended) return;
-    this.#socket.close(CLOSE_SERVICE_RESTART, reason.slice(0, 120));
+    this.#socket.close(CLOSE_SERVICE_RESTART, reason);
     this.onClosed(CLOSE_SERVICE_RESTART, reason);
   }
 
@@ -90,6 +92,11 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     if (bytes.length > MAX_REGISTRATION_BYTES && message.type !== "invokefunction" && message.type !== "invocationresult") {
       const problem = `a ${message.type} frame has ${bytes.length} bytes; ${MAX_REGISTRATION_BYTES} is the limit for all but calls and answers`;
       this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type } }));
+      return;
+    }
+    if ("id" in message && message.type !== "undecodable" && !this.#registrations.takes(message.type, message.id, bytes.length)) {
+      const problem = `what this connection has registered has more than ${MAX_LARGE_REGISTRATIONS_BYTES} bytes together, which is the limit`;
+      this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type, id: message.id } }));
       return;
     }
     try {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { type InMemoryWorker, inMemoryEngine, manualClock } from "../testing/index.ts";
+import { defineModule } from "./module.ts";
 
 const errorOf = (frame: Record<string, unknown>): Record<string, unknown> => frame.error as Record<string, unknown>;
 const deep = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
@@ -30,6 +32,62 @@ describe("a hostile worker", () => {
     });
     expect(await isAlive(worker)).toBe(true);
     expect(await isAlive(bystander)).toBe(true);
+  });
+
+  it("cannot fill the engine's memory with large registrations (K4)", async () => {
+    const engine = await inMemoryEngine();
+    const worker = await engine.connectWorker();
+    const register = (index: number): void => worker.say({ type: "registerfunction", id: `f${index}`, metadata: "x".repeat(1_000_000) });
+    for (let index = 0; index < 67; index++) register(index);
+    // Replaces one that counts already.
+    register(0);
+    expect(await isAlive(worker)).toBe(true);
+    expect(worker.received).toEqual([]);
+    register(67);
+    expect(await worker.next()).toMatchObject({
+      type: "error",
+      error: { code: "payload_too_large", details: { message_type: "registerfunction", id: "f67" } },
+    });
+    worker.say({ type: "registerfunction", id: "small" });
+    worker.say({ type: "unregisterfunction", id: "f1" });
+    register(67);
+    expect(await isAlive(worker)).toBe(true);
+    expect(worker.received).toEqual([]);
+    expect(engine.directory.functionById("f67")).toBeDefined();
+  });
+
+  it("cannot fill it with triggers that it leaves behind: the oldest go first (K4)", async () => {
+    const clock = manualClock();
+    const bell = defineModule({
+      name: "bell",
+      summary: "",
+      config: z.unknown(),
+      start(context) {
+        context.provideTrigger({ type: "bell", summary: "", settings: z.looseObject({}), bind: () => () => {} });
+        return { stop: () => {} };
+      },
+    });
+    const engine = await inMemoryEngine({ clock, modules: [bell] });
+    for (const name of ["first", "second"]) {
+      const worker = await engine.connectWorker({ name });
+      for (let index = 0; index < 40; index++) {
+        worker.say({
+          type: "registertrigger",
+          id: `${name}${index}`,
+          trigger_type: "bell",
+          function_id: "f",
+          config: { name, index, text: "x".repeat(1_000_000) },
+        });
+      }
+      expect(await isAlive(worker)).toBe(true);
+      worker.close();
+      await worker.closed;
+    }
+    const ids = engine.directory.triggers().map(({ id }) => id);
+    expect(ids).toHaveLength(67);
+    expect(ids.filter((id) => id.startsWith("second"))).toHaveLength(40);
+    clock.advance(60_000);
+    expect(engine.directory.triggers()).toEqual([]);
   });
 
   it("cannot cut off others with bytes that are not UTF-8", async () => {

@@ -60,8 +60,8 @@ export class Binding {
   readonly functionId: FunctionId;
   readonly config: unknown;
   metadata: unknown;
-  /** Who asked first, where access is restricted. */
-  readonly firstPrincipal: string | undefined;
+  /** Whose word the metadata is, where access is restricted: who asked first, until an unrestricted worker asks. */
+  metadataFrom: string | undefined;
   /** Each owner's request, by owner and trigger id. */
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
   /** Set while the last owner is away and the binding is kept for its return. */
@@ -83,8 +83,13 @@ export class Binding {
     this.metadata = request.metadata;
     this.#id = id;
     this.#workerName = owner.name;
-    this.firstPrincipal = owner.principal;
+    this.metadataFrom = owner.principal;
     this.#host = host;
+  }
+
+  /** About how much of memory it takes, in characters of what it was asked with. */
+  get size(): number {
+    return this.key.length + (JSON.stringify(this.metadata)?.length ?? 0);
   }
 
   /** The first request's id, unless another binding has it; it stays while the binding lives, whichever owner goes. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { FunctionId, TriggerId, TriggerTypeId } from "@svc/protocol";
+import { BoundedBindings } from "./bounded-bindings.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Clock } from "./clock.ts";
 import type { FormatCheck } from "./format-check.ts";
@@ -12,6 +13,8 @@ export const KEEP_REMOTE_BINDINGS_MS = 60_000;
 
 /** How many such bindings are kept at most, over all workers. */
 const MAX_KEPT_REMOTE_BINDINGS = 10_000;
+/** And so many characters of what they were asked with. */
+const MAX_KEPT_REMOTE_CHARACTERS = 64 * 1024 * 1024;
 
 /** How long the owners of a binding wait for the word of the worker that provides its type, in milliseconds. Then they hear how it stands without it. */
 export const PROVIDER_ANSWER_MS = 10_000;
@@ -46,7 +49,7 @@ export class TriggerRegistry implements WorkerClaims {
   /** By its own id and by those of the requests that led to it. An id that two workers chose leads to whose it was first. */
   readonly #byId = new Map<string, Binding>();
   /** Bindings kept for remote workers, oldest first. */
-  readonly #keptRemote = new Set<Binding>();
+  readonly #keptRemote = new BoundedBindings(MAX_KEPT_REMOTE_BINDINGS, MAX_KEPT_REMOTE_CHARACTERS);
   readonly #ofFunction = new Map<FunctionId, Set<Binding>>();
   readonly #configuredWorkers = new Map<string, string>();
   /** How to call off the wait for a provider's word. */
@@ -72,6 +75,11 @@ export class TriggerRegistry implements WorkerClaims {
   /** The entry that serves. */
   typeById(id: TriggerTypeId): TriggerTypeEntry | undefined {
     return this.#types.get(id)?.[0];
+  }
+
+  /** Who serves the type, and who stands by. */
+  providersOf(id: TriggerTypeId): readonly TriggerTypeProvider[] {
+    return (this.#types.get(id) ?? []).map(({ provider }) => provider);
   }
 
   bindings(): IterableIterator<Binding> {
@@ -173,10 +181,7 @@ export class TriggerRegistry implements WorkerClaims {
     this.#keptRemote.delete(binding);
     binding.kept?.cancel();
     binding.kept = undefined;
-    // A restricted worker that asks for what another has already does not change what the other's function is told.
-    const mayChange = owner.principal === undefined || owner.principal === binding.firstPrincipal;
-    const isRemarked = mayChange && request.metadata !== undefined && canonicalJson(request.metadata) !== canonicalJson(binding.metadata);
-    if (isRemarked) binding.metadata = request.metadata;
+    const isRemarked = remark(binding, owner, request);
     binding.owners.set(ownerKey, { owner, request });
     const provider = this.typeById(request.type)?.provider;
     // A worker that provides the type hands on the metadata itself, so it must hear of new ones.
@@ -242,16 +247,9 @@ export class TriggerRegistry implements WorkerClaims {
     const configuredWorker = this.#configuredWorkers.get(owner.workerId);
     const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#remove(binding)) : () => {};
     binding.kept = { configuredWorker, cancel };
-    if (configuredWorker === undefined) this.#keepRemote(binding);
+    // Over the limit those go that waited longest: workers that come and go must not pile up bindings.
+    if (configuredWorker === undefined) for (const oldest of this.#keptRemote.add(binding)) this.#remove(oldest);
     this.#onChange(binding, "updated");
-  }
-
-  /** Over the limit the one that waited longest goes: workers that come and go must not pile up bindings. */
-  #keepRemote(binding: Binding): void {
-    this.#keptRemote.add(binding);
-    if (this.#keptRemote.size <= MAX_KEPT_REMOTE_BINDINGS) return;
-    const [oldest] = this.#keptRemote;
-    if (oldest !== undefined) this.#remove(oldest);
   }
 
   #remove(binding: Binding): void {
@@ -278,4 +276,18 @@ export class TriggerRegistry implements WorkerClaims {
     this.#stopAwaiting(binding);
     for (const { owner, request } of binding.owners.values()) owner.notify(request, { ...binding.standing, error });
   }
+}
+
+/**
+ * Takes the request's metadata for the binding's; true when that changed it. A restricted worker that asks for what another has does not change
+ * what the other's function is told, and an unrestricted one does not leave it at a restricted one's word.
+ */
+function remark(binding: Binding, { principal }: TriggerOwner, { metadata }: TriggerRequest): boolean {
+  if (principal !== undefined && principal !== binding.metadataFrom) return false;
+  const isTakenOver = principal !== binding.metadataFrom;
+  binding.metadataFrom = principal;
+  if (metadata === undefined && !isTakenOver) return false;
+  if (canonicalJson(metadata ?? null) === canonicalJson(binding.metadata ?? null)) return false;
+  binding.metadata = metadata;
+  return true;
 }

@@ -13,6 +13,9 @@ import type { BindingHold, TriggerRegistry } from "./trigger-registry.ts";
 
 /** How many of them the engine keeps. */
 const MAX_UNOWNED = 10_000;
+/** Largest config and metadata of one, as JSON, and of all together, in characters: they stay until somebody takes them back. */
+const MAX_CHARACTERS = 1024 * 1024;
+const MAX_CHARACTERS_OF_ALL = 64 * 1024 * 1024;
 
 /** Holds bindings in the engine's own name, so that no connection's end takes them away. */
 export class EngineTriggers implements UnownedTriggers {
@@ -20,7 +23,8 @@ export class EngineTriggers implements UnownedTriggers {
   readonly #sessions: Sessions;
   readonly #registry: Registry;
   readonly #watchedTargets: WatchedTargets;
-  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Session["principal"]; readonly unwatch: Undo }>();
+  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Session["principal"]; readonly unwatch: Undo; readonly size: number }>();
+  #characters = 0;
 
   constructor(parts: {
     readonly triggers: TriggerRegistry;
@@ -39,6 +43,11 @@ export class EngineTriggers implements UnownedTriggers {
     const madeBy = session?.principal;
     if (this.#held.size >= MAX_UNOWNED) {
       return Promise.reject(new CallError("registration_refused", `the engine holds ${MAX_UNOWNED} triggers without an owner, which is the limit`));
+    }
+    const size = JSON.stringify([config, metadata]).length;
+    if (size > MAX_CHARACTERS || this.#characters + size > MAX_CHARACTERS_OF_ALL) {
+      const problem = `the trigger's config and metadata have ${size} characters; one may have ${MAX_CHARACTERS}, and all without an owner ${MAX_CHARACTERS_OF_ALL}`;
+      return Promise.reject(new CallError("payload_too_large", problem));
     }
     const request: TriggerRequest = {
       id: randomUUID() as TriggerId,
@@ -64,7 +73,8 @@ export class EngineTriggers implements UnownedTriggers {
       };
       let verdict: "taken" | "refused" | undefined;
       const hold = this.#triggers.register(owner, request);
-      this.#held.set(id, { hold, madeBy, unwatch: this.#watch(request, session?.access) });
+      this.#held.set(id, { hold, madeBy, unwatch: this.#watch(request, session?.access), size });
+      this.#characters += size;
       // It may have been refused while it was being registered, before there was anything to take back.
       if (verdict === "refused") this.#take(id);
     });
@@ -100,6 +110,7 @@ export class EngineTriggers implements UnownedTriggers {
     const held = this.#held.get(id);
     this.#held.delete(id);
     held?.unwatch();
+    this.#characters -= held?.size ?? 0;
     held?.hold.remove();
     return held !== undefined;
   }

@@ -62,6 +62,14 @@ describe("a channel's sockets", () => {
     expect(items).toEqual(["one", 3, 0, 70_000]);
   });
 
+  it("say why a channel broke off in as many whole characters as a close frame takes", async () => {
+    const { channel, url } = await site();
+    const reader = dial(url + channelPath(channel.ref("read")));
+    await once(reader, "open");
+    localWriter(channel).abort("é".repeat(200));
+    expect(await closeOf(reader)).toEqual({ code: 1011, reason: "é".repeat(61) });
+  });
+
   it("hand 24 MiB through in order while the reader is slow, and hold the writer back", async () => {
     const { channel, url } = await site();
     const [writer, reader] = [dial(url + channelPath(channel.ref("write"))), dial(url + channelPath(channel.ref("read")))];

@@ -35,6 +35,19 @@ const MAX_JOINED_FRAMES = 8;
 const FINAL_TEXT = 0x81;
 const FINAL_BINARY = 0x82;
 
+/** A close frame has room for so many bytes of reason; the library throws over more. RFC 6455, section 5.5. */
+const MAX_REASON_BYTES = 123;
+
+/** As much of the reason as fits, in whole characters. */
+function closeReason(reason: string): Buffer {
+  const bytes = Buffer.from(reason);
+  if (bytes.length <= MAX_REASON_BYTES) return bytes;
+  let end = MAX_REASON_BYTES;
+  // Bytes that continue a character begin with the bits 10.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.subarray(0, end);
+}
+
 /** Sockets that were sent to in this turn of the loop; their frames leave together, in one system call. */
 const waiting = new Set<WebSocketFrameSocket>();
 
@@ -198,7 +211,7 @@ class WebSocketFrameSocket implements FrameSocket {
 
   close(code?: number, reason?: string): void {
     this.flush();
-    this.#webSocket.close(code, reason);
+    this.#webSocket.close(code, reason === undefined ? undefined : closeReason(reason));
   }
 
   hangUp(): void {

@@ -3,13 +3,17 @@ import type { Ajv2020 as Ajv2020Type, AnySchema, ValidateFunction } from "ajv/di
 
 const require = createRequire(import.meta.url);
 let shared: Ajv2020Type | undefined;
+/** False while it compiles, and after a compilation that the time limit broke off in the midst: what that left behind nobody tidies up. */
+let isTidy = true;
+/** Names that the validator itself knows. */
+let ownRefs: ReadonlySet<string> = new Set();
 
 /**
  * The validator, loaded when the first check is asked for: it takes a tenth of a second, and most engines never need it.
  * `format` only describes, as JSON Schema 2020-12 has it; unknown keywords are passed over.
  */
 export function validator(): Ajv2020Type {
-  if (shared !== undefined) return shared;
+  if (shared !== undefined && isTidy) return shared;
   const { Ajv2020 } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
   shared = new Ajv2020({
     strict: false,
@@ -25,6 +29,8 @@ export function validator(): Ajv2020Type {
   });
   // The first compilation also compiles the schema of schemas.
   shared.compile({ type: "object" });
+  ownRefs = new Set(Object.keys(shared.refs));
+  isTidy = true;
   return shared;
 }
 
@@ -32,11 +38,14 @@ export function validator(): Ajv2020Type {
 export function compileSchema(format: unknown): ValidateFunction {
   const ajv = validator();
   const schema = typeof format === "boolean" ? format : withoutIdentity(format as Readonly<Record<string, unknown>>);
+  isTidy = false;
   try {
     return ajv.compile(schema as AnySchema);
   } finally {
-    // It keeps every schema it has seen, otherwise.
+    // It keeps every schema it has seen, otherwise, and the `$id` of every part of one.
     ajv.removeSchema(schema as AnySchema);
+    for (const name of Object.keys(ajv.refs)) if (!ownRefs.has(name)) delete ajv.refs[name];
+    isTidy = true;
   }
 }
 

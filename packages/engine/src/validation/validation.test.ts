@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { inMemoryEngine } from "../testing/index.ts";
+import { compileSchema, validator } from "./compiler.ts";
 import { JsonSchemaChecks } from "./index.ts";
+import { TimeLimitError, withinTime } from "./time-limit.ts";
 
 const ORDER = { type: "object", properties: { item: { type: "string" }, amount: { type: "integer", minimum: 1 } }, required: ["item"] };
 
@@ -142,5 +144,26 @@ describe("a function that does not ask", () => {
     for (const id of ["never", "own", "without"]) expect(await worker.call(id, 1)).toMatchObject({ error: null });
     enforce(false);
     expect(await worker.call("f", 1)).toMatchObject({ error: null });
+  });
+});
+
+describe("the validator that all formats share", () => {
+  it("keeps nothing of the formats that it compiled, whatever ids stand in them", () => {
+    const checks = new JsonSchemaChecks(() => false);
+    const known = Object.keys(validator().refs);
+    for (let index = 0; index < 10; index++) {
+      const format = { properties: { a: { $id: `http://example.com/${index}`, type: "string" } } };
+      expect(checks.checkFor({ format, wanted: true })?.problem).toBeUndefined();
+    }
+    expect(Object.keys(validator().refs)).toEqual(known);
+  });
+
+  it("is replaced after a compilation that the time limit broke off", () => {
+    const before = validator();
+    const large = { anyOf: Array.from({ length: 3_000 }, (_none, index) => ({ const: index })) };
+    expect(() => withinTime(5, () => compileSchema(large))).toThrow(TimeLimitError);
+    expect(validator()).not.toBe(before);
+    expect(compileSchema({ type: "string" })("text")).toBe(true);
+    expect(validator()).toBe(validator());
   });
 });

@@ -5,8 +5,8 @@ import type { ChannelWriter } from "../channels/channel-writer.ts";
 export interface HttpFile {
   /** Name of the form's field. */
   readonly name: string;
-  /** As the client gave it: for people, not for paths. */
-  readonly filename: string;
+  /** As the client gave it, without folders: for people, not for paths. Null when it gave none. */
+  readonly filename: string | null;
   readonly content_type: string;
   readonly body: ChannelReader;
 }
@@ -30,6 +30,8 @@ export interface HttpRequest<Body = unknown> {
   readonly method: string;
   /** JSON as the value, forms as an object, `text/*` as a string, otherwise null: then `request_body` has the bytes. */
   readonly body: Body;
+  /** All values of each field of a form, urlencoded or multipart. */
+  readonly form?: Readonly<Record<string, readonly string[]>>;
   readonly client_address: string | null;
   /** `http` or `https`, and the host that was asked for, as the client sees them. */
   readonly protocol?: string;

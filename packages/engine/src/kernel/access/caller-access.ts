@@ -20,6 +20,9 @@ function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel
     bindRefusal({ type, functionId, config }) {
       const { triggerTypes } = access.grants;
       if (triggerTypes !== undefined && !triggerTypes.has(type)) return forbidden(`this connection may not use the trigger type ${type}`);
+      // It may rewrite what it is asked about, so the connection's own registration is the way that leads past the hook.
+      const hook = access.policy.onTriggerRegistration;
+      if (hook !== undefined) return forbidden(`${hook} decides over the triggers of this connection: register them over it, with registertrigger`);
       return forbidden(refusalToBind({ functionId, config }, access, registry));
     },
   };

@@ -1,4 +1,4 @@
-import { CallError, type FunctionId } from "@svc/protocol";
+import { CallError, type FunctionId, type TriggerTypeId } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 
@@ -13,9 +13,24 @@ export function settlePrincipal(id: FunctionId, session: Session, kernel: Kernel
   for (const { provider } of strangers) {
     const displaced = kernel.sessions.byId(provider.workerId);
     displaced?.withdrawFunction(id);
-    displaced?.sendError(
-      new CallError("registration_refused", `${id} was taken over by a worker that is not restricted`, { details: { message_type: "registerfunction", id } }),
-    );
+    displaced?.sendError(takenOver("registerfunction", id));
   }
   return undefined;
+}
+
+/** The same for a trigger type: who stands by for another would hear of all its bindings as soon as that one is away. */
+export function settleTypePrincipal(id: TriggerTypeId, session: Session, kernel: Kernel): string | undefined {
+  const strangers = kernel.triggers.providersOf(id).filter((provider) => provider.principal !== session.principal);
+  if (strangers.length === 0) return undefined;
+  if (session.principal !== undefined) return `the trigger type ${id} belongs to another principal`;
+  for (const { workerId } of strangers) {
+    const displaced = kernel.sessions.byId(workerId);
+    displaced?.withdrawTriggerType(id);
+    displaced?.sendError(takenOver("registertriggertype", id));
+  }
+  return undefined;
+}
+
+function takenOver(messageType: string, id: string): CallError {
+  return new CallError("registration_refused", `${id} was taken over by a worker that is not restricted`, { details: { message_type: messageType, id } });
 }

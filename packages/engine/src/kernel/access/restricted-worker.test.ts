@@ -167,6 +167,27 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
   });
 });
 
+describe("a restricted worker's trigger types (gap 56)", () => {
+  it("give way to an unrestricted worker's, and do not stand by for them", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_trigger_type_registration: true })) });
+    guest.say({ type: "registertriggertype", id: "tick", description: "mine" });
+    await settled(guest);
+    const owner = await engine.connectWorker();
+    owner.say({ type: "registertriggertype", id: "tick", description: "" });
+    await settled(owner);
+    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "registration_refused", details: { id: "tick" } } });
+    const user = await engine.connectWorker();
+    user.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "tick", function_id: "f", config: { secret: 1 } });
+    await owner.next((frame) => frame.type === "registertrigger");
+    owner.close();
+    await owner.closed;
+    await settled(guest);
+    expect(guest.received).toEqual([]);
+    expect(engine.directory.triggerTypes()).toEqual([]);
+  });
+});
+
 describe("a restricted worker's triggers (gap 56)", () => {
   const trigger = (function_id: string, config: unknown = {}, trigger_type = "tick") => ({
     type: "registertrigger",
@@ -243,6 +264,26 @@ describe("a restricted worker's triggers (gap 56)", () => {
     guest.say({ type: "unregistertrigger", id: own.id });
     await settled(guest);
     expect(engine.directory.triggers()).toMatchObject([{ id: own.id, metadata: { from: "owner" } }]);
+  });
+});
+
+describe("a trigger that a restricted and an unrestricted worker ask for", () => {
+  it("tells the function the unrestricted one's metadata, whoever came first (K2)", async () => {
+    const engine = await start();
+    const owner = await engine.connectWorker();
+    owner.say({ type: "registerfunction", id: "api::open" });
+    await settled(owner);
+    const guest = await engine.connectWorker({ access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })) });
+    const ask = async (worker: InMemoryWorker, metadata?: unknown): Promise<unknown> => {
+      worker.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "tick", function_id: "api::open", config: {}, metadata });
+      await worker.next((frame) => frame.type === "triggerregistrationresult");
+      return engine.directory.triggers().map((view) => view.metadata);
+    };
+    expect(await ask(guest, { from: "guest" })).toEqual([{ from: "guest" }]);
+    expect(await ask(owner)).toEqual([null]);
+    expect(await ask(guest, { from: "guest again" })).toEqual([null]);
+    expect(await ask(owner, { from: "owner" })).toEqual([{ from: "owner" }]);
+    expect(await ask(owner)).toEqual([{ from: "owner" }]);
   });
 });
 
@@ -336,6 +377,31 @@ describe("a registration hook", () => {
     expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("call_timeout") } });
     expect(await guest.next()).toMatchObject({ type: "pong" });
     expect(guest.paused).toBe(false);
+  });
+
+  it("is not gone around by way of a function that binds for its caller", async () => {
+    const binder = defineModule({
+      name: "binder",
+      summary: "",
+      config: z.unknown(),
+      start(context) {
+        context.provideFunction({
+          id: "engine::bind",
+          summary: "",
+          input: z.unknown(),
+          handle: (_input, { access }) => access?.bindRefusal({ type: "tick", functionId: "mine", config: {} })?.message ?? "bound",
+        });
+        return { stop: () => {} };
+      },
+    });
+    const engine = await start({ modules: [binder] });
+    for (const [rules, answer] of [
+      [settings(), "bound"],
+      [hooked, "hook::trigger decides over the triggers of this connection: register them over it, with registertrigger"],
+    ] as const) {
+      const guest = await engine.connectWorker({ access: accessTo(rules, granted({ allowed_functions: ["engine::bind", "mine"] })) });
+      expect(await guest.call("engine::bind")).toMatchObject({ result: answer });
+    }
   });
 
   it("may rename a trigger type; its provider hears of bindings by its own name for it", async () => {

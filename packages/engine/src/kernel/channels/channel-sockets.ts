@@ -59,7 +59,7 @@ export class ChannelSockets {
       if (channel.state === "open") return;
       isEnding = true;
       if (channel.state === "finished") socket.close();
-      else socket.close(CLOSE_TORN, shortened(channel.reason));
+      else socket.close(CLOSE_TORN, channel.reason);
     };
     const isOurs = channel.takeReader({ onChange: pump });
     const pulse = this.#watch(socket, READER_DEAD_AFTER_MS, () => false);
@@ -133,9 +133,4 @@ export class ChannelSockets {
 function send(socket: FrameSocket, item: ChannelItem): void {
   if (item.kind === "binary") socket.sendBinary(item.bytes);
   else socket.send(item.text);
-}
-
-/** A close frame has room for 123 bytes. */
-function shortened(reason: string): string {
-  return reason.slice(0, 120);
 }

@@ -1,5 +1,6 @@
 import { CallError, type MessageOf, Payload } from "@svc/protocol";
 import { admitTriggerType } from "../access/admit-registrations.ts";
+import { settleTypePrincipal } from "../access/principals.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import type { Binding, TriggerTypeProvider } from "../trigger-binding.ts";
@@ -26,12 +27,12 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   if (current?.builtIn) {
     return refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
   }
-  if (session.principal !== undefined && current !== undefined && current.principal !== session.principal) {
-    return refuse(`the trigger type ${id} belongs to another principal`);
-  }
   if (!session.triggerTypes.has(id) && session.triggerTypes.size >= kernel.limits.maxTriggerTypes) {
     return refuse(`this connection has ${kernel.limits.maxTriggerTypes} trigger types, which is the limit`);
   }
+  // Last, since it takes the type away from others.
+  const dispute = settleTypePrincipal(id, session, kernel);
+  if (dispute !== undefined) return refuse(dispute);
   const check = kernel.formats.checkFor({ format: message.trigger_request_format, wanted: message.validate ?? false });
   reportFormatProblem(check, message, session);
   const provider: TriggerTypeProvider = {

@@ -65,6 +65,18 @@ describe("engine::register_trigger", () => {
     expect(await caller.call(REGISTER, { trigger_type: "", function_id: "ring" })).toMatchObject({ error: { code: "invalid_input" } });
   });
 
+  it("has a limit for one, and for all together, which removing one makes room below (K4)", async () => {
+    const { caller } = await scene();
+    const ask = (index: number, length = 1_000_000): Promise<Record<string, unknown>> =>
+      caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: `${index}${"x".repeat(length)}` } });
+    expect(await ask(0, 1_100_000)).toMatchObject({ error: { code: "payload_too_large" } });
+    const first = idOf(await ask(0));
+    for (let index = 1; index < 67; index++) expect(await ask(index)).toMatchObject({ result: {} });
+    expect(await ask(67)).toMatchObject({ error: { code: "payload_too_large" } });
+    await caller.call(UNREGISTER, { id: first });
+    expect(await ask(67)).toMatchObject({ result: {} });
+  });
+
   it("ends when the function of a restricted caller has become another's, also after the caller has gone", async () => {
     const { engine } = await scene();
     const rbac = { allowed_functions: [REGISTER] };

@@ -8,6 +8,7 @@ import { type HttpConfig, REQUEST_ID_HEADER } from "./config.ts";
 import { preflightHeaders, preflightOf, withCors } from "./cors.ts";
 import { type Exchange, Exchanges } from "./exchanges.ts";
 import { type Fields, readHeaders, readUrlEncoded } from "./fields.ts";
+import { FileOffers } from "./file-offers.ts";
 import { headerValue } from "./header-list.ts";
 import { givenRequestId, type Incoming, isEncrypted } from "./incoming.ts";
 import { Limits } from "./limits.ts";
@@ -34,6 +35,7 @@ export class RequestHandler {
   readonly #routes: RouteTable;
   readonly #context: ModuleContext<HttpConfig>;
   readonly #exchanges = new Exchanges();
+  readonly #fileOffers = new FileOffers();
   readonly #limits: Limits;
   readonly #droppedHeaders = new WeakMap<object, Set<string>>();
   #config: HttpConfig;
@@ -44,7 +46,7 @@ export class RequestHandler {
     this.#routes = routes;
     this.#context = context;
     this.#limits = new Limits(context.clock);
-    context.resolveChannels((id) => this.#exchanges.byId(id)?.channels);
+    context.resolveChannels((id) => this.#exchanges.byId(id)?.channels ?? this.#fileOffers.find(id));
     this.#config = context.config;
     this.#proxies = trustedProxies(context.config.trustedProxies);
   }
@@ -121,7 +123,7 @@ export class RequestHandler {
       pathParams: destination.pathParams,
       query: readQuery(target),
     };
-    const call = new RouteCall({ visit, destination, incoming, middleware, context: this.#context });
+    const call = new RouteCall({ visit, destination, incoming, middleware, context: this.#context, fileOffers: this.#fileOffers });
     try {
       const outcome = await call.run();
       if (outcome.answer.dropped.length > 0) this.#warnOfDropped(destination, outcome.answer.dropped);

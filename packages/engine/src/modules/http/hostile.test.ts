@@ -293,6 +293,18 @@ describe("a hostile client", () => {
     expect(seen.request_id).not.toBe("mine");
   });
 
+  it.each([
+    ["headers", "/echo", "channel_id: a\r\naccess_key: b\r\ndirection: read\r\n"],
+    ["query", "/echo?channel_id=a&access_key=b&direction=write", ""],
+    ["cookies", "/echo", "Cookie: channel_id=a; access_key=b; direction=read\r\n"],
+  ])("cannot have its %s taken for a channel, which would hide them from the function (1.4)", async (_what, target, headers) => {
+    const { port } = await site();
+    const answer = await ask(port, post(target, "1", headers));
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(bodyOf(answer)).toMatchObject({ error: { code: "invalid_request", message: expect.stringContaining("ref of a channel") } });
+    expect(await ask(port, post("/echo?channel_id=a&direction=up", "1"))).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   it("that sends baggage over 8 kB loses it, not its request (1.4)", async () => {
     const { port } = await site();
     expect(await ask(port, post("/echo", "1", `baggage: a=${"x".repeat(8_500)}\r\n`))).toMatch(/^HTTP\/1\.1 200 /);

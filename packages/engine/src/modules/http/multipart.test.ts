@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ChannelReader } from "../../kernel/module.ts";
 import { manualClock } from "../../testing/index.ts";
-import { arrivals, errorOf, post, type Site, serve, site } from "./testing/site.ts";
+import { arrivals, errorOf, held, post, type Site, serve, site } from "./testing/site.ts";
 
 interface FileSeen {
   readonly name: string;
@@ -149,6 +149,26 @@ describe("a multipart form", () => {
       { numRuns: 200 },
     );
     await expect.poll(() => here.engine.kernel.channels.size).toBe(0);
+  });
+
+  it("makes no channel for a file that nobody comes to read (1.4)", async () => {
+    const here = await site();
+    const { handle, calls, release } = held();
+    await serve(here.worker, "/form", handle, { http_method: "POST" });
+    const answer = post(`${here.url}/form`, file("f", "f", "x").repeat(100) + END, TYPE);
+    await calls.count(1);
+    expect(here.engine.kernel.channels.size).toBe(0);
+    const [call = {}] = calls.items;
+    const { files } = call.data as { readonly files: readonly FileSeen[] };
+    expect(await bytesOf(here.engine.takeReader(files[0]?.body))).toEqual({ text: "x", ended: "finished" });
+    // A ref with its direction turned around names an end, but leads nowhere.
+    const misused = here.engine.takeWriter({ ...(files[1]?.body as object), direction: "write" });
+    expect(here.engine.kernel.channels.size).toBe(1);
+    release();
+    expect((await answer).status).toBe(200);
+    expect(await misused.write({ kind: "text", text: "x" })).toBe(false);
+    expect(() => here.engine.takeReader(files[2]?.body)).toThrow("no channel");
+    expect(here.engine.kernel.channels.size).toBe(0);
   });
 
   it("that does not come is not waited for, and one that breaks off is torn (1.4)", async () => {

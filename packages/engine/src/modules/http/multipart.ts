@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import type { Clock } from "../../kernel/clock.ts";
-import type { ModuleContext } from "../../kernel/module.ts";
 import { type BodyText, tooLarge } from "./body.ts";
 import { emptyFields } from "./fields.ts";
+import type { FileOffers } from "./file-offers.ts";
 import { FilePart } from "./file-part.ts";
 import { Refusal } from "./refusal.ts";
 import { BODY_IDLE_MS } from "./request-stream.ts";
@@ -30,7 +30,7 @@ export interface MultipartReading {
   readonly limitBytes: number;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  readonly context: Pick<ModuleContext<unknown>, "createChannel">;
+  readonly fileOffers: FileOffers;
 }
 
 /**
@@ -101,15 +101,8 @@ class FormReader {
       stream.resume();
       return;
     }
-    let file: FilePart;
-    try {
-      const filename = facts.filename === undefined || facts.filename === "" ? null : facts.filename;
-      file = new FilePart({ name, filename, contentType: facts.contentType }, this.#reading.context.createChannel(), stream);
-    } catch (error) {
-      stream.resume();
-      this.#fail(error as Refusal);
-      return;
-    }
+    const filename = facts.filename === undefined || facts.filename === "" ? null : facts.filename;
+    const file = new FilePart({ name, filename, contentType: facts.contentType }, stream);
     this.#files.push(file);
     stream.on("data", (bytes: Buffer) => {
       file.push(bytes);
@@ -140,11 +133,13 @@ class FormReader {
   #stream(file: FilePart): void {
     this.#streamed = file;
     this.#settle();
-    file.onReaderGone(() => this.#letGo());
-    file.start((isWaitingForClient) => {
-      this.#cancelTimer();
-      if (!isWaitingForClient) return;
-      this.#cancelTimer = this.#reading.clock.after(BODY_IDLE_MS, () => this.#fail(illForm(`stopped coming for ${BODY_IDLE_MS} ms`)));
+    file.stream({
+      pace: (isWaitingForClient) => {
+        this.#cancelTimer();
+        if (!isWaitingForClient) return;
+        this.#cancelTimer = this.#reading.clock.after(BODY_IDLE_MS, () => this.#fail(illForm(`stopped coming for ${BODY_IDLE_MS} ms`)));
+      },
+      readerGone: () => this.#letGo(),
     });
   }
 
@@ -158,17 +153,17 @@ class FormReader {
     if (this.#settled) return;
     this.#settled = true;
     this.#cancelTimer();
-    for (const file of this.#files) if (file !== this.#streamed) file.start();
+    const undos = this.#files.map((file) => this.#reading.fileOffers.add(file));
     const files = this.#files.map(
-      ({ facts, channel }) =>
-        `{"name":${JSON.stringify(facts.name)},"filename":${JSON.stringify(facts.filename)},"content_type":${JSON.stringify(facts.contentType)},"body":${JSON.stringify(channel.readerRef)}}`,
+      ({ facts, ref }) =>
+        `{"name":${JSON.stringify(facts.name)},"filename":${JSON.stringify(facts.filename)},"content_type":${JSON.stringify(facts.contentType)},"body":${JSON.stringify(ref)}}`,
     );
     this.#resolve({
       text: { json: JSON.stringify(this.#fields.single), form: JSON.stringify(this.#fields.all) },
       files: `[${files.join(",")}]`,
       discard: () => {
         this.#letGo();
-        for (const { channel } of this.#files) channel.close("the request is over");
+        for (const undo of undos) undo();
       },
     });
   }
@@ -180,7 +175,6 @@ class FormReader {
       return;
     }
     this.#settled = true;
-    for (const { channel } of this.#files) channel.close(reason.message);
     this.#reject(reason);
   }
 

@@ -1,6 +1,7 @@
 import { parseCookie } from "cookie";
 import type { Fields } from "./fields.ts";
 import type { Incoming } from "./incoming.ts";
+import { refuseRefLookalike } from "./ref-lookalike.ts";
 
 /** The trigger that a request met. */
 export interface MetTrigger {
@@ -11,16 +12,21 @@ export interface MetTrigger {
 
 const NO_QUERY = '"query_params":{},"query":{}';
 
-/** The request object without its body, as the members of a JSON object, so that what follows can be appended unread. */
+/** The request object without its body, as the members of a JSON object, so that what follows can be appended unread. Throws 400. */
 export function requestMembers({ requestId, method, target, client, pathParams, query, headers }: Incoming, trigger: MetTrigger): string {
   const path = JSON.stringify(trigger.path);
   const url = target.rawQuery === "" ? target.rawPath : `${target.rawPath}?${target.rawQuery}`;
   const queryText = query === NO_FIELDS ? NO_QUERY : `"query_params":${JSON.stringify(query.single)},"query":${JSON.stringify(query.all)}`;
   const { cookie } = headers.single;
+  // Of a repeated name the first counts: browsers send the cookie of the longest path first.
+  const cookies = cookie === undefined ? undefined : parseCookie(cookie);
+  refuseRefLookalike("headers", headers.single);
+  refuseRefLookalike("query parameters", query.single);
+  refuseRefLookalike("path parameters", pathParams);
+  if (cookies !== undefined) refuseRefLookalike("cookies", cookies);
   return (
     `"path_params":${JSON.stringify(pathParams)},${queryText},"headers":${JSON.stringify(headers.single)},"headers_all":${JSON.stringify(headers.all)},` +
-    // Of a repeated name the first counts: browsers send the cookie of the longest path first.
-    `"cookies":${cookie === undefined ? "{}" : JSON.stringify(parseCookie(cookie))},` +
+    `"cookies":${cookies === undefined ? "{}" : JSON.stringify(cookies)},` +
     `"path":${path},"url":${JSON.stringify(url)},"method":${JSON.stringify(method)},` +
     `"trigger":{"type":"http","path":${path},"method":${JSON.stringify(trigger.method)}},"request_id":"${requestId}",` +
     `"client_address":${JSON.stringify(client.address)},"protocol":"${client.protocol}","host":${JSON.stringify(client.host)}`

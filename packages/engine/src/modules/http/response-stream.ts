@@ -37,6 +37,7 @@ export async function sendStream(exchange: Exchange, answer: StreamedAnswer, clo
   if (request.method === "HEAD" || status === 204 || status === 304) {
     response.end();
     reader.cancel();
+    answer.release();
     return;
   }
   const takes = clientPace(exchange, clock);

@@ -4,6 +4,7 @@ import { type Answer, answerOf } from "./answer.ts";
 import { atDeadline } from "./body-pace.ts";
 import type { HttpConfig } from "./config.ts";
 import { ExchangeChannels } from "./exchange-channels.ts";
+import type { FileOffers } from "./file-offers.ts";
 import type { Incoming } from "./incoming.ts";
 import { type MiddlewareContext, type MiddlewareRun, runAfter, runBefore } from "./middleware.ts";
 import { Refusal, unavailable } from "./refusal.ts";
@@ -26,6 +27,7 @@ export interface RouteCallParts {
   readonly incoming: Incoming;
   readonly middleware: readonly MiddlewareEntry[];
   readonly context: ModuleContext<HttpConfig>;
+  readonly fileOffers: FileOffers;
 }
 
 /** Gets a request answered by the function of its route: middleware, body, condition, handler, middleware. */
@@ -173,7 +175,7 @@ export class RouteCall {
   }
 
   async #readBody(): Promise<TakenBody> {
-    const { visit, destination, context } = this.#parts;
+    const { visit, destination, context, fileOffers } = this.#parts;
     const { exchange, config, headers } = visit;
     const { settings } = destination.binding;
     const body = await takeBody({
@@ -183,7 +185,7 @@ export class RouteCall {
       config,
       timeoutMs: this.#timeoutMs,
       clock: context.clock,
-      context,
+      fileOffers,
     });
     this.#releaseBody = () => body.discard();
     exchange.onEnd(() => body.discard());

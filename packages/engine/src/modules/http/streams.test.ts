@@ -228,6 +228,22 @@ describe("a streamed answer", () => {
     await expect.poll(() => here.engine.kernel.channels.size).toBe(0);
   });
 
+  it("whose body is not sent leaves the function no more time than another one", async () => {
+    const clock = manualClock();
+    const here = await site({ clock });
+    const { handle: wait, calls } = held();
+    await serveStream(here, "/s", async (writer) => {
+      await writer.write(bytes("a"));
+      await wait(undefined, {});
+    });
+    expect((await fetch(`${here.url}/s`, { method: "HEAD" })).status).toBe(200);
+    await calls.count(1);
+    const withdrawn = here.worker.next((frame) => frame.type === "cancelinvocation");
+    clock.advance(31_000);
+    await withdrawn;
+    expect(here.engine.kernel.router.counts.inFlight).toBe(0);
+  });
+
   it("ends for the function when the client leaves: its call is withdrawn and its channel gone (gap 30)", async () => {
     const here = await site();
     let isGone = (): void => {};

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
-import type { ChannelWriter, ModuleContext } from "../../kernel/module.ts";
+import type { ChannelWriter } from "../../kernel/module.ts";
 import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, NO_BODY, readBody, refuseUnread } from "./body.ts";
 import type { HttpConfig } from "./config.ts";
+import type { FileOffers } from "./file-offers.ts";
 import { readMultipart } from "./multipart.ts";
 import { type BodyListener, sendWhole, streamBody } from "./request-stream.ts";
 import type { RouteSettings } from "./route-settings.ts";
@@ -25,7 +26,7 @@ export interface BodyTaking {
   readonly config: HttpConfig;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  readonly context: Pick<ModuleContext<unknown>, "createChannel">;
+  readonly fileOffers: FileOffers;
 }
 
 /** Takes a body in: reads it whole, or prepares for it to stream. Throws 400, 408, 413 or 415. */
@@ -45,7 +46,7 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
   if (kind === "raw" || kind === "multipart") {
     if (!settings.streaming) throw refuseUnread(headers);
     if (kind === "raw") return streamed(taking);
-    const { text, files, discard } = await readMultipart({ ...options, request, context: taking.context });
+    const { text, files, discard } = await readMultipart({ ...options, request, fileOffers: taking.fileOffers });
     return { text, files, fill: (writer) => writer.end(), discard };
   }
   const bytes = await readBody(request, options);

@@ -7,10 +7,15 @@ export interface AddressFacts {
   readonly tokenInUrl?: () => boolean;
 }
 
-/** How a local worker finds the engine and gets in. III_URL is compatibility: the published clients read it (decision 29). */
-export function addressVariables({ bridgeUrl, token, tokenInUrl }: AddressFacts): Readonly<Record<string, string>> {
+/**
+ * How a local worker finds the engine and gets in. III_URL is compatibility: the published clients read it (decision 29). A worker whose entry
+ * names a token of its own, which may open less, gets the engine's nowhere.
+ */
+export function addressVariables(facts: AddressFacts, entryEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { bridgeUrl, tokenInUrl } = facts;
   const url = bridgeUrl();
-  if (token === undefined) return { SVC_URL: url, III_URL: url };
+  const token = entryEnv.SVC_TOKEN ?? facts.token;
+  if (token === undefined || token === "") return { SVC_URL: url, III_URL: url };
   return { SVC_URL: url, III_URL: tokenInUrl?.() === true ? withToken(url, token) : url, SVC_TOKEN: token };
 }
 

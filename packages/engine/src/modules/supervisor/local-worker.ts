@@ -289,7 +289,7 @@ export class LocalWorker {
       command: manifest.start,
       cwd: manifest.folder,
       clock: this.#parts.clock,
-      env: { ...workerEnvironment(manifest), ...addressVariables(this.#parts), SVC_WORKER_NAME: this.entry.name, ...this.entry.env },
+      env: { ...workerEnvironment(manifest), ...addressVariables(this.#parts, this.entry.env), SVC_WORKER_NAME: this.entry.name, ...this.entry.env },
       capture: ({ stdout, stderr }) => {
         this.output.capture(`out${label}`, stdout);
         this.output.capture(`err${label}`, stderr);

@@ -115,8 +115,9 @@ describe("a supervised worker", () => {
     await vi.waitUntil(() => tailOf("plain", "up ws://localhost:1 ws://localhost:1 s3cret/of-the-engine"), TIMEOUT);
     await vi.waitUntil(() => tailOf("role", "up ws://localhost:1 ws://localhost:1 of-a-role"), TIMEOUT);
     needed = true;
-    await engine.call("worker::restart", { name: "plain" });
+    for (const name of ["plain", "role"]) await engine.call("worker::restart", { name });
     await vi.waitUntil(() => tailOf("plain", "up ws://localhost:1 ws://svc:s3cret%2Fof-the-engine@localhost:1 s3cret/of-the-engine"), TIMEOUT);
+    await vi.waitUntil(() => tailOf("role", "up ws://localhost:1 ws://svc:of-a-role@localhost:1 of-a-role"), TIMEOUT);
   });
 
   it("is not mistaken for a restricted connection that bears its name (K2)", async () => {
