@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import type { Clock } from "../../kernel/clock.ts";
-import { type BodyText, tooLarge } from "./body.ts";
+import { type BodyLimit, type BodyText, tooLarge } from "./body.ts";
 import { emptyFields } from "./fields.ts";
 import type { FileOffers } from "./file-offers.ts";
 import { FilePart } from "./file-part.ts";
@@ -27,7 +27,7 @@ export interface Multipart {
 export interface MultipartReading {
   readonly request: IncomingMessage;
   /** How many bytes of fields and files may be held in memory. */
-  readonly limitBytes: number;
+  readonly limit: BodyLimit;
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly fileOffers: FileOffers;
@@ -66,7 +66,7 @@ class FormReader {
     this.#resolve = resolve;
     this.#reject = reject;
     const { request, clock, timeoutMs } = reading;
-    this.#parser = parserOf(request, reading.limitBytes);
+    this.#parser = parserOf(request, reading.limit.bytes);
     this.#cancelTimer = clock.after(timeoutMs, () => {
       this.#fail(new Refusal({ status: 408, code: "request_timeout", message: `the body did not arrive within ${timeoutMs} ms` }));
     });
@@ -86,7 +86,7 @@ class FormReader {
   }
 
   #field(name: string | undefined, value: string, isValueCut: boolean): void {
-    if (isValueCut) this.#fail(tooLarge(this.#reading.limitBytes));
+    if (isValueCut) this.#fail(tooLarge(this.#reading.limit));
     if (!this.#mayHave(name)) return;
     this.#hold(Buffer.byteLength(name) + Buffer.byteLength(value));
     this.#fields.single[name] = value;
@@ -125,8 +125,8 @@ class FormReader {
 
   #hold(bytes: number, file?: FilePart): void {
     this.#heldBytes += bytes;
-    if (this.#heldBytes <= this.#reading.limitBytes || this.#settled) return;
-    if (file === undefined) this.#fail(tooLarge(this.#reading.limitBytes));
+    if (this.#heldBytes <= this.#reading.limit.bytes || this.#settled) return;
+    if (file === undefined) this.#fail(tooLarge(this.#reading.limit));
     else this.#stream(file);
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import type { ChannelWriter } from "../../kernel/module.ts";
-import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, NO_BODY, readBody, refuseUnread } from "./body.ts";
+import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, isEmpty, limitOf, NO_BODY, readBody, refuseUnread, untyped } from "./body.ts";
 import type { HttpConfig } from "./config.ts";
 import type { FileOffers } from "./file-offers.ts";
 import { readMultipart } from "./multipart.ts";
@@ -33,14 +33,15 @@ export interface BodyTaking {
 export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
   const { request, headers, settings, config, timeoutMs, clock } = taking;
   if (declaredLength(request) === 0) return whole(NO_BODY, undefined);
-  const options = { limitBytes: settings.bodyLimitBytes ?? config.bodyLimitBytes, timeoutMs, clock };
+  const options = { limit: limitOf("body_limit_bytes", settings.bodyLimitBytes, config.bodyLimitBytes), timeoutMs, clock };
   if (settings.streamsBody) {
     contentTypeOf(headers);
     return streamed(taking);
   }
   if (headers["content-type"] === undefined) {
     // An empty one needs no type.
-    if ((await readBody(request, options)) === undefined) return whole(NO_BODY, undefined);
+    if (await isEmpty(request, options)) return whole(NO_BODY, undefined);
+    throw untyped();
   }
   const kind = bodyKindOf(headers);
   if (kind === "raw" || kind === "multipart") {
