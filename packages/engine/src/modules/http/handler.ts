@@ -9,6 +9,7 @@ import { preflightHeaders, preflightOf, withCors } from "./cors.ts";
 import { type Exchange, Exchanges } from "./exchanges.ts";
 import { type Fields, readHeaders, readUrlEncoded } from "./fields.ts";
 import { FileOffers } from "./file-offers.ts";
+import { FormSpools } from "./form-spool.ts";
 import { headerValue } from "./header-list.ts";
 import { givenRequestId, type Incoming, isEncrypted } from "./incoming.ts";
 import { Limits } from "./limits.ts";
@@ -35,7 +36,7 @@ export class RequestHandler {
   readonly #routes: RouteTable;
   readonly #context: ModuleContext<HttpConfig>;
   readonly #exchanges = new Exchanges();
-  readonly #fileOffers = new FileOffers();
+  readonly #fileOffers: FileOffers;
   readonly #limits: Limits;
   readonly #droppedHeaders = new WeakMap<object, Set<string>>();
   #config: HttpConfig;
@@ -46,6 +47,7 @@ export class RequestHandler {
     this.#routes = routes;
     this.#context = context;
     this.#limits = new Limits(context.clock);
+    this.#fileOffers = new FileOffers(new FormSpools(context));
     context.resolveChannels((id) => this.#exchanges.byId(id)?.channels ?? this.#fileOffers.find(id));
     this.#config = context.config;
     this.#proxies = trustedProxies(context.config.trustedProxies);
@@ -62,6 +64,7 @@ export class RequestHandler {
     this.#stopping = true;
     this.#context.signal.addEventListener("abort", () => this.#exchanges.abortAll(), { once: true });
     await this.#exchanges.whenIdle();
+    await this.#fileOffers.spools.settled();
   }
 
   /** Answers one request. Never rejects: whatever goes wrong becomes an answer, if there is someone to read it. */

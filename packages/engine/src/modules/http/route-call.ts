@@ -186,6 +186,7 @@ export class RouteCall {
       timeoutMs: this.#timeoutMs,
       clock: context.clock,
       fileOffers,
+      onFileRead: () => this.#bodyMoved(),
     });
     this.#releaseBody = () => body.discard();
     exchange.onEnd(() => body.discard());

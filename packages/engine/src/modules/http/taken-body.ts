@@ -27,6 +27,8 @@ export interface BodyTaking {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly fileOffers: FileOffers;
+  /** The function is getting on with the files of a form. */
+  onFileRead(): void;
 }
 
 /** Takes a body in: reads it whole, or prepares for it to stream. Throws 400, 408, 413 or 415. */
@@ -47,7 +49,9 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
   if (kind === "raw" || kind === "multipart") {
     if (!settings.streaming) throw refuseUnread(headers);
     if (kind === "raw") return streamed(taking);
-    const { text, files, discard } = await readMultipart({ ...options, request, fileOffers: taking.fileOffers });
+    const formLimit = limitOf("form_limit_bytes", settings.formLimitBytes, config.formLimitBytes);
+    const { fileOffers, onFileRead } = taking;
+    const { text, files, discard } = await readMultipart({ ...options, formLimit, request, fileOffers, onFileRead });
     return { text, files, fill: (writer) => writer.end(), discard };
   }
   const bytes = await readBody(request, options);
