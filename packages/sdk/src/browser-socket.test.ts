@@ -50,6 +50,12 @@ describe("a page's connection", () => {
     await page.shutdown({ timeout_ms: 1 });
   });
 
+  it("may be given up before it stands", async () => {
+    const page = connect(`ws://127.0.0.1:${port()}`, { logger: silentLogger });
+    await page.shutdown({ timeout_ms: 1 });
+    expect(page.connectionState).toBe("closed");
+  });
+
   it("refuses a token that is none when it is made", () => {
     expect(() => connect(`ws://127.0.0.1:${port()}`, { logger: silentLogger, token: "" })).toThrow(TypeError);
   });

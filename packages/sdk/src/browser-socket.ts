@@ -50,7 +50,8 @@ class BrowserSocket implements Socket {
     socket.addEventListener("message", (event) => {
       if (!this.#ended) events.message(typeof event.data === "string" ? event.data : decoder.decode(event.data as ArrayBuffer));
     });
-    // `close` always follows `error`, and the platform does not say what went wrong.
+    // `close` always follows, and the platform does not say what went wrong. Where `ws` stands in for it, an error that nobody hears ends the process.
+    socket.addEventListener("error", () => {});
     socket.addEventListener("close", (event) => {
       const reason = event.reason ?? "";
       this.#end(`closed with code ${event.code ?? 1005}${reason === "" ? "" : ` (${reason})`}`);

@@ -57,8 +57,10 @@ async function create(lock: string, content: string): Promise<boolean> {
 /** Answers whether a stale lock is out of the way. */
 async function removeStale(lock: string): Promise<boolean> {
   const judged = await read(lock);
-  if (judged === undefined) return true;
-  if (!(await isStale(lock, judged))) return false;
+  const stats = await stat(lock).catch(ignore("ENOENT"));
+  // Gone by itself. What lies there by now is a fresh one, and not to be moved.
+  if (judged === undefined || stats === undefined) return true;
+  if (!isStale(stats.mtimeMs, judged)) return false;
   const aside = `${lock}.${randomUUID()}`;
   try {
     await rename(lock, aside);
@@ -73,9 +75,8 @@ async function removeStale(lock: string): Promise<boolean> {
   return true;
 }
 
-async function isStale(lock: string, content: string): Promise<boolean> {
-  const stats = await stat(lock).catch(ignore("ENOENT"));
-  if (stats === undefined || Date.now() - stats.mtimeMs > STALE_AFTER_MS) return true;
+function isStale(mtimeMs: number, content: string): boolean {
+  if (Date.now() - mtimeMs > STALE_AFTER_MS) return true;
   const holder = parse(content);
   // Not yet written, or written by something else: only its age counts.
   if (holder === undefined || holder.host !== hostname()) return false;

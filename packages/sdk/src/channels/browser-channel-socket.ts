@@ -54,6 +54,8 @@ class BrowserChannelSocket implements ChannelSocket {
     socket.addEventListener("message", ({ data }) => {
       if (!this.#ended) events.item(typeof data === "string" ? data : new Uint8Array(data as ArrayBuffer));
     });
+    // `close` always follows. Where `ws` stands in for the platform's, an error that nobody hears ends the process.
+    socket.addEventListener("error", () => {});
     socket.addEventListener("close", ({ code, reason }) => this.#end(code ?? CLOSE_ABNORMAL, reason ?? ""));
   }
 
