@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { FEATURES } from "@svc/protocol";
-import { tokenRequiredAt } from "./config/bind-rule.ts";
+import { isExposed, tokenRequiredAt } from "./config/bind-rule.ts";
 import {
   type ConfigDiff,
   ConfigError,
@@ -202,6 +202,7 @@ class Engine implements RunningEngine {
         reportReadiness: (problem) => this.#http.reportReadiness(problem),
       },
       dataDir: parts.config.engine.dataDir,
+      production: () => isExposed(this.#config),
     });
     directory.setModuleHost(this.#host);
   }

@@ -53,6 +53,7 @@ export class ModuleHost {
   readonly #directory: Directory;
   readonly #mounts: MountPoints;
   readonly #dataDir: string;
+  readonly #production: () => boolean;
   /** By instance. */
   readonly #running = new Map<string, Running>();
   readonly #failed = new Map<string, { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }>();
@@ -64,12 +65,15 @@ export class ModuleHost {
     readonly directory: Directory;
     readonly mounts: MountPoints;
     readonly dataDir: string;
+    /** See `ModuleContext.production`. */
+    readonly production: () => boolean;
   }) {
     this.#known = new Map(options.modules.map((module) => [module.name, module]));
     this.#kernel = options.kernel;
     this.#directory = options.directory;
     this.#mounts = options.mounts;
     this.#dataDir = options.dataDir;
+    this.#production = options.production;
   }
 
   states(): ModuleState[] {
@@ -185,12 +189,16 @@ export class ModuleHost {
   #contextFor(own: { config: unknown; scope: Scope; abort: AbortController; provider: ModuleProvider; log: Kernel["log"] }): ModuleContext<unknown> {
     const { config, scope, abort, provider, log } = own;
     const kernel = this.#kernel;
+    const production = this.#production;
     return {
       config,
       log,
       clock: kernel.clock,
       signal: abort.signal,
       dataDir: this.#dataDir,
+      get production() {
+        return production();
+      },
       directory: this.#directory,
       call: (functionId, payload, options = {}) =>
         kernel.router.call(functionId as FunctionId, payload, {
