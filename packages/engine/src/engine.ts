@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { FEATURES } from "@svc/protocol";
-import { tokenRequiredAt } from "./config/bind-rule.ts";
+import { isExposed, tokenRequiredAt } from "./config/bind-rule.ts";
 import {
   type ConfigDiff,
   ConfigError,
@@ -25,7 +25,7 @@ import { createKernel } from "./kernel/create-kernel.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Logger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
-import { boundUrlOf, isExposed, localUrlOf } from "./listener-addresses.ts";
+import { boundUrlOf, isOffLoopback, localUrlOf } from "./listener-addresses.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
 import { httpFunctions } from "./modules/http-functions/index.ts";
@@ -202,6 +202,7 @@ class Engine implements RunningEngine {
         reportReadiness: (problem) => this.#http.reportReadiness(problem),
       },
       dataDir: parts.config.engine.dataDir,
+      production: () => isExposed(this.#config),
     });
     directory.setModuleHost(this.#host);
   }
@@ -260,13 +261,13 @@ class Engine implements RunningEngine {
 
   /** What other machines reach, for the log; nothing when they reach nothing. */
   #exposure(): { readonly exposed?: readonly string[] } {
-    const exposed = this.#listeners().filter(({ listener }) => isExposed(listener));
+    const exposed = this.#listeners().filter(({ listener }) => isOffLoopback(listener));
     return exposed.length === 0 ? {} : { exposed: exposed.map(({ scheme, listener }) => boundUrlOf(scheme, listener)) };
   }
 
   #warnOfOpenListeners(): void {
     if (!this.#config.engine.insecureBind) return;
-    const open = this.#listeners().filter(({ listener, isOpen }) => isExposed(listener) && isOpen);
+    const open = this.#listeners().filter(({ listener, isOpen }) => isOffLoopback(listener) && isOpen);
     if (open.length === 0) return;
     const named = open.map(({ scheme, listener }) => boundUrlOf(scheme, listener)).join(", ");
     this.#log.warn(`listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${named}`);

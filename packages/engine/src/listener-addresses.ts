@@ -14,11 +14,11 @@ export function localUrlOf(scheme: Scheme, listener: Bound): string {
 
 /** How it is bound, for people: the same, and of one that other machines reach its host and that they do, e.g. `ws://0.0.0.0:49134 (every interface)`. */
 export function boundUrlOf(scheme: Scheme, listener: Bound): string {
-  if (!isExposed(listener)) return localUrlOf(scheme, listener);
+  if (!isOffLoopback(listener)) return localUrlOf(scheme, listener);
   return `${url(scheme, listener, listener.host)} (${isWildcard(listener.host) ? "every interface" : "other machines reach it"})`;
 }
 
-export function isExposed({ host }: Bound): boolean {
+export function isOffLoopback({ host }: Bound): boolean {
   return !isLoopback(host);
 }
 

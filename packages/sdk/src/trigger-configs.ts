@@ -37,6 +37,8 @@ export interface HttpTriggerConfig {
   readonly streaming?: boolean | undefined;
   /** Largest body that is read whole, in bytes. */
   readonly body_limit_bytes?: number | undefined;
+  /** Largest multipart form, in bytes. */
+  readonly form_limit_bytes?: number | undefined;
   /** Requests of this route in work at once. */
   readonly concurrency_limit?: number | undefined;
   /** Requests that may wait in line meanwhile. Default 0. */

@@ -1,7 +1,7 @@
 import type { AccessSettings } from "../kernel/access/settings.ts";
 import { type BridgeBlock, rbacSettings } from "./access-block.ts";
 import { isLoopback } from "./listen-address.ts";
-import type { EngineSettings, ListenAddress } from "./types.ts";
+import type { EngineSettings, ListenAddress, LoadedConfig } from "./types.ts";
 
 /** What the rules about listening off loopback look at. */
 export type Exposure = Pick<EngineSettings, "mode" | "insecureBind">;
@@ -9,6 +9,12 @@ export type Exposure = Pick<EngineSettings, "mode" | "insecureBind">;
 /** True when nobody without a token may use what is meant for the engine's own clients at this address. */
 export function tokenRequiredAt(address: Pick<ListenAddress, "host">, { mode, insecureBind }: Exposure): boolean {
   return mode === "production" || (!isLoopback(address.host) && !insecureBind);
+}
+
+/** True in production mode, and when any listener can be reached from other machines. */
+export function isExposed({ engine, http, realtime }: Pick<LoadedConfig, "engine" | "http" | "realtime">): boolean {
+  const addresses = [engine.bridge, ...engine.bridges.map(({ address }) => address), http, realtime];
+  return engine.mode === "production" || addresses.some(({ host }) => !isLoopback(host));
 }
 
 /** Who may connect to a listener for workers, defaults filled in. */

@@ -53,6 +53,7 @@ export class ModuleHost {
   readonly #directory: Directory;
   readonly #mounts: MountPoints;
   readonly #dataDir: string;
+  readonly #production: () => boolean;
   /** By instance. */
   readonly #running = new Map<string, Running>();
   readonly #failed = new Map<string, { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }>();
@@ -64,12 +65,15 @@ export class ModuleHost {
     readonly directory: Directory;
     readonly mounts: MountPoints;
     readonly dataDir: string;
+    /** See `ModuleContext.production`. */
+    readonly production: () => boolean;
   }) {
     this.#known = new Map(options.modules.map((module) => [module.name, module]));
     this.#kernel = options.kernel;
     this.#directory = options.directory;
     this.#mounts = options.mounts;
     this.#dataDir = options.dataDir;
+    this.#production = options.production;
   }
 
   states(): ModuleState[] {
@@ -185,12 +189,16 @@ export class ModuleHost {
   #contextFor(own: { config: unknown; scope: Scope; abort: AbortController; provider: ModuleProvider; log: Kernel["log"] }): ModuleContext<unknown> {
     const { config, scope, abort, provider, log } = own;
     const kernel = this.#kernel;
+    const production = this.#production;
     return {
       config,
       log,
       clock: kernel.clock,
       signal: abort.signal,
       dataDir: this.#dataDir,
+      get production() {
+        return production();
+      },
       directory: this.#directory,
       call: (functionId, payload, options = {}) =>
         kernel.router.call(functionId as FunctionId, payload, {
@@ -218,8 +226,12 @@ export class ModuleHost {
     const forget = provider.add(spec);
     const unregister = this.#kernel.registry.register(spec.id as FunctionId, provider, {
       description: spec.summary,
-      requestFormat: jsonSchemaOf(spec.input),
-      responseFormat: spec.output === undefined ? undefined : jsonSchemaOf(spec.output),
+      get requestFormat() {
+        return jsonSchemaOf(spec.input);
+      },
+      get responseFormat() {
+        return spec.output === undefined ? undefined : jsonSchemaOf(spec.output);
+      },
       metadata: undefined,
       timeoutMs: undefined,
       // Modules parse their input themselves.
@@ -235,7 +247,9 @@ export class ModuleHost {
     return this.#kernel.triggers.provideType({
       id: spec.type as TriggerTypeId,
       description: spec.summary,
-      requestFormat: jsonSchemaOf(spec.settings),
+      get requestFormat() {
+        return jsonSchemaOf(spec.settings);
+      },
       callRequestFormat: undefined,
       check: undefined,
       provider: {
@@ -293,6 +307,14 @@ function isDeepEqual(a: unknown, b: unknown): boolean {
   return Payload.fromValue(a).text() === Payload.fromValue(b).text();
 }
 
+const jsonSchemas = new WeakMap<z.ZodType, unknown>();
+
+/** Made when someone looks: many of an engine's functions are never listed with their formats, and a start need not wait for them. */
 function jsonSchemaOf(schema: z.ZodType): unknown {
-  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  let made = jsonSchemas.get(schema);
+  if (made === undefined) {
+    made = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+    jsonSchemas.set(schema, made);
+  }
+  return made;
 }

@@ -264,6 +264,11 @@ export interface ModuleContext<Config> {
   readonly signal: AbortSignal;
   /** Absolute path of the data folder, e.g. `/project/.svc/data`. Exists. */
   readonly dataDir: string;
+  /**
+   * True in production mode, and while a listener can be reached from other machines: what a failure says may then be read by strangers.
+   * Read it at each use, since the config may change.
+   */
+  readonly production: boolean;
   /** Read-only view of workers, functions, triggers and counters, with changes as they happen. */
   readonly directory: Directory;
   /** Calls a function wherever it lives. Rejects with CallError. */

@@ -69,6 +69,8 @@ export interface InMemoryEngineOptions {
   readonly clock?: Clock;
   readonly limits?: Partial<WorkerLimits>;
   readonly dataDir?: string;
+  /** See `ModuleContext.production`. Default false. */
+  readonly production?: boolean;
   readonly deadlines?: Partial<Kernel["deadlines"]>;
   /** Default: nothing is checked. */
   readonly formats?: FormatChecks;
@@ -106,6 +108,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       reportReadiness: () => () => {},
     },
     dataDir,
+    production: () => options.production ?? false,
   });
   directory.setModuleHost(host);
 

@@ -9,7 +9,7 @@ import { Refusal } from "./refusal.ts";
 // The body stands inside the request object, which stands inside a frame.
 const MAX_BODY_DEPTH = MAX_DEPTH - 8;
 
-const READ_HERE = "application/json (and +json types), application/x-www-form-urlencoded and text/*";
+const READ_HERE = "application/json (and +json types), application/x-www-form-urlencoded, text/*";
 
 /** Length that the request declares, in bytes; undefined when its body comes in chunks of unknown number. */
 export function declaredLength(request: IncomingMessage): number | undefined {
@@ -18,8 +18,20 @@ export function declaredLength(request: IncomingMessage): number | undefined {
   return Number(request.headers["content-length"] ?? 0);
 }
 
+/** A limit of bodies, with the setting that it comes from. */
+export interface BodyLimit {
+  readonly bytes: number;
+  /** E.g. `body_limit_bytes of svc-http`. */
+  readonly setting: string;
+}
+
+/** The limit of a route, or the module's for routes without one. */
+export function limitOf(key: "body_limit_bytes" | "form_limit_bytes", ofRoute: number | undefined, ofModule: number): BodyLimit {
+  return ofRoute === undefined ? { bytes: ofModule, setting: `${key} of svc-http` } : { bytes: ofRoute, setting: `${key} of the route` };
+}
+
 export interface BodyReading {
-  readonly limitBytes: number;
+  readonly limit: BodyLimit;
   /** How long the client may take to send it. */
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -29,12 +41,12 @@ export interface BodyReading {
 export async function readBody(request: IncomingMessage, options: BodyReading): Promise<Buffer | undefined> {
   const length = declaredLength(request);
   if (length === 0) return undefined;
-  if (length !== undefined && length > options.limitBytes) throw tooLarge(options.limitBytes);
+  if (length !== undefined && length > options.limit.bytes) throw tooLarge(options.limit);
   const body = await collect(request, options);
   return body.byteLength === 0 ? undefined : body;
 }
 
-function collect(request: IncomingMessage, { limitBytes, timeoutMs, clock }: BodyReading): Promise<Buffer> {
+function collect(request: IncomingMessage, { limit, timeoutMs, clock }: BodyReading): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -44,7 +56,7 @@ function collect(request: IncomingMessage, { limitBytes, timeoutMs, clock }: Bod
 
     function onData(chunk: Buffer): void {
       bytes += chunk.byteLength;
-      if (bytes > limitBytes) fail(tooLarge(limitBytes));
+      if (bytes > limit.bytes) fail(tooLarge(limit));
       else chunks.push(chunk);
     }
     function onEnd(): void {
@@ -69,8 +81,18 @@ function collect(request: IncomingMessage, { limitBytes, timeoutMs, clock }: Bod
 // A client that breaks off; `close` follows and says so.
 function ignoreError(): void {}
 
-export function tooLarge(limitBytes: number): Refusal {
-  return new Refusal({ status: 413, code: "payload_too_large", message: `the body is over the limit of ${limitBytes} bytes (body_limit_bytes of svc-http)` });
+export function tooLarge({ bytes, setting }: BodyLimit, what = "the body"): Refusal {
+  return new Refusal({ status: 413, code: "payload_too_large", message: `${what} is over the limit of ${bytes} bytes (${setting})` });
+}
+
+/** Whether there is no body at all, as far as must be read to know. */
+export async function isEmpty(request: IncomingMessage, options: Omit<BodyReading, "limit">): Promise<boolean> {
+  try {
+    return (await readBody(request, { ...options, limit: { bytes: 0, setting: "" } })) === undefined;
+  } catch (error) {
+    if (error instanceof Refusal && error.failure.code === "payload_too_large") return false;
+    throw error;
+  }
 }
 
 /** A body that was read, ready to stand in the payload. */
@@ -130,8 +152,14 @@ export function contentTypeOf(headers: Readonly<Record<string, string[]>>): stri
   if (types.length > 1) throw new Refusal({ status: 400, code: "invalid_request", message: "the request has more than one Content-Type" });
   // A page of another site may send an untyped body without asking first; one that names JSON may not.
   const [type] = types;
-  if (type === undefined) throw unsupported(`the body has no Content-Type; read here are ${READ_HERE}`);
+  if (type === undefined) throw untyped();
   return type;
+}
+
+export function untyped(): Refusal {
+  return unsupported(
+    `the body has no Content-Type; name one: ${READ_HERE} and multipart/form-data are read, any other (such as application/octet-stream) streams to the function`,
+  );
 }
 
 /** How a body that is there is to be read. Throws 415 for what is not understood here. */
@@ -162,7 +190,9 @@ function kindOfType(essence: string): BodyKind {
 /** Refuses a type that only a channel could carry, where the route has none. */
 export function refuseUnread(headers: Readonly<Record<string, string[]>>): Refusal {
   const type = headers["content-type"]?.[0] ?? "";
-  return unsupported(`the content type ${JSON.stringify(type.slice(0, 100))} is not understood by this route; read here are ${READ_HERE}`);
+  return unsupported(
+    `the content type ${JSON.stringify(type.slice(0, 100))} is not understood by this route, which has streaming: false; read here are ${READ_HERE}`,
+  );
 }
 
 function unsupported(message: string): Refusal {

@@ -5,6 +5,7 @@ import { type CorsSettings, corsSchema } from "./cors.ts";
 import {
   bodyLimitBytes,
   concurrencyLimit,
+  formLimitBytes,
   type MiddlewareEntry,
   middlewareListSchema,
   queueLimit,
@@ -16,6 +17,7 @@ import { proxyProblem } from "./trusted-proxies.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_BODY_LIMIT_BYTES = 1024 * 1024;
+const DEFAULT_FORM_LIMIT_BYTES = 256 * 1024 * 1024;
 const DEFAULT_CONCURRENT_REQUESTS = 1024;
 const MAX_PROXIES = 256;
 
@@ -53,6 +55,9 @@ export const httpConfigSchema = z
     body_limit_bytes: bodyLimitBytes()
       .optional()
       .meta({ description: `Largest request body that is read whole, in bytes; streamed ones have no limit. Default ${DEFAULT_BODY_LIMIT_BYTES}` }),
+    form_limit_bytes: formLimitBytes()
+      .default(DEFAULT_FORM_LIMIT_BYTES)
+      .meta({ description: "Largest multipart form, in bytes. Files that do not fit in body_limit_bytes wait in the data folder. Default 256 MiB" }),
     body_limit: bodyLimitBytes().optional().meta({ description: "Older name of body_limit_bytes" }),
     concurrency_request_limit: concurrencyLimit()
       .default(DEFAULT_CONCURRENT_REQUESTS)
@@ -105,6 +110,7 @@ export const httpConfigSchema = z
   .transform((block) => ({
     defaultTimeoutMs: block.default_timeout_ms ?? block.default_timeout ?? DEFAULT_TIMEOUT_MS,
     bodyLimitBytes: block.body_limit_bytes ?? block.body_limit ?? DEFAULT_BODY_LIMIT_BYTES,
+    formLimitBytes: block.form_limit_bytes,
     concurrentRequests: block.concurrency_request_limit,
     queueLimit: block.queue_limit,
     rateLimit: block.rate_limit ?? undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../testing/index.ts";
-import { errorOf, held, post, serve, site } from "./testing/site.ts";
+import { bind, errorOf, held, post, serve, site } from "./testing/site.ts";
 
 describe("what a function is told", () => {
   it("has real path, client, request id, cookies and every value of repeated names (gap 27)", async () => {
@@ -271,5 +271,57 @@ describe("errors in the older shape", () => {
     await serve(worker, "/guarded", () => 1, { condition_function_id: "test::no" });
     expect(await (await fetch(`${url}/boom`)).json()).toEqual({ error: "it broke", error_id: expect.stringMatching(/^[0-9a-f]{12}$/) });
     expect(await (await fetch(`${url}/guarded`)).json()).toMatchObject({ error: expect.stringContaining("condition"), skipped: true });
+  });
+});
+
+describe("what a handler throws", () => {
+  const throwing = async (options: Parameters<typeof site>[0]): Promise<{ readonly seen: unknown[]; readonly log: unknown }> => {
+    const { worker, url, engine } = await site(options);
+    await serve(worker, "/throws", () => {
+      throw new TypeError("no column users.secret");
+    });
+    worker.serve("mw::throws", () => {
+      throw new TypeError("no column users.secret");
+    });
+    await serve(worker, "/guarded", () => 1, { middleware_function_ids: ["mw::throws"] });
+    worker.say({ type: "registerfunction", id: "test::chooses" });
+    await bind(worker, "test::chooses", { api_path: "/chosen" });
+    void worker
+      .next((frame) => frame.type === "invokefunction" && frame.function_id === "test::chooses")
+      .then((frame) =>
+        worker.say({
+          type: "invocationresult",
+          invocation_id: frame.invocation_id,
+          function_id: frame.function_id,
+          error: { code: "NOT_FOUND", message: "no order 7" },
+        }),
+      );
+    const seen: unknown[] = [];
+    for (const path of ["/throws", "/guarded", "/chosen"]) {
+      const response = await fetch(`${url}${path}`);
+      const { code, message } = await errorOf(response);
+      seen.push([response.status, code, message]);
+    }
+    return { seen, log: engine.logs.find(({ message }) => message === "a request failed")?.fields.reason };
+  };
+
+  it("is told to clients while the engine is only for its developer", async () => {
+    const { seen } = await throwing({});
+    expect(seen).toEqual([
+      [500, "invocation_failed", "no column users.secret"],
+      [500, "invocation_failed", "no column users.secret"],
+      [404, "NOT_FOUND", "no order 7"],
+    ]);
+  });
+
+  it("is kept from strangers, and stands in the log by its error_id; an error with a code of its own was chosen for them (1.4)", async () => {
+    const { seen, log } = await throwing({ production: true });
+    const generic = "the function failed; the engine's log has the reason, by this error_id";
+    expect(seen).toEqual([
+      [500, "invocation_failed", generic],
+      [500, "invocation_failed", generic],
+      [404, "NOT_FOUND", "no order 7"],
+    ]);
+    expect(log).toBe("no column users.secret");
   });
 });

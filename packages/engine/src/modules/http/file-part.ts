@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { Readable } from "node:stream";
 import type { ChannelRef } from "@svc/protocol";
 import type { ChannelOffer, ChannelReader, ChannelWriter } from "../../kernel/module.ts";
+import { FileContent } from "./file-content.ts";
 
 /** What the function is told of a file. */
 export interface FileFacts {
@@ -12,57 +12,30 @@ export interface FileFacts {
 }
 
 /**
- * A file of a form on its way into its channel, which is made when the function comes to read it: clients may send many files to
- * functions that want none. Until then its pieces are held.
+ * A file of a form that has come whole. Its channel is made when the function comes to read it: clients may send many files to
+ * functions that want none.
  */
 export class FilePart implements ChannelOffer {
   readonly facts: FileFacts;
+  readonly content = new FileContent();
   readonly ref: ChannelRef = { channel_id: randomUUID(), access_key: randomUUID(), direction: "read" };
-  readonly #held: Buffer[] = [];
-  #source: Readable | undefined;
-  #writer: ChannelWriter | undefined;
+  readonly #onRead: (bytes: number) => void;
   readonly #closers: ((reason: string) => void)[] = [];
-  #writing = false;
-  #complete = false;
-  #torn: string | undefined;
-  #onPace: (isWaitingForClient: boolean) => void = () => {};
-  #onReaderGone: () => void = () => {};
 
-  constructor(facts: FileFacts, source: Readable) {
+  /** `onRead` hears of each piece that the function's channel has taken. */
+  constructor(facts: FileFacts, onRead: (bytes: number) => void) {
     this.facts = facts;
-    this.#source = source;
-    source.on("end", () => {
-      this.#source = undefined;
-    });
+    this.#onRead = onRead;
   }
 
   get key(): string {
     return this.ref.access_key;
   }
 
-  push(bytes: Buffer): void {
-    this.#held.push(bytes);
-    this.#write();
-  }
-
-  /** From now on it comes only as fast as it is read. `onPace` hears with true when the client is waited for, with false when the reader is. */
-  stream(on: { pace(isWaitingForClient: boolean): void; readerGone(): void }): void {
-    this.#onPace = on.pace;
-    this.#onReaderGone = on.readerGone;
-    this.#source?.pause();
-    this.#onPace(false);
-  }
-
-  /** All of the file has come. */
-  complete(): void {
-    this.#complete = true;
-    this.#write();
-  }
-
-  /** No more of it will come. */
-  abort(reason: string): void {
-    this.#torn = reason;
-    this.#writer?.abort(reason);
+  /** What the function is told, as JSON text. */
+  get json(): string {
+    const { name, filename, contentType } = this.facts;
+    return JSON.stringify({ name, filename, content_type: contentType, body: this.ref });
   }
 
   /** Takes its channel down, if there is one. */
@@ -71,10 +44,8 @@ export class FilePart implements ChannelOffer {
   }
 
   onReader(writer: ChannelWriter, close: (reason: string) => void): void {
-    this.#writer = writer;
     this.#closers.push(close);
-    writer.onClosed(() => this.#onReaderGone());
-    this.#write();
+    void this.#send(writer);
   }
 
   /** Nobody has anything to write to a file, and nobody reads it. */
@@ -82,24 +53,17 @@ export class FilePart implements ChannelOffer {
     this.#closers.push(close);
   }
 
-  #write(): void {
-    if (this.#writing || this.#writer === undefined) return;
-    this.#writing = true;
-    void this.#pump(this.#writer);
-  }
-
-  async #pump(writer: ChannelWriter): Promise<void> {
-    this.#source?.pause();
-    this.#onPace(false);
-    for (let bytes = this.#held.shift(); bytes !== undefined; bytes = this.#held.shift()) {
-      if (!(await writer.write({ kind: "binary", bytes }))) return;
-    }
-    this.#writing = false;
-    if (this.#complete) writer.end();
-    else if (this.#torn !== undefined) writer.abort(this.#torn);
-    else {
-      this.#onPace(true);
-      this.#source?.resume();
+  /** At the reader's pace. */
+  async #send(writer: ChannelWriter): Promise<void> {
+    try {
+      for await (const bytes of this.content.pieces()) {
+        if (!(await writer.write({ kind: "binary", bytes }))) return;
+        this.#onRead(bytes.byteLength);
+      }
+      writer.end();
+    } catch {
+      // Either the request is over, and its channel with it, or the disk failed: half a file must not look like a whole one.
+      writer.abort("the file could not be read back from the engine's disk");
     }
   }
 }

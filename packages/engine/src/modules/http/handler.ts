@@ -9,12 +9,13 @@ import { preflightHeaders, preflightOf, withCors } from "./cors.ts";
 import { type Exchange, Exchanges } from "./exchanges.ts";
 import { type Fields, readHeaders, readUrlEncoded } from "./fields.ts";
 import { FileOffers } from "./file-offers.ts";
+import { FormSpools } from "./form-spool.ts";
 import { headerValue } from "./header-list.ts";
 import { givenRequestId, type Incoming, isEncrypted } from "./incoming.ts";
 import { Limits } from "./limits.ts";
 import { inOrder } from "./middleware.ts";
 import { type RequestTarget, readTarget } from "./path.ts";
-import { type Failure, failureOf, Refusal, unavailable } from "./refusal.ts";
+import { type Failure, failureOf, forStrangers, Refusal, unavailable } from "./refusal.ts";
 import { NO_FIELDS, traceHeaders } from "./request.ts";
 import { sendStream } from "./response-stream.ts";
 import { RouteCall, type RouteOutcome } from "./route-call.ts";
@@ -35,7 +36,7 @@ export class RequestHandler {
   readonly #routes: RouteTable;
   readonly #context: ModuleContext<HttpConfig>;
   readonly #exchanges = new Exchanges();
-  readonly #fileOffers = new FileOffers();
+  readonly #fileOffers: FileOffers;
   readonly #limits: Limits;
   readonly #droppedHeaders = new WeakMap<object, Set<string>>();
   #config: HttpConfig;
@@ -46,6 +47,7 @@ export class RequestHandler {
     this.#routes = routes;
     this.#context = context;
     this.#limits = new Limits(context.clock);
+    this.#fileOffers = new FileOffers(new FormSpools(context));
     context.resolveChannels((id) => this.#exchanges.byId(id)?.channels ?? this.#fileOffers.find(id));
     this.#config = context.config;
     this.#proxies = trustedProxies(context.config.trustedProxies);
@@ -62,6 +64,7 @@ export class RequestHandler {
     this.#stopping = true;
     this.#context.signal.addEventListener("abort", () => this.#exchanges.abortAll(), { once: true });
     await this.#exchanges.whenIdle();
+    await this.#fileOffers.spools.settled();
   }
 
   /** Answers one request. Never rejects: whatever goes wrong becomes an answer, if there is someone to read it. */
@@ -221,7 +224,8 @@ export class RequestHandler {
     });
   }
 
-  #answerOfFailure(visit: Visit, failure: Failure): Answer {
+  #answerOfFailure(visit: Visit, given: Failure): Answer {
+    const failure = this.#context.production ? forStrangers(given) : given;
     const errorId = randomBytes(6).toString("hex");
     const { status, code, message, cause } = failure;
     const { exchange } = visit;
@@ -238,7 +242,8 @@ export class RequestHandler {
     const { log } = this.#context;
     if (exchange.isOver) log.debug("a client left before its answer", facts);
     else if (status < 500 || cause === undefined) log.debug("a request was refused", { ...facts, message_sent: message });
-    else if (CallError.is(cause)) log.warn("a request failed", { ...facts, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
+    else if (CallError.is(cause))
+      log.warn("a request failed", { ...facts, reason: given.message, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
     else log.error("the HTTP module failed to answer a request", { ...facts, cause });
     return answerOfFailure(failure, errorId, visit.config.errorFormat);
   }

@@ -138,7 +138,7 @@ describe("a hostile client", () => {
   it("reads its 413 although it declares too much and sends all of it", async () => {
     const { port } = await site({}, { config: { body_limit_bytes: 1000 } });
     const { socket, untilClosed } = await client(port);
-    socket.write(`POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n`);
+    socket.write(`POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 8000000\r\n\r\n`);
     for (let sent = 0; sent < 8; sent++) socket.write("x".repeat(1_000_000));
     const answer = await untilClosed();
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
@@ -151,7 +151,9 @@ describe("a hostile client", () => {
     const { port, engine } = await site({}, { clock, config: { body_limit_bytes: 1000 } });
     const callsBefore = engine.kernel.router.counts.calls;
     const { socket, until, untilClosed } = await client(port);
-    socket.write(`POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${(600).toString(16)}\r\n${"x".repeat(600)}\r\n`);
+    socket.write(
+      `POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n${(600).toString(16)}\r\n${"x".repeat(600)}\r\n`,
+    );
     socket.write(`${(600).toString(16)}\r\n${"x".repeat(600)}\r\n`);
     expect(await until("payload_too_large")).toMatch(/^HTTP\/1\.1 413 /);
 
@@ -166,7 +168,7 @@ describe("a hostile client", () => {
     const { port } = await site({}, { clock, config: { default_timeout_ms: 5_000 } });
     const { socket, until } = await client(port);
     const timersBefore = clock.pendingTimers;
-    socket.write("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{");
+    socket.write("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{");
     await timerSet(clock, timersBefore);
 
     clock.advance(5_000);

@@ -228,10 +228,10 @@ describe("a request body", () => {
   it.each([
     ['{"a":}', 'unexpected "}" at line 1, column 6 (position 5)'],
     ['{\n  "a": 1,\n}', 'unexpected "}" at line 3, column 1'],
-    ["[1, 2", "unexpected the end of the text"],
+    ["[1, 2", "unexpected end of the text"],
     ["nope", 'unexpected "n" at line 1, column 1'],
     [`${"[".repeat(200)}${"]".repeat(200)}`, "nested deeper than 120 levels"],
-    ["[".repeat(500_000), "unexpected the end of the text"],
+    ["[".repeat(500_000), "unexpected end of the text"],
   ])("that is not good JSON is answered 400 with the place: %.20s", async (body, message) => {
     const { worker, url } = await site();
     await serve(worker, "/echo", () => 1, { http_method: "POST" });
@@ -273,6 +273,27 @@ describe("a request body", () => {
     ]);
     expect(await refusal(Buffer.from([0xff]), { "content-type": "text/plain" })).toEqual([400, "invalid_request", expect.stringContaining("UTF-8")]);
     expect(await refusal("a=%zz", { "content-type": "application/x-www-form-urlencoded" })).toEqual([400, "invalid_request", expect.stringContaining("%zz")]);
+  });
+
+  it("without a content type is answered 415 that says what to name, whatever its size", async () => {
+    const { worker, url } = await site({ config: { body_limit_bytes: 100 } });
+    await serve(worker, "/echo", ({ body }) => ({ body }), { http_method: "POST" });
+    for (const body of [Buffer.from("x"), Buffer.alloc(1_000), new Blob([Buffer.alloc(1_000)]).stream()]) {
+      const response = await fetch(`${url}/echo`, { method: "POST", body, duplex: "half" } as RequestInit);
+      const { code, message } = await errorOf(response);
+      expect([response.status, code, message]).toEqual([415, "unsupported_media_type", expect.stringContaining("application/octet-stream) streams")]);
+    }
+    const empty = await fetch(`${url}/echo`, { method: "POST", body: new Blob([]).stream(), duplex: "half" } as RequestInit);
+    expect([empty.status, await empty.json()]).toEqual([200, null]);
+  });
+
+  it("over the limit is told whose limit it is over", async () => {
+    const { worker, url } = await site({ config: { body_limit_bytes: 100 } });
+    await serve(worker, "/module", () => 1, { http_method: "POST" });
+    await serve(worker, "/route", () => 1, { http_method: "POST", body_limit_bytes: 10 });
+    const message = async (path: string): Promise<string> => (await errorOf(await post(`${url}${path}`, `"${"x".repeat(200)}"`))).message;
+    expect(await message("/module")).toBe("the body is over the limit of 100 bytes (body_limit_bytes of svc-http)");
+    expect(await message("/route")).toBe("the body is over the limit of 10 bytes (body_limit_bytes of the route)");
   });
 
   it("over the limit is answered 413, and the limit follows the config while the engine runs", async () => {

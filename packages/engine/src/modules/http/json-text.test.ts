@@ -31,7 +31,7 @@ describe("the fault in a text that is not JSON", () => {
 
   it("is given with line, column and the character", () => {
     expect(findJsonFault('{\n  "a": \u{1F600}\n}')).toEqual({ offset: 9, line: 2, column: 8, found: '"\u{1F600}"' });
-    expect(findJsonFault("[")).toMatchObject({ found: "the end of the text" });
+    expect(findJsonFault("[")).toMatchObject({ found: "end of the text" });
   });
 
   it("is a place before which the text could still become JSON, and behind which it cannot", () => {

@@ -6,7 +6,7 @@ export interface JsonFault {
   readonly line: number;
   /** 1-based, in UTF-16 units. */
   readonly column: number;
-  /** The character, or `the end of the text`. */
+  /** The character, quoted, or `end of the text`. */
   readonly found: string;
 }
 
@@ -30,7 +30,7 @@ function describe(text: string, offset: number): JsonFault {
     offset,
     line,
     column: offset - lineStart + 1,
-    found: character === undefined ? "the end of the text" : JSON.stringify(String.fromCodePoint(character)),
+    found: character === undefined ? "end of the text" : JSON.stringify(String.fromCodePoint(character)),
   };
 }
 

@@ -52,6 +52,15 @@ export function failureOf(thrown: unknown, ownFunctions: readonly (string | unde
   return { status: httpStatus, code, message, cause: thrown };
 }
 
+/**
+ * What strangers are told. What a handler threw without choosing a code was not meant for them and may name tables, paths or keys; an
+ * error with a code of its own was chosen to be sent.
+ */
+export function forStrangers(failure: Failure): Failure {
+  if (failure.code !== "invocation_failed") return failure;
+  return { ...failure, message: "the function failed; the engine's log has the reason, by this error_id" };
+}
+
 function missingFunction(error: CallError): string | undefined {
   const id = error.details?.function_id;
   return typeof id === "string" ? id : undefined;

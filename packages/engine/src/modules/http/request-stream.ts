@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import type { ChannelWriter } from "../../kernel/module.ts";
+import { BodyPace } from "./body-pace.ts";
 
 /** How long a client may send nothing while its body is waited for, in milliseconds. */
 export const BODY_IDLE_MS = 60_000;
@@ -12,24 +13,33 @@ export function sendWhole(writer: ChannelWriter, bytes: Buffer | undefined): voi
   writer.end();
 }
 
-export interface BodyStreamOptions {
-  readonly clock: Clock;
+/** What is heard of a body while it streams. */
+export interface BodyListener {
   /** The client sent nothing for too long; the channel is torn. */
-  onIdle(): void;
+  idle(): void;
+  /** It keeps moving: the timeout of its route begins anew. */
+  moved(): void;
+}
+
+export interface BodyStreamOptions extends BodyListener {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
 }
 
 /**
  * Hands a body on as it comes. The client is held back while the channel is full. When the client breaks off the channel is torn;
  * when the reader leaves, the rest stays unread for whoever ends the exchange.
  */
-export function streamBody(request: IncomingMessage, writer: ChannelWriter, { clock, onIdle }: BodyStreamOptions): void {
+export function streamBody(request: IncomingMessage, writer: ChannelWriter, { clock, timeoutMs, idle, moved }: BodyStreamOptions): void {
+  const pace = new BodyPace({ clock, timeoutMs, onMoved: moved });
   let cancelIdle = (): void => {};
   const waitForClient = (): void => {
     cancelIdle = clock.after(BODY_IDLE_MS, () => {
       stop();
       writer.abort(`the client sent nothing for ${BODY_IDLE_MS} ms`);
-      onIdle();
+      idle();
     });
+    pace.waits();
     request.resume();
   };
   let isStopped = false;
@@ -44,13 +54,18 @@ export function streamBody(request: IncomingMessage, writer: ChannelWriter, { cl
   };
   function onData(bytes: Buffer): void {
     cancelIdle();
+    pace.came(bytes.byteLength);
     request.pause();
     void writer.write({ kind: "binary", bytes }).then((isStillRead) => {
       if (!isStillRead) stop();
-      else if (!isStopped) waitForClient();
+      else if (!isStopped) {
+        pace.passed();
+        waitForClient();
+      }
     });
   }
   function onEnd(): void {
+    pace.ended();
     stop();
     writer.end();
   }

@@ -1,6 +1,7 @@
 import { CallError, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
 import type { CallOptions, ModuleContext, StartedCall } from "../../kernel/module.ts";
 import { type Answer, answerOf } from "./answer.ts";
+import { atDeadline } from "./body-pace.ts";
 import type { HttpConfig } from "./config.ts";
 import { ExchangeChannels } from "./exchange-channels.ts";
 import type { FileOffers } from "./file-offers.ts";
@@ -38,6 +39,9 @@ export class RouteCall {
   #body: Promise<TakenBody> | undefined;
   #channels: ExchangeChannels | undefined;
   #started: StartedCall | undefined;
+  /** When a handler that writes its answer must have begun. */
+  #deadlineAt = 0;
+  #hasBegun = false;
   #releaseBody = (): void => {};
 
   constructor(parts: RouteCallParts) {
@@ -93,11 +97,13 @@ export class RouteCall {
     const { visit, destination, context } = this.#parts;
     const { exchange } = visit;
     const { binding } = destination;
-    const channels = new ExchangeChannels(exchange, (writer) => body.fill(writer, () => this.#bodyWentSilent(channels)));
+    const channels = new ExchangeChannels(exchange, (writer) =>
+      body.fill(writer, { idle: () => this.#bodyWentSilent(channels), moved: () => this.#bodyMoved() }),
+    );
     this.#channels = channels;
     exchange.onEnd(() => this.release());
     exchange.onWithdrawn(() => this.#started?.cancel("the client left"));
-    const startedAt = context.clock.monotonic();
+    this.#deadlineAt = context.clock.monotonic() + this.#timeoutMs;
     const call = binding.fire(Payload.fromText(`{${members}${channels.members}}`), {
       ...this.#plainOptions,
       onStarted: (started) => {
@@ -108,7 +114,7 @@ export class RouteCall {
     const first = await Promise.race([call, channels.begun]);
     if (first instanceof Payload) {
       if (!meansStream(first, channels)) return this.#whole(first);
-      return this.#streamed(await this.#late(channels, startedAt + this.#timeoutMs), call);
+      return this.#streamed(await this.#late(channels), call);
     }
     // Ended without a word: the handler may still return an answer.
     if (first === undefined || (first.first === undefined && !first.wasSaid)) {
@@ -119,13 +125,17 @@ export class RouteCall {
   }
 
   /** Waits for the beginning of an answer whose function has returned nothing. */
-  async #late(channels: ExchangeChannels, deadlineAt: number): Promise<StreamHead | undefined> {
+  async #late(channels: ExchangeChannels): Promise<StreamHead | undefined> {
     const { destination, context } = this.#parts;
     const { functionId } = destination.binding;
-    const cancelDeadline = context.clock.after(Math.max(0, deadlineAt - context.clock.monotonic()), () => {
-      const message = `${functionId} returned nothing and wrote nothing to its response within ${this.#timeoutMs} ms`;
-      channels.fail(new CallError("call_timeout", message, { details: { function_id: functionId } }));
-    });
+    const cancelDeadline = atDeadline(
+      context.clock,
+      () => this.#deadlineAt,
+      () => {
+        const message = `${functionId} returned nothing and wrote nothing to its response within ${this.#timeoutMs} ms`;
+        channels.fail(new CallError("call_timeout", message, { details: { function_id: functionId } }));
+      },
+    );
     try {
       return await channels.begun;
     } finally {
@@ -148,6 +158,7 @@ export class RouteCall {
     if (first === undefined) {
       return { answer: { status, headers, dropped, body: status === 204 || status === 304 ? undefined : "" }, stream: undefined };
     }
+    this.#hasBegun = true;
     // A stream may take as long as it likes; what the handler does after it has the time that it had before.
     this.#started?.setDeadline(MAX_TIMEOUT_MS);
     const release = (): void => {
@@ -175,10 +186,18 @@ export class RouteCall {
       timeoutMs: this.#timeoutMs,
       clock: context.clock,
       fileOffers,
+      onFileRead: () => this.#bodyMoved(),
     });
     this.#releaseBody = () => body.discard();
     exchange.onEnd(() => body.discard());
     return body;
+  }
+
+  /** While an upload keeps moving the handler is not late; once its answer streams there is no deadline to move. */
+  #bodyMoved(): void {
+    if (this.#hasBegun) return;
+    this.#deadlineAt = this.#parts.context.clock.monotonic() + this.#timeoutMs;
+    this.#started?.setDeadline(this.#timeoutMs);
   }
 
   /** An upload that stands still is given up: with 408 as long as there is no answer, else with its connection. */

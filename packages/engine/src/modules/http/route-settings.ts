@@ -2,7 +2,16 @@ import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
 import { type CorsSettings, corsSchema } from "./cors.ts";
 import { parseRoutePattern } from "./route-pattern.ts";
-import { bodyLimitBytes, concurrencyLimit, type MiddlewareEntry, queueLimit, rateLimitSchema, routeMiddlewareSchema, timeoutMs } from "./setting-parts.ts";
+import {
+  bodyLimitBytes,
+  concurrencyLimit,
+  formLimitBytes,
+  type MiddlewareEntry,
+  queueLimit,
+  rateLimitSchema,
+  routeMiddlewareSchema,
+  timeoutMs,
+} from "./setting-parts.ts";
 
 export const ROUTE_METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] as const;
 export type RouteMethod = (typeof ROUTE_METHODS)[number];
@@ -39,6 +48,7 @@ export const routeSettingsSchema = z
       .nullish()
       .meta({ description: "Whether the function gets channels for the body and the answer. false makes each request a little cheaper. Default true" }),
     body_limit_bytes: bodyLimitBytes().nullish().meta({ description: "Largest body that is read whole, in bytes. Default: body_limit_bytes of svc-http" }),
+    form_limit_bytes: formLimitBytes().nullish().meta({ description: "Largest multipart form, in bytes. Default: form_limit_bytes of svc-http" }),
     concurrency_limit: concurrencyLimit().nullish().meta({ description: "Requests of this route in work at once. Default: no limit but that of svc-http" }),
     queue_limit: queueLimit()
       .nullish()
@@ -64,6 +74,7 @@ export const routeSettingsSchema = z
     streamsBody: config.body === "stream",
     streaming: config.streaming ?? true,
     bodyLimitBytes: config.body_limit_bytes ?? undefined,
+    formLimitBytes: config.form_limit_bytes ?? undefined,
     concurrencyLimit: config.concurrency_limit ?? undefined,
     queueLimit: config.queue_limit ?? 0,
     rateLimit: config.rate_limit ?? undefined,

@@ -187,4 +187,17 @@ describe("a route table", () => {
       }),
     );
   });
+
+  it("says of a second binding of the same function that its parameters have other names than those that come", () => {
+    const table = new RouteTable();
+    const [first, second, same] = [binding("f", "/items/:id"), binding("f", "/items/:other"), binding("f", "/items/{id}")];
+    const undo = [first, second, same].map((each) => table.add(each));
+    expect([first, second, same].map(({ problem }) => problem)).toEqual([
+      undefined,
+      "route served as /items/:id, whose parameters have other names: the function gets those",
+      undefined,
+    ]);
+    undo[0]?.();
+    expect(second.problem).toBeUndefined();
+  });
 });

@@ -169,10 +169,21 @@ function reportStanding(route: Route): void {
   const [owner, ...waiting] = route.holders;
   if (owner === undefined) return;
   owner.binding.report(undefined);
-  for (const { binding } of waiting) binding.report(answersAlike(binding, owner.binding) ? undefined : `route taken by ${owner.binding.functionId}`);
+  for (const holder of waiting) holder.binding.report(problemBehind(owner, holder));
 }
 
-/** A second binding that would answer exactly like the first is no conflict, however its path names its parameters. */
+/** What keeps a binding from being served by the owner of its route. */
+function problemBehind(owner: RouteHolder, { binding, pattern }: RouteHolder): string | undefined {
+  if (!answersAlike(binding, owner.binding)) return `route taken by ${owner.binding.functionId}`;
+  if (isDeepStrictEqual(namesIn(pattern), namesIn(owner.pattern))) return undefined;
+  return `route served as ${owner.pattern.path}, whose parameters have other names: the function gets those`;
+}
+
+function namesIn({ parameterNames, tailName }: RoutePattern): readonly (string | undefined)[] {
+  return [...parameterNames, tailName];
+}
+
+/** A second binding that would answer exactly like the first is no conflict. */
 function answersAlike(a: RouteBinding, b: RouteBinding): boolean {
   return a.functionId === b.functionId && isDeepStrictEqual({ ...a.settings, apiPath: "" }, { ...b.settings, apiPath: "" });
 }

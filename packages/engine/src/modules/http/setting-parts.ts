@@ -5,6 +5,7 @@ import type { RateLimitSettings } from "./rate-limit.ts";
 // What the block of svc-http and the config of a route have in common.
 
 export const MAX_BODY_LIMIT_BYTES = 64 * 1024 * 1024;
+const MAX_FORM_LIMIT_BYTES = 4 * 1024 * 1024 * 1024;
 const MAX_CONCURRENT_REQUESTS = 1_000_000;
 
 export function wholeNumber(lowest: number, highest: number, what: string) {
@@ -14,6 +15,7 @@ export function wholeNumber(lowest: number, highest: number, what: string) {
 
 export const timeoutMs = () => wholeNumber(1, MAX_TIMEOUT_MS, "milliseconds");
 export const bodyLimitBytes = () => wholeNumber(1, MAX_BODY_LIMIT_BYTES, "bytes");
+export const formLimitBytes = () => wholeNumber(1, MAX_FORM_LIMIT_BYTES, "bytes");
 export const concurrencyLimit = () => wholeNumber(1, MAX_CONCURRENT_REQUESTS, "a number of requests");
 export const queueLimit = () => wholeNumber(0, MAX_CONCURRENT_REQUESTS, "a number of requests");
 

@@ -17,13 +17,21 @@ afterEach(async () => {
 
 /** An engine with svc-http and one worker, stopped after the test. */
 export async function site(
-  options: { readonly config?: Record<string, unknown>; readonly modules?: readonly Module<never>[]; readonly clock?: ReturnType<typeof manualClock> } = {},
+  options: {
+    readonly config?: Record<string, unknown>;
+    readonly modules?: readonly Module<never>[];
+    readonly clock?: ReturnType<typeof manualClock>;
+    readonly production?: boolean;
+    readonly dataDir?: string;
+  } = {},
 ): Promise<Site> {
   const modules = [httpModule as unknown as Module<never>, ...(options.modules ?? [])];
   engine = await inMemoryEngine({
     modules,
     config: Object.fromEntries(modules.map(({ name }) => [name, name === "svc-http" ? options.config : {}])),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(options.production === undefined ? {} : { production: options.production }),
+    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
   });
   return { engine, worker: await engine.connectWorker(), url: await engine.http() };
 }
