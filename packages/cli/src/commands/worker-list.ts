@@ -21,7 +21,7 @@ export function workerListCommand(shell: Shell): Command {
     .addOption(urlOption())
     .addOption(configOption("config file to take the bridge port from"))
     .option("--json", "print JSON")
-    .addHelpText("after", "\nLong lists are cut; all of them:\n  svc worker list --json\n")
+    .addHelpText("after", "\nExamples:\n  svc worker list\n  svc worker list --json    (all functions; the table shows the first few)\n")
     .action((options: ListOptions, command: Command) => showWorkers(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
 }
 
