@@ -261,6 +261,7 @@ export class ModuleHost {
             settings: settings.data,
             fire: (payload, options) => binding.fire(payload, options),
             passes: (payload, options) => binding.passes(payload, options),
+            needs: (functionIds) => binding.needs(functionIds as readonly FunctionId[]),
             report: (problem) => binding.report(problem),
           };
           return spec.bind(seen);

@@ -18,6 +18,7 @@ function binding(functionId: string, apiPath: string, more: Partial<RouteSetting
     problem: undefined,
     fire: () => Promise.reject(new Error("a route table fires nothing")),
     passes: () => Promise.reject(new Error("a route table asks nothing")),
+    needs: () => {},
     report(problem) {
       bound.problem = problem;
     },
