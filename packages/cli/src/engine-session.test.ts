@@ -1,8 +1,33 @@
-import { expect, it } from "vitest";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { EXIT } from "./exit-codes.ts";
 import { run } from "./main.ts";
 import { startTestEngine, testProject } from "./running-engine.test-support.ts";
-import { recordedShell } from "./shell.test-support.ts";
+import { type RecordedShell, recordedShell } from "./shell.test-support.ts";
+
+let server: Server | undefined;
+afterEach(() => {
+  vi.unstubAllEnvs();
+  server?.close();
+  server = undefined;
+});
+
+/** What an engine, or something else, answers to every upgrade; gives its address. */
+async function refusing(status: number, body: string): Promise<string> {
+  server = createServer().on("upgrade", (_request, socket) => {
+    socket.end(`HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function list(url: string, shell: RecordedShell = recordedShell()): Promise<{ readonly status: number; readonly notes: string }> {
+  const status = await run(["worker", "list", "--url", url], shell);
+  return { status, notes: shell.written.notes };
+}
 
 it("a command presents the token of its own project's engine, and says what is missing for another's", { timeout: 30_000 }, async () => {
   const project = testProject("workers: []\nengine: {mode: production}\n");
@@ -10,13 +35,39 @@ it("a command presents the token of its own project's engine, and says what is m
     const engine = await startTestEngine(project);
     try {
       expect(await run(["worker", "list"], recordedShell({ cwd: project.dir }))).toBe(EXIT.done);
-      const stranger = recordedShell({ cwd: project.dir });
-      expect(await run(["worker", "list", "--url", engine.url], stranger)).toBe(EXIT.noEngine);
-      expect(stranger.written.notes).toContain("SVC_TOKEN");
+      const stranger = await list(engine.url, recordedShell({ cwd: join(project.dir, "..") }));
+      expect(stranger.status).toBe(EXIT.failed);
+      expect(stranger.notes).toContain(`The engine at ${engine.url} wants a token, and none was sent: `);
+      expect(stranger.notes).toContain(".svc/token");
+      vi.stubEnv("SVC_TOKEN", "not-the-engine-s");
+      const startedMs = performance.now();
+      const wrong = await list(engine.url);
+      expect(performance.now() - startedMs).toBeLessThan(3_000);
+      expect(wrong.status).toBe(EXIT.failed);
+      expect(wrong.notes).toContain(`The engine at ${engine.url} refuses the token: `);
+      expect(wrong.notes).toContain("that of the variable SVC_TOKEN");
+      expect(wrong.notes).not.toContain("Start one");
     } finally {
       await engine.stop();
     }
   } finally {
     project.remove();
   }
+});
+
+describe("a command that is refused for another reason", () => {
+  it.each([503, 403, 421])("shows the engine's words at %i", async (code) => {
+    const url = await refusing(code, JSON.stringify({ error: { code: "x", message: "auth::check not found" } }));
+    expect(await list(url)).toEqual({
+      status: EXIT.failed,
+      notes: expect.stringContaining(`The engine at ${url} refuses the connection (HTTP ${code}): auth::check not found.`),
+    });
+  });
+
+  it("by something that is no engine says so", { timeout: 15_000 }, async () => {
+    const { status, notes } = await list(await refusing(404, "<html>"));
+    expect(status).toBe(EXIT.noEngine);
+    expect(notes).toContain("something listens there, but it did not answer as an engine");
+    expect(notes).toContain("HTTP 404");
+  });
 });

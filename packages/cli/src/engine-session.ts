@@ -1,9 +1,11 @@
+import { CallError } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
 import { type EngineAddress, noEngine, requireListener } from "./engine-address.ts";
+import { type EngineRefusal, refusedByEngine } from "./refused-by-engine.ts";
 
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** Runs `action` on a connection to the engine and closes it afterwards. Fails with exit 3 when no engine answers. */
+/** Runs `action` on a connection to the engine and closes it afterwards. Fails with exit 3 when no engine answers, with 1 when one refuses. */
 export async function withEngine<Result>(address: EngineAddress, commandName: string, action: (worker: Worker) => Promise<Result>): Promise<Result> {
   await requireListener(address);
   // Loaded here and not above: the engine has no use for it.
@@ -25,10 +27,30 @@ function tokenHeader({ token }: EngineAddress): { readonly headers?: Readonly<Re
 }
 
 async function connected(worker: Worker, address: EngineAddress): Promise<void> {
+  let stopListening = (): void => {};
+  // The first refusal is the answer; the SDK would go on trying.
+  const refused = new Promise<never>((_, reject) => {
+    stopListening = worker.onConnectionState((state) => {
+      if (state !== "reconnecting") return;
+      worker.connected({ timeout_ms: 0 }).catch((error: unknown) => {
+        if (refusalOf(error) !== undefined) reject(error as Error);
+      });
+    });
+  });
   try {
-    await worker.connected({ timeout_ms: CONNECT_TIMEOUT_MS });
+    await Promise.race([worker.connected({ timeout_ms: CONNECT_TIMEOUT_MS }), refused]);
   } catch (error) {
-    if (/\b401\b/.test((error as Error).message)) throw noEngine(address, "it wants its token, or another one than was sent: set SVC_TOKEN to it");
+    const refusal = refusalOf(error);
+    if (refusal !== undefined) throw refusedByEngine(address, refusal);
     throw noEngine(address, `something listens there, but it did not answer as an engine (${(error as Error).message})`);
+  } finally {
+    stopListening();
   }
+}
+
+/** Set where an engine answered, and said no. */
+function refusalOf(error: unknown): EngineRefusal | undefined {
+  const details = CallError.is(error) ? error.details : undefined;
+  if (typeof details?.status !== "number" || typeof details.engine_message !== "string") return undefined;
+  return { status: details.status, message: details.engine_message };
 }

@@ -4,7 +4,7 @@ import type { Shell } from "./shell.ts";
 
 /** What a person wants to know once the engine is up: where it listens, what it runs, what to try next. */
 export function startSummary(engine: RunningEngine, { cwd, paint }: Pick<Shell, "cwd" | "paint">): string {
-  const { addresses, config } = engine;
+  const { boundTo, config } = engine;
   const modules = engine.modules();
   const workers = config.localWorkers;
   const row = (name: string, value: string): string => `  ${paint.dim(name.padEnd(14))}${value}`;
@@ -12,9 +12,10 @@ export function startSummary(engine: RunningEngine, { cwd, paint }: Pick<Shell, 
     "",
     `${paint.bold(`svc ${engine.version}`)} ${paint.green("is running")}`,
     "",
-    row("workers", `${paint.cyan(addresses.bridge)}  where workers connect (SVC_URL)`),
-    row("HTTP API", paint.cyan(addresses.http)),
-    row("live updates", paint.cyan(addresses.realtime)),
+    row("workers", `${paint.cyan(boundTo.bridge)}  where workers connect (SVC_URL)`),
+    ...boundTo.bridges.map((address) => row("", `${paint.cyan(address)}  further, from engine.bridges`)),
+    row("HTTP API", paint.cyan(boundTo.http)),
+    row("live updates", paint.cyan(boundTo.realtime)),
     row("config", relative(cwd, config.file) || config.file),
     row("modules", modules.length === 0 ? "none configured" : modules.map(({ name, state }) => (state === "running" ? name : `${name} (${state})`)).join(", ")),
     row(

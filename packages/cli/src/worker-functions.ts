@@ -14,6 +14,7 @@ export interface WorkerReport {
   readonly reason: string | null;
   readonly pids: readonly number[];
   readonly functions: readonly string[];
+  readonly trigger_types: readonly string[];
   /** The last lines of its output. */
   readonly tail: readonly string[];
   readonly log_file: string | null;

@@ -52,7 +52,7 @@ async function shown<Result>(shell: Shell, title: string, step: () => Promise<Re
 function requireReady(report: WorkerReport, { showsOutput }: { readonly showsOutput: boolean }): WorkerReport {
   const { name, state, reason } = report;
   if (state === "ready") return report;
-  const why = reason ?? (state === "starting" ? `it registered no function within ${READY_TIMEOUT_MS / 1000} s` : "");
+  const why = reason ?? (state === "starting" ? `it registered no function, trigger type or trigger within ${READY_TIMEOUT_MS / 1000} s` : "");
   throw new CommandFailure(`Worker ${name} is not ready; it is ${state.replace("_", " ")}${why === "" ? "" : `: ${why}`}.`, {
     advice: [
       ...(showsOutput ? outputOf(report) : []),

@@ -259,7 +259,17 @@ describe("an engine off loopback (gap 55)", () => {
     expect(await dial(second.engine.addresses.bridge)).toMatchObject({ status: 401 });
     const third = await start("engine: {bridge: {host: 0.0.0.0}}\n", { overrides: { insecureBind: true } });
     expect(await dial(third.engine.addresses.bridge)).toBeInstanceOf(WebSocket);
-    expect(third.records.some(({ level, message }) => level === "warn" && message.includes("insecure_bind"))).toBe(true);
+    const shown = `ws://0.0.0.0:${new URL(third.engine.addresses.bridge).port} (every interface)`;
+    expect(third.records.find(({ level, message }) => level === "warn" && message.includes("insecure_bind"))?.message).toBe(
+      `listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${shown}`,
+    );
+    // What local workers are told stays.
+    expect(third.engine.addresses.bridge).toMatch(/^ws:\/\/localhost:/);
+    expect(third.engine.boundTo).toEqual({ ...third.engine.addresses, bridge: shown });
+    expect(third.records.find(({ message }) => message === "the engine is up")?.fields).toMatchObject({ exposed: [shown] });
+    expect(second.records.find(({ message }) => message === "the engine is up")?.fields).toMatchObject({
+      exposed: [expect.stringContaining("(every interface)")],
+    });
   });
 
   it("does not start with an optional token and nothing that says what strangers may do", async () => {

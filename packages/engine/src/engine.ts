@@ -25,6 +25,7 @@ import { createKernel } from "./kernel/create-kernel.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Logger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
+import { boundUrlOf, isOffLoopback, localUrlOf } from "./listener-addresses.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
 import { httpFunctions } from "./modules/http-functions/index.ts";
@@ -33,9 +34,9 @@ import { liveUpdates } from "./modules/live-updates/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
 import { type DataFolderLock, lockDataFolder } from "./store/data-folder.ts";
 import { Bridge } from "./transport/bridge.ts";
+import { CertificateWatch } from "./transport/certificate-watch.ts";
 import { type AccessRules, fetchSiteIsSafe, originIsAllowed } from "./transport/guards.ts";
 import { HttpApi } from "./transport/http-api.ts";
-import type { Listener } from "./transport/listener.ts";
 import { Realtime } from "./transport/realtime.ts";
 import { type Refusal, TokenGuard } from "./transport/token-guard.ts";
 import { JsonSchemaChecks } from "./validation/index.ts";
@@ -51,7 +52,7 @@ export interface StartOptions {
   readonly clock?: Clock;
 }
 
-/** Addresses as URLs, with the ports that are bound; `wss` and `https` where the listener has TLS. */
+/** Addresses as URLs, with the ports that are bound; `wss` and `https` where the listener has TLS. As this machine reaches them. */
 export interface EngineAddresses {
   /** For workers, e.g. `ws://localhost:49134`. */
   readonly bridge: string;
@@ -65,6 +66,8 @@ export interface EngineAddresses {
 
 export interface RunningEngine {
   readonly addresses: EngineAddresses;
+  /** The same for people: a listener that other machines reach is shown with its host and a word about it, e.g. `ws://0.0.0.0:49134 (every interface)`. */
+  readonly boundTo: EngineAddresses;
   /** The configuration in force; changes when the file does. */
   readonly config: LoadedConfig;
   readonly version: string;
@@ -117,6 +120,7 @@ class Engine implements RunningEngine {
   #config: LoadedConfig;
   readonly #lock: DataFolderLock;
   #stopWatching: () => Promise<void> = async () => {};
+  #stopWatchingCertificates = (): void => {};
   #stopping: Promise<void> | undefined;
 
   constructor(parts: {
@@ -212,8 +216,16 @@ class Engine implements RunningEngine {
   }
 
   get addresses(): EngineAddresses {
-    const [bridge, ...further] = this.#bridges.map(({ listener }) => urlOf("ws", listener)) as [string, ...string[]];
-    return { bridge, bridges: further, http: urlOf("http", this.#http.listener), realtime: urlOf("ws", this.#realtime.listener) };
+    return this.#addresses(localUrlOf);
+  }
+
+  get boundTo(): EngineAddresses {
+    return this.#addresses(boundUrlOf);
+  }
+
+  #addresses(shown: typeof localUrlOf): EngineAddresses {
+    const [bridge, ...further] = this.#bridges.map(({ listener }) => shown("ws", listener)) as [string, ...string[]];
+    return { bridge, bridges: further, http: shown("http", this.#http.listener), realtime: shown("ws", this.#realtime.listener) };
   }
 
   modules(): readonly ModuleState[] {
@@ -232,14 +244,47 @@ class Engine implements RunningEngine {
       throw error;
     }
     for (const warning of this.#config.warnings) this.#log.warn(warning);
-    if (this.#config.engine.insecureBind) this.#log.warn("listeners off loopback need no token (insecure_bind): whoever reaches them can run functions");
+    this.#warnOfOpenListeners();
     const watch = watchConfig(this.#config.file, {
       revision: this.#config.revision,
       onChange: (change) => this.#fileChanged(change),
       onError: (error) => this.#log.error("the config file could not be applied; the running configuration stays", { error }),
     });
     this.#stopWatching = () => watch.close();
-    this.#log.info("the engine is up", { ...this.addresses, version: this.version });
+    this.#stopWatchingCertificates = new CertificateWatch({
+      clock: this.#kernel.clock,
+      listeners: this.#listeners().map(({ listener }) => listener),
+      onRenewed: () => this.#reloadCertificates(),
+    }).start();
+    this.#log.info("the engine is up", { ...this.addresses, ...this.#exposure(), version: this.version });
+  }
+
+  /** What other machines reach, for the log; nothing when they reach nothing. */
+  #exposure(): { readonly exposed?: readonly string[] } {
+    const exposed = this.#listeners().filter(({ listener }) => isOffLoopback(listener));
+    return exposed.length === 0 ? {} : { exposed: exposed.map(({ scheme, listener }) => boundUrlOf(scheme, listener)) };
+  }
+
+  #warnOfOpenListeners(): void {
+    if (!this.#config.engine.insecureBind) return;
+    const open = this.#listeners().filter(({ listener, isOpen }) => isOffLoopback(listener) && isOpen);
+    if (open.length === 0) return;
+    const named = open.map(({ scheme, listener }) => boundUrlOf(scheme, listener)).join(", ");
+    this.#log.warn(`listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${named}`);
+  }
+
+  /** `isOpen`: who comes without a token is let in, and not held to rules. */
+  #listeners(): { readonly scheme: "ws" | "http"; readonly listener: Bridge["listener"]; readonly isOpen: boolean }[] {
+    const { engine, http, realtime } = this.#config;
+    const accessOf = (index: number): AccessSettings | undefined => (index === 0 ? engine.bridgeAccess : engine.bridges[index - 1]?.access);
+    return [
+      ...this.#bridges.map(({ listener }, index) => {
+        const access = accessOf(index);
+        return { scheme: "ws" as const, listener, isOpen: access !== undefined && !access.tokenRequired && access.rbac === undefined };
+      }),
+      { scheme: "http", listener: this.#http.listener, isOpen: !tokenRequiredAt(http, engine) },
+      { scheme: "ws", listener: this.#realtime.listener, isOpen: !tokenRequiredAt(realtime, engine) },
+    ];
   }
 
   stop(options: { readonly graceMs?: number } = {}): Promise<void> {
@@ -249,6 +294,7 @@ class Engine implements RunningEngine {
 
   async #drainAndStop(graceMs: number): Promise<void> {
     await this.#stopWatching();
+    this.#stopWatchingCertificates();
     this.#http.startDraining();
     const { inFlight } = this.#kernel.router.counts;
     if (inFlight > 0) this.#log.info("finishing calls in flight", { inFlight, graceMs });
@@ -309,7 +355,9 @@ class Engine implements RunningEngine {
       this.#reserveIds();
       const problems = await this.#host.apply(requestsOf(next));
       if (problems.length === 0) {
-        this.#log.info("the config file was applied", describeDiff(diff));
+        const moved = diff.http !== undefined || diff.realtime !== undefined;
+        this.#log.info("the config file was applied", { ...describeDiff(diff), ...(moved ? this.#exposure() : {}) });
+        if (moved) this.#warnOfOpenListeners();
         return;
       }
       this.#log.error("the config file could not be applied; the running configuration stays", { problems });
@@ -354,7 +402,7 @@ class Engine implements RunningEngine {
     this.#kernel.reservedIds.configure([bridgeAccess, ...bridges.map(({ access }) => access)]);
   }
 
-  /** A renewed certificate is taken with the next change of the config file, be it a comment. */
+  /** Renewed certificates are taken within a minute, and with each change of the config file. */
   #reloadCertificates(): void {
     for (const { listener } of [this.#http, this.#realtime, ...this.#bridges]) {
       try {
@@ -385,12 +433,6 @@ class Engine implements RunningEngine {
       modules: this.modules().map(({ name, state, reason }) => ({ name, state, reason: reason ?? null })),
     };
   }
-}
-
-/** How this machine reaches the listener: a host that stands for every address is reached at a loopback one. */
-function urlOf(scheme: "ws" | "http", { host, port, isTls }: Listener): string {
-  const name = host === "127.0.0.1" || host === "0.0.0.0" ? "localhost" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
-  return `${scheme}${isTls ? "s" : ""}://${name}:${port}`;
 }
 
 /** The supervisor comes last, so that workers find every module running. */

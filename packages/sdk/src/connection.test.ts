@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Backoff, type ReconnectOptions } from "./backoff.ts";
-import { CLOSE_TIMEOUT_MS, Connection, HANDSHAKE_TIMEOUT_MS, STABLE_AFTER_MS } from "./connection.ts";
+import { CLOSE_TIMEOUT_MS, Connection, HANDSHAKE_TIMEOUT_MS, notConnected, STABLE_AFTER_MS } from "./connection.ts";
 import { silentLogger } from "./logger.ts";
 import { ManualClock } from "./manual-clock.test.support.ts";
 import type { Socket, SocketEvents } from "./socket.ts";
@@ -82,6 +82,16 @@ describe("the connection", () => {
       clock.advance(1);
       expect(sockets).toHaveLength(before + 1);
     }
+  });
+
+  it("goes on trying when the engine refuses it, and tells with which status, also while the next attempt is under way", () => {
+    const { clock, socket, connection } = setUp();
+    socket().events.closed("refused with HTTP 401: wrong token", { status: 401, message: "wrong token" });
+    clock.advance(1000);
+    expect(notConnected(connection, "not connected to").message).toBe("not connected to ws://svc:***@engine:1/?***: refused with HTTP 401: wrong token");
+    expect(notConnected(connection, "").details).toMatchObject({ status: 401, engine_message: "wrong token" });
+    socket().events.opened();
+    expect([connection.lastProblem, connection.refusal]).toEqual(["", undefined]);
   });
 
   it("keeps the back-off when sockets open and close again before the engine greets", () => {

@@ -3,7 +3,7 @@ import { redactAddress } from "./address.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
-import type { OpenSocket, Socket } from "./socket.ts";
+import type { OpenSocket, Socket, UpgradeRefusal } from "./socket.ts";
 
 /**
  * `connecting`: the first attempt is under way. `connected`: the engine has greeted this worker. `reconnecting`: the connection
@@ -44,8 +44,12 @@ export class Connection {
   #state: ConnectionState = "disconnected";
   #socket: Socket | undefined;
   #open = false;
+  #wasConfirmed = false;
   #lastHeardMs = 0;
   #lastProblem = "";
+  /** Why this side ends the present socket; empty when it does not. */
+  #cause = "";
+  #refusal: UpgradeRefusal | undefined;
   readonly #timers = new Set<() => void>();
   #stopped: (() => void) | undefined;
 
@@ -61,6 +65,16 @@ export class Connection {
   /** Why the last attempt or connection ended; empty when none has. */
   get lastProblem(): string {
     return this.#lastProblem;
+  }
+
+  /** How the last attempt was refused; undefined when it was not. */
+  get refusal(): UpgradeRefusal | undefined {
+    return this.#refusal;
+  }
+
+  /** Whether the engine ever greeted this worker. */
+  get wasConfirmed(): boolean {
+    return this.#wasConfirmed;
   }
 
   /** The address without secrets. */
@@ -89,13 +103,14 @@ export class Connection {
   /** The engine greeted this worker: the connection works. */
   confirmed(): void {
     if (!this.#open) return;
+    this.#wasConfirmed = true;
     this.#options.backoff.reset();
     this.#enter("connected");
   }
 
   /** Cuts the socket; a new attempt follows. For an engine that has stopped reading. */
   drop(reason: string): void {
-    this.#lastProblem = reason;
+    this.#cause = reason;
     this.#socket?.terminate();
   }
 
@@ -122,14 +137,15 @@ export class Connection {
     this.#enter(state);
     // Set by the callbacks of this attempt's socket; nothing of an earlier socket is alive here.
     let closedWhileOpening: string | undefined;
+    this.#cause = "";
     try {
       this.#socket = openSocket(address, {
         opened: () => this.#onOpened(),
         message: (text) => this.#onMessage(text),
         alive: () => this.#heard(),
-        closed: (reason) => {
+        closed: (reason, refusal) => {
           if (this.#socket === undefined) closedWhileOpening = reason;
-          else this.#onClosed(reason);
+          else this.#onClosed(reason, refusal);
         },
       });
     } catch (thrown) {
@@ -140,7 +156,7 @@ export class Connection {
       return;
     }
     this.#after(HANDSHAKE_TIMEOUT_MS, () => {
-      this.#lastProblem = `the handshake took longer than ${HANDSHAKE_TIMEOUT_MS} ms`;
+      this.#cause = `the handshake took longer than ${HANDSHAKE_TIMEOUT_MS} ms`;
       this.#socket?.terminate();
     });
   }
@@ -151,6 +167,7 @@ export class Connection {
     if (this.#stopped !== undefined) return;
     this.#open = true;
     this.#lastProblem = "";
+    this.#refusal = undefined;
     this.#heard();
     this.#after(STABLE_AFTER_MS, () => this.#options.backoff.reset());
     if (this.#socket?.ping !== undefined) this.#heartbeat();
@@ -177,12 +194,13 @@ export class Connection {
     });
   }
 
-  #onClosed(reason: string): void {
+  #onClosed(reason: string, refusal?: UpgradeRefusal): void {
     const wasOpen = this.#open;
     this.#open = false;
     this.#socket = undefined;
     this.#cancelTimers();
-    if (this.#lastProblem === "") this.#lastProblem = reason;
+    this.#lastProblem = this.#cause === "" ? reason : this.#cause;
+    this.#refusal = refusal;
     if (wasOpen) this.#guard(() => this.#options.events.lost());
     if (this.#stopped !== undefined) {
       this.#enter("closed");
@@ -197,17 +215,15 @@ export class Connection {
   #planNext(): void {
     const { backoff, logger } = this.#options;
     const delayMs = backoff.next();
-    const fields = { address: this.#shownAddress, reason: this.#lastProblem, attempt: backoff.attempts };
+    const status = this.#refusal === undefined ? {} : { status: this.#refusal.status };
+    const fields = { address: this.#shownAddress, reason: this.#lastProblem, ...status, attempt: backoff.attempts };
     if (delayMs === undefined) {
       logger.error("gave up connecting to the engine", fields);
       this.#enter("failed");
       return;
     }
     logger.warn("not connected to the engine, trying again", { ...fields, delay_ms: delayMs });
-    this.#after(delayMs, () => {
-      this.#lastProblem = "";
-      this.#attempt("reconnecting");
-    });
+    this.#after(delayMs, () => this.#attempt("reconnecting"));
     this.#enter("reconnecting");
   }
 
@@ -243,5 +259,7 @@ export class Connection {
 /** The error of a wait for the connection that ended without one. */
 export function notConnected(connection: Connection, why: string): CallError {
   const problem = connection.lastProblem === "" ? "" : `: ${connection.lastProblem}`;
-  return new CallError("disconnected", `${why} ${connection.shownAddress}${problem}`, { details: { address: connection.shownAddress, sent: false } });
+  const { shownAddress: address, refusal } = connection;
+  const refused = refusal === undefined ? {} : { status: refusal.status, ...(refusal.message === undefined ? {} : { engine_message: refusal.message }) };
+  return new CallError("disconnected", `${why} ${address}${problem}`, { details: { address, sent: false, ...refused } });
 }

@@ -1,7 +1,8 @@
 import type { Socket as TcpSocket } from "node:net";
 import { MAX_FRAME_BYTES } from "@svc/protocol";
 import { type RawData, WebSocket } from "ws";
-import type { OpenSocket, Socket, SocketEvents } from "./socket.ts";
+import { describeRefusal, readRefusal } from "./refused-upgrade.ts";
+import type { OpenSocket, Socket, SocketEvents, UpgradeRefusal } from "./socket.ts";
 
 /** The engine may add its envelope to a payload that was just within the limit. */
 const MAX_INBOUND_BYTES = 2 * MAX_FRAME_BYTES;
@@ -19,11 +20,19 @@ class NodeSocket implements Socket {
   #whenFlushed: Promise<void> | undefined;
   #resolveFlushed: (() => void) | undefined;
   #problem: string | undefined;
+  #refusal: UpgradeRefusal | undefined;
 
   constructor(address: string, headers: Readonly<Record<string, string>>, events: SocketEvents) {
     this.#socket = new WebSocket(address, { headers, perMessageDeflate: false, maxPayload: MAX_INBOUND_BYTES });
     this.#socket.on("upgrade", (response) => {
       this.#below = response.socket;
+    });
+    this.#socket.on("unexpected-response", (_request, response) => {
+      // Never rejects, and what follows does not throw.
+      void readRefusal(response).then((refusal) => {
+        this.#refusal = refusal;
+        this.#socket.terminate();
+      });
     });
     this.#socket.on("open", () => events.opened());
     this.#socket.on("message", (data: RawData) => events.message((data as Buffer).toString()));
@@ -35,7 +44,8 @@ class NodeSocket implements Socket {
     });
     this.#socket.on("close", (code, reason) => {
       this.#flush();
-      events.closed(this.#problem ?? `closed with code ${code}${reason.length === 0 ? "" : ` (${reason.toString()})`}`);
+      if (this.#refusal !== undefined) events.closed(describeRefusal(this.#refusal), this.#refusal);
+      else events.closed(this.#problem ?? `closed with code ${code}${reason.length === 0 ? "" : ` (${reason.toString()})`}`);
     });
   }
 

@@ -7,7 +7,7 @@ import { systemClock } from "./clock.ts";
 import { createLogger, jsonLine, type Logger, logLevelFrom } from "./logger.ts";
 import { nodeSockets } from "./node-socket.ts";
 import type { WorkerOptions } from "./options.ts";
-import { shutDownOnSignals } from "./process-signals.ts";
+import { processIsEnding, shutDownOnSignals } from "./process-signals.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
@@ -56,6 +56,7 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
       framework: "svc-node",
     },
     logger: stderrLogger(),
+    processIsEnding,
   });
   if (options.handleSignals ?? true) shutDownOnSignals(worker);
   return worker;

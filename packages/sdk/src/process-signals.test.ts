@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeEngine } from "./fake-engine.test.support.ts";
@@ -20,6 +22,30 @@ beforeEach(async () => {
 afterEach(() => engine.stop());
 
 describe("a worker process", () => {
+  it("that waits at its top level to be connected exits 0 on SIGTERM, without a word about it", async () => {
+    const refusing = createServer((_request, response) => response.writeHead(503).end());
+    const asked = once(
+      refusing.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n")).listen(0, "127.0.0.1"),
+      "upgrade",
+    );
+    await once(refusing, "listening");
+    const program = `${PROGRAM}\nawait worker.connected();\nconsole.log("never");`;
+    const child = spawn(process.execPath, ["--conditions=@svc/source", "--import", LOADER, "--input-type=module", "--eval", program], {
+      cwd: PACKAGE,
+      env: { ...process.env, SVC_URL: `ws://127.0.0.1:${(refusing.address() as AddressInfo).port}` },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+    const closed = once(child, "close");
+    const warned = once(child.stderr, "data");
+    await Promise.race([Promise.all([asked, warned]), closed]);
+    child.kill("SIGTERM");
+    expect([await closed, output.split("\n").filter((line) => line !== "" && !line.startsWith("{"))]).toEqual([[0, null], []]);
+    expect(JSON.parse(output.split("\n")[0] as string)).toMatchObject({ level: "warn", reason: "the connection was refused with HTTP 503", status: 503 });
+    refusing.close();
+  }, 30_000);
+
   it.each(["SIGTERM", "SIGINT"] as const)(
     "on %s finishes the call in hand, then exits 0, and logs JSON lines on stderr only",
     async (signal) => {

@@ -1,6 +1,7 @@
 import type { Worker } from "./worker.ts";
 
 const workers = new Set<Worker>();
+let isEnding = false;
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
 /** On the first SIGTERM or SIGINT shuts this worker down, with all others given here, and exits 0. A second signal kills as ever. */
@@ -14,11 +15,17 @@ export function shutDownOnSignals(worker: Worker): void {
   });
 }
 
+/** True once a signal has begun to shut the workers down. */
+export function processIsEnding(): boolean {
+  return isEnding;
+}
+
 function stopListening(): void {
   for (const signal of SIGNALS) process.off(signal, onSignal);
 }
 
 function onSignal(): void {
+  isEnding = true;
   const all = [...workers];
   workers.clear();
   // The second signal must find the default behaviour, so that a shutdown that takes too long can be cut short.

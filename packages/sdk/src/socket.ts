@@ -1,11 +1,22 @@
+/** An HTTP answer to the upgrade that is no socket. */
+export interface UpgradeRefusal {
+  /** E.g. 401. */
+  readonly status: number;
+  /** In the engine's words; undefined when the answer is not the engine's. */
+  readonly message: string | undefined;
+}
+
 /** What a socket tells; after `closed` it tells nothing more. */
 export interface SocketEvents {
   opened(): void;
   message(text: string): void;
   /** A sign of life that is no message: a ping or pong. */
   alive(): void;
-  /** Comes once, also when the socket never opened. `reason` is for people. */
-  closed(reason: string): void;
+  /**
+   * Comes once, also when the socket never opened. `reason` is for people; `refusal` is there when an answer refused the upgrade and the
+   * platform tells.
+   */
+  closed(reason: string, refusal?: UpgradeRefusal): void;
 }
 
 export interface Socket {

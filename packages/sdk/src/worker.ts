@@ -45,6 +45,8 @@ export interface Platform {
   readonly greeting: Greeting;
   readonly name: string;
   readonly logger: Logger;
+  /** The workers are being shut down because the process ends. Default: never. */
+  readonly processIsEnding?: (() => boolean) | undefined;
 }
 
 export interface WaitOptions {
@@ -57,6 +59,7 @@ export class Worker {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #ambient: Ambient;
+  readonly #processIsEnding: () => boolean;
   readonly #session: Session;
   readonly #connection: Connection;
   readonly #runner: CallRunner;
@@ -78,6 +81,7 @@ export class Worker {
     this.#logger = withFields(unthrowing(options.logger ?? platform.logger), { worker: name });
     this.#clock = platform.clock;
     this.#ambient = platform.ambient;
+    this.#processIsEnding = platform.processIsEnding ?? (() => false);
     this.#session = new Session({
       introduction: introductionOf(name, options, platform.greeting),
       newId: platform.newId,
@@ -146,10 +150,14 @@ export class Worker {
 
   /**
    * Resolves when the engine has greeted this worker. Rejects with `disconnected` after `timeout_ms` (default 30,000), and when
-   * the worker gives up or is shut down. Calls and registrations need not wait for it.
+   * the worker gives up or is shut down; not when a signal ends the process. `details` has `status` (HTTP) and `engine_message` when the
+   * engine refused the connection. Calls and registrations need not wait for it.
    */
   connected(options: WaitOptions = {}): Promise<void> {
-    return connected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, options.timeout_ms);
+    return connected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, {
+      timeoutMs: options.timeout_ms,
+      processIsEnding: this.#processIsEnding,
+    });
   }
 
   /**

@@ -49,6 +49,22 @@ describe("svc worker add with an engine running", () => {
     expect(called.shell.written.out).toBe('{"pong":true}\n');
   }, 30_000);
 
+  it("is done with a worker that provides nothing but a trigger type, and names it", async () => {
+    await writeProbeWorker(join(project.dir, "workers/probe"));
+    const program = join(project.dir, "workers/probe/worker.mjs");
+    const source = readFileSync(program, "utf8");
+    writeFileSync(
+      program,
+      source.replace('{ type: "registerfunction", id: "probe::ping" }', '{ type: "registertriggertype", id: "ticker", description: "ticks" }'),
+    );
+    engine = await startTestEngine(project);
+
+    const { status, shell } = await svc("worker", "add", "./workers/probe");
+
+    expect(shell.written.notes).toContain("Ready: ticker (1 trigger type)\n");
+    expect(status).toBe(EXIT.done);
+  }, 30_000);
+
   it("refuses a worker that is there already, and installs and restarts it with --force", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
     engine = await startTestEngine(project);

@@ -222,11 +222,8 @@ interface Outcome {
 
 function finish(shell: Shell, { name, kind, project, options, ready, installed }: Outcome): void {
   if (ready !== undefined) {
-    const { functions } = ready;
     shell.note("Worker auto-started\n");
-    shell.note(
-      `${shell.paint.green("Ready:")} ${functions.length === 0 ? name : `${functions.join(", ")} (${functions.length} ${functions.length === 1 ? "function" : "functions"})`}\n`,
-    );
+    shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready)}\n`);
   }
   if (!options.json) return;
   const facts = {
@@ -235,7 +232,17 @@ function finish(shell: Shell, { name, kind, project, options, ready, installed }
     config_file: project.configFile,
     status: ready === undefined ? "added" : "ready",
     functions: ready?.functions ?? [],
+    trigger_types: ready?.trigger_types ?? [],
     install: installed === undefined ? null : { status: installed.status, duration_ms: installed.durationMs },
   };
   shell.out(`${JSON.stringify(facts)}\n`);
+}
+
+function providedBy({ name, functions, trigger_types }: WorkerReport): string {
+  const parts = [counted(functions, "function"), counted(trigger_types, "trigger type")].filter((part) => part !== undefined);
+  return parts.length === 0 ? name : parts.join(", ");
+}
+
+function counted(ids: readonly string[], noun: string): string | undefined {
+  return ids.length === 0 ? undefined : `${ids.join(", ")} (${ids.length} ${noun}${ids.length === 1 ? "" : "s"})`;
 }

@@ -41,8 +41,9 @@ export function collide(a: ListenAddress, b: ListenAddress): boolean {
   return isWildcard(a.host) || isWildcard(b.host) || bindName(a.host) === bindName(b.host);
 }
 
-function isWildcard(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
+/** Stands for every address of this machine. */
+export function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || (isIPv6(host) && !host.includes("%") && new URL(`http://[${host}]`).hostname === "[::]");
 }
 
 function bindName(host: string): string {

@@ -4,6 +4,7 @@ import type { Logger } from "./logger.ts";
 /** Tells listeners of each change in the running system. */
 export class Changes {
   readonly #listeners = new Set<(change: DirectoryChange) => void>();
+  readonly #registrationListeners = new Set<(workerId: string) => void>();
   readonly #log: Logger;
 
   constructor(log: Logger) {
@@ -11,18 +12,31 @@ export class Changes {
   }
 
   emit(change: DirectoryChange): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(change);
-      } catch (error) {
-        this.#log.error("a listener of directory changes failed", { change, error });
-      }
-    }
+    for (const listener of this.#listeners) this.#guarded(() => listener(change), { change });
+  }
+
+  /** The connection registered a function, a trigger type or a trigger, or one of them anew. */
+  registered(workerId: string): void {
+    for (const listener of this.#registrationListeners) this.#guarded(() => listener(workerId), { workerId });
   }
 
   listen(listener: (change: DirectoryChange) => void): () => void {
     const own = (change: DirectoryChange): void => listener(change);
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
+  }
+
+  listenToRegistrations(listener: (workerId: string) => void): () => void {
+    const own = (workerId: string): void => listener(workerId);
+    this.#registrationListeners.add(own);
+    return () => this.#registrationListeners.delete(own);
+  }
+
+  #guarded(tell: () => void, about: Readonly<Record<string, unknown>>): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#log.error("a listener of directory changes failed", { ...about, error });
+    }
   }
 }

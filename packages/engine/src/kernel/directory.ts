@@ -43,6 +43,10 @@ export interface WorkerView {
   readonly connected_at_ms: number;
   readonly function_count: number;
   readonly functions: readonly string[];
+  /** The trigger types that it provides, also those that another serves before it. */
+  readonly trigger_types: readonly string[];
+  /** How many triggers it asked for. */
+  readonly trigger_count: number;
   readonly active_invocations: number;
   /** Where access is restricted: whose connection it is, e.g. `role reader`. Null: an unrestricted one, or a module. */
   readonly principal: string | null;
@@ -109,4 +113,6 @@ export interface Directory {
   counters(): Counters;
   /** Tells of each change, synchronously, after it took effect. A listener that throws is logged. */
   onChange(listener: (change: DirectoryChange) => void): () => void;
+  /** Tells, synchronously, each time that a connection has registered a function, a trigger type or a trigger. */
+  onRegistration(listener: (workerId: string) => void): () => void;
 }

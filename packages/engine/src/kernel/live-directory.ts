@@ -55,6 +55,8 @@ export class LiveDirectory implements Directory {
         connected_at_ms: startedAtMs,
         function_count: provider.functionIds.length,
         functions: provider.functionIds,
+        trigger_types: [],
+        trigger_count: 0,
         active_invocations: provider.inFlight,
         principal: null,
         configured_worker: null,
@@ -97,6 +99,10 @@ export class LiveDirectory implements Directory {
     return this.#changes.listen(listener);
   }
 
+  onRegistration(listener: (workerId: string) => void): () => void {
+    return this.#changes.listenToRegistrations(listener);
+  }
+
   #functionView(entry: FunctionEntry): FunctionView {
     const { description } = entry.registrations[0] as FunctionEntry["registrations"][number];
     const workers = entry.registrations.map(({ provider }) => ({ id: provider.workerId, name: nameOf(provider.name, entry.id) }));
@@ -134,6 +140,8 @@ export class LiveDirectory implements Directory {
       connected_at_ms: session.connectedAtMs,
       function_count: session.functions.size,
       functions: [...session.functions.keys()].sort(compare),
+      trigger_types: [...session.triggerTypes.keys()].sort(compare),
+      trigger_count: session.triggers.size,
       active_invocations: session.inFlight,
       principal: session.access === undefined ? null : (session.principal ?? session.access.grants.subject),
       configured_worker: this.#triggers.configuredWorkerOf(session.workerId) ?? null,

@@ -226,8 +226,12 @@ export class ModuleHost {
     const forget = provider.add(spec);
     const unregister = this.#kernel.registry.register(spec.id as FunctionId, provider, {
       description: spec.summary,
-      requestFormat: jsonSchemaOf(spec.input),
-      responseFormat: spec.output === undefined ? undefined : jsonSchemaOf(spec.output),
+      get requestFormat() {
+        return jsonSchemaOf(spec.input);
+      },
+      get responseFormat() {
+        return spec.output === undefined ? undefined : jsonSchemaOf(spec.output);
+      },
       metadata: undefined,
       timeoutMs: undefined,
       // Modules parse their input themselves.
@@ -243,7 +247,9 @@ export class ModuleHost {
     return this.#kernel.triggers.provideType({
       id: spec.type as TriggerTypeId,
       description: spec.summary,
-      requestFormat: jsonSchemaOf(spec.settings),
+      get requestFormat() {
+        return jsonSchemaOf(spec.settings);
+      },
       callRequestFormat: undefined,
       check: undefined,
       provider: {
@@ -259,6 +265,13 @@ export class ModuleHost {
             id: binding.id,
             functionId: binding.functionId,
             settings: settings.data,
+            get isRestricted() {
+              return binding.isRestricted;
+            },
+            get isAway() {
+              return binding.isAway;
+            },
+            onRestriction: (listener) => binding.onRestriction(listener),
             fire: (payload, options) => binding.fire(payload, options),
             passes: (payload, options) => binding.passes(payload, options),
             needs: (functionIds) => binding.needs(functionIds as readonly FunctionId[]),
@@ -295,6 +308,14 @@ function isDeepEqual(a: unknown, b: unknown): boolean {
   return Payload.fromValue(a).text() === Payload.fromValue(b).text();
 }
 
+const jsonSchemas = new WeakMap<z.ZodType, unknown>();
+
+/** Made when someone looks: many of an engine's functions are never listed with their formats, and a start need not wait for them. */
 function jsonSchemaOf(schema: z.ZodType): unknown {
-  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  let made = jsonSchemas.get(schema);
+  if (made === undefined) {
+    made = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+    jsonSchemas.set(schema, made);
+  }
+  return made;
 }

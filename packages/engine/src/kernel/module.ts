@@ -96,6 +96,15 @@ export interface TriggerBinding<Settings> {
   readonly id: string;
   readonly functionId: FunctionId;
   readonly settings: Settings;
+  /**
+   * Only restricted connections ask for it. What two bindings cannot both have goes to the one that is not, whichever came first. May
+   * change while the binding lives.
+   */
+  readonly isRestricted: boolean;
+  /** Calls `listener` when `isRestricted` has become another; one at a time. */
+  onRestriction(listener: () => void): Undo;
+  /** The last worker that asked for it has gone and may come back: what it would answer is out of service, wherever the function lives. */
+  readonly isAway: boolean;
   /** Calls the bound function, with the trigger's metadata. `Payload.absent` when it returned nothing. Rejects with CallError. */
   fire(payload: Payload, options?: CallOptions): Promise<Payload>;
   /** False only when the trigger has a `condition_function_id` and that function answered the JSON value `false`. Rejects when it failed. */

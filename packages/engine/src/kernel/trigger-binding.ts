@@ -66,7 +66,7 @@ export class Binding {
   metadataFrom: string | undefined;
   /** Each owner's request, by owner and trigger id. */
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
-  /** Set while the last owner is away and the binding is kept for its return. */
+  /** Set while the last unrestricted owner is away and the binding is kept for its return; restricted ones may hold it meanwhile. */
   kept: { readonly configuredWorker: string | undefined; readonly cancel: () => void } | undefined;
   #id: TriggerId;
   #workerName: string;
@@ -76,6 +76,9 @@ export class Binding {
   #unconfirmedBy: TriggerTypeProvider | undefined;
   #attaching = false;
   #needed: readonly FunctionId[] = [];
+  #toldRestricted: boolean;
+  /** The provider's, while it is attached. */
+  #onRestriction: (() => void) | undefined;
   readonly #host: BindingHost;
 
   constructor(id: TriggerId, request: TriggerRequest, owner: TriggerOwner, host: BindingHost) {
@@ -87,6 +90,7 @@ export class Binding {
     this.#id = id;
     this.#workerName = owner.name;
     this.metadataFrom = owner.principal;
+    this.#toldRestricted = owner.principal !== undefined;
     this.#host = host;
   }
 
@@ -104,6 +108,34 @@ export class Binding {
     const [first] = this.owners.values();
     if (first !== undefined) this.#workerName = first.owner.name;
     return this.#workerName;
+  }
+
+  /** Only restricted connections ask for it: it must not keep anything from what an unrestricted one asks for. */
+  get isRestricted(): boolean {
+    if (this.kept !== undefined) return false;
+    for (const { owner } of this.owners.values()) if (owner.principal === undefined) return false;
+    return true;
+  }
+
+  /** Nobody who asked for it is there. */
+  get isAway(): boolean {
+    return this.owners.size === 0;
+  }
+
+  /** One listener at a time, that of the provider; called when `isRestricted` has become another. */
+  onRestriction(listener: () => void): Undo {
+    this.#onRestriction = listener;
+    return () => {
+      if (this.#onRestriction === listener) this.#onRestriction = undefined;
+    };
+  }
+
+  /** Call when owners came or went. */
+  ownersChanged(): void {
+    const { isRestricted } = this;
+    if (isRestricted === this.#toldRestricted) return;
+    this.#toldRestricted = isRestricted;
+    this.#onRestriction?.();
   }
 
   get attached(): boolean {

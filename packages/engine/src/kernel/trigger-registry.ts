@@ -38,7 +38,7 @@ export interface BindingHold {
   readonly key: string;
   /** The worker took its request back: the binding goes at once if no other worker asked for it. */
   remove(): void;
-  /** The worker went: its bindings of engine types are kept for its return. */
+  /** The worker went: its bindings of engine types are kept for its return, unless it was restricted. */
   leave(): void;
 }
 
@@ -183,11 +183,11 @@ export class TriggerRegistry implements WorkerClaims {
       this.#ofFunction.add(request.functionId, binding);
     }
     if (!this.#byId.has(request.id)) this.#byId.set(request.id, binding);
-    this.#keptRemote.delete(binding);
-    binding.kept?.cancel();
-    binding.kept = undefined;
+    // What an unrestricted worker may come back to stays so when a restricted one joins and goes.
+    if (owner.principal === undefined) this.#cancelKeeping(binding);
     const isRemarked = remark(binding, owner, request);
     binding.owners.set(ownerKey, { owner, request });
+    binding.ownersChanged();
     const provider = this.typeById(request.type)?.provider;
     // A worker that provides the type hands on the metadata itself, so it must hear of new ones.
     if (provider !== undefined && (!binding.attached || (isRemarked && !provider.builtIn))) this.#attach(binding, provider);
@@ -231,7 +231,7 @@ export class TriggerRegistry implements WorkerClaims {
 
   #dropKept(configuredName: string): void {
     for (const binding of [...this.#bindings.values()]) {
-      if (binding.kept?.configuredWorker === configuredName) this.#remove(binding);
+      if (binding.kept?.configuredWorker === configuredName) this.#endKeeping(binding);
     }
   }
 
@@ -241,28 +241,41 @@ export class TriggerRegistry implements WorkerClaims {
     binding.owners.delete(ownerKey);
     const { id } = hold.request;
     if (id !== binding.id && this.#byId.get(id) === binding) this.#byId.delete(id);
-    if (binding.owners.size > 0) {
-      this.#onChange(binding, "updated");
-      return;
-    }
     const builtIn = this.typeById(binding.type)?.provider.builtIn ?? false;
-    if (how === "explicit" || !builtIn) {
+    const wasLastUnrestricted = owner.principal === undefined && binding.isRestricted;
+    if (how === "gone" && builtIn && wasLastUnrestricted) this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
+    if (binding.isAway && binding.kept === undefined) {
       this.#remove(binding);
       return;
     }
-    const configuredWorker = this.#configuredWorkers.get(owner.workerId);
-    const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#remove(binding)) : () => {};
+    binding.ownersChanged();
+    this.#onChange(binding, "updated");
+  }
+
+  #keep(binding: Binding, configuredWorker: string | undefined): void {
+    const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#endKeeping(binding)) : () => {};
     binding.kept = { configuredWorker, cancel };
     // Over the limit those go that waited longest: workers that come and go must not pile up bindings.
-    if (configuredWorker === undefined) for (const oldest of this.#keptRemote.add(binding)) this.#remove(oldest);
-    this.#onChange(binding, "updated");
+    if (configuredWorker === undefined) for (const oldest of this.#keptRemote.add(binding)) this.#endKeeping(oldest);
+  }
+
+  #cancelKeeping(binding: Binding): void {
+    this.#keptRemote.delete(binding);
+    binding.kept?.cancel();
+    binding.kept = undefined;
+  }
+
+  /** It is kept no longer: it goes, unless somebody else asked for it meanwhile. */
+  #endKeeping(binding: Binding): void {
+    this.#cancelKeeping(binding);
+    if (binding.isAway) this.#remove(binding);
+    else binding.ownersChanged();
   }
 
   #remove(binding: Binding): void {
     if (this.#bindings.get(binding.key) !== binding) return;
-    binding.kept?.cancel();
+    this.#cancelKeeping(binding);
     this.#bindings.delete(binding.key);
-    this.#keptRemote.delete(binding);
     if (this.#byId.get(binding.id) === binding) this.#byId.delete(binding.id);
     this.#ofFunction.delete(binding.functionId, binding);
     this.#stopAwaiting(binding);

@@ -3,7 +3,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
-import type { ListenAddress } from "../config/types.ts";
+import type { ListenAddress, TlsFiles } from "../config/types.ts";
 import { ConnectionCaps } from "./connection-caps.ts";
 import { headProblem, MAX_HEADERS } from "./request-head.ts";
 import { readTls } from "./tls.ts";
@@ -92,6 +92,11 @@ export class Listener {
 
   get isTls(): boolean {
     return this.#address?.tls !== undefined;
+  }
+
+  /** Its certificate files; undefined without TLS. */
+  get tlsFiles(): TlsFiles | undefined {
+    return this.#address?.tls;
   }
 
   /** Reads the certificate files again; new connections get what they hold now. Throws TlsError, and nothing has changed then. */

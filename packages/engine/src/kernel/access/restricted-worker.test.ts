@@ -60,6 +60,25 @@ describe("a restricted worker's calls (gap 56)", () => {
     expect(engine.logs.find(({ message }) => message === "access denied")?.fields).toMatchObject({ workerName: "guest", subject: "an anonymous connection" });
   });
 
+  it("reach its own principal's functions by their full ids, unless they are forbidden, and nobody else's below the same prefix", async () => {
+    const engine = await start();
+    const rules = settings({ rbac: rbac() });
+    const acme = granted({ function_registration_prefix: "acme", forbidden_functions: ["acme::closed"] });
+    const guest = await engine.connectWorker({ access: accessTo(rules, acme) });
+    const twin = await engine.connectWorker({ access: accessTo(rules, acme) });
+    const stranger = await engine.connectWorker({ access: accessTo(rules, granted({ function_registration_prefix: "rival" })) });
+    const owner = await engine.connectWorker();
+    guest.serve("greet", () => "hi");
+    guest.serve("closed", () => "no");
+    await settled(guest);
+    owner.serve("acme::theirs", () => "no");
+    await settled(owner);
+    expect(await guest.call("acme::greet")).toMatchObject({ result: "hi" });
+    expect(await twin.call("acme::greet")).toMatchObject({ result: "hi" });
+    for (const id of ["greet", "acme::closed", "acme::theirs"]) expect([id, codeOf(await guest.call(id))]).toEqual([id, "FORBIDDEN"]);
+    expect(codeOf(await stranger.call("acme::greet"))).toBe("FORBIDDEN");
+  });
+
   it("cannot go by way of the queue to a function that is forbidden", async () => {
     const engine = await start();
     const queue = await engine.connectWorker();

@@ -4,19 +4,25 @@ import { callRefusal } from "./decide-call.ts";
 import { functionReferences } from "./function-references.ts";
 import type { SessionAccess } from "./session-access.ts";
 
-/** Why a connection may not call the function; undefined when it may. */
+/** Why a connection may not call the function; undefined when it may. What its own principal provides it may, unless it is forbidden. */
 export function refusalToCall(id: string, access: SessionAccess, registry: Registry): string | undefined {
+  if (isOwn(id, access, registry) && access.grants.forbidden.find(id) === undefined) return undefined;
   const metadata = (): unknown => registry.find(id as FunctionId)?.registrations[0]?.description.metadata;
   return callRefusal(id, metadata, access.grants, access.policy);
 }
 
 /** Why a trigger of the connection may not call the function: it must be the connection's principal's, or one that it may call. */
 function refusalAsTarget(id: string, access: SessionAccess, registry: Registry): string | undefined {
-  const { principal, prefix } = access.grants;
+  const { prefix } = access.grants;
   if (prefix !== undefined && id.startsWith(`${prefix}::`)) return undefined;
-  const entry = registry.find(id as FunctionId);
-  if (entry?.registrations.every(({ provider }) => !provider.builtIn && provider.principal === principal)) return undefined;
+  if (isOwn(id, access, registry)) return undefined;
   return refusalToCall(id, access, registry);
+}
+
+/** Provided by connections of the same principal, and by nobody else. */
+function isOwn(id: string, { grants }: SessionAccess, registry: Registry): boolean {
+  const entry = registry.find(id as FunctionId);
+  return entry?.registrations.every(({ provider }) => !provider.builtIn && provider.principal === grants.principal) ?? false;
 }
 
 /** A trigger as far as it names functions. */

@@ -62,6 +62,10 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
       all.onChange((change) => {
         if (seesChange(change)) listener(change);
       }),
+    onRegistration: (listener) =>
+      all.onRegistration((workerId) => {
+        if (visible.workerById(workerId) !== undefined) listener(workerId);
+      }),
   };
   return visible;
 }

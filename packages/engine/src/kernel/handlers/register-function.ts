@@ -41,6 +41,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
   session.functions.set(id, undo);
   // After the new one is in, so that the function is never gone in between.
   replaced?.();
+  kernel.changes.registered(session.workerId);
   return true;
 }
 

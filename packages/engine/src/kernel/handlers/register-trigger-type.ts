@@ -61,6 +61,7 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   );
   session.triggerTypes.set(id, undo);
   replaced?.();
+  kernel.changes.registered(session.workerId);
   return true;
 }
 

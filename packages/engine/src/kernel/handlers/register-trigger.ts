@@ -52,4 +52,5 @@ function addTrigger(message: MessageOf<"registertrigger">, session: Session, ker
       standing?.hold.leave();
     });
   session.triggers.set(id, { hold, leave, unwatch });
+  kernel.changes.registered(session.workerId);
 }

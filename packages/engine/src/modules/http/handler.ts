@@ -113,6 +113,8 @@ export class RequestHandler {
     const { settings } = binding;
     visit.destination = destination;
     if (settings.cors !== undefined) visit.cors = settings.cors === false ? undefined : settings.cors;
+    // Also while another worker provides the function: whoever bound it to the path may not want it called without it.
+    if (binding.isAway) throw new Refusal(unavailable("function_not_found", `the worker that serves ${destination.path} is away`));
     const middleware = config.middleware.length === 0 && settings.middleware.length === 0 ? [] : inOrder([config.middleware, settings.middleware]);
     visit.ownFunctions = [binding.functionId, settings.conditionFunctionId, ...middleware.map(({ functionId }) => functionId)];
     const admitted = this.#limits.admitToRoute(visit, binding, settings);
@@ -169,6 +171,7 @@ export class RequestHandler {
       binding: {
         functionId: functionId as FunctionId,
         settings: NOT_FOUND_SETTINGS,
+        isAway: false,
         fire: (payload: Payload, options?: CallOptions) => this.#context.call(functionId, payload, options),
         passes: () => Promise.resolve(true),
       },

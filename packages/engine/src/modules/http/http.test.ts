@@ -424,7 +424,7 @@ describe("an answer", () => {
 
     const response = await fetch(`${url}/away`);
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await errorOf(response)).toMatchObject({ code: "function_not_found", message: "Function test::/away not found" });
+    expect(await errorOf(response)).toMatchObject({ code: "function_not_found", message: "the worker that serves /away is away" });
 
     const again = await engine.connectWorker();
     await serve(again, "/away", () => "back");

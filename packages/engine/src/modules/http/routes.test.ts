@@ -8,14 +8,28 @@ import { type RouteBinding, type RouteMatch, RouteTable } from "./routes.ts";
 interface Bound extends RouteBinding {
   /** What was last reported. */
   problem: string | undefined;
+  isRestricted: boolean;
+  /** As the kernel does when owners came or went. */
+  become(restriction: "restricted" | "unrestricted"): void;
 }
 
 function binding(functionId: string, apiPath: string, more: Partial<RouteSettings> = {}): Bound {
+  let tell = (): void => {};
   const bound: Bound = {
     id: functionId,
     functionId: functionId as FunctionId,
     settings: { ...routeSettingsSchema.parse({ api_path: apiPath }), ...more },
     problem: undefined,
+    isRestricted: false,
+    isAway: false,
+    onRestriction(listener) {
+      tell = listener;
+      return () => {};
+    },
+    become(restriction) {
+      bound.isRestricted = restriction === "restricted";
+      tell();
+    },
     fire: () => Promise.reject(new Error("a route table fires nothing")),
     passes: () => Promise.reject(new Error("a route table asks nothing")),
     needs: () => {},
@@ -103,6 +117,26 @@ describe("a route table", () => {
     leave[2]?.();
     expect(lookup(table, "/a/1")).toBe("none");
     expect(table.size).toBe(0);
+  });
+
+  it("gives a route to whoever is not restricted, also when that changes while it is served", () => {
+    const table = new RouteTable();
+    const [guest, later, trusted] = [binding("guest", "/a"), binding("later", "/a"), binding("trusted", "/a")];
+    guest.isRestricted = true;
+    later.isRestricted = true;
+    for (const each of [guest, later]) table.add(each);
+    expect([guest.problem, later.problem]).toEqual([undefined, "route taken by guest"]);
+    const leave = table.add(trusted);
+    expect([guest.problem, later.problem, trusted.problem]).toEqual(["route taken by trusted", "route taken by trusted", undefined]);
+    later.become("unrestricted");
+    expect(lookup(table, "/a")).toEqual(["trusted", {}]);
+    trusted.become("restricted");
+    expect(lookup(table, "/a")).toEqual(["later", {}]);
+    later.become("restricted");
+    expect(lookup(table, "/a")).toEqual(["later", {}]);
+    trusted.become("unrestricted");
+    leave();
+    expect([lookup(table, "/a"), later.problem, guest.problem]).toEqual([["later", {}], undefined, "route taken by later"]);
   });
 
   it("lets one that waits leave without a trace", () => {

@@ -13,6 +13,8 @@ export interface RouteHolder {
   readonly binding: RouteBinding;
   readonly pattern: RoutePattern;
   readonly method: RouteMethod;
+  /** As the line of holders was last sorted by. */
+  isRestricted: boolean;
 }
 
 export type RouteMatch =
@@ -21,7 +23,10 @@ export type RouteMatch =
   | { readonly kind: "wrong method"; readonly allow: readonly string[] }
   | { readonly kind: "none" };
 
-/** One method and shape of path. The first holder owns it, the others wait in the order they came. */
+/**
+ * One method and shape of path. The first holder owns it, the others wait in the order they came; those that only restricted
+ * connections ask for behind all others.
+ */
 interface Route {
   readonly method: RouteMethod;
   readonly shape: string;
@@ -61,18 +66,32 @@ export class RouteTable {
     binding.needs([...condition, ...middleware.map(({ functionId }) => functionId), ...this.#neededByAll]);
   }
 
-  /** Adds a binding as the owner of its route, or behind the owner. The undo hands the route to the next in line. */
+  /**
+   * Adds a binding as the owner of its route, or behind the owner. One that is not restricted takes the route from one that is. The undo
+   * hands the route to the next in line.
+   */
   add(binding: RouteBinding): Undo {
     const { method, apiPath } = binding.settings;
     const pattern = parseRoutePattern(apiPath);
     if ("problem" in pattern) throw new TypeError(`api_path: ${pattern.problem}`);
-    const holder: RouteHolder = { binding, pattern, method };
+    const holder: RouteHolder = { binding, pattern, method, isRestricted: binding.isRestricted };
     const key = `${method} ${pattern.shape}`;
     const route = this.#routes.get(key) ?? this.#create(key, method, pattern.shape);
-    route.holders.push(holder);
+    standInLine(route.holders, holder, "last of its kind");
     this.#tellNeeds(binding);
     reportStanding(route);
-    return () => this.#remove(key, route, holder);
+    const stopListening = binding.onRestriction(() => {
+      if (holder.isRestricted === binding.isRestricted) return;
+      holder.isRestricted = binding.isRestricted;
+      route.holders.splice(route.holders.indexOf(holder), 1);
+      // Who has fallen behind served before those who waited; who was raised came after those who were there.
+      standInLine(route.holders, holder, holder.isRestricted ? "first of its kind" : "last of its kind");
+      reportStanding(route);
+    });
+    return () => {
+      stopListening();
+      this.#remove(key, route, holder);
+    };
   }
 
   /** Finds the route of a decoded path. HEAD falls back to GET. */
@@ -146,6 +165,14 @@ function addTo(router: Router, route: Route): void {
 
 // The router is only asked where a path leads; what happens there is not its business.
 function noHandler(): void {}
+
+/** Those that are not restricted stand before those that are. */
+function standInLine(line: RouteHolder[], holder: RouteHolder, where: "first of its kind" | "last of its kind"): void {
+  const firstRestricted = line.findIndex(({ isRestricted }) => isRestricted);
+  const border = firstRestricted === -1 ? line.length : firstRestricted;
+  if (holder.isRestricted) line.splice(where === "first of its kind" ? border : line.length, 0, holder);
+  else line.splice(where === "first of its kind" ? 0 : border, 0, holder);
+}
 
 function isRouteMethod(method: string): method is RouteMethod {
   return (ROUTE_METHODS as readonly string[]).includes(method);

@@ -4,7 +4,6 @@ import type { ChannelWriter } from "../../kernel/module.ts";
 import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, isEmpty, limitOf, NO_BODY, readBody, refuseUnread, untyped } from "./body.ts";
 import type { HttpConfig } from "./config.ts";
 import type { FileOffers } from "./file-offers.ts";
-import { readMultipart } from "./multipart.ts";
 import { type BodyListener, sendWhole, streamBody } from "./request-stream.ts";
 import type { RouteSettings } from "./route-settings.ts";
 
@@ -51,6 +50,8 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
     if (kind === "raw") return streamed(taking);
     const formLimit = limitOf("form_limit_bytes", settings.formLimitBytes, config.formLimitBytes);
     const { fileOffers, onFileRead } = taking;
+    // Loaded with the first form that comes: many engines never see one.
+    const { readMultipart } = await import("./multipart.ts");
     const { text, files, discard } = await readMultipart({ ...options, formLimit, request, fileOffers, onFileRead });
     return { text, files, fill: (writer) => writer.end(), discard };
   }

@@ -8,7 +8,7 @@ import type { Client } from "./trusted-proxies.ts";
 
 /** Where a request goes: a route's binding, or the function for paths that no route has. */
 export interface Destination {
-  readonly binding: Pick<TriggerBinding<RouteSettings>, "functionId" | "settings" | "fire" | "passes">;
+  readonly binding: Pick<TriggerBinding<RouteSettings>, "functionId" | "settings" | "isAway" | "fire" | "passes">;
   /** Path as registered. */
   readonly path: string;
   readonly method: string;

@@ -29,42 +29,45 @@ export class Connections {
   readonly #owners = new Map<string, Candidate>();
   /** When each unowned connection was first seen, monotonic: one that is older than a process cannot be of it. */
   readonly #firstSeenMs = new Map<string, number>();
-  readonly #stopListening: () => void;
+  readonly #stopListening: readonly (() => void)[];
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#stopListening = options.directory.onChange((change) => this.#onChange(change));
+    this.#stopListening = [
+      options.directory.onChange((change) => this.#onChange(change)),
+      options.directory.onRegistration((workerId) => this.#owners.get(workerId)?.process.registered()),
+    ];
     for (const view of options.directory.workers()) this.#consider(view.id);
   }
 
   stop(): void {
-    this.#stopListening();
+    for (const stop of this.#stopListening) stop();
     this.#owners.clear();
     this.#firstSeenMs.clear();
   }
 
-  functionCount(connections: ReadonlySet<string>): number {
-    return [...connections].reduce((sum, id) => sum + (this.#options.directory.workerById(id)?.function_count ?? 0), 0);
+  /** True when one of the connections has registered a function, a trigger type or a trigger. */
+  haveRegistered(connections: ReadonlySet<string>): boolean {
+    return this.#views(connections).some((view) => view.function_count + view.trigger_types.length + view.trigger_count > 0);
   }
 
-  functions(connections: ReadonlySet<string>): string[] {
-    return [...new Set([...connections].flatMap((id) => this.#options.directory.workerById(id)?.functions ?? []))].sort();
+  /** Ids of what the connections provide, each once. */
+  provided(connections: ReadonlySet<string>): { readonly functions: string[]; readonly triggerTypes: string[] } {
+    const views = this.#views(connections);
+    return {
+      functions: [...new Set(views.flatMap((view) => view.functions))].sort(),
+      triggerTypes: [...new Set(views.flatMap((view) => view.trigger_types))].sort(),
+    };
   }
 
-  #onChange(change: DirectoryChange): void {
-    if (change.kind === "worker") {
-      if (change.op === "removed") this.#forget(change.id);
-      else this.#consider(change.id);
-      return;
-    }
-    // Registrations matter only to a process whose readiness is awaited.
-    if (change.op === "removed" || ![...this.#owners.values()].some(({ process }) => process.standing.state === "starting")) return;
-    if (change.kind === "function") {
-      for (const { id } of this.#options.directory.functionById(change.id)?.workers ?? []) this.#owners.get(id)?.process.registered();
-      return;
-    }
-    const workerName = this.#options.directory.triggerById(change.id)?.worker_name;
-    for (const [id, { process }] of this.#owners) if (this.#options.directory.workerById(id)?.name === workerName) process.registered();
+  #views(connections: ReadonlySet<string>): WorkerView[] {
+    return [...connections].flatMap((id) => this.#options.directory.workerById(id) ?? []);
+  }
+
+  #onChange({ kind, id, op }: DirectoryChange): void {
+    if (kind !== "worker") return;
+    if (op === "removed") this.#forget(id);
+    else this.#consider(id);
   }
 
   #forget(id: string): void {

@@ -30,7 +30,7 @@ export interface LocalWorkerParts extends AddressFacts {
   readonly records: RunRecords;
   /** Resolves when nothing of a former engine runs any more. */
   readonly cleared: Promise<void>;
-  readonly functionCount: (connections: ReadonlySet<string>) => number;
+  readonly haveRegistered: (connections: ReadonlySet<string>) => boolean;
   /** All that it had to register is registered. */
   readonly onReady: () => void;
   /** Its standing, or that of one of its processes, may be another. */
@@ -269,7 +269,7 @@ export class LocalWorker {
       random: Math.random,
       spawn: () => this.#spawn(label),
       lastError: () => this.output.newest(`err${label}`),
-      functionCount: this.#parts.functionCount,
+      haveRegistered: this.#parts.haveRegistered,
       observer: {
         changed: () => this.#changed(),
         started: (group) => this.#record(group, label),

@@ -27,6 +27,7 @@ export const workerStatusSchema = z.object({
   ready_at: z.string().nullable().meta({ description: "ISO time since when it is ready" }),
   log_file: z.string().nullable().meta({ description: "Absolute path of the file with its output" }),
   functions: z.array(z.string()).meta({ description: "Ids of the functions that it provides; none of a process that is not ready" }),
+  trigger_types: z.array(z.string()).meta({ description: "Ids of the trigger types that it provides, likewise" }),
   tail: z.array(z.string()).meta({ description: `The last lines of its output, at most ${TAIL_LINES}` }),
 });
 /** What `worker::*` functions tell about one worker. */
@@ -42,6 +43,7 @@ export interface ModuleStanding {
 export async function statusOfLocal(worker: LocalWorker, connections: Connections): Promise<WorkerStatus> {
   const pids = await worker.pids();
   const { state, reason } = worker.standing;
+  const { functions, triggerTypes } = connections.provided(worker.readyConnections);
   return {
     name: worker.entry.name,
     kind: "local",
@@ -51,7 +53,8 @@ export async function statusOfLocal(worker: LocalWorker, connections: Connection
     restarts: worker.restarts,
     ready_at: worker.readyAtMs === undefined ? null : new Date(worker.readyAtMs).toISOString(),
     log_file: worker.output.file,
-    functions: connections.functions(worker.readyConnections),
+    functions,
+    trigger_types: triggerTypes,
     tail: worker.output.tail(TAIL_LINES),
   };
 }
@@ -68,6 +71,10 @@ export function statusOfModule(module: ModuleStanding, directory: Directory): Wo
     ready_at: module.state === "running" && view !== undefined ? new Date(view.connected_at_ms).toISOString() : null,
     log_file: null,
     functions: [...(view?.functions ?? [])].sort(),
+    trigger_types: directory
+      .triggerTypes()
+      .filter(({ workers }) => workers.some(({ id }) => id === view?.id))
+      .map(({ id }) => id),
     tail: [],
   };
 }

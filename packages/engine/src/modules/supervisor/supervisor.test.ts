@@ -218,6 +218,28 @@ describe("a supervised worker", () => {
     expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready", functions: ["w::hello"] });
   });
 
+  it.each([
+    {
+      what: "a trigger type",
+      register: (worker: InMemoryWorker) => worker.send(JSON.stringify({ type: "registertriggertype", id: "ticker", description: "ticks" })),
+      provided: ["ticker"],
+    },
+    {
+      what: "a trigger of another's function",
+      register: (worker: InMemoryWorker) =>
+        worker.send(JSON.stringify({ type: "registertrigger", id: "t1", trigger_type: "ticker", function_id: "other::tick", config: {} })),
+      provided: [],
+    },
+  ])("is ready when all that it registered is $what", async ({ register, provided }) => {
+    await writeWorker("w");
+    await startEngine([entry("w")]);
+    const pid = await runningPid("w");
+    const worker = await engine.connectWorker({ name: "w", pid });
+    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
+    register(worker);
+    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready", functions: [], trigger_types: provided });
+  });
+
   it("is stopped with all its descendants when the engine stops", async () => {
     await writeWorker("w", { script: "sleep 300 &\necho up $$ with a child\nwait\n" });
     await startEngine([entry("w")]);

@@ -171,7 +171,7 @@ export class Supervisor {
       log: this.#context.log,
       records: this.#records,
       cleared: Promise.all([this.#cleared, predecessor]).then(() => {}),
-      functionCount: (connections) => this.#connections.functionCount(connections),
+      haveRegistered: (connections) => this.#connections.haveRegistered(connections),
       onReady: () => this.#deps.claims.settled(entry.name),
       onChange: () => this.#notify(),
     });

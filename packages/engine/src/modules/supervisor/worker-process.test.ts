@@ -69,7 +69,7 @@ function setUp(): World {
         groups.push(group);
         return group;
       },
-      functionCount: (connections) => (connections.size > 0 ? world.functions : 0),
+      haveRegistered: (connections) => connections.size > 0 && world.functions > 0,
       observer: {
         changed: () => {},
         started: (group) => events.push(`started ${group.id}`),
@@ -104,7 +104,7 @@ describe("a worker's process", () => {
     process.start();
     clock.advance(120_000);
     expect(process.standing.state).toBe("starting");
-    expect(process.standing.reason).toContain("has not registered a function for 120 s");
+    expect(process.standing.reason).toContain("has registered no function, trigger type or trigger for 120 s");
     expect(groups).toHaveLength(1);
   });
 

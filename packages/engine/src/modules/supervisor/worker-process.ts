@@ -20,8 +20,8 @@ export interface WorkerProcessOptions {
   readonly spawn: () => ProcessGroup;
   /** The last line that the process wrote to its standard error; undefined when it wrote none. */
   readonly lastError: () => string | undefined;
-  /** Functions that the given connections have registered. */
-  readonly functionCount: (connections: ReadonlySet<string>) => number;
+  /** Says whether one of the connections has registered a function, a trigger type or a trigger. */
+  readonly haveRegistered: (connections: ReadonlySet<string>) => boolean;
   readonly observer: WorkerProcessObserver;
 }
 
@@ -126,7 +126,7 @@ export class WorkerProcess {
     this.registered();
   }
 
-  /** One of its connections registered a function or a trigger. */
+  /** One of its connections registered a function, a trigger type or a trigger. */
   registered(): void {
     if (this.#phase.name !== "starting") return;
     this.#lastRegistrationMs = this.#options.clock.monotonic();
@@ -168,8 +168,8 @@ export class WorkerProcess {
       this.#cancelQuiet = this.#options.clock.after(QUIET_MS - quietForMs, () => this.#afterQuiet());
       return;
     }
-    // A connection without a function is not ready; its first function starts the wait again.
-    if (this.#phase.name !== "starting" || this.#options.functionCount(this.#connections) === 0) return;
+    // A connection that registered nothing is not ready; its first registration starts the wait again.
+    if (this.#phase.name !== "starting" || !this.#options.haveRegistered(this.#connections)) return;
     this.#cancelTimer();
     this.#enter({ name: "ready" });
     this.#options.observer.ready();
@@ -219,5 +219,7 @@ function startingReason(phase: { readonly late: boolean; readonly wasReady: bool
     return phase.late
       ? `it has been without a connection to the engine ${forSeconds}${lastError}`
       : "it lost its connection to the engine and is expected back";
-  return phase.late ? `it runs, but has not registered a function ${forSeconds}; does it connect to the address in SVC_URL?${lastError}` : undefined;
+  return phase.late
+    ? `it runs, but has registered no function, trigger type or trigger ${forSeconds}; does it connect to the address in SVC_URL?${lastError}`
+    : undefined;
 }

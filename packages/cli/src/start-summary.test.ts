@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+import { run } from "./main.ts";
+import { testProject } from "./running-engine.test-support.ts";
+import { recordedShell } from "./shell.test-support.ts";
+
+it("the summary says which listeners other machines reach", async () => {
+  const project = testProject("workers: []\nengine: {bridge: {host: 0.0.0.0, port: 0}, token: a-token-of-the-engine}\n");
+  const shell = recordedShell({ cwd: project.dir });
+  const ended = run(["--log", "text", "--http-port", "0", "--ws-port", "0"], shell);
+  try {
+    await Promise.race([shell.noted("Ctrl-C stops"), ended]);
+    expect(shell.written.notes).toMatch(/workers +ws:\/\/0\.0\.0\.0:\d+ \(every interface\) {2}where workers connect/);
+    expect(shell.written.notes).toMatch(/HTTP API +http:\/\/localhost:\d+\n/);
+  } finally {
+    shell.stop("SIGINT");
+    await ended;
+    project.remove();
+  }
+});

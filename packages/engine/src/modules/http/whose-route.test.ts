@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { authResultSchema, grantsOfAuthResult } from "../../kernel/access/grants.ts";
+import { policyOf } from "../../kernel/access/policy.ts";
+import { SessionAccess } from "../../kernel/access/session-access.ts";
+import { type InMemoryEngine, type InMemoryWorker, manualClock } from "../../testing/index.ts";
+import { bind, errorOf, serve, site } from "./testing/site.ts";
+
+/** A connection of a principal of its own that may call what is `api::`. */
+function restricted(engine: InMemoryEngine, name: string): Promise<InMemoryWorker> {
+  const rbac = {
+    authFunctionId: "auth::check",
+    exposeFunctions: ['match("api::*")'],
+    onFunctionRegistrationFunctionId: undefined,
+    onTriggerRegistrationFunctionId: undefined,
+    onTriggerTypeRegistrationFunctionId: undefined,
+    roles: [],
+    tokens: [],
+  };
+  const grants = grantsOfAuthResult(authResultSchema.parse({}), `auth::${name}`);
+  return engine.connectWorker({ name, access: new SessionAccess(grants, policyOf({ tokenRequired: false, rbac, middlewareFunctionId: undefined })) });
+}
+
+const standing = (worker: InMemoryWorker, status: string): Promise<Record<string, unknown>> =>
+  worker.next((frame) => frame.type === "triggerregistrationresult" && frame.status === status);
+
+/** Resolves when the engine has seen that the connection is gone. */
+function closed(engine: InMemoryEngine, worker: InMemoryWorker): Promise<void> {
+  const gone = new Promise<void>((resolve) => {
+    engine.directory.onChange(({ kind, id, op }) => {
+      if (kind === "worker" && id === worker.id && op === "removed") resolve();
+    });
+  });
+  worker.close();
+  return gone;
+}
+
+describe("a route that a restricted connection asked for", () => {
+  it("goes to an unrestricted worker as soon as that asks for it, and back when that gives it up (K2)", async () => {
+    const { engine, worker, url } = await site();
+    const guest = await restricted(engine, "guest");
+    guest.serve("pay", () => "guest");
+    expect(await bind(guest, "pay", { api_path: "/pay" })).toMatchObject({ status: "active" });
+    expect(await (await fetch(`${url}/pay`)).json()).toBe("guest");
+
+    const displaced = standing(guest, "error");
+    await serve(worker, "/pay", () => "trusted");
+    expect(await displaced).toMatchObject({ reason: "route taken by test::/pay" });
+    expect(await (await fetch(`${url}/pay`)).json()).toBe("trusted");
+    expect(await bind(guest, "pay", { api_path: "/pay" })).toMatchObject({ status: "error", reason: "route taken by test::/pay" });
+
+    const back = standing(guest, "active");
+    worker.say({ type: "unregistertrigger", id: engine.directory.triggers().find(({ function_id }) => function_id === "test::/pay")?.id });
+    await back;
+    expect(await (await fetch(`${url}/pay`)).json()).toBe("guest");
+  });
+
+  it("stays with the first of two principals", async () => {
+    const { engine, url } = await site();
+    for (const name of ["one", "two"]) {
+      const guest = await restricted(engine, name);
+      guest.serve(`${name}::pay`, () => name);
+      expect((await bind(guest, `${name}::pay`, { api_path: "/pay" })).status).toBe(name === "one" ? "active" : "error");
+    }
+    expect(await (await fetch(`${url}/pay`)).json()).toBe("one");
+  });
+
+  it("is no weaker than others while an unrestricted worker asks for the same, and takes nothing back that was given away before", async () => {
+    const { engine, worker, url } = await site();
+    const guest = await restricted(engine, "guest");
+    worker.serve("api::cond", () => "joint");
+    const other = await engine.connectWorker({ name: "other" });
+    const third = await engine.connectWorker({ name: "third" });
+    other.serve("api::other", () => "other");
+    third.serve("api::third", () => "third");
+    expect(await bind(guest, "api::cond", { api_path: "/a" })).toMatchObject({ status: "active" });
+    expect(await bind(other, "api::other", { api_path: "/a" })).toMatchObject({ status: "active" });
+    expect(await bind(third, "api::third", { api_path: "/a" })).toMatchObject({ status: "error" });
+    expect(await bind(worker, "api::cond", { api_path: "/a" })).toMatchObject({ status: "error", reason: "route taken by api::other" });
+
+    // "third" asked before the binding was raised among those that are not restricted.
+    const next = standing(third, "active");
+    other.say({ type: "unregistertrigger", id: engine.directory.triggers().find(({ function_id }) => function_id === "api::other")?.id });
+    await next;
+    expect(await (await fetch(`${url}/a`)).json()).toBe("third");
+  });
+
+  it("goes at once with its connection, also when the function lives on", async () => {
+    const { engine, worker, url } = await site();
+    worker.serve("api::open", () => "open");
+    const guest = await restricted(engine, "guest");
+    await bind(guest, "api::open", { api_path: "/open" });
+    expect(await (await fetch(`${url}/open`)).json()).toBe("open");
+    await closed(engine, guest);
+    expect((await fetch(`${url}/open`)).status).toBe(404);
+    expect(engine.directory.triggers()).toEqual([]);
+  });
+});
+
+describe("a route whose worker is away", () => {
+  it("answers 503 although another worker provides the function, until the worker is back or given up (W5)", async () => {
+    const clock = manualClock();
+    const { engine, worker, url } = await site({ clock });
+    const library = await engine.connectWorker({ name: "library" });
+    library.serve("api::shared", () => "shared");
+    await bind(worker, "api::shared", { api_path: "/shared" });
+    expect(await (await fetch(`${url}/shared`)).json()).toBe("shared");
+    await closed(engine, worker);
+
+    const away = await fetch(`${url}/shared`);
+    expect([away.status, away.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect((await errorOf(away)).message).toBe("the worker that serves /shared is away");
+
+    const again = await engine.connectWorker();
+    await bind(again, "api::shared", { api_path: "/shared" });
+    expect(await (await fetch(`${url}/shared`)).json()).toBe("shared");
+    await closed(engine, again);
+    clock.advance(60_000);
+    expect((await fetch(`${url}/shared`)).status).toBe(404);
+  });
+
+  it("is kept for it although a restricted connection joined and left meanwhile (K2)", async () => {
+    const { engine, worker, url } = await site({ clock: manualClock() });
+    const library = await engine.connectWorker({ name: "library" });
+    library.serve("api::shared", () => "shared");
+    library.serve("api::other", () => "other");
+    await bind(worker, "api::shared", { api_path: "/shared" });
+    expect(await bind(library, "api::other", { api_path: "/shared" })).toMatchObject({ status: "error" });
+    await closed(engine, worker);
+    const guest = await restricted(engine, "guest");
+    expect(await bind(guest, "api::shared", { api_path: "/shared" })).toMatchObject({ status: "active" });
+    await closed(engine, guest);
+    expect((await fetch(`${url}/shared`)).status).toBe(503);
+  });
+});

@@ -1,0 +1,55 @@
+import type { IncomingMessage } from "node:http";
+import type { UpgradeRefusal } from "./socket.ts";
+
+const MAX_BODY_BYTES = 8 * 1024;
+const MAX_MESSAGE_LENGTH = 500;
+/** How long the body is waited for; the status alone says enough. */
+const BODY_TIMEOUT_MS = 1000;
+
+/** Reads what the answer says, for a second and 8 KiB at most. Never rejects. */
+export async function readRefusal(response: IncomingMessage): Promise<UpgradeRefusal> {
+  return { status: response.statusCode ?? 0, message: messageIn(await startOf(response)) };
+}
+
+/** For people: the status, what the engine says, and what to do about it. */
+export function describeRefusal({ status, message }: UpgradeRefusal): string {
+  const hint = status === 401 ? "; check the token (SVC_TOKEN)" : "";
+  return `the connection was refused with HTTP ${status}${message === undefined ? "" : `: ${message}`}${hint}`;
+}
+
+function startOf(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    const finish = (): void => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(parts).subarray(0, MAX_BODY_BYTES).toString());
+    };
+    const timer = setTimeout(finish, BODY_TIMEOUT_MS);
+    response.on("data", (part: Buffer) => {
+      if (bytes >= MAX_BODY_BYTES) return;
+      parts.push(part);
+      bytes += part.length;
+      if (bytes >= MAX_BODY_BYTES) finish();
+    });
+    for (const event of ["end", "error", "close"] as const) response.on(event, finish);
+  });
+}
+
+/** The message of the engine's `{"error":{"code","message"}}`; undefined for anything else. */
+function messageIn(body: string): string | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+  const error = memberOf(parsed, "error");
+  const message = memberOf(error, "message");
+  if (typeof message !== "string" || message === "") return undefined;
+  return message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)}…` : message;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}
