@@ -19,6 +19,7 @@ describe("the guide to HTTP", () => {
     expect(output).toContain('{"id":"7","tags":["a","b"],"session":"s1"}{"item":"tea"}Hello Ada');
     expect(output).toContain('event: tick\ndata: {"tick":3}');
     expect(output).toContain('{"problem":"who are you?"}{"user":"ada"}');
+    expect(output).toMatch(/"CONDITION_NOT_MET".*"skipped":true\}\{"id":"7","tags":\[\],"session":null\}/);
   });
 
   it("describes them", async () => {

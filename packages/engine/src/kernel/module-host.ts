@@ -274,6 +274,7 @@ export class ModuleHost {
             onRestriction: (listener) => binding.onRestriction(listener),
             fire: (payload, options) => binding.fire(payload, options),
             passes: (payload, options) => binding.passes(payload, options),
+            needs: (functionIds) => binding.needs(functionIds as readonly FunctionId[]),
             report: (problem) => binding.report(problem),
           };
           return spec.bind(seen);

@@ -109,6 +109,11 @@ export interface TriggerBinding<Settings> {
   fire(payload: Payload, options?: CallOptions): Promise<Payload>;
   /** False only when the trigger has a `condition_function_id` and that function answered the JSON value `false`. Rejects when it failed. */
   passes(payload: Payload, options?: CallOptions): Promise<boolean>;
+  /**
+   * Names the functions besides the bound one without which it cannot run, e.g. its condition, instead of those named before. While one
+   * of them is not there the binding is shown as inactive.
+   */
+  needs(functionIds: readonly string[]): void;
   /** Shows the binding as in error, with the reason; undefined takes that back. */
   report(problem: string | undefined): void;
 }

@@ -46,6 +46,8 @@ export interface BindingHost {
   call(functionId: FunctionId, payload: Payload, options: CallOptions): Promise<Payload>;
   functionIsLive(functionId: FunctionId): boolean;
   changed(binding: Binding): void;
+  /** From now on the binding cannot do without these functions, instead of those in `needed`. */
+  needs(binding: Binding, ids: readonly FunctionId[]): void;
 }
 
 /** Two requests with the same key are one binding, fired once, however many workers ask for it (decision 10). */
@@ -73,6 +75,7 @@ export class Binding {
   /** The worker that was asked to bind and has not answered. */
   #unconfirmedBy: TriggerTypeProvider | undefined;
   #attaching = false;
+  #needed: readonly FunctionId[] = [];
   #toldRestricted: boolean;
   /** The provider's, while it is attached. */
   #onRestriction: (() => void) | undefined;
@@ -149,6 +152,8 @@ export class Binding {
     if (!this.attached) return { status: "inactive", reason: `no one provides the trigger type ${this.type}${moduleHint(this.type)}` };
     if (this.owners.size === 0) return { status: "inactive", reason: "the worker that asked for it is away" };
     if (!this.#host.functionIsLive(this.functionId)) return { status: "inactive", reason: `no live worker provides ${this.functionId}` };
+    const missing = this.#needed.find((id) => !this.#host.functionIsLive(id));
+    if (missing !== undefined) return { status: "inactive", reason: `no live worker provides ${missing}, without which it cannot run` };
     return { status: "active", reason: this.#unconfirmedBy === undefined ? undefined : `the worker ${this.#unconfirmedBy.workerName} has not confirmed it` };
   }
 
@@ -163,6 +168,7 @@ export class Binding {
       const cause = CallError.from(thrown);
       const error = cause.code === "invocation_failed" ? new CallError("trigger_registration_failed", cause.message, { cause }) : cause;
       this.#problem = error.message;
+      this.needs([]);
       return error;
     } finally {
       this.#attaching = false;
@@ -175,6 +181,7 @@ export class Binding {
     this.#detach = undefined;
     this.#problem = undefined;
     this.#unconfirmedBy = undefined;
+    this.needs([]);
     detach?.();
   }
 
@@ -194,6 +201,20 @@ export class Binding {
     this.#problem = problem;
     // While it is being attached, whoever attaches it tells the owners how it ended.
     if (!this.#attaching) this.#host.changed(this);
+  }
+
+  /** Functions besides the bound one that it cannot do without. */
+  get needed(): readonly FunctionId[] {
+    return this.#needed;
+  }
+
+  /** The provider says which those are. */
+  needs(ids: readonly FunctionId[]): void {
+    if (ids.length === 0 && this.#needed.length === 0) return;
+    const { reason } = this.standing;
+    this.#host.needs(this, ids);
+    this.#needed = ids;
+    if (!this.#attaching && this.attached && this.standing.reason !== reason) this.#host.changed(this);
   }
 
   fire(payload: Payload, options: CallOptions = {}): Promise<Payload> {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { FunctionId, TriggerId, TriggerTypeId } from "@svc/protocol";
+import { BindingsByFunction } from "./bindings-by-function.ts";
 import { BoundedBindings } from "./bounded-bindings.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Clock } from "./clock.ts";
@@ -50,16 +51,18 @@ export class TriggerRegistry implements WorkerClaims {
   readonly #byId = new Map<string, Binding>();
   /** Bindings kept for remote workers, oldest first. */
   readonly #keptRemote = new BoundedBindings(MAX_KEPT_REMOTE_BINDINGS, MAX_KEPT_REMOTE_CHARACTERS);
-  readonly #ofFunction = new Map<FunctionId, Set<Binding>>();
+  readonly #ofFunction = new BindingsByFunction();
+  /** Those that a function is not bound by, but that cannot do without it. */
+  readonly #needing = new BindingsByFunction();
   readonly #configuredWorkers = new Map<string, string>();
   /** How to call off the wait for a provider's word. */
   readonly #awaited = new Map<Binding, () => void>();
-  readonly #host: Omit<BindingHost, "changed">;
+  readonly #host: Omit<BindingHost, "changed" | "needs">;
   readonly #clock: Clock;
   readonly #onChange: (binding: Binding, op: "created" | "updated" | "removed") => void;
 
   constructor(options: {
-    readonly host: Omit<BindingHost, "changed">;
+    readonly host: Omit<BindingHost, "changed" | "needs">;
     readonly clock: Clock;
     readonly onChange: (binding: Binding, op: "created" | "updated" | "removed") => void;
   }) {
@@ -87,7 +90,7 @@ export class TriggerRegistry implements WorkerClaims {
   }
 
   bindingsOf(functionId: FunctionId): Iterable<Binding> {
-    return this.#ofFunction.get(functionId) ?? [];
+    return this.#ofFunction.of(functionId);
   }
 
   /** By the id of any request that led to it. */
@@ -170,12 +173,14 @@ export class TriggerRegistry implements WorkerClaims {
     const isNew = binding === undefined;
     if (binding === undefined) {
       const id = this.#byId.has(request.id) ? (randomUUID() as TriggerId) : request.id;
-      binding = new Binding(id, request, owner, { ...this.#host, changed: (changed) => this.#reported(changed) });
+      binding = new Binding(id, request, owner, {
+        ...this.#host,
+        changed: (changed) => this.#reported(changed),
+        needs: (needing, ids) => this.#needs(needing, ids),
+      });
       this.#bindings.set(key, binding);
       this.#byId.set(id, binding);
-      const siblings = this.#ofFunction.get(request.functionId);
-      if (siblings === undefined) this.#ofFunction.set(request.functionId, new Set([binding]));
-      else siblings.add(binding);
+      this.#ofFunction.add(request.functionId, binding);
     }
     if (!this.#byId.has(request.id)) this.#byId.set(request.id, binding);
     // What an unrestricted worker may come back to stays so when a restricted one joins and goes.
@@ -198,7 +203,8 @@ export class TriggerRegistry implements WorkerClaims {
 
   /** A function came or went, so the status of its bindings may have changed. */
   functionChanged(id: FunctionId): void {
-    for (const binding of this.bindingsOf(id)) this.#onChange(binding, "updated");
+    for (const binding of this.#ofFunction.of(id)) this.#onChange(binding, "updated");
+    for (const binding of this.#needing.of(id)) if (binding.functionId !== id) this.#onChange(binding, "updated");
   }
 
   claim(workerId: string, configuredName: string): void {
@@ -271,12 +277,15 @@ export class TriggerRegistry implements WorkerClaims {
     this.#cancelKeeping(binding);
     this.#bindings.delete(binding.key);
     if (this.#byId.get(binding.id) === binding) this.#byId.delete(binding.id);
-    const siblings = this.#ofFunction.get(binding.functionId);
-    siblings?.delete(binding);
-    if (siblings?.size === 0) this.#ofFunction.delete(binding.functionId);
+    this.#ofFunction.delete(binding.functionId, binding);
     this.#stopAwaiting(binding);
     binding.detach();
     this.#onChange(binding, "removed");
+  }
+
+  #needs(binding: Binding, ids: readonly FunctionId[]): void {
+    for (const id of binding.needed) this.#needing.delete(id, binding);
+    for (const id of ids) this.#needing.add(id, binding);
   }
 
   #reported(binding: Binding): void {

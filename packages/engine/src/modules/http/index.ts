@@ -13,6 +13,8 @@ export const httpModule = defineModule<HttpConfig>({
   config: httpConfigSchema,
   start(context) {
     const routes = new RouteTable();
+    const takeMiddleware = ({ middleware }: HttpConfig): void => routes.setNeededByAll(middleware.map(({ functionId }) => functionId));
+    takeMiddleware(context.config);
     const handler = new RequestHandler(routes, context);
     context.provideTrigger({
       type: "http",
@@ -29,7 +31,10 @@ export const httpModule = defineModule<HttpConfig>({
     });
     context.mountHttp({ prefix: "/", boundsBodies: true, handle: (request, response) => handler.handle(request, response) });
     return {
-      reconfigure: (next) => handler.reconfigure(next),
+      reconfigure(next) {
+        takeMiddleware(next);
+        handler.reconfigure(next);
+      },
       stop: () => handler.stop(),
     };
   },

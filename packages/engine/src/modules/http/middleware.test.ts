@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../testing/index.ts";
-import { errorOf, held, post, serve, site } from "./testing/site.ts";
+import { bind, errorOf, held, post, serve, site } from "./testing/site.ts";
 
 type Input = { phase: string; request: Record<string, unknown>; context: Record<string, unknown>; response?: Record<string, unknown> };
 
@@ -123,6 +123,41 @@ describe("middleware", () => {
     clock.advance(1_000);
     const late = await silent;
     expect([late.status, (await errorOf(late)).code]).toEqual([504, "MIDDLEWARE_TIMEOUT"]);
+  });
+
+  it("that is not there is named in the status of the routes that need it, and so is a condition", async () => {
+    const { engine, worker } = await site({ config: { middleware: [{ function_id: "mw::all" }] } });
+    worker.say({ type: "registerfunction", id: "test::f" });
+    const at = (api_path: string, more = {}): Promise<unknown> => bind(worker, "test::f", { api_path, ...more });
+    await at("/guarded", { condition_function_id: "test::may", middleware_function_ids: [{ function_id: "mw::own", phase: "postHandler" }] });
+    await at("/plain");
+    const shown = (): unknown[] => engine.directory.triggers().map(({ status, reason }) => [status, reason]);
+    const missing = (id: string): unknown[] => ["inactive", `no live worker provides ${id}, without which it cannot run`];
+    const ids = engine.directory.triggers().map(({ id }) => id);
+    const changes: string[] = [];
+    engine.directory.onChange(({ kind, id, op }) => {
+      if (kind === "trigger" && op === "updated") changes.push(id);
+    });
+
+    expect(shown()).toEqual([missing("test::may"), missing("mw::all")]);
+    const there = async (id: string): Promise<void> => {
+      worker.say({ type: "registerfunction", id });
+      await expect.poll(() => engine.directory.functionById(id)).toBeDefined();
+    };
+    await there("test::may");
+    expect([shown()[0], changes]).toEqual([missing("mw::own"), [ids[0]]]);
+    await there("mw::own");
+    await there("mw::all");
+    expect(shown()).toEqual([
+      ["active", null],
+      ["active", null],
+    ]);
+    worker.say({ type: "unregisterfunction", id: "mw::own" });
+    await expect.poll(shown).toEqual([missing("mw::own"), ["active", null]]);
+    await engine.applyModules([{ name: "svc-http", config: { middleware: [{ function_id: "mw::other" }] } }]);
+    expect(shown()).toEqual([missing("mw::own"), missing("mw::other")]);
+    await engine.applyModules([{ name: "svc-http", config: {} }]);
+    expect(shown()).toEqual([missing("mw::own"), ["active", null]]);
   });
 
   it("runs after the handler, sees the response and may change or replace it (gap 29)", async () => {

@@ -1,4 +1,6 @@
 import type { Directory } from "../../kernel/directory.ts";
+import { isRequired, propertiesOf, propertyOf } from "./json-schema.ts";
+import { answerContent, requestContent } from "./openapi-content.ts";
 import type { RoutePattern } from "./route-pattern.ts";
 import type { RouteHolder } from "./routes.ts";
 
@@ -19,6 +21,12 @@ interface Operation {
 
 const ERROR_REF = { $ref: "#/components/schemas/Error" };
 const errorAnswer = (description: string) => ({ description, content: { "application/json": { schema: ERROR_REF } } });
+
+const BODY_REFUSALS = {
+  "408": errorAnswer("The body did not come in time"),
+  "413": errorAnswer("The body is too large"),
+  "415": errorAnswer("The body's type is not understood"),
+};
 
 /**
  * All routes as an OpenAPI 3.1 document. Bodies are described by the functions' own formats: `request_format` is that of the request
@@ -72,7 +80,8 @@ function operationOf({ binding, method }: RouteHolder, pattern: RoutePattern, di
   const view = directory.functionById(binding.functionId);
   const names = [...pattern.parameterNames, ...(pattern.tailName === undefined ? [] : [pattern.tailName])];
   const body = propertyOf(view?.request_format, "body");
-  const takesBody = method === "POST" || method === "PUT" || method === "PATCH" || body !== undefined;
+  const { settings } = binding;
+  const takesBody = method === "POST" || method === "PUT" || method === "PATCH" || settings.streamsBody || body !== undefined;
   const query = propertyOf(view?.request_format, "query_params");
   return {
     operationId: uniqueId(binding.functionId, method, usedIds),
@@ -81,10 +90,13 @@ function operationOf({ binding, method }: RouteHolder, pattern: RoutePattern, di
       ...names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
       ...Object.entries(propertiesOf(query)).map(([name, schema]) => ({ name, in: "query", required: isRequired(query, name), schema })),
     ],
-    ...(takesBody ? { requestBody: { content: { "application/json": { schema: body ?? {} } } } } : {}),
+    ...(takesBody ? { requestBody: { content: requestContent(view?.request_format, settings) } } : {}),
     responses: {
-      "200": { description: "The function's answer", content: { "application/json": { schema: answerSchema(view?.response_format) } } },
+      "200": { description: "The function's answer", content: answerContent(view?.response_format) },
       "400": errorAnswer("The request cannot be understood"),
+      ...(takesBody ? BODY_REFUSALS : {}),
+      ...(settings.conditionFunctionId === undefined ? {} : { "422": errorAnswer("The condition of the route was not met") }),
+      ...(settings.rateLimit === undefined ? {} : { "429": errorAnswer("The client asks too often") }),
       "500": errorAnswer("The function failed"),
       "503": errorAnswer("The function is not there, or there is too much to do"),
       "504": errorAnswer("The function did not answer in time"),
@@ -99,35 +111,4 @@ function uniqueId(functionId: string, method: string, used: Set<string>): string
     used.add(id);
     return id;
   }
-}
-
-/** A response format that describes `{status_code, headers, body}` describes the body by its `body`. */
-function answerSchema(format: unknown): unknown {
-  const properties = propertiesOf(format);
-  const body = properties.body;
-  if (body !== undefined && Object.keys(properties).every((name) => name === "body" || name === "status_code" || name === "headers")) return body;
-  return isSchema(format) ? format : {};
-}
-
-function propertyOf(schema: unknown, name: string): unknown {
-  const property = propertiesOf(schema)[name];
-  return isSchema(property) ? property : undefined;
-}
-
-function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
-  if (typeof schema !== "object" || schema === null || !Object.hasOwn(schema, "properties")) return {};
-  const { properties } = schema as { readonly properties: unknown };
-  if (typeof properties !== "object" || properties === null || Array.isArray(properties)) return {};
-  return Object.fromEntries(Object.entries(properties).filter(([, each]) => isSchema(each)));
-}
-
-function isRequired(schema: unknown, name: string): boolean {
-  const required = (schema as { readonly required?: unknown } | undefined)?.required;
-  return Array.isArray(required) && required.includes(name);
-}
-
-/** A reference would point to another place in the document than it did in the format. */
-function isSchema(value: unknown): boolean {
-  if (typeof value === "boolean") return true;
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.stringify(value).includes('"$ref"');
 }

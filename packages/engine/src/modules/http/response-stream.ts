@@ -1,8 +1,9 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { ChannelReader } from "../../kernel/module.ts";
+import { clientPace, READ_ANSWER_MS, writeAtPace } from "./answer-pace.ts";
 import type { Exchange } from "./exchanges.ts";
 import type { HeaderList } from "./header-list.ts";
-import { endOfBody, READ_ANSWER_MS } from "./send.ts";
+import { endOfBody } from "./send.ts";
 
 export interface StreamedAnswer {
   readonly status: number;
@@ -47,7 +48,7 @@ export async function sendStream(exchange: Exchange, answer: StreamedAnswer, clo
     sent += piece.byteLength;
     // More or less than was promised would be read as the beginning of the next answer, or waited for.
     if (length !== undefined && sent > length) break;
-    if (!response.write(piece) && !(await takes())) break;
+    if (!(await writeAtPace(response, piece, takes))) break;
     piece = await nextPiece(reader);
   }
   if (exchange.isOver) return;
@@ -68,20 +69,4 @@ async function nextPiece(reader: ChannelReader): Promise<Buffer | undefined> {
     if (item === undefined) return undefined;
     if (item.kind === "binary") return item.bytes;
   }
-}
-
-/** How to wait until the client has taken what was written: true when it has, false when it is gone or takes too long. */
-function clientPace(exchange: Exchange, clock: Clock): () => Promise<boolean> {
-  let settle: ((hasTaken: boolean) => void) | undefined;
-  exchange.response.on("drain", () => settle?.(true));
-  exchange.onEnd(() => settle?.(false));
-  return () =>
-    new Promise((resolve) => {
-      const cancel = clock.after(READ_ANSWER_MS, () => settle?.(false));
-      settle = (hasTaken) => {
-        cancel();
-        settle = undefined;
-        resolve(hasTaken);
-      };
-    });
 }

@@ -32,6 +32,7 @@ function binding(functionId: string, apiPath: string, more: Partial<RouteSetting
     },
     fire: () => Promise.reject(new Error("a route table fires nothing")),
     passes: () => Promise.reject(new Error("a route table asks nothing")),
+    needs: () => {},
     report(problem) {
       bound.problem = problem;
     },

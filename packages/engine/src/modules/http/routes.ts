@@ -43,6 +43,7 @@ export class RouteTable {
   readonly #routes = new Map<string, Route>();
   // Taking a route out of the router rebuilds it whole, so leaving routes (a worker with a thousand of them goes) only void it.
   #router: Router | undefined;
+  #neededByAll: readonly string[] = [];
 
   get size(): number {
     return this.#routes.size;
@@ -51,6 +52,18 @@ export class RouteTable {
   /** Who serves each route, in the order the routes came. */
   owners(): RouteHolder[] {
     return [...this.#routes.values()].flatMap(({ holders: [owner] }) => (owner === undefined ? [] : [owner]));
+  }
+
+  /** Functions that every route needs: the middleware of svc-http. */
+  setNeededByAll(functionIds: readonly string[]): void {
+    this.#neededByAll = functionIds;
+    for (const { holders } of this.#routes.values()) for (const { binding } of holders) this.#tellNeeds(binding);
+  }
+
+  #tellNeeds(binding: RouteBinding): void {
+    const { conditionFunctionId, middleware } = binding.settings;
+    const condition = conditionFunctionId === undefined ? [] : [conditionFunctionId];
+    binding.needs([...condition, ...middleware.map(({ functionId }) => functionId), ...this.#neededByAll]);
   }
 
   /**
@@ -65,6 +78,7 @@ export class RouteTable {
     const key = `${method} ${pattern.shape}`;
     const route = this.#routes.get(key) ?? this.#create(key, method, pattern.shape);
     standInLine(route.holders, holder, "last of its kind");
+    this.#tellNeeds(binding);
     reportStanding(route);
     const stopListening = binding.onRestriction(() => {
       if (holder.isRestricted === binding.isRestricted) return;

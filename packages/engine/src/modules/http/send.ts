@@ -1,15 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Answer } from "./answer.ts";
+import { clientPace, READ_ANSWER_MS, SLICE_BYTES, writeAtPace } from "./answer-pace.ts";
 import { declaredLength } from "./body.ts";
 import type { Exchange } from "./exchanges.ts";
-
-/** How long a client may take to read its answer, in milliseconds. */
-export const READ_ANSWER_MS = 60_000;
 
 /** How long the rest of a refused body is read and thrown away, in milliseconds, and how much of it, in bytes. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 64 * 1024 * 1024;
+
+/** A body over this length goes out slice by slice, in bytes (or characters). */
+const LONG_BODY = 4 * SLICE_BYTES;
 
 export interface SendOptions {
   readonly clock: Clock;
@@ -24,6 +25,10 @@ export function sendAnswer(exchange: Exchange, answer: Answer, options: SendOpti
   if (!request.complete && !restIsSmall(exchange, options.bodyLimitBytes)) sendThenClose(exchange, answer, options.clock);
   else {
     endOfBody(request, options.clock);
+    if (answer.body !== undefined && answer.body.length > LONG_BODY) {
+      whenOnSocket(exchange, () => void sendLong(exchange, answer, options.clock));
+      return;
+    }
     response.writeHead(answer.status, headersOf(answer));
     response.end(answer.body);
   }
@@ -41,6 +46,19 @@ export function endOfBody(request: IncomingMessage, clock: Clock): void {
   request.once("close", cancel);
   request.on("error", () => {});
   request.resume();
+}
+
+/** A whole answer that a slow client cannot read in the time for one. */
+async function sendLong(exchange: Exchange, answer: Answer, clock: Clock): Promise<void> {
+  const { request, response } = exchange;
+  const body = Buffer.from(answer.body as string | Buffer);
+  response.writeHead(answer.status, [...answer.headers, "Content-Length", String(body.byteLength)]);
+  if (!(await writeAtPace(response, body, clientPace(exchange, clock)))) {
+    request.socket.destroy();
+    return;
+  }
+  response.end();
+  exchange.onEnd(clock.after(READ_ANSWER_MS, () => request.socket.destroy()));
 }
 
 function headersOf(answer: Answer): string[] {

@@ -1,0 +1,23 @@
+import type { FunctionId } from "@svc/protocol";
+import type { Binding } from "./trigger-binding.ts";
+
+/** Which bindings have to do with a function. */
+export class BindingsByFunction {
+  readonly #bindings = new Map<FunctionId, Set<Binding>>();
+
+  add(id: FunctionId, binding: Binding): void {
+    const known = this.#bindings.get(id);
+    if (known === undefined) this.#bindings.set(id, new Set([binding]));
+    else known.add(binding);
+  }
+
+  delete(id: FunctionId, binding: Binding): void {
+    const known = this.#bindings.get(id);
+    known?.delete(binding);
+    if (known?.size === 0) this.#bindings.delete(id);
+  }
+
+  of(id: FunctionId): Iterable<Binding> {
+    return this.#bindings.get(id) ?? [];
+  }
+}

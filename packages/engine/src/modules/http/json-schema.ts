@@ -1,0 +1,32 @@
+// What is read of the formats that functions name, which are JSON Schemas by their word only.
+
+export function propertyOf(schema: unknown, name: string): unknown {
+  const properties = propertiesOf(schema);
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+/** Those that can stand in another document. */
+export function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
+  if (typeof schema !== "object" || schema === null || !Object.hasOwn(schema, "properties")) return {};
+  const { properties } = schema as { readonly properties: unknown };
+  if (typeof properties !== "object" || properties === null || Array.isArray(properties)) return {};
+  return Object.fromEntries(Object.entries(properties).filter(([, each]) => isSchema(each)));
+}
+
+export function isRequired(schema: unknown, name: string): boolean {
+  const required = (schema as { readonly required?: unknown } | undefined)?.required;
+  return Array.isArray(required) && required.includes(name);
+}
+
+/** A reference would point to another place in the document than it did in the format. */
+export function isSchema(value: unknown): boolean {
+  if (typeof value === "boolean") return true;
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.stringify(value).includes('"$ref"');
+}
+
+/** The keyword's value when it is a string. */
+export function textIn(schema: unknown, keyword: string): string | undefined {
+  if (typeof schema !== "object" || schema === null || !Object.hasOwn(schema, keyword)) return undefined;
+  const value = (schema as Readonly<Record<string, unknown>>)[keyword];
+  return typeof value === "string" ? value : undefined;
+}
