@@ -112,14 +112,14 @@ describe("a route", () => {
     expect((await fetch(`${url}/nothing`, { method: "OPTIONS" })).status).toBe(404);
   });
 
-  it("decodes a parameter once", async () => {
+  it("decodes a parameter once (gap 28)", async () => {
     const { worker, url } = await site();
     await serve(worker, "/f/:name", ({ path_params }) => path_params);
 
     expect(await (await fetch(`${url}/f/%2541%3F%23%25`)).json()).toEqual({ name: "%41?#%" });
   });
 
-  it("stays while another function waits for it, and goes to the other when its owner leaves", async () => {
+  it("stays while another function waits for it, and goes to the other when its owner leaves (gap 31) (K9)", async () => {
     const { engine, worker, url } = await site();
     const second = await engine.connectWorker({ name: "second" });
     await serve(worker, "/shared/:id", () => "first");
@@ -232,7 +232,7 @@ describe("a request body", () => {
     ["nope", 'unexpected "n" at line 1, column 1'],
     [`${"[".repeat(200)}${"]".repeat(200)}`, "nested deeper than 120 levels"],
     ["[".repeat(500_000), "unexpected end of the text"],
-  ])("that is not good JSON is answered 400 with the place: %.20s", async (body, message) => {
+  ])("that is not good JSON is answered 400 with the place: %.20s (gap 22)", async (body, message) => {
     const { worker, url } = await site();
     await serve(worker, "/echo", () => 1, { http_method: "POST" });
 
@@ -310,7 +310,7 @@ describe("a request body", () => {
 });
 
 describe("an answer", () => {
-  it("is the returned value itself when it does not describe a response", async () => {
+  it("is the returned value itself when it does not describe a response (gap 24)", async () => {
     const { worker, url } = await site();
     const values: Record<string, unknown> = { number: 5, text: "hi", list: [1], nothing: null, empty: {}, post: { id: 1, body: "a blog post", title: "t" } };
     await serve(worker, "/plain/:kind", ({ path_params }) => values[(path_params as { kind: string }).kind]);

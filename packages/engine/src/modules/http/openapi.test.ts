@@ -7,7 +7,7 @@ import { serve, site } from "./testing/site.ts";
 
 const HOOKS = { onFunctionRegistrationFunctionId: undefined, onTriggerRegistrationFunctionId: undefined, onTriggerTypeRegistrationFunctionId: undefined };
 
-it("describes to a restricted caller only the routes of functions that it may know of (gap 56)", async () => {
+it("describes to a restricted caller only the routes of functions that it may know of (gap 56) (K11)", async () => {
   const { engine, worker } = await site();
   await serve(worker, "/open", () => 1);
   await serve(worker, "/secret", () => 1);
