@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,30 +19,33 @@ CONFIG = """engine:
 """
 
 
-def test_the_auth_function_of_the_security_guide_decides_over_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_auth_function_of_the_security_guide_decides_over_connections(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     [sample] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    program = tmp_path / "check.py"
+    program.write_text(sample, "utf-8")
     with RealEngine(CONFIG) as engine:
         token = (engine.folder / ".svc" / "token").read_text("utf-8").strip()
         monkeypatch.setenv("SVC_URL", engine.address)
         # The worker that decides holds the engine's token; nobody else could provide the function.
         monkeypatch.setenv("SVC_TOKEN", token)
-        names: dict[str, object] = {}
-        exec(compile(sample, "security.md", "exec"), names)
-        checker = names["worker"]
-        assert isinstance(checker, svc.Worker)
-        workers = [checker]
-        try:
-            checker.wait_connected(10)
-            checker.register_function("orders::list", lambda _payload: ["one"])
-            checker.register_function("secret", lambda _payload: "no")
-            assert checker.call({"function_id": "orders::list"}) == ["one"]
+        with subprocess.Popen([sys.executable, str(program)]) as checker:
+            trusted = svc.connect(engine.address, name="orders")
+            # Refused until the function that decides is there; the worker tries again.
             guest = svc.connect(engine.address, name="guest", headers={"authorization": "Bearer key-of-acme"})
-            workers.append(guest)
-            guest.wait_connected(10)
-            assert guest.call({"function_id": "orders::list"}) == ["one"]
-            with pytest.raises(svc.CallError) as denied:
-                guest.call({"function_id": "secret"})
-            assert denied.value.code == "FORBIDDEN"
-        finally:
-            for worker in workers:
-                worker.shutdown(timeout_s=1)
+            try:
+                trusted.wait_connected(10)
+                trusted.register_function("orders::list", lambda _payload: ["one"])
+                trusted.register_function("secret", lambda _payload: "no")
+                assert trusted.call({"function_id": "orders::list"}) == ["one"]
+                guest.wait_connected(20)
+                assert guest.call({"function_id": "orders::list"}) == ["one"]
+                with pytest.raises(svc.CallError) as denied:
+                    guest.call({"function_id": "secret"})
+                assert denied.value.code == "FORBIDDEN"
+            finally:
+                for worker in (guest, trusted):
+                    worker.shutdown(timeout_s=1)
+                checker.terminate()
+            assert checker.wait(10) == 0

@@ -10,8 +10,12 @@ const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const FILES = 3;
 /** Text that waits for the disk; more is dropped and counted. */
 const MAX_WAITING_LENGTH = 1024 * 1024;
-/** A worker that writes more than this in one window waits until the next. The engine has other things to do. */
+/**
+ * A worker that writes more than this in one window waits until the next, and so does one whose output took so much of the engine's
+ * time, in milliseconds: a megabyte of empty lines is a lot of work. The engine has other things to do.
+ */
 const MAX_READ_BYTES_PER_WINDOW = 1024 * 1024;
+const MAX_WORK_MS_PER_WINDOW = 20;
 const WINDOW_MS = 100;
 const TAIL_LINES = 200;
 /** A line of the tail may be shorter than in the file: the tail lives in memory and travels in answers. */
@@ -39,6 +43,8 @@ export class LogFile {
   #handle: FileHandle | undefined;
   #size = 0;
   #writing: Promise<void> | undefined;
+  #stampedMs = Number.NaN;
+  #stamp = "";
   #broken = false;
   #closed = false;
 
@@ -57,7 +63,7 @@ export class LogFile {
     if (this.#tail.length > TAIL_LINES) this.#tail.shift();
     if (text.trim() !== "") this.#newest.set(stream, text.slice(0, MAX_TAIL_LINE_LENGTH));
     if (this.#closed) return;
-    const line = `${new Date(this.#options.clock.now()).toISOString()} ${stream} ${text}\n`;
+    const line = `${this.#timestamp()} ${stream} ${text}\n`;
     if (this.#waitingLength + line.length > MAX_WAITING_LENGTH) {
       this.#dropped++;
       return;
@@ -84,17 +90,23 @@ export class LogFile {
     const lines = new LineSplitter((line) => this.line(stream, line));
     let windowStartMs = this.#options.clock.monotonic();
     let windowBytes = 0;
+    let windowWorkMs = 0;
     readable.on("data", (chunk: Buffer) => {
+      const startMs = this.#options.clock.monotonic();
+      if (startMs - windowStartMs >= WINDOW_MS) {
+        windowStartMs = startMs;
+        windowBytes = 0;
+        windowWorkMs = 0;
+      }
       lines.push(chunk);
       const nowMs = this.#options.clock.monotonic();
-      if (nowMs - windowStartMs >= WINDOW_MS) {
-        windowStartMs = nowMs;
-        windowBytes = 0;
-      }
       windowBytes += chunk.length;
-      if (windowBytes < MAX_READ_BYTES_PER_WINDOW) return;
+      windowWorkMs += nowMs - startMs;
+      if (windowBytes < MAX_READ_BYTES_PER_WINDOW && windowWorkMs < MAX_WORK_MS_PER_WINDOW) return;
       readable.pause();
-      this.#options.clock.after(Math.max(1, windowStartMs + WINDOW_MS - nowMs), () => readable.resume());
+      // What took longer than its share is paid back, so that the share holds over time.
+      const restMs = Math.max(windowStartMs + WINDOW_MS - nowMs, (windowWorkMs * WINDOW_MS) / MAX_WORK_MS_PER_WINDOW - WINDOW_MS);
+      this.#options.clock.after(Math.max(1, restMs), () => readable.resume());
     });
     readable.on("end", () => lines.end());
     readable.on("error", (error) => this.line("svc", `reading ${stream} failed: ${error.message}`));
@@ -111,6 +123,16 @@ export class LogFile {
     await this.flush();
     await this.#handle?.close().catch(this.#options.onProblem);
     this.#handle = undefined;
+  }
+
+  /** ISO 8601. Many lines come in one millisecond, and writing a time takes longer than the rest of a line. */
+  #timestamp(): string {
+    const nowMs = this.#options.clock.now();
+    if (nowMs !== this.#stampedMs) {
+      this.#stampedMs = nowMs;
+      this.#stamp = new Date(nowMs).toISOString();
+    }
+    return this.#stamp;
   }
 
   async #writeAll(): Promise<void> {
@@ -132,10 +154,7 @@ export class LogFile {
   }
 
   #take(): string {
-    const dropped =
-      this.#dropped === 0
-        ? ""
-        : `${new Date(this.#options.clock.now()).toISOString()} svc ${this.#dropped} lines were dropped here: they came faster than the disk takes them\n`;
+    const dropped = this.#dropped === 0 ? "" : `${this.#timestamp()} svc ${this.#dropped} lines were dropped here: they came faster than the disk takes them\n`;
     const text = this.#waiting.join("") + dropped;
     this.#waiting = [];
     this.#waitingLength = 0;
