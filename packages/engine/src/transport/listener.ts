@@ -47,6 +47,7 @@ export class Listener {
   readonly #onRequest: RequestHandler;
   readonly #onUpgrade: UpgradeHandler | undefined;
   readonly #requestTimeoutMs: number;
+  readonly #headersTimeoutMs: number;
   #servers: Server[] = [];
   #address: ListenAddress | undefined;
   #port = 0;
@@ -61,6 +62,8 @@ export class Listener {
     readonly maxConnectionsPerAddress?: () => number | undefined;
     /** How long a whole request may take to come. Default 60 s; 0 when whoever answers sees to it. */
     readonly requestTimeoutMs?: number;
+    /** How long the head of a request, a handshake's too, may take to come, from the connection or from the answer before. Default 10 s. */
+    readonly headersTimeoutMs?: number;
   }) {
     this.#what = options.what;
     const { onRequest, onUpgrade } = options;
@@ -79,6 +82,7 @@ export class Listener {
           };
     this.#caps = new ConnectionCaps(options.maxConnectionsPerAddress ?? (() => undefined));
     this.#requestTimeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    this.#headersTimeoutMs = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS;
   }
 
   /** The port that is bound; the asked one, or the one that was picked for 0. Kept, since the Host of every request is held against it. */
@@ -169,7 +173,7 @@ export class Listener {
 
   #listen({ host, port, tls }: ListenAddress, isSecondFamily: boolean): Promise<Server | undefined> {
     const options: ServerOptions = {
-      headersTimeout: HEADERS_TIMEOUT_MS,
+      headersTimeout: this.#headersTimeoutMs,
       requestTimeout: this.#requestTimeoutMs,
       // How often those two are looked at; Node's own 30 s would make 10 s thirty.
       connectionsCheckingInterval: 1_000,
