@@ -109,6 +109,21 @@ describe("a worker's log file", () => {
     expect(await readFile(log.file, "utf8")).toContain("out three");
   });
 
+  it("stops reading a process whose lines take more than their share of time, however few bytes they have, and goes on later", async () => {
+    const clock = manualClock();
+    let workMs = 0;
+    // Each look at the time is 6 ms later than the one before, as on a machine where a piece of output is much work.
+    const busy = { ...clock, monotonic: () => clock.monotonic() + (workMs += 6) };
+    const log = new LogFile({ file: join(folder, "w.log"), clock: busy, onProblem: (error) => problems.push(error) });
+    const stream = new PassThrough();
+    log.capture("out", stream);
+    for (let piece = 0; piece < 4; piece++) stream.emit("data", Buffer.from("y\n"));
+    expect(stream.isPaused()).toBe(true);
+    clock.advance(100);
+    expect(stream.isPaused()).toBe(false);
+    await log.close();
+  });
+
   it("leaves the engine room to work while a process writes without end", { timeout: 40_000 }, async () => {
     const log = new LogFile({ file: join(folder, "w.log"), clock: systemClock, onProblem: (error) => problems.push(error) });
     const group = startProcessGroup({
