@@ -97,7 +97,7 @@ describe("a route that a restricted connection asked for", () => {
 });
 
 describe("a route whose worker is away", () => {
-  it("answers 503 although another worker provides the function, until the worker is back or given up (W5)", async () => {
+  it("answers 503 although another worker provides the function, until the worker is back or given up", async () => {
     const clock = manualClock();
     const { engine, worker, url } = await site({ clock });
     const library = await engine.connectWorker({ name: "library" });
