@@ -54,6 +54,13 @@ module.exports = {
       to: { path: "^packages/engine/src/kernel/(?!(module|clock|logger|directory|scope|worker-claims)[.]ts$)" },
     },
     {
+      name: "modules-read-no-config",
+      comment: "A module is handed its config. Of config/ it may use shapes only: those of blocks that the engine reads as well.",
+      severity: "error",
+      from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
+      to: { path: "^packages/engine/src/config/(?!(types|tls-block)[.]ts$)" },
+    },
+    {
       name: "modules-open-no-sockets",
       comment: "Listeners belong to the engine.",
       severity: "error",
