@@ -113,7 +113,13 @@ describe("a worker's log file", () => {
     const clock = manualClock();
     let workMs = 0;
     // Each look at the time is 6 ms later than the one before, as on a machine where a piece of output is much work.
-    const busy = { ...clock, monotonic: () => clock.monotonic() + (workMs += 6) };
+    const busy = {
+      ...clock,
+      monotonic() {
+        workMs += 6;
+        return clock.monotonic() + workMs;
+      },
+    };
     const log = new LogFile({ file: join(folder, "w.log"), clock: busy, onProblem: (error) => problems.push(error) });
     const stream = new PassThrough();
     log.capture("out", stream);
