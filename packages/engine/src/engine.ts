@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { FEATURES } from "@svc/protocol";
-import { isExposed, tokenRequiredAt } from "./config/bind-rule.ts";
+import { isExposed } from "./config/bind-rule.ts";
 import {
   type ConfigDiff,
   ConfigError,
@@ -15,17 +14,15 @@ import {
   loadConfig,
   watchConfig,
 } from "./config/index.ts";
-import { isLoopback } from "./config/listen-address.ts";
 import { settingsOfThisRun } from "./config/settings-of-this-run.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
 import type { ListenAddress } from "./config/types.ts";
-import type { AccessSettings } from "./kernel/access/settings.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
 import { createKernel } from "./kernel/create-kernel.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Logger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
-import { boundUrlOf, isOffLoopback, localUrlOf } from "./listener-addresses.ts";
+import { type EngineAddresses, Listeners } from "./listeners.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
 import { httpFunctions } from "./modules/http-functions/index.ts";
@@ -33,12 +30,7 @@ import { configurableModules } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
 import { type DataFolderLock, lockDataFolder } from "./store/data-folder.ts";
-import { Bridge } from "./transport/bridge.ts";
-import { CertificateWatch } from "./transport/certificate-watch.ts";
-import { type AccessRules, fetchSiteIsSafe, originIsAllowed } from "./transport/guards.ts";
-import { HttpApi } from "./transport/http-api.ts";
-import { Realtime } from "./transport/realtime.ts";
-import { type Refusal, TokenGuard } from "./transport/token-guard.ts";
+import { fetchSiteIsSafe, originIsAllowed } from "./transport/guards.ts";
 import { JsonSchemaChecks } from "./validation/index.ts";
 
 export interface StartOptions {
@@ -50,18 +42,6 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly logger?: Logger;
   readonly clock?: Clock;
-}
-
-/** Addresses as URLs, with the ports that are bound; `wss` and `https` where the listener has TLS. As this machine reaches them. */
-export interface EngineAddresses {
-  /** For workers, e.g. `ws://localhost:49134`. */
-  readonly bridge: string;
-  /** Further ones for workers (engine.bridges). */
-  readonly bridges: readonly string[];
-  /** E.g. `http://localhost:3111`. */
-  readonly http: string;
-  /** E.g. `ws://localhost:3112`. */
-  readonly realtime: string;
 }
 
 export interface RunningEngine {
@@ -112,10 +92,7 @@ class Engine implements RunningEngine {
   readonly #load: () => LoadedConfig;
   readonly #log: Logger;
   readonly #kernel: Kernel;
-  /** The first is the one that local workers use. */
-  readonly #bridges: readonly [Bridge, ...Bridge[]];
-  readonly #http: HttpApi;
-  readonly #realtime: Realtime;
+  readonly #listeners: Listeners;
   readonly #host: ModuleHost;
   #config: LoadedConfig;
   readonly #lock: DataFolderLock;
@@ -151,25 +128,8 @@ class Engine implements RunningEngine {
         },
       },
     });
-    const rules = (): AccessRules => settings();
     this.#kernel = kernel;
-    const guard = new TokenGuard(parts.token);
-    const maxConnectionsPerAddress = (): number | undefined => settings().maxConnectionsPerAddress;
-    const bridge = (access: () => AccessSettings): Bridge => new Bridge(kernel, rules, { guard, settings: access, maxConnectionsPerAddress });
-    const tokenRefusalAt =
-      (address: () => ListenAddress) =>
-      (request: IncomingMessage): Refusal | undefined =>
-        guard.refusal(request, { required: tokenRequiredAt(address(), settings()) });
-    this.#bridges = [
-      bridge(() => settings().bridgeAccess),
-      ...parts.config.engine.bridges.map((listener, index) => bridge(() => (settings().bridges[index] ?? listener).access)),
-    ];
-    this.#http = new HttpApi(parts.log, rules, {
-      tokenRefusal: tokenRefusalAt(() => this.#config.http),
-      takesAnyHost: (isConsole) => !isLoopback(this.#config.http.host) && (!isConsole || tokenRequiredAt(this.#config.http, settings())),
-      maxConnectionsPerAddress,
-    });
-    this.#realtime = new Realtime(parts.clock, rules, parts.log, { tokenRefusal: tokenRefusalAt(() => this.#config.realtime), maxConnectionsPerAddress });
+    this.#listeners = new Listeners({ kernel, token: parts.token, clock: parts.clock, log: parts.log, config: () => this.#config });
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost({
       modules: [
@@ -196,11 +156,7 @@ class Engine implements RunningEngine {
       ],
       kernel,
       directory,
-      mounts: {
-        mountHttp: (mount) => this.#http.mount(mount),
-        mountSocket: (path, accept) => this.#realtime.mount(path, accept),
-        reportReadiness: (problem) => this.#http.reportReadiness(problem),
-      },
+      mounts: this.#listeners.mounts,
       dataDir: parts.config.engine.dataDir,
       production: () => isExposed(this.#config),
     });
@@ -216,16 +172,11 @@ class Engine implements RunningEngine {
   }
 
   get addresses(): EngineAddresses {
-    return this.#addresses(localUrlOf);
+    return this.#listeners.addresses;
   }
 
   get boundTo(): EngineAddresses {
-    return this.#addresses(boundUrlOf);
-  }
-
-  #addresses(shown: typeof localUrlOf): EngineAddresses {
-    const [bridge, ...further] = this.#bridges.map(({ listener }) => shown("ws", listener)) as [string, ...string[]];
-    return { bridge, bridges: further, http: shown("http", this.#http.listener), realtime: shown("ws", this.#realtime.listener) };
+    return this.#listeners.boundTo;
   }
 
   modules(): readonly ModuleState[] {
@@ -235,7 +186,7 @@ class Engine implements RunningEngine {
   async start(): Promise<void> {
     try {
       this.#reserveIds();
-      await this.#bindAll(this.#config);
+      await this.#listeners.bind(this.#config);
       this.#announce();
       const problems = await this.#host.apply(requestsOf(this.#config));
       if (problems.length > 0) throw new Error(problems.join("\n"));
@@ -244,47 +195,15 @@ class Engine implements RunningEngine {
       throw error;
     }
     for (const warning of this.#config.warnings) this.#log.warn(warning);
-    this.#warnOfOpenListeners();
+    this.#listeners.warnOfOpenOnes();
     const watch = watchConfig(this.#config.file, {
       revision: this.#config.revision,
       onChange: (change) => this.#fileChanged(change),
       onError: (error) => this.#log.error("the config file could not be applied; the running configuration stays", { error }),
     });
     this.#stopWatching = () => watch.close();
-    this.#stopWatchingCertificates = new CertificateWatch({
-      clock: this.#kernel.clock,
-      listeners: this.#listeners().map(({ listener }) => listener),
-      onRenewed: () => this.#reloadCertificates(),
-    }).start();
-    this.#log.info("the engine is up", { ...this.addresses, ...this.#exposure(), version: this.version });
-  }
-
-  /** What other machines reach, for the log; nothing when they reach nothing. */
-  #exposure(): { readonly exposed?: readonly string[] } {
-    const exposed = this.#listeners().filter(({ listener }) => isOffLoopback(listener));
-    return exposed.length === 0 ? {} : { exposed: exposed.map(({ scheme, listener }) => boundUrlOf(scheme, listener)) };
-  }
-
-  #warnOfOpenListeners(): void {
-    if (!this.#config.engine.insecureBind) return;
-    const open = this.#listeners().filter(({ listener, isOpen }) => isOffLoopback(listener) && isOpen);
-    if (open.length === 0) return;
-    const named = open.map(({ scheme, listener }) => boundUrlOf(scheme, listener)).join(", ");
-    this.#log.warn(`listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${named}`);
-  }
-
-  /** `isOpen`: who comes without a token is let in, and not held to rules. */
-  #listeners(): { readonly scheme: "ws" | "http"; readonly listener: Bridge["listener"]; readonly isOpen: boolean }[] {
-    const { engine, http, realtime } = this.#config;
-    const accessOf = (index: number): AccessSettings | undefined => (index === 0 ? engine.bridgeAccess : engine.bridges[index - 1]?.access);
-    return [
-      ...this.#bridges.map(({ listener }, index) => {
-        const access = accessOf(index);
-        return { scheme: "ws" as const, listener, isOpen: access !== undefined && !access.tokenRequired && access.rbac === undefined };
-      }),
-      { scheme: "http", listener: this.#http.listener, isOpen: !tokenRequiredAt(http, engine) },
-      { scheme: "ws", listener: this.#realtime.listener, isOpen: !tokenRequiredAt(realtime, engine) },
-    ];
+    this.#stopWatchingCertificates = this.#listeners.watchCertificates();
+    this.#log.info("the engine is up", { ...this.addresses, ...this.#listeners.exposure(), version: this.version });
   }
 
   stop(options: { readonly graceMs?: number } = {}): Promise<void> {
@@ -295,7 +214,7 @@ class Engine implements RunningEngine {
   async #drainAndStop(graceMs: number): Promise<void> {
     await this.#stopWatching();
     this.#stopWatchingCertificates();
-    this.#http.startDraining();
+    this.#listeners.startDraining();
     const { inFlight } = this.#kernel.router.counts;
     if (inFlight > 0) this.#log.info("finishing calls in flight", { inFlight, graceMs });
     const isIdle = await this.#kernel.router.drain(graceMs);
@@ -307,23 +226,8 @@ class Engine implements RunningEngine {
   async #tearDown(): Promise<void> {
     // Latest first: the supervisor stops its workers while the bridge is still there for their last answers.
     await this.#host.stopAll();
-    this.#realtime.closeAll();
-    const listening = [this.#http, this.#realtime, ...this.#bridges];
-    for (const { listener } of listening) listener.stopAccepting();
-    for (const bridge of this.#bridges) bridge.dropAll();
-    for (const { listener } of listening) listener.close();
+    this.#listeners.close();
     this.#lock.release();
-  }
-
-  async #bindAll(config: LoadedConfig): Promise<void> {
-    const [bridge, ...further] = this.#bridges;
-    await bridge.listener.bind(config.engine.bridge);
-    for (const [index, { listener }] of further.entries()) {
-      const address = config.engine.bridges[index]?.address;
-      if (address !== undefined) await listener.bind(address);
-    }
-    await this.#http.listener.bind(config.http);
-    await this.#realtime.listener.bind(config.realtime);
   }
 
   async #fileChanged(change: ConfigFileChange): Promise<void> {
@@ -344,11 +248,11 @@ class Engine implements RunningEngine {
     const diff = diffConfig(before, next);
     for (const warning of next.warnings) if (!before.warnings.includes(warning)) this.#log.warn(warning);
     for (const warning of diff.warnings) this.#log.warn(warning);
-    this.#reloadCertificates();
+    this.#listeners.reloadCertificates();
     if (diff.isEmpty) return;
     const undoMoves: (() => Promise<void>)[] = [];
     try {
-      await this.#moveListeners(diff, undoMoves);
+      await this.#listeners.move(diff, undoMoves);
       this.#announce();
       this.#config = { ...next, engine: settingsOfThisRun(before.engine, next.engine) };
       this.#takeBridges(before, next);
@@ -356,8 +260,8 @@ class Engine implements RunningEngine {
       const problems = await this.#host.apply(requestsOf(next));
       if (problems.length === 0) {
         const moved = diff.http !== undefined || diff.realtime !== undefined;
-        this.#log.info("the config file was applied", { ...describeDiff(diff), ...(moved ? this.#exposure() : {}) });
-        if (moved) this.#warnOfOpenListeners();
+        this.#log.info("the config file was applied", { ...describeDiff(diff), ...(moved ? this.#listeners.exposure() : {}) });
+        if (moved) this.#listeners.warnOfOpenOnes();
         return;
       }
       this.#log.error("the config file could not be applied; the running configuration stays", { problems });
@@ -376,19 +280,6 @@ class Engine implements RunningEngine {
     if (problems.length > 0) this.#log.error("the former configuration could not be restored in full", { problems });
   }
 
-  /** Adds to `undoMoves` how to take back each move that was made; one that failed left its listener where it was. */
-  async #moveListeners({ http, realtime }: ConfigDiff, undoMoves: (() => Promise<void>)[]): Promise<void> {
-    for (const [listener, change] of [
-      [this.#http.listener, http],
-      [this.#realtime.listener, realtime],
-    ] as const) {
-      if (change === undefined) continue;
-      const boundAt = { ...change.before, port: listener.port };
-      await listener.bind(change.after);
-      undoMoves.push(() => listener.bind(boundAt));
-    }
-  }
-
   /** Rules of further listeners take effect at once; which listeners there are does not. */
   #takeBridges(before: LoadedConfig, next: LoadedConfig): void {
     const addressesOf = ({ engine }: LoadedConfig): readonly ListenAddress[] => engine.bridges.map(({ address }) => address);
@@ -400,17 +291,6 @@ class Engine implements RunningEngine {
   #reserveIds(): void {
     const { bridgeAccess, bridges } = this.#config.engine;
     this.#kernel.reservedIds.configure([bridgeAccess, ...bridges.map(({ access }) => access)]);
-  }
-
-  /** Renewed certificates are taken within a minute, and with each change of the config file. */
-  #reloadCertificates(): void {
-    for (const { listener } of [this.#http, this.#realtime, ...this.#bridges]) {
-      try {
-        listener.reloadTls();
-      } catch (error) {
-        this.#log.error("a certificate could not be read again; the one in use stays", { error });
-      }
-    }
   }
 
   #announce(): void {

@@ -12,8 +12,9 @@ export {
   type NewEntry,
   removeWorkerFromConfig,
 } from "./config/index.ts";
-export { ENGINE_VERSION, type EngineAddresses, type RunningEngine, type StartOptions, startEngine } from "./engine.ts";
+export { ENGINE_VERSION, type RunningEngine, type StartOptions, startEngine } from "./engine.ts";
 export { createLogger, jsonLine, type LogFields, type Logger, type LogLevel, type LogRecord } from "./kernel/logger.ts";
 export type { ModuleState } from "./kernel/module-host.ts";
+export type { EngineAddresses } from "./listeners.ts";
 export { configurableModules } from "./modules/index.ts";
 export { ListenError } from "./transport/listener.ts";

@@ -1,0 +1,185 @@
+import type { IncomingMessage } from "node:http";
+import { tokenRequiredAt } from "./config/bind-rule.ts";
+import type { ConfigDiff, LoadedConfig } from "./config/index.ts";
+import { isLoopback } from "./config/listen-address.ts";
+import type { ListenAddress } from "./config/types.ts";
+import type { AccessSettings } from "./kernel/access/settings.ts";
+import type { Clock } from "./kernel/clock.ts";
+import type { Kernel } from "./kernel/kernel.ts";
+import type { Logger } from "./kernel/logger.ts";
+import type { MountPoints } from "./kernel/module-host.ts";
+import { boundUrlOf, isOffLoopback, localUrlOf } from "./listener-addresses.ts";
+import { Bridge } from "./transport/bridge.ts";
+import { CertificateWatch } from "./transport/certificate-watch.ts";
+import type { AccessRules } from "./transport/guards.ts";
+import { HttpApi } from "./transport/http-api.ts";
+import type { Listener } from "./transport/listener.ts";
+import { Realtime } from "./transport/realtime.ts";
+import { type Refusal, TokenGuard } from "./transport/token-guard.ts";
+
+/** Addresses as URLs, with the ports that are bound; `wss` and `https` where the listener has TLS. As this machine reaches them. */
+export interface EngineAddresses {
+  /** For workers, e.g. `ws://localhost:49134`. */
+  readonly bridge: string;
+  /** Further ones for workers (engine.bridges). */
+  readonly bridges: readonly string[];
+  /** E.g. `http://localhost:3111`. */
+  readonly http: string;
+  /** E.g. `ws://localhost:3112`. */
+  readonly realtime: string;
+}
+
+export interface ListenersParts {
+  readonly kernel: Kernel;
+  readonly token: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The configuration in force. Read at each request, since it changes. */
+  readonly config: () => LoadedConfig;
+}
+
+/** All that the engine listens on: made once, bound, moved with the config, and closed together. */
+export class Listeners {
+  /** What modules mount. */
+  readonly mounts: MountPoints;
+  readonly #config: () => LoadedConfig;
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  /** The first is the one that local workers use. */
+  readonly #bridges: readonly [Bridge, ...Bridge[]];
+  readonly #http: HttpApi;
+  readonly #realtime: Realtime;
+
+  constructor({ kernel, token, clock, log, config }: ListenersParts) {
+    this.#config = config;
+    this.#log = log;
+    this.#clock = clock;
+    const settings = (): LoadedConfig["engine"] => config().engine;
+    const rules = (): AccessRules => settings();
+    const guard = new TokenGuard(token);
+    const maxConnectionsPerAddress = (): number | undefined => settings().maxConnectionsPerAddress;
+    const bridge = (access: () => AccessSettings): Bridge => new Bridge(kernel, rules, { guard, settings: access, maxConnectionsPerAddress });
+    const tokenRefusalAt =
+      (address: () => ListenAddress) =>
+      (request: IncomingMessage): Refusal | undefined =>
+        guard.refusal(request, { required: tokenRequiredAt(address(), settings()) });
+    this.#bridges = [
+      bridge(() => settings().bridgeAccess),
+      ...settings().bridges.map((listener, index) => bridge(() => (settings().bridges[index] ?? listener).access)),
+    ];
+    this.#http = new HttpApi(log, rules, {
+      tokenRefusal: tokenRefusalAt(() => config().http),
+      takesAnyHost: (isConsole) => !isLoopback(config().http.host) && (!isConsole || tokenRequiredAt(config().http, settings())),
+      maxConnectionsPerAddress,
+    });
+    this.#realtime = new Realtime(clock, rules, log, { tokenRefusal: tokenRefusalAt(() => config().realtime), maxConnectionsPerAddress });
+    this.mounts = {
+      mountHttp: (mount) => this.#http.mount(mount),
+      mountSocket: (path, accept) => this.#realtime.mount(path, accept),
+      reportReadiness: (problem) => this.#http.reportReadiness(problem),
+    };
+  }
+
+  /** As this machine reaches them. */
+  get addresses(): EngineAddresses {
+    return this.#addresses(localUrlOf);
+  }
+
+  /** For people: with the hosts that other machines reach. */
+  get boundTo(): EngineAddresses {
+    return this.#addresses(boundUrlOf);
+  }
+
+  /** Rejects with ListenError for the first that cannot be bound. */
+  async bind(config: LoadedConfig): Promise<void> {
+    const [bridge, ...further] = this.#bridges;
+    await bridge.listener.bind(config.engine.bridge);
+    for (const [index, { listener }] of further.entries()) {
+      const address = config.engine.bridges[index]?.address;
+      if (address !== undefined) await listener.bind(address);
+    }
+    await this.#http.listener.bind(config.http);
+    await this.#realtime.listener.bind(config.realtime);
+  }
+
+  /** Adds to `undoMoves` how to take back each move that was made; one that failed left its listener where it was. */
+  async move({ http, realtime }: ConfigDiff, undoMoves: (() => Promise<void>)[]): Promise<void> {
+    for (const [listener, change] of [
+      [this.#http.listener, http],
+      [this.#realtime.listener, realtime],
+    ] as const) {
+      if (change === undefined) continue;
+      const boundAt = { ...change.before, port: listener.port };
+      await listener.bind(change.after);
+      undoMoves.push(() => listener.bind(boundAt));
+    }
+  }
+
+  /** Looks at the certificate files from time to time. Returns how to stop that. */
+  watchCertificates(): () => void {
+    return new CertificateWatch({
+      clock: this.#clock,
+      listeners: this.#all().map(({ listener }) => listener),
+      onRenewed: () => this.reloadCertificates(),
+    }).start();
+  }
+
+  /** Renewed certificates are taken within a minute, and with each change of the config file. */
+  reloadCertificates(): void {
+    for (const { listener } of [this.#http, this.#realtime, ...this.#bridges]) {
+      try {
+        listener.reloadTls();
+      } catch (error) {
+        this.#log.error("a certificate could not be read again; the one in use stays", { error });
+      }
+    }
+  }
+
+  /** What other machines reach, for the log; nothing when they reach nothing. */
+  exposure(): { readonly exposed?: readonly string[] } {
+    const exposed = this.#all().filter(({ listener }) => isOffLoopback(listener));
+    return exposed.length === 0 ? {} : { exposed: exposed.map(({ scheme, listener }) => boundUrlOf(scheme, listener)) };
+  }
+
+  warnOfOpenOnes(): void {
+    if (!this.#config().engine.insecureBind) return;
+    const open = this.#all().filter(({ listener, isOpen }) => isOffLoopback(listener) && isOpen);
+    if (open.length === 0) return;
+    const named = open.map(({ scheme, listener }) => boundUrlOf(scheme, listener)).join(", ");
+    this.#log.warn(`listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${named}`);
+  }
+
+  /** New HTTP requests are refused from now on. */
+  startDraining(): void {
+    this.#http.startDraining();
+  }
+
+  /** Ends every connection. */
+  close(): void {
+    this.#realtime.closeAll();
+    const listening = [this.#http, this.#realtime, ...this.#bridges];
+    for (const { listener } of listening) listener.stopAccepting();
+    // In the same turn as the ports close: one published client gives up for good when it is refused while a port is still open.
+    for (const bridge of this.#bridges) bridge.dropAll();
+    for (const { listener } of listening) listener.close();
+  }
+
+  #addresses(shown: typeof localUrlOf): EngineAddresses {
+    const [bridge, ...further] = this.#bridges.map(({ listener }) => shown("ws", listener)) as [string, ...string[]];
+    return { bridge, bridges: further, http: shown("http", this.#http.listener), realtime: shown("ws", this.#realtime.listener) };
+  }
+
+  /** `isOpen`: who comes without a token is let in, and not held to rules. */
+  #all(): { readonly scheme: "ws" | "http"; readonly listener: Listener; readonly isOpen: boolean }[] {
+    const { engine, http, realtime } = this.#config();
+    const accessOf = (index: number): AccessSettings | undefined => (index === 0 ? engine.bridgeAccess : engine.bridges[index - 1]?.access);
+    return [
+      ...this.#bridges.map(({ listener }, index) => {
+        const access = accessOf(index);
+        return { scheme: "ws" as const, listener, isOpen: access !== undefined && !access.tokenRequired && access.rbac === undefined };
+      }),
+      { scheme: "http", listener: this.#http.listener, isOpen: !tokenRequiredAt(http, engine) },
+      { scheme: "ws", listener: this.#realtime.listener, isOpen: !tokenRequiredAt(realtime, engine) },
+    ];
+  }
+}
