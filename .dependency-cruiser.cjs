@@ -51,7 +51,14 @@ module.exports = {
       comment: "Of the kernel a module sees the contract, the clock and the logger.",
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
-      to: { path: "^packages/engine/src/kernel/(?!(module|clock|logger|directory|scope|worker-claims)[.]ts$)" },
+      to: { path: "^packages/engine/src/kernel/(?!(module|stream-contract|clock|logger|directory|scope|worker-claims)[.]ts$)" },
+    },
+    {
+      name: "items-know-no-module",
+      comment: "Whoever keeps items stands above the store of items.",
+      severity: "error",
+      from: { path: "^packages/engine/src/items/", pathNot: tests },
+      to: { path: "^packages/engine/src/(?!(items|store)/|kernel/(clock|logger)[.]ts$)" },
     },
     {
       name: "modules-read-no-config",

@@ -87,6 +87,12 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "draining": (True, 503, "no", "The engine is shutting down and takes no new work."),
     "disconnected": (True, 503, "unknown", "The connection to the engine ended before the answer came."),
     "state_conflict": (False, 409, "no", "The item's version is not the one the write asked for."),
+    "trigger_loop": (
+        False,
+        508,
+        "no",
+        "The write would fire triggers that already fired one another 16 times; nothing was written.",
+    ),
     "storage_failed": (True, 503, "unknown", "The store could not write, or could not be read."),
     "format_not_enforced": (
         False,

@@ -1,13 +1,13 @@
 import { z } from "zod";
+import { itemNameSchema, prefixSchema } from "../../items/item-name.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
-import { prefixSchema, stateNameSchema } from "./names.ts";
 import type { State } from "./state.ts";
 
 const DEFAULT_PAGE_ITEMS = 100;
 const MAX_PAGE_ITEMS = 1_000;
 
-const scope = stateNameSchema("Scope");
-const key = stateNameSchema("Key");
+const scope = itemNameSchema("Scope");
+const key = itemNameSchema("Key");
 const ifVersion = z.int().min(0).optional().meta({ description: "Write only if the item has this version; 0: only if there is no such item" });
 
 const scopeInput = z.object({ scope });

@@ -1,7 +1,7 @@
+import { openFileItems } from "../../items/adapters/file.ts";
+import { memoryItems } from "../../items/adapters/memory.ts";
+import type { BasicItems } from "../../items/item-store.ts";
 import { defineModule, type ModuleContext } from "../../kernel/module.ts";
-import type { StateAdapter } from "./adapter.ts";
-import { openFileAdapter } from "./adapters/file.ts";
-import { memoryAdapter } from "./adapters/memory.ts";
 import { type StateConfig, stateConfigSchema } from "./config.ts";
 import { provideStateFunctions } from "./functions.ts";
 import { State } from "./state.ts";
@@ -19,8 +19,8 @@ export const state = defineModule<StateConfig>({
   },
 });
 
-async function openAdapter({ config, dataDir, log, clock }: ModuleContext<StateConfig>): Promise<StateAdapter> {
+async function openAdapter({ config, dataDir, log, clock }: ModuleContext<StateConfig>): Promise<BasicItems> {
   const { adapter } = config;
-  if (adapter.name === "in_memory") return memoryAdapter({ maxBytes: adapter.config.max_bytes });
-  return openFileAdapter({ dataDir, filePath: adapter.config.file_path, cacheBytes: adapter.config.cache_bytes, log, clock });
+  if (adapter.name === "in_memory") return memoryItems({ maxBytes: adapter.config.max_bytes });
+  return openFileItems({ dataDir, filePath: adapter.config.file_path, cacheBytes: adapter.config.cache_bytes, log, clock });
 }

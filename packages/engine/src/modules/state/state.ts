@@ -1,6 +1,6 @@
 import { CallError, Payload } from "@svc/protocol";
+import type { BasicItems, Conflict, NewValue, StoredItem } from "../../items/item-store.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Conflict, NewValue, StateAdapter, StoredItem } from "./adapter.ts";
 
 /** Most bytes of values in one answer: with the envelope they fit one frame of 16 MiB. */
 const MAX_LIST_BYTES = 15 * 1024 * 1024;
@@ -13,7 +13,7 @@ export interface ItemAddress {
 }
 
 export interface StateOptions {
-  readonly adapter: StateAdapter;
+  readonly adapter: BasicItems;
   readonly clock: Clock;
   /** Largest value, in bytes of its JSON. */
   readonly maxValueBytes: number;
@@ -21,7 +21,7 @@ export interface StateOptions {
 
 /** What the functions `state::*` do, on any adapter. Values pass through as JSON text; answers are put together from that text. */
 export class State {
-  readonly #adapter: StateAdapter;
+  readonly #adapter: BasicItems;
   readonly #clock: Clock;
   readonly #maxValueBytes: number;
 

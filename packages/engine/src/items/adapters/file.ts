@@ -1,15 +1,15 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { CallError } from "@svc/protocol";
-import type { Clock } from "../../../kernel/clock.ts";
-import type { Logger } from "../../../kernel/logger.ts";
-import { type DataFolderLock, lockDataFolder } from "../../../store/data-folder.ts";
-import { openStore, type Store } from "../../../store/store.ts";
-import type { Absent, Conflict, Listing, NewValue, Page, PageRequest, Removed, StateAdapter, StoredItem, WriteOptions, Written } from "../adapter.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { type DataFolderLock, lockDataFolder } from "../../store/data-folder.ts";
+import { openStore, type Store } from "../../store/store.ts";
 import { ItemCache, itemName } from "../item-cache.ts";
-import type { SetOutput, StateProcedures } from "./file-procedures.ts";
+import type { Absent, BasicItems, Conflict, Listing, NewValue, Page, PageRequest, Removed, StoredItem, WriteOptions, Written } from "../item-store.ts";
+import type { ItemProcedures, SetOutput } from "./file-procedures.ts";
 
-export interface FileAdapterOptions {
+export interface FileItemsOptions {
   /** Absolute path of the data folder; this process holds its lock. */
   readonly dataDir: string;
   /** The database file, relative to the data folder. */
@@ -21,20 +21,20 @@ export interface FileAdapterOptions {
 }
 
 /** Items in a SQLite file. Rejects with an Error that says why the file cannot be used. */
-export async function openFileAdapter(options: FileAdapterOptions): Promise<StateAdapter> {
+export async function openFileItems(options: FileItemsOptions): Promise<BasicItems> {
   const file = resolve(options.dataDir, options.filePath);
   if (existsSync(file) && statSync(file).isDirectory()) {
     throw new Error(`file_path ${file} is a folder, and the state is one file; name a file that does not exist yet, e.g. ${file}/state.db`);
   }
   const lock = isInside(options.dataDir, file) ? undefined : lockDataFolder(dirname(file));
   try {
-    const store = await openStore<StateProcedures>({
+    const store = await openStore<ItemProcedures>({
       file,
       procedures: new URL("./file-procedures.ts", import.meta.url),
       log: options.log,
       clock: options.clock,
     });
-    return new FileAdapter(store, options.cacheBytes, lock);
+    return new FileItems(store, options.cacheBytes, lock);
   } catch (error) {
     lock?.release();
     throw error;
@@ -53,15 +53,15 @@ function isInside(folder: string, file: string): boolean {
  * A write without a clear outcome (the disk failed, the thread ended, the deadline passed) empties the cache, and what was asked for before that
  * does not fill it any more.
  */
-class FileAdapter implements StateAdapter {
-  readonly #store: Store<StateProcedures>;
+class FileItems implements BasicItems {
+  readonly #store: Store<ItemProcedures>;
   readonly #cache: ItemCache;
   readonly #lock: DataFolderLock | undefined;
   /** Writes on their way, counted by scope and key. */
   readonly #writing = new Map<string, number>();
   #epoch = 0;
 
-  constructor(store: Store<StateProcedures>, cacheBytes: number, lock: DataFolderLock | undefined) {
+  constructor(store: Store<ItemProcedures>, cacheBytes: number, lock: DataFolderLock | undefined) {
     this.#store = store;
     this.#cache = new ItemCache(cacheBytes);
     this.#lock = lock;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { StoredItem } from "./adapter.ts";
 import { ItemCache } from "./item-cache.ts";
+import type { StoredItem } from "./item-store.ts";
 
 function item(key: string, characters = 0): StoredItem {
   return { key, json: "x".repeat(characters), version: 1, updatedAt: 0, bytes: characters };

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { newValue, stateAdapterSuite } from "../testing/state-adapter-suite.ts";
-import { memoryAdapter } from "./memory.ts";
+import { itemStoreSuite, newValue } from "../testing/item-store-suite.ts";
+import { memoryItems } from "./memory.ts";
 
-stateAdapterSuite("in_memory", async () => memoryAdapter({ maxBytes: 100_000_000 }));
+itemStoreSuite("in_memory", async () => memoryItems({ maxBytes: 100_000_000 }));
 
 it("refuses writes beyond its bytes, and takes them again once something was deleted", async () => {
-  const state = memoryAdapter({ maxBytes: 1_000 });
+  const state = memoryItems({ maxBytes: 1_000 });
   const always = { ifVersion: undefined };
   const large = newValue(JSON.stringify("x".repeat(500)));
   await state.set("s", "a", large, always);
@@ -17,7 +17,7 @@ it("refuses writes beyond its bytes, and takes them again once something was del
 });
 
 it("goes on counting versions when more scopes were emptied than it remembers", async () => {
-  const state = memoryAdapter({ maxBytes: 1_000_000 });
+  const state = memoryItems({ maxBytes: 1_000_000 });
   const always = { ifVersion: undefined };
   await state.set("first", "k", newValue("1"), always);
   await state.delete("first", "k", always);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { systemClock } from "../../../kernel/clock.ts";
-import { silentLogger } from "../../../kernel/logger.ts";
-import { openFileAdapter } from "../adapters/file.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import { openFileItems } from "../adapters/file.ts";
 
 // A process of its own for the crash tests: sets items in the folder named by its argument until it is killed, and prints `KEY VERSION` for each one acknowledged.
 const WRITERS = 50;
@@ -9,7 +9,7 @@ const WRITERS = 50;
 process.stdout.setMaxListeners(WRITERS);
 const dataDir = process.argv[2];
 if (dataDir === undefined) throw new Error("name the data folder as the first argument");
-const state = await openFileAdapter({ dataDir, filePath: "state.db", cacheBytes: 1_000_000, log: silentLogger, clock: systemClock });
+const state = await openFileItems({ dataDir, filePath: "state.db", cacheBytes: 1_000_000, log: silentLogger, clock: systemClock });
 
 async function writeForEver(key: string): Promise<never> {
   for (let round = 1; ; round++) {

@@ -1,4 +1,4 @@
-import type { StoredItem } from "./adapter.ts";
+import type { StoredItem } from "./item-store.ts";
 
 /** What an entry weighs besides its key and value, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 300;

@@ -1,7 +1,7 @@
 // Runs in the store thread: no imports of the engine beyond the store itself.
-import type { Database } from "../../../store/driver.ts";
-import { type ProcedureTable, read, write } from "../../../store/procedures.ts";
-import type { Absent, Conflict, Listing, NewValue, Page, PageRequest, Removed, StoredItem } from "../adapter.ts";
+import type { Database } from "../../store/driver.ts";
+import { type ProcedureTable, read, write } from "../../store/procedures.ts";
+import type { Absent, Conflict, Listing, NewValue, Page, PageRequest, Removed, StoredItem } from "../item-store.ts";
 import { compareKeys, endOfPrefix } from "../key-order.ts";
 
 /**
@@ -139,7 +139,7 @@ export function openProcedures(database: Database) {
   } satisfies ProcedureTable;
 }
 
-export type StateProcedures = ReturnType<typeof openProcedures>;
+export type ItemProcedures = ReturnType<typeof openProcedures>;
 
 /** Keeps the table of scopes from growing with every scope that ever was. */
 function foldEmptyScopes(database: Database): void {

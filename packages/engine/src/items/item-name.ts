@@ -8,7 +8,7 @@ const loneSurrogate = /\p{Surrogate}/u;
 const HALF_A_PAIR = "holds half of a surrogate pair, which is no Unicode text";
 
 /** A scope or a key: 1 to 1,024 bytes of any Unicode text, except `__proto__`. `what` opens the description, e.g. "scope". */
-export function stateNameSchema(what: string) {
+export function itemNameSchema(what: string) {
   return z
     .string()
     .superRefine((name, context) => {

@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import type { Absent, Conflict, Listing, NewValue, Page, PageRequest, Removed, StateAdapter, StoredItem, WriteOptions, Written } from "../adapter.ts";
+import type { Absent, BasicItems, Conflict, Listing, NewValue, Page, PageRequest, Removed, StoredItem, WriteOptions, Written } from "../item-store.ts";
 import { compareKeys } from "../key-order.ts";
 
 /** What an item weighs besides its key and value, in bytes. */
@@ -16,11 +16,11 @@ interface ScopeItems {
 }
 
 /** Items in this process's memory, gone when the module stops. Writes beyond `maxBytes` are refused with `storage_failed`. */
-export function memoryAdapter(options: { readonly maxBytes: number }): StateAdapter {
-  return new MemoryAdapter(options.maxBytes);
+export function memoryItems(options: { readonly maxBytes: number }): BasicItems {
+  return new MemoryItems(options.maxBytes);
 }
 
-class MemoryAdapter implements StateAdapter {
+class MemoryItems implements BasicItems {
   readonly #maxBytes: number;
   readonly #scopes = new Map<string, ScopeItems>();
   #bytes = 0;

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../../kernel/clock.ts";
-import { silentLogger } from "../../../kernel/logger.ts";
-import { openDatabase } from "../../../store/driver.ts";
-import { threadUrl } from "../../../store/thread-url.ts";
-import type { StateAdapter } from "../adapter.ts";
-import { newValue, stateAdapterSuite } from "../testing/state-adapter-suite.ts";
-import { openFileAdapter } from "./file.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import { openDatabase } from "../../store/driver.ts";
+import { threadUrl } from "../../store/thread-url.ts";
+import type { BasicItems } from "../item-store.ts";
+import { itemStoreSuite, newValue } from "../testing/item-store-suite.ts";
+import { openFileItems } from "./file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-state-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -24,8 +24,8 @@ function freshFolder(): string {
   return folder;
 }
 
-function openIn(dataDir: string, options: { readonly filePath?: string; readonly cacheBytes?: number } = {}): Promise<StateAdapter> {
-  return openFileAdapter({
+function openIn(dataDir: string, options: { readonly filePath?: string; readonly cacheBytes?: number } = {}): Promise<BasicItems> {
+  return openFileItems({
     dataDir,
     filePath: options.filePath ?? "state.db",
     cacheBytes: options.cacheBytes ?? 1_000_000,
@@ -34,8 +34,8 @@ function openIn(dataDir: string, options: { readonly filePath?: string; readonly
   });
 }
 
-stateAdapterSuite("file_based", () => openIn(freshFolder()));
-stateAdapterSuite("file_based without a cache", () => openIn(freshFolder(), { cacheBytes: 0 }));
+itemStoreSuite("file_based", () => openIn(freshFolder()));
+itemStoreSuite("file_based without a cache", () => openIn(freshFolder(), { cacheBytes: 0 }));
 
 describe("the file adapter", () => {
   const always = { ifVersion: undefined };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { NewValue, StateAdapter, StoredItem, Written } from "../adapter.ts";
+import type { BasicItems, NewValue, StoredItem, Written } from "../item-store.ts";
 import { compareKeys } from "../key-order.ts";
 
 const always = { ifVersion: undefined };
@@ -11,9 +11,9 @@ export function newValue(json: string, now = 1_000): NewValue {
 }
 
 /** What every adapter of the state promises, as tests. `open` gives an adapter that holds nothing; the suite closes it. */
-export function stateAdapterSuite(name: string, open: () => Promise<StateAdapter>): void {
+export function itemStoreSuite(name: string, open: () => Promise<BasicItems>): void {
   describe(`state adapter ${name}`, () => {
-    let state: StateAdapter;
+    let state: BasicItems;
     beforeEach(async () => {
       state = await open();
     });
@@ -250,7 +250,7 @@ export function stateAdapterSuite(name: string, open: () => Promise<StateAdapter
   });
 }
 
-function written(outcome: Awaited<ReturnType<StateAdapter["set"]>>): Written {
+function written(outcome: Awaited<ReturnType<BasicItems["set"]>>): Written {
   if (outcome.status === "conflict") throw new Error(`a set found version ${outcome.actual}`);
   return outcome;
 }
