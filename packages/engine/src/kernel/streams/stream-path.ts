@@ -11,8 +11,13 @@ export interface StreamTarget {
   readonly id: string | undefined;
 }
 
-/** What a path of the real-time listener stands for: `/` nothing yet, `/stream/{name}/{group}[/{id}]` a join. Undefined: there is no such path. */
-export function readStreamPath(path: string): { readonly join: (StreamTarget & { readonly subscriptionId: string }) | undefined } | undefined {
+/** What a path asks for: a join at once, under the path as its name, or nothing yet. */
+export interface StreamPath {
+  readonly join: (StreamTarget & { readonly subscriptionId: string }) | undefined;
+}
+
+/** Reads `/` and `/stream/{name}/{group}[/{id}]`, percent-encoded; a slash at the end is accepted. Undefined: there is no such path. */
+export function readStreamPath(path: string): StreamPath | undefined {
   if (path === "/") return { join: undefined };
   const subscriptionId = path.endsWith("/") ? path.slice(0, -1) : path;
   const [before, kind, ...encoded] = subscriptionId.split("/");
