@@ -1,8 +1,13 @@
+import { nameProblem } from "@svc/protocol";
+
 /** The one group of every system stream. */
 export const SYSTEM_GROUP = "all";
 
 /** Names that begin with this are the engine's own. */
 export const SYSTEM_PREFIX = "svc.";
+
+/** Longest id of an item that can be joined, in characters. */
+export const MAX_ITEM_ID_CHARS = 1_024;
 
 export interface StreamTarget {
   readonly stream: string;
@@ -28,6 +33,12 @@ export function readStreamPath(path: string): StreamPath | undefined {
   } catch {
     return undefined;
   }
+  if (names.some((name) => /[/\\]|^[.]{1,2}$/.test(name)) || !isJoinable(names)) return undefined;
   const [stream, group, id] = names as [string, string, string | undefined];
   return { join: { subscriptionId, stream, group, id } };
+}
+
+/** As a join message may name them. What a message can name and a path cannot: names with slashes. */
+function isJoinable([stream = "", group = "", id]: readonly string[]): boolean {
+  return nameProblem(stream, "") === undefined && nameProblem(group, "") === undefined && (id === undefined || id.length <= MAX_ITEM_ID_CHARS);
 }
