@@ -4,6 +4,7 @@ import { z } from "zod";
 import { callerAccess } from "./access/caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import { resolveChannels } from "./channels/resolve-channels.ts";
+import { takeChannelReader } from "./channels/take-channel-reader.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
 import type { FunctionSpec, HttpMount, Module, ModuleContext, RealtimeSocket, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
@@ -130,8 +131,7 @@ export class ModuleHost {
       return;
     }
     if (isDeepEqual(running.config, parsed.data)) return;
-    if (running.instance.reconfigure !== undefined) {
-      await running.instance.reconfigure(parsed.data);
+    if (running.instance.reconfigure !== undefined && (await running.instance.reconfigure(parsed.data)) !== "restart") {
       running.config = parsed.data;
       return;
     }
@@ -211,6 +211,7 @@ export class ModuleHost {
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
       runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
+      takeChannelReader: (ref) => takeChannelReader(ref, { kernel, scope }),
       resolveChannels: (find) => resolveChannels(find, { kernel, scope }),
       unownedTriggers: kernel.unownedTriggers,
       accessOf: (workerId) => callerAccess(workerId, kernel),

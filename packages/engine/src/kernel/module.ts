@@ -23,8 +23,12 @@ export interface Module<Config = unknown> {
 }
 
 export interface RunningModule<Config = unknown> {
-  /** Takes a config that already parsed. Absent means: the engine stops and starts the module instead. */
-  reconfigure?(next: Config): Awaitable<void>;
+  /**
+   * Takes a config that already parsed. `restart` says that this change needs a new start, as every change does where `reconfigure` is absent:
+   * the engine stops the module and starts it with the new config.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most modules take every config and have nothing to say
+  reconfigure?(next: Config): Awaitable<void | "restart">;
   /** Finishes work in hand; `context.signal` aborts when the grace period ends. Registrations are undone by the engine. */
   stop(): Awaitable<void>;
 }
@@ -86,6 +90,11 @@ export interface FunctionSpec<Input> {
   readonly summary: string;
   /** The engine parses the payload with it before `handle` runs; a payload that does not fit is answered with `invalid_input`. */
   readonly input: z.ZodType<Input>;
+  /**
+   * Members of the payload that `input` is handed unread, as a `Payload`: their text is kept to the digit. `value` is a member of the payload,
+   * `items[].value` one of each element of the array `items`. Such a member is JSON, and `input` has nothing of it to check.
+   */
+  readonly rawMembers?: readonly string[];
   /** What it answers, for listings and docs. */
   readonly output?: z.ZodType;
   /** The result is written as JSON; a `Payload` is passed on unread. Throw a CallError to fail with a code. */
@@ -295,6 +304,11 @@ export interface ModuleContext<Config> {
   runInvocations(runner: InvocationRunner): Undo;
   /** Makes a channel. Throws CallError `overloaded` when too many are open. */
   createChannel(options?: ChannelOptions): Channel;
+  /**
+   * Takes the reading end that a payload names. Throws CallError `NOT_FOUND` when the ref opens nothing or its end was taken before, `invalid_input`
+   * for the ref of a writing end.
+   */
+  takeChannelReader(ref: ChannelRef): ChannelReader;
   /** Asks `find` for channels that are made only when a worker comes for them; ids are UUIDs. */
   resolveChannels(find: (id: string) => ChannelOffer | undefined): Undo;
   readonly unownedTriggers: UnownedTriggers;
