@@ -13,7 +13,7 @@ describe("the event that a bound function gets", () => {
       scope: 's"',
       key: "k\u0000",
       old_value: 1,
-      new_value: { n: 123456789012345678901234567890 },
+      new_value: { n: Number("123456789012345678901234567890") },
       version: 7,
       updated_at: "2026-01-02T00:00:00.000Z",
     });
