@@ -1,5 +1,5 @@
 import type { Clock } from "../../../kernel/clock.ts";
-import type { WriteOrigin } from "./change-listener.ts";
+import type { WriteOrigin } from "../change-listener.ts";
 import { type ChainLink, childTraceparent, type DeliveryOrigin, extendChain } from "./origin.ts";
 
 /** Firings that are remembered after they ended: what a handler does later still belongs to it. */

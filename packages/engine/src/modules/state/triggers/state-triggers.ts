@@ -6,7 +6,7 @@ import type { ItemStore, NumberedChange } from "../../../items/item-store.ts";
 import type { Notice, Watcher } from "../../../items/outbox.ts";
 import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
-import type { ChangeListener, WriteOrigin } from "./change-listener.ts";
+import type { ChangeListener, WriteOrigin } from "../change-listener.ts";
 import { Deliveries, READS_VALUES } from "./deliveries.ts";
 import { DeliveryBudget } from "./delivery-window.ts";
 import { Firings } from "./firings.ts";
@@ -18,6 +18,9 @@ import { WatcherIndex } from "./watcher-index.ts";
 
 /** Firings, one because of the other, after which a further one is refused. */
 const MAX_DEPTH = 16;
+
+/** How long calls of bound functions may go on when the module stops, in milliseconds; the module itself has twice that. */
+const STOP_GRACE_MS = 5_000;
 
 /** Lies in the data folder, beside the database. */
 const REMEMBERED_FILE = "state-triggers.json";
@@ -39,6 +42,7 @@ export class StateTriggers implements ChangeListener {
   readonly #noted = new WeakMap<WriteOrigin, Map<string, string>>();
   /** Watchers to wake, by binding. */
   readonly #watcherOf = new Map<string, string>();
+  readonly #abort = new AbortController();
   #unlisten: Undo = () => {};
   #stopped = false;
 
@@ -102,7 +106,9 @@ export class StateTriggers implements ChangeListener {
     this.#stopped = true;
     this.#unlisten();
     this.#orphans.close();
+    const cancel = this.#context.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
     await Promise.all([...[...this.#bound.values()].map((deliveries) => deliveries.stop()), ...this.#ending.values()]);
+    cancel();
     await this.#remembered?.close();
   }
 
@@ -115,7 +121,7 @@ export class StateTriggers implements ChangeListener {
     const id = watcherId(key, functionId);
     const watcher: Watcher = { id, kinds: settings.kinds };
     this.#orphans.adopt(id);
-    const { clock, log, signal, directory } = this.#context;
+    const { clock, log, directory } = this.#context;
     const deliveries = new Deliveries({
       binding,
       watcher: id,
@@ -124,7 +130,7 @@ export class StateTriggers implements ChangeListener {
       budget: this.#budget,
       clock,
       log,
-      signal,
+      signal: AbortSignal.any([this.#context.signal, this.#abort.signal]),
       tellsTraces: (workerId) => (directory.workerById(workerId)?.features.length ?? 0) > 0,
       after: this.#ending.get(id) ?? Promise.resolve(),
     });
