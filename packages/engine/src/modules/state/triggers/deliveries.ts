@@ -67,6 +67,7 @@ export class Deliveries {
   #pause: (() => void) | undefined;
   #busyTries = 0;
   #isRefused = false;
+  #mayBegin = false;
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
@@ -74,7 +75,10 @@ export class Deliveries {
     this.#report = new FailureReport(parts.clock, (problem) => parts.binding.report(problem));
     const { functionId, settings } = parts.binding;
     this.#functionIds = settings.conditionFunctionId === undefined ? [functionId] : [functionId, settings.conditionFunctionId];
-    void parts.after.then(() => this.#pump());
+    void parts.after.then(() => {
+      this.#mayBegin = true;
+      this.#pump();
+    });
   }
 
   /** A write was stored together with this delivery. */
@@ -122,7 +126,7 @@ export class Deliveries {
 
   #pump(): void {
     const { binding, signal } = this.#parts;
-    if (this.#stopped || signal.aborted || this.#pause !== undefined) return;
+    if (!this.#mayBegin || this.#stopped || signal.aborted || this.#pause !== undefined) return;
     if (this.#behind && !this.#reading && this.#window.wantsMore) void this.#readPage();
     if (this.#missing || binding.isAway || !this.#mayTell()) return;
     while (this.#running < MAX_RUNNING && this.#pause === undefined) {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import { CallError } from "@svc/protocol";
 import { itemName } from "../../../items/item-cache.ts";
@@ -43,6 +44,7 @@ export class StateTriggers implements ChangeListener {
   /** Watchers to wake, by binding. */
   readonly #watcherOf = new Map<string, string>();
   readonly #abort = new AbortController();
+  readonly #signal: AbortSignal;
   #unlisten: Undo = () => {};
   #stopped = false;
 
@@ -51,6 +53,9 @@ export class StateTriggers implements ChangeListener {
     this.#context = context;
     this.#store = store;
     this.#firings = new Firings(clock);
+    this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
+    // Each call under way listens.
+    setMaxListeners(0, this.#signal);
     this.#orphans = new Orphans({ index: this.#index, outbox: store.outbox, clock, log });
     // What lives in memory ends with its bindings.
     this.#remembered = store.durability === "memory" ? undefined : new RememberedBindings({ file: join(dataDir, REMEMBERED_FILE), clock, log });
@@ -130,7 +135,7 @@ export class StateTriggers implements ChangeListener {
       budget: this.#budget,
       clock,
       log,
-      signal: AbortSignal.any([this.#context.signal, this.#abort.signal]),
+      signal: this.#signal,
       tellsTraces: (workerId) => (directory.workerById(workerId)?.features.length ?? 0) > 0,
       after: this.#ending.get(id) ?? Promise.resolve(),
     });
