@@ -101,6 +101,8 @@ def lane():
             note({"ack": {"key": key, "version": written["version"], "value": written["new_value"]}})
         except svc.CallError as error:
             note({"failed": {"key": key, "by": by, "code": error.code}})
+            if error.code == "storage_failed":
+                time.sleep(0.2)
         with lock:
             done += 1
             if done % 10 == 0:
