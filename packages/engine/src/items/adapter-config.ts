@@ -56,7 +56,7 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
     config: z
       .strictObject({
         redis_url: z
-          .url({ protocol: /^rediss?$/ })
+          .url({ protocol: /^rediss?$/, error: "must be an address that begins with redis:// or rediss://" })
           .default(DEFAULT_REDIS_URL)
           .meta({ description: `The server, with user and password where it wants them; rediss:// for TLS. Default ${DEFAULT_REDIS_URL}` }),
         key_prefix: z
