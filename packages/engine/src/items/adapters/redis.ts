@@ -21,8 +21,10 @@ import {
   type OneOfMany,
   type PageRequest,
 } from "../item-store.ts";
-import { writeLines } from "../line-file.ts";
+
 import { isPastEnd, manyTooLargeText } from "../plan-write.ts";
+import { writeSnapshotLines } from "../snapshot-lines.ts";
+import { allItems } from "./redis/all-items.ts";
 import { KeyTurns } from "./redis/key-turns.ts";
 import { RedisLink, type Settle, type Ticket } from "./redis/link.ts";
 import { RedisOutbox } from "./redis/outbox.ts";
@@ -30,7 +32,6 @@ import { ownerOf } from "./redis/owner.ts";
 import { rangeOf } from "./redis/range.ts";
 import { itemOf } from "./redis/record.ts";
 import { type Script, scripts } from "./redis/script.ts";
-import { snapshotLines } from "./redis/snapshot-lines.ts";
 import { updateItem } from "./redis/update.ts";
 import { refusalOf, type WriteReply, writeArguments, writeBytes, writtenOf } from "./redis/write.ts";
 
@@ -200,7 +201,7 @@ class RedisItems implements ItemStore {
   }
 
   snapshot(file: string): Promise<{ readonly bytes: number }> {
-    return writeLines(file, snapshotLines(this));
+    return writeSnapshotLines(file, allItems(this));
   }
 
   problem(): string | undefined {
