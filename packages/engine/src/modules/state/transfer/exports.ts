@@ -1,9 +1,9 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
+import { itemLine } from "../../../items/item-line.ts";
 import type { ItemStore } from "../../../items/item-store.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { Channel, ChannelWriter } from "../../../kernel/module.ts";
-import { exportLine } from "./line.ts";
 
 /** Exports at once; each holds a page. */
 const MAX_EXPORTS = 16;
@@ -88,7 +88,7 @@ export class Exports {
       let after: string | undefined;
       for (let more = true; more; ) {
         const page = await this.#store.page(name, { prefix, after, limit: PAGE_ITEMS, maxBytes: PAGE_BYTES });
-        for (const item of page.items) yield exportLine(name, item);
+        for (const item of page.items) yield itemLine(name, item);
         after = page.items[page.items.length - 1]?.key;
         more = page.more && after !== undefined;
       }

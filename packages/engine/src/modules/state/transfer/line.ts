@@ -1,7 +1,5 @@
 import { CallError, MAX_DEPTH, memberSpans, nestsDeeperThan, Payload } from "@svc/protocol";
 import { z } from "zod";
-import { isoTime } from "../../../items/entry-json.ts";
-import type { Item } from "../../../items/item-store.ts";
 import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { key, scope } from "../inputs.ts";
 
@@ -12,12 +10,6 @@ export interface ImportLine {
   readonly value: StoredJson;
   /** Milliseconds since 1970. */
   readonly expiresAt: number | undefined;
-}
-
-/** One line of an export, without its end: `{scope, key, value, version, updated_at, expires_at?}`. */
-export function exportLine(scopeName: string, item: Item): string {
-  const end = item.expiresAt === undefined ? "" : `,"expires_at":"${isoTime(item.expiresAt)}"`;
-  return `{"scope":${JSON.stringify(scopeName)},"key":${JSON.stringify(item.key)},"value":${item.json},"version":${item.version},"updated_at":"${isoTime(item.updatedAt)}"${end}}`;
 }
 
 const lineSchema = z.object({ scope, key, expires_at: z.iso.datetime({ offset: true }).nullish() });
