@@ -4,6 +4,7 @@ import { z } from "zod";
 import { callerAccess } from "./access/caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import { resolveChannels } from "./channels/resolve-channels.ts";
+import { takeChannelReader } from "./channels/take-channel-reader.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
 import type { FunctionSpec, HttpMount, Module, ModuleContext, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
@@ -107,7 +108,9 @@ export class ModuleHost {
       } catch (error) {
         const reason = (error as Error).message;
         this.#failed.set(instanceOf(request), { request, reason, atMs: this.#kernel.clock.now() });
-        this.#kernel.log.error("a module could not be started", { module: instanceOf(request), error });
+        // The reason is written for people; where it came up helps only whoever works on the module.
+        this.#kernel.log.error("a module could not be started", { module: instanceOf(request), reason });
+        this.#kernel.log.debug("why a module could not be started", { module: instanceOf(request), error });
         problems.push(`${instanceOf(request)}: ${reason}`);
       }
     }
@@ -130,8 +133,7 @@ export class ModuleHost {
       return;
     }
     if (isDeepEqual(running.config, parsed.data)) return;
-    if (running.instance.reconfigure !== undefined) {
-      await running.instance.reconfigure(parsed.data);
+    if (running.instance.reconfigure !== undefined && (await running.instance.reconfigure(parsed.data)) !== "restart") {
       running.config = parsed.data;
       return;
     }
@@ -211,6 +213,7 @@ export class ModuleHost {
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
       runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
+      takeChannelReader: (ref) => takeChannelReader(ref, { kernel, scope }),
       resolveChannels: (find) => resolveChannels(find, { kernel, scope }),
       unownedTriggers: kernel.unownedTriggers,
       accessOf: (workerId) => callerAccess(workerId, kernel),
@@ -263,6 +266,7 @@ export class ModuleHost {
           }
           const seen: TriggerBinding<unknown> = {
             id: binding.id,
+            key: binding.key,
             functionId: binding.functionId,
             settings: settings.data,
             get isRestricted() {
@@ -271,7 +275,11 @@ export class ModuleHost {
             get isAway() {
               return binding.isAway;
             },
+            get ended() {
+              return binding.ended;
+            },
             onRestriction: (listener) => binding.onRestriction(listener),
+            callRefusal: (functionId) => binding.callRefusal(functionId as FunctionId),
             fire: (payload, options) => binding.fire(payload, options),
             passes: (payload, options) => binding.passes(payload, options),
             needs: (functionIds) => binding.needs(functionIds as readonly FunctionId[]),

@@ -1,5 +1,7 @@
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import { type Database, type DriverName, openDatabase, resultCodes, SqlError } from "./driver.ts";
+import { folderProblem } from "./folder-problem.ts";
 
 /** Why a database file cannot be used. The message names the file, what is wrong, and what to do; it is meant for the person who starts the engine. */
 export class DatabaseRefused extends Error {
@@ -16,10 +18,17 @@ export interface OpenFileOptions {
   /** Checks the whole file even after a clean stop. */
   readonly check: "after-unclean-stop" | "always";
   readonly driver?: DriverName | undefined;
+  /** `durable` (default): a commit returns when the log is on the disk. `relaxed`: the log is synced by others, see log-sync.ts. */
+  readonly durability?: StoreDurability | undefined;
 }
 
-// synchronous=FULL: a commit returns when the write-ahead log is on the disk. The size limit is for the log after a burst, 64 MiB.
-const SETTINGS = "PRAGMA busy_timeout=5000; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864";
+/** How long what was answered stays: through a power cut, or through the end of the process with up to 1 s lost in a power cut. */
+export type StoreDurability = "durable" | "relaxed";
+
+/** synchronous=FULL syncs the write-ahead log at each commit, NORMAL before the log is written back into the file. */
+const SYNCHRONOUS = { durable: "PRAGMA synchronous=FULL", relaxed: "PRAGMA synchronous=NORMAL" } as const;
+// The size limit is for the log after a burst, 64 MiB.
+const SETTINGS = "PRAGMA busy_timeout=5000; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864";
 
 /** Most damage that a message quotes; the rest is found by whoever repairs the file. */
 const QUOTED_PROBLEMS = 3;
@@ -29,11 +38,11 @@ const QUOTED_PROBLEMS = 3;
  * Throws DatabaseRefused for a damaged file, one of a newer version, and one that cannot be read or written.
  */
 export function openDatabaseFile(options: OpenFileOptions): Database {
-  const mustCheck = options.check === "always" || endedUncleanly(options.file);
   let database: Database | undefined;
   try {
+    const mustCheck = options.check === "always" || endedUncleanly(options.file);
     database = openDatabase(options.file, options.driver);
-    database.exec(SETTINGS);
+    database.exec(`${SETTINGS}; ${SYNCHRONOUS[options.durability ?? "durable"]}`);
     if (mustCheck) refuseDamage(options.file, database);
     // The pragma answers with the mode it ended up in, e.g. "delete" on a file system that cannot share memory.
     const mode = database.prepare("PRAGMA journal_mode=WAL").get()?.journal_mode;
@@ -96,8 +105,17 @@ function upgrade(file: string, database: Database, schema: readonly string[]): v
 }
 
 function refusalOf(file: string, thrown: unknown): unknown {
-  if (!(thrown instanceof SqlError)) return thrown;
+  if (!(thrown instanceof SqlError)) return isSystemError(thrown) ? unusable(file, thrown) : thrown;
   if (thrown.resultCode === resultCodes.notADatabase || thrown.resultCode === resultCodes.corrupt)
     return new DatabaseRefused(damageText(file, thrown.message), thrown);
-  return new DatabaseRefused(`the database ${file} cannot be opened: ${thrown.message}; its folder must exist, be writable and have space left`, thrown);
+  return unusable(file, thrown);
+}
+
+function isSystemError(thrown: unknown): thrown is NodeJS.ErrnoException {
+  return thrown instanceof Error && "syscall" in thrown;
+}
+
+function unusable(file: string, error: Error): DatabaseRefused {
+  const problem = folderProblem(dirname(file)) ?? error.message;
+  return new DatabaseRefused(`the database ${file} cannot be opened: ${problem}; its folder must exist, be writable and have space left`, error);
 }
