@@ -18,13 +18,13 @@ interface Case {
   readonly concurrency: (typeof IN_FLIGHT)[number];
 }
 
-/** Reads are the same on both. */
+/** Reads are the same on both. They come last: what they read must have been written. */
 const CASES: readonly Case[] = IN_FLIGHT.flatMap((concurrency) => [
-  { operation: "get", durability: "durable", concurrency } as const,
   ...(["durable", "relaxed"] as const).flatMap((durability) => [
     { operation: "set", durability, concurrency } as const,
     { operation: "update", durability, concurrency } as const,
   ]),
+  { operation: "get", durability: "durable", concurrency } as const,
 ]);
 
 /** Row 12: state through the engine, against the store without an engine, and against how often this disk can sync at all. */
