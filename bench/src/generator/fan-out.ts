@@ -1,4 +1,5 @@
 import { cpuTimeUs, residentBytes } from "../cpu.ts";
+import { pause } from "../ports.ts";
 import { Latencies } from "../statistics.ts";
 import { WebSocketClient } from "../websocket-client.ts";
 import type { FanOutLoad, Window } from "./load.ts";
@@ -7,6 +8,8 @@ import { stallClient } from "./stalled-client.ts";
 
 const OPEN_BATCH = 50;
 const OPEN_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 10_000;
+const RETRY_MS = 20;
 const DRAIN_TIMEOUT_MS = 15_000;
 
 /** Publishes events and measures when each client has each of them. */
@@ -16,6 +19,7 @@ export async function runFanOut(load: FanOutLoad): Promise<Window> {
   const fanOut = new FanOut(load, () => publisher?.publish(GROUP, load.payloadBytes));
   try {
     publisher = await connectPublisher(load, (error) => fanOut.fail(error));
+    clients.push(await openFirst(load, fanOut));
     while (clients.length < load.clients) {
       const count = Math.min(OPEN_BATCH, load.clients - clients.length);
       const first = clients.length;
@@ -29,6 +33,19 @@ export async function runFanOut(load: FanOutLoad): Promise<Window> {
     fanOut.end();
     publisher?.close();
     for (const client of clients) client.destroy();
+  }
+}
+
+/** An engine that has just begun to listen answers 503 until all its modules have started. */
+async function openFirst(load: FanOutLoad, fanOut: FanOut): Promise<WebSocketClient> {
+  const giveUpMs = performance.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await openClient(load, 0, fanOut);
+    } catch (error) {
+      if (!(error as Error).message.includes(" 503 ") || performance.now() > giveUpMs) throw error;
+      await pause(RETRY_MS);
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { pause } from "../ports.ts";
 import { WebSocketClient } from "../websocket-client.ts";
 import { GROUP, type Publisher, STREAM } from "./publisher.ts";
 
@@ -38,7 +39,7 @@ export async function stallClient(port: number, publisher: Publisher): Promise<W
   client.pause();
   for (let event = 0; event < FILL_EVENTS; event++) {
     publisher.publish(FILL_GROUP, FILL_EVENT_BYTES);
-    await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS));
+    await pause(FILL_PAUSE_MS);
   }
   return client;
 }

@@ -84,15 +84,17 @@ function barsOf(rates: (name: string) => readonly number[], floor: readonly numb
       measured: ratio(of({ operation: "get", durability: "durable", concurrency: 128 }), rates("routed call, 128")),
       limit: 0.8,
     },
-    ...CASES.filter(({ operation }) => operation !== "get").map(
-      (each): Bar => ({
-        ...quoted,
-        what: `${nameOf("engine", each).slice("engine: ".length)}, vs the store alone`,
-        measured: ratio(of(each), rates(nameOf("store", each))),
-        limit: 0.5,
-      }),
-    ),
+    ...CASES.filter(({ operation }) => operation !== "get").map((each): Bar => {
+      const what = `${nameOf("engine", each).slice("engine: ".length)}, vs the store alone`;
+      return { ...quoted, what, measured: ratio(of(each), rates(nameOf("store", each))), limit: leastOfStore(each) };
+    }),
   ];
+}
+
+/** Alone in flight, a call wakes another process twice, which takes longer than a write that is not synced. */
+function leastOfStore({ durability, concurrency }: Case): number {
+  if (concurrency === 128) return 0.5;
+  return durability === "durable" ? 0.3 : 0.05;
 }
 
 function syncNote(floor: readonly number[]): string {
