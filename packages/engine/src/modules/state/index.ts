@@ -1,6 +1,6 @@
 import { openFileItems } from "../../items/adapters/file.ts";
 import { memoryItems } from "../../items/adapters/memory.ts";
-import type { BasicItems } from "../../items/item-store.ts";
+import type { ItemStore } from "../../items/item-store.ts";
 import { defineModule, type ModuleContext } from "../../kernel/module.ts";
 import { type StateConfig, stateConfigSchema } from "./config.ts";
 import { provideStateFunctions } from "./functions.ts";
@@ -19,8 +19,8 @@ export const state = defineModule<StateConfig>({
   },
 });
 
-async function openAdapter({ config, dataDir, log, clock }: ModuleContext<StateConfig>): Promise<BasicItems> {
+async function openAdapter({ config, dataDir, log, clock }: ModuleContext<StateConfig>): Promise<ItemStore> {
   const { adapter } = config;
-  if (adapter.name === "in_memory") return memoryItems({ maxBytes: adapter.config.max_bytes });
+  if (adapter.name === "in_memory") return memoryItems({ maxBytes: adapter.config.max_bytes, clock });
   return openFileItems({ dataDir, filePath: adapter.config.file_path, cacheBytes: adapter.config.cache_bytes, log, clock });
 }

@@ -1,5 +1,5 @@
 import { CallError, Payload } from "@svc/protocol";
-import type { BasicItems, Conflict, NewValue, StoredItem } from "../../items/item-store.ts";
+import type { Conflict, Item, ItemStore, ItemValue, ItemWrite } from "../../items/item-store.ts";
 import type { Clock } from "../../kernel/clock.ts";
 
 /** Most bytes of values in one answer: with the envelope they fit one frame of 16 MiB. */
@@ -13,7 +13,7 @@ export interface ItemAddress {
 }
 
 export interface StateOptions {
-  readonly adapter: BasicItems;
+  readonly adapter: ItemStore;
   readonly clock: Clock;
   /** Largest value, in bytes of its JSON. */
   readonly maxValueBytes: number;
@@ -21,7 +21,7 @@ export interface StateOptions {
 
 /** What the functions `state::*` do, on any adapter. Values pass through as JSON text; answers are put together from that text. */
 export class State {
-  readonly #adapter: BasicItems;
+  readonly #adapter: ItemStore;
   readonly #clock: Clock;
   readonly #maxValueBytes: number;
 
@@ -39,16 +39,16 @@ export class State {
   /** `{old_value, new_value, version}`. Throws `state_conflict`, `payload_too_large`, `invalid_input`, and what the adapter throws. */
   async set({ scope, key, value, ifVersion }: ItemAddress & { readonly value: unknown; readonly ifVersion: number | undefined }): Promise<Payload> {
     const newValue = this.#toStore(value);
-    const written = await this.#adapter.set(scope, key, newValue, { ifVersion });
+    const written = await this.#adapter.set(scope, key, newValue, this.#write(ifVersion));
     if (written.status === "conflict") throw conflict({ scope, key }, ifVersion, written);
-    return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${newValue.json},"version":${written.item.version}}`);
+    return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${newValue.json},"version":${written.item?.version}}`);
   }
 
   /** The value that was there, or null. Throws `state_conflict`. */
   async delete({ scope, key, ifVersion }: ItemAddress & { readonly ifVersion: number | undefined }): Promise<Payload> {
-    const removed = await this.#adapter.delete(scope, key, { ifVersion });
+    const removed = await this.#adapter.delete(scope, key, this.#write(ifVersion));
     if (removed.status === "conflict") throw conflict({ scope, key }, ifVersion, removed);
-    return valueOrNull(removed.status === "removed" ? removed.previous : undefined);
+    return valueOrNull(removed.previous);
   }
 
   /** The scope's values, in the order of their keys. Throws `payload_too_large` when they do not fit one answer. */
@@ -77,17 +77,21 @@ export class State {
 
   /** `{groups}`: the scopes that hold something, in order. */
   async listGroups(): Promise<{ readonly groups: readonly string[] }> {
-    return { groups: await this.#adapter.scopes() };
+    return { groups: await this.#adapter.scopes({ prefix: "" }) };
   }
 
-  #toStore(value: unknown): NewValue {
+  #write(ifVersion: number | undefined): ItemWrite {
+    return { now: this.#clock.now(), ifVersion, notice: undefined };
+  }
+
+  #toStore(value: unknown): ItemValue {
     const json = jsonOf(value);
     const bytes = Buffer.byteLength(json);
     if (bytes > this.#maxValueBytes) {
       const message = `the value is ${bytes} bytes of JSON; at most ${this.#maxValueBytes} are allowed (max_value_bytes of svc-state)`;
       throw new CallError("payload_too_large", message, { details: { bytes, limit: this.#maxValueBytes } });
     }
-    return { json, bytes, now: this.#clock.now() };
+    return { json, bytes, expiresAt: undefined };
   }
 }
 
@@ -104,7 +108,7 @@ function valueOrNull(json: string | undefined): Payload {
   return json === undefined ? Payload.null : Payload.fromText(json);
 }
 
-function entryJson(item: StoredItem): string {
+function entryJson(item: Item): string {
   const updatedAt = new Date(item.updatedAt).toISOString();
   return `{"key":${JSON.stringify(item.key)},"value":${item.json},"version":${item.version},"updated_at":"${updatedAt}","bytes":${item.bytes}}`;
 }
