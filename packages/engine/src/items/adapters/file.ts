@@ -31,6 +31,8 @@ export interface FileItemsOptions {
   readonly filePath: string;
   /** Items kept in memory for reading, in bytes. */
   readonly cacheBytes: number;
+  /** `relaxed`: a write is answered before it is synced, which follows within a second. Default `durable`. */
+  readonly durability?: "durable" | "relaxed";
   readonly log: Logger;
   readonly clock: Clock;
 }
