@@ -1,6 +1,6 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
-import { adapterConfigSchema, type ItemsAdapterConfig } from "../../items/adapter-config.ts";
+import { adapterConfigSchema, type AdapterConfig } from "../../items/adapter-config.ts";
 import { tlsBlockSchema } from "../../config/tls-block.ts";
 
 /** Largest item, in bytes of its JSON, unless the config says otherwise: 1 MiB, which is as much as may wait for one client. */
@@ -22,7 +22,7 @@ export const streamConfigSchema = z
     port: z.int().min(0).max(65_535).optional().meta({ description: "Port of the engine's real-time listener; 0 picks a free one. Default 3112" }),
     host: z.string().min(1).optional().meta({ description: "Address that the listener binds. Default 127.0.0.1" }),
     tls: tlsBlockSchema.optional().meta({ description: "Serve wss. Default none" }),
-    adapter: adapterConfigSchema({ filePath: "stream.db" }),
+    adapter: adapterConfigSchema({ file: "stream.db" }),
     memory_streams: streamPatterns.meta({
       description: 'Streams whose items are kept in memory, whatever the adapter: names, or beginnings with * ("live-*"). Default none',
     }),
@@ -46,7 +46,7 @@ export const streamConfigSchema = z
       .meta({ description: "Largest item or event, in bytes of its JSON. Default 1 MiB, at most 15 MiB" }),
   })
   .transform((block) => ({
-    adapter: block.adapter as ItemsAdapterConfig,
+    adapter: block.adapter as AdapterConfig,
     guardedStreams: block.guarded_streams as readonly string[],
     memoryStreams: block.memory_streams as readonly string[],
     authFunction: block.auth_function ?? undefined,

@@ -16,6 +16,9 @@ import { clientTriggerSettings, itemTriggerSettings } from "./trigger-settings.t
 import { isTrustedFunction } from "./trusted-function.ts";
 import { UserStreams } from "./user-streams.ts";
 
+/** What the streams of `memory_streams` may hold together, in bytes; writes beyond are refused. */
+const MEMORY_STREAMS_BYTES = 512 * 1024 * 1024;
+
 /** Items by stream, group and id whose changes reach everyone who has joined. See README.md. */
 export const stream = defineModule<StreamConfig>({
   name: "svc-stream",
@@ -32,22 +35,23 @@ export const stream = defineModule<StreamConfig>({
     // Before anybody can join: a trigger that waits for its type is bound in the same turn.
     provideTriggers(context, { triggers, joins, leaves });
     const hooks = new Hooks(directory, log);
-    const isTrusted = (id: string): boolean => isTrustedFunction(id, directory);
-    const publisher: StreamPublisher = context.streams.serveUserStreams(
-      streamSource({
-        joins,
-        leaves,
-        authFunction: () => config.authFunction,
-        call,
-        isTrusted,
-        log,
-        snapshot: (name, group, id) => streams.snapshot(name, group, id),
-        groups: (limit) => stored.groups(limit),
-      }),
-    );
-    const events = new StreamEvents({ publisher, triggers, clock });
+    const events = new StreamEvents({ publish: (event) => publisher.publish(event), triggers, clock });
     const stored = new StoredStreams({ stores, events, clock, log, maxValueBytes: () => config.maxValueBytes });
     const streams = new UserStreams({ hooks, stored, hooked: new HookedStreams({ hooks, events, call }), events });
+    const serve = (): StreamPublisher =>
+      context.streams.serveUserStreams(
+        streamSource({
+          joins,
+          leaves,
+          authFunction: config.authFunction,
+          call,
+          isTrusted: (id) => isTrustedFunction(id, directory),
+          log,
+          snapshot: (name, group, id) => streams.snapshot(name, group, id),
+          groups: (limit) => stored.groups(limit),
+        }),
+      );
+    let publisher = serve();
     const stop = async (): Promise<void> => {
       publisher.stop();
       hooks.stop();
@@ -66,7 +70,12 @@ export const stream = defineModule<StreamConfig>({
       reconfigure(next) {
         // What is in memory would be lost, and a file cannot be opened twice.
         if (!keepsStores(config, next)) return "restart";
+        const { authFunction } = config;
         config = next;
+        if (authFunction === next.authFunction) return undefined;
+        // Whoever is connected was let in by other rules.
+        publisher.stop();
+        publisher = serve();
         return undefined;
       },
       stop,
@@ -100,10 +109,11 @@ function provideTriggers(
 
 async function openStores({ config, dataDir, log, clock }: ModuleContext<StreamConfig>): Promise<Stores> {
   const surroundings = { dataDir, log, clock };
-  const store = await openItems(config.adapter, surroundings);
-  const { memoryStreams } = config;
-  if (memoryStreams.length === 0) return new Stores({ store, memory: undefined, memoryStreams });
-  return new Stores({ store, memory: await openItems(config.memoryAdapter, surroundings), memoryStreams });
+  const { adapter, memoryStreams } = config;
+  const store = await openItems(adapter, surroundings);
+  // Opening this one cannot fail.
+  const memory = memoryStreams.length === 0 ? undefined : await openItems({ name: "in_memory", config: { max_bytes: MEMORY_STREAMS_BYTES } }, surroundings);
+  return new Stores({ store, memory, memoryStreams });
 }
 
 function keepsStores(before: StreamConfig, after: StreamConfig): boolean {

@@ -9,8 +9,8 @@ const MAX_LISTED_GROUPS = 10_000;
 export interface SourceParts extends AuthenticationParts {
   readonly joins: JoinTriggers;
   readonly leaves: LeaveTriggers;
-  /** Decides who may connect; undefined: everyone who reaches the listener. Read for each connection. */
-  readonly authFunction: () => string | undefined;
+  /** Decides who may connect; undefined: everyone who reaches the listener. */
+  readonly authFunction: string | undefined;
   snapshot(stream: string, group: string, id: string | undefined): Promise<StreamSnapshot>;
   groups(limit: number): Promise<readonly { readonly stream: string; readonly group: string; readonly items: number }[]>;
 }
@@ -19,10 +19,7 @@ export interface SourceParts extends AuthenticationParts {
 export function streamSource(parts: SourceParts): StreamSource {
   const { joins, leaves, authFunction } = parts;
   return {
-    get authenticate() {
-      const functionId = authFunction();
-      return functionId === undefined ? undefined : (client) => authenticate(functionId, client, parts);
-    },
+    authenticate: authFunction === undefined ? undefined : (client) => authenticate(authFunction, client, parts),
     async admit(join: StreamJoin) {
       const problem = streamNameProblem(join.stream) ?? groupNameProblem(join.group);
       return problem === undefined ? joins.admit(join) : { refusal: problem };
