@@ -7,14 +7,14 @@ import { resolveChannels } from "./channels/resolve-channels.ts";
 import { takeChannelReader } from "./channels/take-channel-reader.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
-import type { FunctionSpec, HttpMount, Module, ModuleContext, RealtimeSocket, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
+import type { FunctionSpec, HttpMount, Module, ModuleContext, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
 import { describeIssues, ModuleProvider } from "./module-provider.ts";
 import { Scope, type Undo } from "./scope.ts";
+import { moduleStreams } from "./streams/module-streams.ts";
 
 /** What the host needs of the engine's listeners. */
 export interface MountPoints {
   mountHttp(mount: HttpMount): Undo;
-  mountSocket(path: string, accept: (socket: RealtimeSocket) => void): Undo;
   reportReadiness(problem: () => string | undefined): Undo;
 }
 
@@ -216,7 +216,7 @@ export class ModuleHost {
       unownedTriggers: kernel.unownedTriggers,
       accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
-      mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
+      streams: moduleStreams(kernel.streams, scope),
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
     };
   }

@@ -5,6 +5,7 @@ import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
 import type { Logger } from "./logger.ts";
 import type { Undo } from "./scope.ts";
+import type { Streams } from "./stream-contract.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -174,17 +175,6 @@ export interface HttpMount {
   handle(request: IncomingMessage, response: ServerResponse, path: string): Awaitable<void>;
 }
 
-/** One WebSocket on the engine's real-time listener. */
-export interface RealtimeSocket {
-  /** Queues a text frame. */
-  send(text: string): void;
-  /** Bytes queued and not yet taken by the peer. */
-  readonly bufferedBytes: number;
-  onMessage(listener: (text: string) => void): void;
-  onClose(listener: () => void): void;
-  close(code: number, reason: string): void;
-}
-
 /** One item of a channel: a WebSocket frame with its kind and its boundaries. */
 export type ChannelItem = { readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer };
 
@@ -305,8 +295,8 @@ export interface ModuleContext<Config> {
   accessOf(workerId: string): CallerAccess | undefined;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
-  /** Sockets on the engine's real-time listener (3112). One acceptor per path. */
-  mountSocket(path: string, accept: (socket: RealtimeSocket) => void): Undo;
+  /** Streams on the engine's real-time listener (3112). */
+  readonly streams: Streams;
   /** While `problem` answers a sentence, `/readyz` answers 503 and lists it. */
   reportReadiness(problem: () => string | undefined): Undo;
 }
