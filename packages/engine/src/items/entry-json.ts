@@ -6,6 +6,6 @@ export function entryJson(item: Item, keyMember: "key" | "item_id" = "key"): str
   return `{"${keyMember}":${JSON.stringify(item.key)},"value":${item.json},"version":${item.version},"updated_at":"${isoTime(item.updatedAt)}","bytes":${item.bytes}${end}}`;
 }
 
-export function isoTime(ms: number): string {
+function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

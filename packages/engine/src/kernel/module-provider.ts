@@ -110,8 +110,15 @@ export class ModuleProvider implements Provider {
   }
 }
 
+const MODULE_ID_OPENING = "module:";
+
 export function moduleWorkerId(name: string): string {
-  return `module:${name}`;
+  return MODULE_ID_OPENING + name;
+}
+
+/** Whether it is the id of a module, as of a caller that has no connection. */
+export function isModule(workerId: string): boolean {
+  return workerId.startsWith(MODULE_ID_OPENING);
 }
 
 function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly value: unknown } | CallError {

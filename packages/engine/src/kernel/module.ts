@@ -223,7 +223,7 @@ export const MAX_BUFFER_ITEMS = 1_024;
 export interface ChannelOptions {
   /** Items that may wait for the reader, 1 to 1,024. Default 64; bytes are bounded as well. */
   readonly bufferItems?: number | undefined;
-  /** The worker that the channel is made for: it goes with that worker's connection instead of with this module. */
+  /** Who the channel is made for. A worker's goes with its connection, another module's with this module. */
   readonly ownedBy?: Caller | undefined;
 }
 

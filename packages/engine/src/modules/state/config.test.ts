@@ -7,7 +7,7 @@ describe("the config of svc-state", () => {
   });
 
   it("refuses what it does not know", () => {
-    for (const wrong of [{ store_method: "in_memory" }, { adapter: "in_memory" }, { max_value_bytes: 0 }, { max_value_bytes: 16 * 1024 * 1024 }]) {
+    for (const wrong of [{ store_method: "in_memory" }, { adapter: "in_memory" }, { max_value_bytes: 0 }, { max_value_bytes: 8 * 1024 * 1024 + 1 }]) {
       expect(stateConfigSchema.safeParse(wrong).success).toBe(false);
     }
   });
