@@ -29,11 +29,9 @@ export const streamConfigSchema = z
     guarded_streams: streamPatterns.meta({
       description: "Streams that nobody may join while no stream:join trigger is there for them: names, or beginnings with *. Default none",
     }),
-    auth_function: functionIdSchema
-      .nullish()
-      .meta({
-        description: "Function that decides who may connect: gets {headers, path, query_params, addr}, answers {context, system_streams?}. Default: everyone",
-      }),
+    auth_function: functionIdSchema.nullish().meta({
+      description: "Function that decides who may connect: gets {headers, path, query_params, addr}, answers {context, system_streams?}. Default: everyone",
+    }),
     join_timeout_ms: z
       .int()
       .min(1)
