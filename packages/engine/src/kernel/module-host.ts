@@ -4,17 +4,18 @@ import { z } from "zod";
 import { callerAccess } from "./access/caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import { resolveChannels } from "./channels/resolve-channels.ts";
+import { takeChannelReader } from "./channels/take-channel-reader.ts";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
-import type { FunctionSpec, HttpMount, Module, ModuleContext, RealtimeSocket, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
+import type { FunctionSpec, HttpMount, Module, ModuleContext, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
 import { describeIssues, ModuleProvider } from "./module-provider.ts";
 import { Scope, type Undo } from "./scope.ts";
+import { moduleStreams } from "./streams/module-streams.ts";
 
 /** What the host needs of the engine's listeners. */
 export interface MountPoints {
   mountHttp(mount: HttpMount): Undo;
-  mountSocket(path: string, accept: (socket: RealtimeSocket) => void): Undo;
   reportReadiness(problem: () => string | undefined): Undo;
 }
 
@@ -135,8 +136,7 @@ export class ModuleHost {
       return;
     }
     if (isDeepEqual(running.config, parsed.data)) return;
-    if (running.instance.reconfigure !== undefined) {
-      await running.instance.reconfigure(parsed.data);
+    if (running.instance.reconfigure !== undefined && (await running.instance.reconfigure(parsed.data)) !== "restart") {
       running.config = parsed.data;
       return;
     }
@@ -223,11 +223,12 @@ export class ModuleHost {
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
       runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
+      takeChannelReader: (ref) => takeChannelReader(ref, { kernel, scope }),
       resolveChannels: (find) => resolveChannels(find, { kernel, scope }),
       unownedTriggers: kernel.unownedTriggers,
       accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
-      mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
+      streams: moduleStreams(kernel.streams, scope),
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
     };
   }

@@ -5,6 +5,7 @@ import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
 import type { Logger } from "./logger.ts";
 import type { Undo } from "./scope.ts";
+import type { Streams } from "./stream-contract.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -23,8 +24,12 @@ export interface Module<Config = unknown> {
 }
 
 export interface RunningModule<Config = unknown> {
-  /** Takes a config that already parsed. Absent means: the engine stops and starts the module instead. */
-  reconfigure?(next: Config): Awaitable<void>;
+  /**
+   * Takes a config that already parsed. `restart` says that this change needs a new start, as every change does where `reconfigure` is absent:
+   * the engine stops the module and starts it with the new config.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most modules take every config and have nothing to say
+  reconfigure?(next: Config): Awaitable<void | "restart">;
   /** Finishes work in hand; `context.signal` aborts when the grace period ends. Registrations are undone by the engine. */
   stop(): Awaitable<void>;
 }
@@ -84,6 +89,11 @@ export interface FunctionSpec<Input> {
   readonly summary: string;
   /** The engine parses the payload with it before `handle` runs; a payload that does not fit is answered with `invalid_input`. */
   readonly input: z.ZodType<Input>;
+  /**
+   * Members of the payload that `input` is handed unread, as a `Payload`: their text is kept to the digit. `value` is a member of the payload,
+   * `items[].value` one of each element of the array `items`. Such a member is JSON, and `input` has nothing of it to check.
+   */
+  readonly rawMembers?: readonly string[];
   /** What it answers, for listings and docs. */
   readonly output?: z.ZodType;
   /** The result is written as JSON; a `Payload` is passed on unread. Throw a CallError to fail with a code. */
@@ -165,17 +175,6 @@ export interface HttpMount {
   handle(request: IncomingMessage, response: ServerResponse, path: string): Awaitable<void>;
 }
 
-/** One WebSocket on the engine's real-time listener. */
-export interface RealtimeSocket {
-  /** Queues a text frame. */
-  send(text: string): void;
-  /** Bytes queued and not yet taken by the peer. */
-  readonly bufferedBytes: number;
-  onMessage(listener: (text: string) => void): void;
-  onClose(listener: () => void): void;
-  close(code: number, reason: string): void;
-}
-
 /** One item of a channel: a WebSocket frame with its kind and its boundaries. */
 export type ChannelItem = { readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer };
 
@@ -224,7 +223,7 @@ export const MAX_BUFFER_ITEMS = 1_024;
 export interface ChannelOptions {
   /** Items that may wait for the reader, 1 to 1,024. Default 64; bytes are bounded as well. */
   readonly bufferItems?: number | undefined;
-  /** The worker that the channel is made for: it goes with that worker's connection instead of with this module. */
+  /** Who the channel is made for. A worker's goes with its connection, another module's with this module. */
   readonly ownedBy?: Caller | undefined;
 }
 
@@ -284,6 +283,11 @@ export interface ModuleContext<Config> {
   runInvocations(runner: InvocationRunner): Undo;
   /** Makes a channel. Throws CallError `overloaded` when too many are open. */
   createChannel(options?: ChannelOptions): Channel;
+  /**
+   * Takes the reading end that a payload names. Throws CallError `NOT_FOUND` when the ref opens nothing or its end was taken before, `invalid_input`
+   * for the ref of a writing end.
+   */
+  takeChannelReader(ref: ChannelRef): ChannelReader;
   /** Asks `find` for channels that are made only when a worker comes for them; ids are UUIDs. */
   resolveChannels(find: (id: string) => ChannelOffer | undefined): Undo;
   readonly unownedTriggers: UnownedTriggers;
@@ -291,8 +295,8 @@ export interface ModuleContext<Config> {
   accessOf(workerId: string): CallerAccess | undefined;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
-  /** Sockets on the engine's real-time listener (3112). One acceptor per path. */
-  mountSocket(path: string, accept: (socket: RealtimeSocket) => void): Undo;
+  /** Streams on the engine's real-time listener (3112). */
+  readonly streams: Streams;
   /** While `problem` answers a sentence, `/readyz` answers 503 and lists it. */
   reportReadiness(problem: () => string | undefined): Undo;
 }
