@@ -55,6 +55,7 @@ export type { WorkerState } from "./state/worker-state.ts";
 export type { StreamGroup } from "./stream/stream-group.ts";
 export type {
   StreamChange,
+  StreamDeleteResult,
   StreamEntry,
   StreamEvent,
   StreamJoinEvent,

@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { ConfigError } from "../config/index.ts";
 import { manualClock, startTestEngine, type TestEngine, type TestEngineOptions } from "./index.ts";
@@ -19,11 +18,14 @@ async function start(options?: TestEngineOptions): Promise<TestEngine> {
   return engine;
 }
 
-async function worker(engine: TestEngine): Promise<Worker> {
-  const made = connect(engine.url, { handleSignals: false, logger: silentLogger });
-  undo.push(() => made.shutdown({ timeout_ms: 1 }));
-  await made.connected();
-  return made;
+/** Calls a function as anybody may over HTTP. */
+async function call(engine: TestEngine, functionId: string, payload: unknown): Promise<unknown> {
+  const response = await fetch(`${engine.httpUrl}/_console/invoke`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ function_id: functionId, payload }),
+  });
+  return response.json();
 }
 
 describe("a test engine", () => {
@@ -31,22 +33,18 @@ describe("a test engine", () => {
     const engine = await startTestEngine({ modules: ["svc-http", "svc-state"] });
     const { folder, url, httpUrl, streamsUrl } = engine;
     expect(new Set([url, httpUrl, streamsUrl].map((address) => new URL(address).port)).size).toBe(3);
-    const client = await worker(engine);
-    client.registerFunction("greet", () => ({ body: "hello" }));
-    await client.registerTrigger({ type: "http", function_id: "greet", config: { api_path: "/greet" } }).registered;
-    expect(await (await fetch(`${httpUrl}/greet`)).json()).toBe("hello");
-    await client.state.set("s", "k", 1);
+    await call(engine, "state::set", { scope: "s", key: "k", value: 1 });
+    expect(await call(engine, "state::get", { scope: "s", key: "k" })).toBe(1);
     expect(engine.logs.map(({ message }) => message)).toContain("the engine is up");
     await Promise.all([engine.stop(), engine.stop()]);
     expect(existsSync(folder)).toBe(false);
-    await expect(fetch(`${httpUrl}/greet`)).rejects.toThrow();
+    await expect(fetch(httpUrl)).rejects.toThrow();
   });
 
   it("keeps apart from every other one", async () => {
     const engines = await Promise.all(Array.from({ length: 4 }, () => start({ modules: ["svc-state"] })));
-    const workers = await Promise.all(engines.map(worker));
-    await Promise.all(workers.map(({ state }, number) => state.set("s", "k", number)));
-    expect(await Promise.all(workers.map(({ state }) => state.get("s", "k")))).toEqual([0, 1, 2, 3]);
+    await Promise.all(engines.map((engine, number) => call(engine, "state::set", { scope: "s", key: "k", value: number })));
+    expect(await Promise.all(engines.map((engine) => call(engine, "state::get", { scope: "s", key: "k" })))).toEqual([0, 1, 2, 3]);
   });
 
   it("keeps data in memory unless its config names an adapter, and a folder that it was given", async () => {
@@ -54,10 +52,10 @@ describe("a test engine", () => {
     undo.push(() => rm(folder, { recursive: true, force: true }));
     const options = { folder, config: { "svc-state": { adapter: { name: "file_based" } } } };
     const first = await startTestEngine(options);
-    await (await worker(first)).state.set("s", "k", "kept");
+    await call(first, "state::set", { scope: "s", key: "k", value: "kept" });
     await first.stop();
     const second = await start(options);
-    expect(await (await worker(second)).state.get("s", "k")).toBe("kept");
+    expect(await call(second, "state::get", { scope: "s", key: "k" })).toBe("kept");
     const inMemory = await start({ modules: ["svc-state"] });
     expect(readdirSync(join(inMemory.folder, ".svc/data")).filter((name) => name.includes("db"))).toEqual([]);
   });
@@ -88,12 +86,15 @@ describe("a test engine", () => {
   it("goes by a clock that a test moves: state ends when its time has come, and not before (gap 76)", async () => {
     const clock = manualClock();
     const engine = await start({ modules: ["svc-state"], clock });
-    const { state } = await worker(engine);
-    await state.set("sessions", "ann", { user: 1 }, { expiresInMs: 3_600_000 });
-    expect(await state.getEntry("sessions", "ann")).toMatchObject({ updated_at: "2026-01-01T00:00:00.000Z", expires_at: "2026-01-01T01:00:00.000Z" });
+    const item = { scope: "sessions", key: "ann" };
+    await call(engine, "state::set", { ...item, value: { user: 1 }, expires_in_ms: 3_600_000 });
+    expect(await call(engine, "state::get_entry", item)).toMatchObject({
+      updated_at: "2026-01-01T00:00:00.000Z",
+      expires_at: "2026-01-01T01:00:00.000Z",
+    });
     await clock.advance(3_599_999);
-    expect(await state.get("sessions", "ann")).toEqual({ user: 1 });
+    expect(await call(engine, "state::get", item)).toEqual({ user: 1 });
     await clock.advance(1);
-    expect(await state.get("sessions", "ann")).toBeNull();
+    expect(await call(engine, "state::get", item)).toBeNull();
   });
 });

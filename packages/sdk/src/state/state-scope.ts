@@ -10,7 +10,7 @@ import type {
   WriteOptions,
 } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
-import type { StateEntry, StateSelection } from "./state-types.ts";
+import type { SetManyResult, StateEntry, StateSelection } from "./state-types.ts";
 import type { WorkerState } from "./worker-state.ts";
 
 type KeyOf<Values> = keyof Values & string;
@@ -51,7 +51,7 @@ export class StateScope<Values = Readonly<Record<string, unknown>>> {
   }
 
   /** All of them take effect together, or none does. */
-  setMany(values: Readonly<Partial<Values>>, options?: HelperOptions): Promise<unknown> {
+  setMany(values: Readonly<Partial<Values>>, options?: HelperOptions): Promise<SetManyResult> {
     const items = Object.entries(values).map(([key, value]) => ({ scope: this.name, key, value }));
     return this.#state.setMany(items, options);
   }

@@ -23,6 +23,7 @@ export interface StateWrite extends Pick<WriteOptions, "ifVersion" | "expiresInM
 
 export interface SetManyResult {
   readonly items: readonly { readonly scope: string; readonly key: string; readonly version: number }[];
+  readonly durability?: "relaxed" | "memory";
 }
 
 /** Which items of a scope: these keys (1 to 1,000), or all whose keys begin with the prefix. */

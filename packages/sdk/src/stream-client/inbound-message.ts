@@ -7,6 +7,8 @@ export type InboundMessage =
   | { readonly type: "stream"; readonly subscriptionIds: readonly string[]; readonly event: InboundEvent }
   | { readonly type: "gap"; readonly subscriptionId: string; readonly gap: StreamGap }
   | { readonly type: "error"; readonly subscriptionId: string | undefined; readonly code: string; readonly message: string }
+  /** How far the subscriptions are that have nothing before them. */
+  | { readonly type: "heartbeat"; readonly positions: readonly { readonly subscriptionId: string; readonly seq: number }[] }
   /** A sign of life, or something that this version does not know. */
   | { readonly type: "other" };
 
@@ -18,7 +20,7 @@ export interface InboundEvent {
   readonly event: unknown;
   readonly id: string | null;
   /** Of the items of a group's sync, where the engine knows them. */
-  readonly ids: readonly string[] | undefined;
+  readonly itemIds: readonly string[] | undefined;
   readonly seq: number;
   readonly version: number | undefined;
   readonly timestamp: number;
@@ -49,6 +51,8 @@ export function readInbound(text: string): InboundMessage | undefined {
       const subscriptionId = typeof data.subscriptionId === "string" ? data.subscriptionId : undefined;
       return { type: "error", subscriptionId, code: textOf(data.code, "UNKNOWN"), message: textOf(data.message, "the engine gave no reason") };
     }
+    case "heartbeat":
+      return { type: "heartbeat", positions: positionsOf(parsed.positions) };
     default:
       return typeof parsed.type === "string" ? { type: "other" } : undefined;
   }
@@ -61,7 +65,7 @@ function eventOf(message: Members): InboundEvent {
     data: event.data,
     event: event.event,
     id: typeof message.id === "string" ? message.id : null,
-    ids: textsOf(message.ids),
+    itemIds: textsOf(message.itemIds),
     seq: numberOf(message.seq),
     version: typeof message.version === "number" ? message.version : undefined,
     timestamp: numberOf(message.timestamp),
@@ -72,6 +76,11 @@ function gapOf(data: Members): StreamGap {
   const { reason } = data;
   const known = reason === "restarted" || reason === "expired" || reason === "overflow";
   return { since: typeof data.since === "number" ? data.since : undefined, seq: numberOf(data.seq), reason: known ? reason : "expired" };
+}
+
+function positionsOf(value: unknown): readonly { readonly subscriptionId: string; readonly seq: number }[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).map(({ subscriptionId, seq }) => ({ subscriptionId: textOf(subscriptionId), seq: numberOf(seq) }));
 }
 
 function isObject(value: unknown): value is Members {

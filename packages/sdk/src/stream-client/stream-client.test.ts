@@ -153,6 +153,21 @@ describe("a stream client", () => {
     expect(one.told[0]).toEqual(["sync", 0, null]);
   });
 
+  it("goes on from where the engine says that it is, though nothing happened to its item", async () => {
+    const client = open();
+    const notes = notebook();
+    const subscription = client.subscribe({ ...group, id: "a" }, notes.handlers);
+    const first = await greeted();
+    await first.admit(await first.heard("join"), 3, null);
+    const positions = [{ subscriptionId: "s1", seq: 40 }, { subscriptionId: "gone", seq: 9 }, null];
+    first.say({ type: "heartbeat", timestamp: 1, positions });
+    first.say({ type: "heartbeat", timestamp: 2 });
+    await vi.waitFor(() => expect(subscription.seq).toBe(40));
+    first.socket.terminate();
+    const second = await greeted(2);
+    expect((await second.heard("join")).data).toMatchObject({ since: { epoch: "first", seq: 40 } });
+  });
+
   it("leaves, and tells nothing afterwards", async () => {
     const client = open();
     const [gone, stays] = [notebook(), notebook()];
@@ -257,6 +272,7 @@ describe("a stream client", () => {
     const client = open();
     expect(() => client.subscribe({ streamName: "", groupId: "g" }, {})).toThrow(TypeError);
     expect(() => client.subscribe({ streamName: "s", groupId: 7 as never }, {})).toThrow(TypeError);
+    expect(() => client.subscribe({ ...group, id: "" }, {})).toThrow("1 to 1024 characters");
     const notes = notebook();
     client.subscribe(group, notes.handlers);
     await client.close();

@@ -16,6 +16,8 @@ import { Subscription, type SubscriptionHost } from "./stream-subscription.ts";
 /** Close codes after which trying again is of no use: who this is cannot be told, or may not connect. */
 const FINAL_CODES: ReadonlySet<number> = new Set([4401, 4403]);
 
+const MAX_ITEM_ID = 1024;
+
 /** What `connectStreams` takes on every platform. */
 export interface StreamClientOptions {
   /** `ws://` or `wss://` URL of the engine's real-time listener. Default `ws://localhost:3112`. */
@@ -118,7 +120,7 @@ export class StreamClient {
   subscribe<Item = unknown>(choice: StreamChoice & { readonly id: string }, handlers: ItemHandlers<Item>): StreamSubscription;
   subscribe<Item = unknown>(choice: StreamChoice & { readonly id?: undefined }, handlers: GroupHandlers<Item>): StreamSubscription;
   subscribe(choice: StreamChoice & { readonly id?: string | undefined }, handlers: StreamHandlers<never, never>): StreamSubscription {
-    const problem = nameRefusal(choice.streamName, "streamName") ?? nameRefusal(choice.groupId, "groupId");
+    const problem = nameRefusal(choice.streamName, "streamName") ?? nameRefusal(choice.groupId, "groupId") ?? itemProblem(choice.id);
     if (problem !== undefined) throw new TypeError(problem);
     if (this.#isClosed) throw new CallError("draining", "the client was closed; nothing can be joined any more");
     const name = `s${++this.#lastName}`;
@@ -166,6 +168,10 @@ export class StreamClient {
       for (const name of message.subscriptionIds) this.#subscriptions.get(name)?.received(message.event);
       return;
     }
+    if (message.type === "heartbeat") {
+      for (const { subscriptionId, seq } of message.positions) this.#subscriptions.get(subscriptionId)?.isAt(seq);
+      return;
+    }
     const subscription = message.subscriptionId === undefined ? undefined : this.#subscriptions.get(message.subscriptionId);
     if (message.type === "joined") subscription?.joined(message.resumed);
     else if (message.type === "gap") subscription?.missed(message.gap);
@@ -203,4 +209,9 @@ export class StreamClient {
   #send(message: Readonly<Record<string, unknown>>): void {
     this.#connection.send(JSON.stringify(message));
   }
+}
+
+function itemProblem(id: unknown): string | undefined {
+  if (id === undefined || (typeof id === "string" && id !== "" && id.length <= MAX_ITEM_ID)) return undefined;
+  return `id must be a text of 1 to ${MAX_ITEM_ID} characters`;
 }

@@ -30,7 +30,7 @@ describe("a collection", () => {
     const changes: unknown[] = [];
     const items = client.collection<{ n: number }>(group, { onChange: (change, all) => changes.push([change.type, [...all.keys()]]) });
     const first = await greeted();
-    await first.admit(await first.heard("join"), 1, [{ n: 1 }, { n: 2 }], { ids: ["a", "b"] });
+    await first.admit(await first.heard("join"), 1, [{ n: 1 }, { n: 2 }], { itemIds: ["a", "b"] });
     await items.ready;
     expect([...items.items]).toEqual([
       ["a", { n: 1 }],
@@ -49,7 +49,7 @@ describe("a collection", () => {
     const second = await greeted(2, "second");
     await second.heard("join");
     second.say({ type: "gap", data: { subscriptionId: "s1", ...group, since: 5, seq: 1, reason: "restarted" } });
-    second.event(["s1"], 1, { type: "sync", data: [{ n: 11 }] }, { ids: ["a"] });
+    second.event(["s1"], 1, { type: "sync", data: [{ n: 11 }] }, { itemIds: ["a"] });
     await vi.waitFor(() => expect(items.status).toBe("live"));
     expect([...items.items]).toEqual([["a", { n: 11 }]]);
     expect(changes).toEqual([
@@ -83,7 +83,7 @@ describe("a collection", () => {
     });
     const stop = items.onChange((change) => seen.push(change));
     const connection = await greeted();
-    await connection.admit(await connection.heard("join"), 0, [1], { ids: ["a"] });
+    await connection.admit(await connection.heard("join"), 0, [1], { itemIds: ["a"] });
     await items.ready;
     connection.event(["s1"], 1, { type: "update", data: 2 }, { id: "a" });
     await vi.waitFor(() => expect(seen).toEqual([{ type: "sync" }, { type: "update", id: "a", item: 2 }]));

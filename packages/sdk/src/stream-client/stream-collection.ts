@@ -84,11 +84,11 @@ export class StreamCollection<Item> {
     this.#subscription.leave();
   }
 
-  #sync(data: readonly Item[], { ids }: SyncFacts): void {
+  #sync(data: readonly Item[], { itemIds }: SyncFacts): void {
     const items = new Map<string, Item>();
     const nameless: number[] = [];
     data.forEach((item, index) => {
-      const id = ids?.[index] ?? this.#idOf(item);
+      const id = itemIds?.[index] ?? this.#idOf(item);
       if (id === undefined) nameless.push(index);
       else items.set(id, item);
     });

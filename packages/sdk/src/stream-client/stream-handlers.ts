@@ -49,8 +49,8 @@ export interface StreamGap {
 export interface SyncFacts {
   /** The event up to which it holds. */
   readonly seq: number;
-  /** Of the items of a group, in their order, where the engine tells them. */
-  readonly ids: readonly string[] | undefined;
+  /** The ids of a group's items, in their order, where the engine tells them. */
+  readonly itemIds: readonly string[] | undefined;
 }
 
 /** All are called in the order in which things happened. What they throw is logged. */

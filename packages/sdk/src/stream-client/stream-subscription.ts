@@ -94,6 +94,12 @@ export class Subscription implements StreamSubscription {
     this.#tell("onGap", (handlers) => handlers.onGap?.(gap));
   }
 
+  /** Everything up to there was told, also of other items than this one's. */
+  isAt(seq: number): void {
+    if (this.#awaitsSync || this.#position === undefined || seq <= this.#position.seq) return;
+    this.#position = { epoch: this.#position.epoch, seq };
+  }
+
   /** The engine refused the join, or takes it back. */
   refused(error: CallError): void {
     if (this.#status === "closed" || this.#cancelRetry !== undefined) return;
@@ -118,7 +124,7 @@ export class Subscription implements StreamSubscription {
     if (type === "sync") {
       this.#awaitsSync = false;
       this.#position = { epoch, seq };
-      this.#tell("onSync", (handlers) => handlers.onSync?.(event.data, { seq, ids: event.ids }));
+      this.#tell("onSync", (handlers) => handlers.onSync?.(event.data, { seq, itemIds: event.itemIds }));
       this.#enter("live");
       return;
     }

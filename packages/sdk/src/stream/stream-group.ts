@@ -1,6 +1,6 @@
 import type { ConditionOptions, HelperOptions, IterateOptions, Page, PageOptions, UpdateOptions, WriteOptions } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
-import type { StreamEntry, StreamNotice, StreamSetResult, StreamUpdateResult } from "./stream-types.ts";
+import type { StreamDeleteResult, StreamEntry, StreamNotice, StreamSetResult, StreamUpdateResult } from "./stream-types.ts";
 import type { WorkerStream } from "./worker-stream.ts";
 
 /** One group of a stream, whose items have a type. Methods are those of `WorkerStream` without stream and group. */
@@ -28,7 +28,7 @@ export class StreamGroup<Item = unknown> {
     return this.#stream.getEntry<Item>(this.streamName, this.groupId, itemId, options);
   }
 
-  delete(itemId: string, options?: ConditionOptions): Promise<{ readonly old_value: Item | null }> {
+  delete(itemId: string, options?: ConditionOptions): Promise<StreamDeleteResult<Item>> {
     return this.#stream.delete<Item>(this.streamName, this.groupId, itemId, options);
   }
 

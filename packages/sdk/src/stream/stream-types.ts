@@ -6,12 +6,23 @@ export interface StreamEntry<Item = unknown> extends ItemFacts {
   readonly value: Item;
 }
 
-export interface StreamSetResult<Item> extends SetResult<Item> {
-  /** Of the event, in the group; of a write that changed nothing, the last one's. */
-  readonly seq: number;
+interface Published {
+  /** Number of the event in its group; absent when nothing has changed. */
+  readonly seq?: number;
+  /** Of the item; absent where functions of a worker keep it. */
+  readonly version?: number;
 }
 
-export type StreamUpdateResult<Item> = UpdateResult<Item> & { readonly seq: number };
+export type StreamSetResult<Item> = Omit<SetResult<Item>, "version"> & Published;
+export type StreamUpdateResult<Item> = Omit<UpdateResult<Item>, "version"> & Published;
+
+export interface StreamDeleteResult<Item> {
+  /** Null when there was no such item. */
+  readonly old_value: Item | null;
+  /** Number of the event in its group; absent when there was no such item. */
+  readonly seq?: number;
+  readonly durability?: "relaxed" | "memory";
+}
 
 export interface StreamListing {
   readonly stream: readonly { readonly id: string; readonly groups: readonly string[] }[];
@@ -23,7 +34,8 @@ export interface StreamNotice {
   /** Of one item; default: of the whole group. */
   readonly id?: string | undefined;
   readonly type: string;
-  readonly data: unknown;
+  /** Default null. */
+  readonly data?: unknown;
 }
 
 /** What happened to an item, or a notice. `data` of a deletion is what was there. */

@@ -2,7 +2,7 @@ import { ask, conditionOf, type HelperCalls, itemsOfPages, pageChoices, updateCh
 import type { ConditionOptions, HelperOptions, IterateOptions, Page, PageOptions, UpdateOptions, WriteOptions } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
 import { StreamGroup } from "./stream-group.ts";
-import type { StreamEntry, StreamListing, StreamNotice, StreamSetResult, StreamUpdateResult } from "./stream-types.ts";
+import type { StreamDeleteResult, StreamEntry, StreamListing, StreamNotice, StreamSetResult, StreamUpdateResult } from "./stream-types.ts";
 
 /**
  * Streams, kept by the module `svc-stream`: items by stream, group and id, whose changes reach everyone who has joined the group. Results have
@@ -36,7 +36,7 @@ export class WorkerStream {
     return ask(this.#calls, "stream::get_entry", address(streamName, groupId, itemId), options);
   }
 
-  delete<Item = unknown>(streamName: string, groupId: string, itemId: string, options: ConditionOptions = {}): Promise<{ readonly old_value: Item | null }> {
+  delete<Item = unknown>(streamName: string, groupId: string, itemId: string, options: ConditionOptions = {}): Promise<StreamDeleteResult<Item>> {
     return ask(this.#calls, "stream::delete", { ...address(streamName, groupId, itemId), ...conditionOf(options) }, options);
   }
 
@@ -52,7 +52,7 @@ export class WorkerStream {
   }
 
   /** Sends something to those who have joined the group; nothing is stored. */
-  async send(streamName: string, groupId: string, { id, type, data }: StreamNotice, options?: HelperOptions): Promise<void> {
+  async send(streamName: string, groupId: string, { id, type, data = null }: StreamNotice, options?: HelperOptions): Promise<void> {
     await ask(this.#calls, "stream::send", { stream_name: streamName, group_id: groupId, id, type, data }, options);
   }
 

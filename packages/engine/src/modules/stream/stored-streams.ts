@@ -131,6 +131,7 @@ export class StoredStreams implements StreamKeeper {
     let versions: ReadonlyMap<string, number> | undefined;
     return {
       json: `[${page.items.map(({ json }) => json).join(",")}]`,
+      itemIds: () => page.items.map(({ key }) => key),
       versionOf(key) {
         versions ??= new Map(page.items.map((item) => [item.key, item.version]));
         return versions.get(key);
