@@ -276,6 +276,7 @@ export class ModuleHost {
           }
           const seen: TriggerBinding<unknown> = {
             id: binding.id,
+            key: binding.key,
             functionId: binding.functionId,
             settings: settings.data,
             get isRestricted() {
@@ -284,7 +285,11 @@ export class ModuleHost {
             get isAway() {
               return binding.isAway;
             },
+            get ended() {
+              return binding.ended;
+            },
             onRestriction: (listener) => binding.onRestriction(listener),
+            callRefusal: (functionId) => binding.callRefusal(functionId as FunctionId),
             fire: (payload, options) => binding.fire(payload, options),
             passes: (payload, options) => binding.passes(payload, options),
             needs: (functionIds) => binding.needs(functionIds as readonly FunctionId[]),

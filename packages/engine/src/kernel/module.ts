@@ -41,6 +41,8 @@ export function defineModule<Config>(module: Module<Config>): Module<Config> {
 
 /** A call that is under way, for its caller. */
 export interface StartedCall {
+  /** Who runs it. */
+  readonly workerId: string;
   /** Withdraws it: the callee is told, the promise rejects with `call_cancelled`. */
   cancel(reason: string): void;
   /** Moves its deadline to so many milliseconds from now. */
@@ -104,6 +106,8 @@ export interface FunctionSpec<Input> {
 export interface TriggerBinding<Settings> {
   /** Stable while the binding lives. */
   readonly id: string;
+  /** Equal for equal requests (type, function id, config), over restarts too. */
+  readonly key: string;
   readonly functionId: FunctionId;
   readonly settings: Settings;
   /**
@@ -115,6 +119,13 @@ export interface TriggerBinding<Settings> {
   onRestriction(listener: () => void): Undo;
   /** The last worker that asked for it has gone and may come back: what it would answer is out of service, wherever the function lives. */
   readonly isAway: boolean;
+  /**
+   * To be read in the undo of `bind`: `withdrawn` when nobody wants it any more, `lapsed` when nobody came back for it in time. Undefined
+   * while it lives: then only this module lets go of it.
+   */
+  readonly ended: "withdrawn" | "lapsed" | undefined;
+  /** Why none of those who ask for it may call the function; undefined when one of them may. For occasions that tell what the function would. */
+  callRefusal(functionId: string): CallError | undefined;
   /** Calls the bound function, with the trigger's metadata. `Payload.absent` when it returned nothing. Rejects with CallError. */
   fire(payload: Payload, options?: CallOptions): Promise<Payload>;
   /** False only when the trigger has a `condition_function_id` and that function answered the JSON value `false`. Rejects when it failed. */

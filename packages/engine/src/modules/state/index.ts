@@ -3,7 +3,6 @@ import { ExpirySweep } from "../../items/expiry-sweep.ts";
 import type { ExpiredItem, ItemStore } from "../../items/item-store.ts";
 import { openItems } from "../../items/open-items.ts";
 import { defineModule, type ModuleContext, type RunningModule } from "../../kernel/module.ts";
-import { type ChangeListener, noListener } from "./change-listener.ts";
 import { type StateConfig, stateConfigSchema } from "./config.ts";
 import { provideDeletingMany } from "./functions/deleting-many.ts";
 import { provideReading } from "./functions/reading.ts";
@@ -11,6 +10,7 @@ import { provideTransferring } from "./functions/transferring.ts";
 import { provideWriting } from "./functions/writing.ts";
 import { Reads } from "./reads.ts";
 import { Exports } from "./transfer/exports.ts";
+import { StateTriggers } from "./triggers/state-triggers.ts";
 import { Writes } from "./writes.ts";
 
 /** Values by scope and key, durable by default. See README.md. */
@@ -33,13 +33,15 @@ export const state = defineModule<StateConfig>({
 async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promise<RunningModule<StateConfig>> {
   const { config, log, clock } = context;
   const limits = { maxValueBytes: config.max_value_bytes };
-  const listener: ChangeListener = noListener;
-  const writes = new Writes({ store, clock, listener, onExpiry: (expiresAt) => sweep.note(expiresAt) });
+  const triggers = new StateTriggers(context, store);
+  const writes = new Writes({ store, clock, listener: triggers, onExpiry: (expiresAt) => sweep.note(expiresAt) });
   const sweep = new ExpirySweep({ store, clock, log, remove: (item) => removeExpired(writes, item) });
   const exports = new Exports({ store, clock, log });
   const services = { store, reads: new Reads(store), writes, clock, limits };
 
   context.reportReadiness(() => store.problem());
+  // Before there is anything to write with: no change is to be missed.
+  await triggers.start();
   provideReading(context, services.reads);
   provideWriting(context, services);
   provideDeletingMany(context, services);
@@ -54,6 +56,7 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
     async stop() {
       await exports.stop();
       await sweep.stop();
+      await triggers.stop();
       await store.close();
     },
   };
