@@ -27,6 +27,8 @@ export interface ListenerAccess {
   readonly maxConnectionsPerAddress?: () => number | undefined;
   /** Whether a request gave the engine's token. */
   readonly isTrusted?: (request: IncomingMessage) => boolean;
+  /** While false clients are asked to come again: a join would be refused for want of a module that is yet to start. */
+  readonly isReady?: () => boolean;
 }
 
 /** Who serves the sockets of the real-time listener. */
@@ -43,12 +45,14 @@ export class Realtime {
   readonly #rules: () => AccessRules;
   readonly #tokenRefusal: (request: IncomingMessage) => Refusal | undefined;
   readonly #server: RealtimeServer;
+  readonly #isReady: () => boolean;
   readonly #isTrusted: (request: IncomingMessage) => boolean;
   readonly #sockets = new Set<FrameSocket>();
 
   /** Without `access` whoever reaches the listener is let in. */
   constructor(clock: Clock, rules: () => AccessRules, log: Logger, server: RealtimeServer, access: ListenerAccess = {}) {
     this.#server = server;
+    this.#isReady = access.isReady ?? (() => true);
     this.#isTrusted = access.isTrusted ?? (() => false);
     this.#tokenRefusal = access.tokenRefusal ?? (() => undefined);
     this.#clock = clock;
@@ -75,6 +79,10 @@ export class Realtime {
     const path = pathOf(request);
     if (!this.#server.serves(path)) {
       refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; here are / and /stream/{name}/{group}[/{id}]`);
+      return;
+    }
+    if (!this.#isReady()) {
+      refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is starting or stopping; connect again", { "retry-after": "1" });
       return;
     }
     const client: StreamClient = {
