@@ -30,7 +30,38 @@ from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
 from .registering import FunctionRef, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput
+from .state import State
+from .state_types import (
+    StateEntry,
+    StateEvent,
+    StateGroup,
+    StateGroupsPage,
+    StateImportResult,
+    StatePage,
+    StateRecord,
+    StateSetResult,
+    StateSnapshot,
+    StateTriggerConfig,
+    StateUpdateResult,
+    StateWrite,
+    StateWritten,
+)
+from .stream import Stream
+from .stream_types import (
+    StreamDeleteResult,
+    StreamEntry,
+    StreamEvent,
+    StreamJoinAnswer,
+    StreamJoinEvent,
+    StreamJoinTriggerConfig,
+    StreamListing,
+    StreamPage,
+    StreamSetResult,
+    StreamTriggerConfig,
+    StreamUpdateResult,
+)
 from .triggers import Trigger
+from .update_ops import UpdateOp, UpdateOpError
 from .version import VERSION as __version__
 from .worker import Worker
 
@@ -51,6 +82,34 @@ __all__ = [
     "TriggerTypeRef",
     "TriggerHandler",
     "TriggerBinding",
+    "State",
+    "StateEntry",
+    "StateEvent",
+    "StateGroup",
+    "StateGroupsPage",
+    "StateImportResult",
+    "StatePage",
+    "StateRecord",
+    "StateSetResult",
+    "StateSnapshot",
+    "StateTriggerConfig",
+    "StateUpdateResult",
+    "StateWrite",
+    "StateWritten",
+    "Stream",
+    "StreamDeleteResult",
+    "StreamEntry",
+    "StreamEvent",
+    "StreamJoinAnswer",
+    "StreamJoinEvent",
+    "StreamJoinTriggerConfig",
+    "StreamListing",
+    "StreamPage",
+    "StreamSetResult",
+    "StreamTriggerConfig",
+    "StreamUpdateResult",
+    "UpdateOp",
+    "UpdateOpError",
     "Channel",
     "ChannelReader",
     "ChannelWriter",
