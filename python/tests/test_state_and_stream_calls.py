@@ -76,12 +76,12 @@ ASKED: list[tuple[Method, str, dict[str, Any]]] = [
     (
         lambda w: w.stream.update("n", "g", "i", [INCREMENT]),
         "stream::update",
-        {"stream_name": "n", "group_id": "g", "item_id": "i", "ops": [INCREMENT]},
+        {"stream_name": "n", "group_id": "g", "item_id": "i", "ops": [INCREMENT], "atomic": True},
     ),
     (
-        lambda w: w.stream.delete("n", "g", "i"),
+        lambda w: w.stream.delete("n", "g", "i", if_version=4),
         "stream::delete",
-        {"stream_name": "n", "group_id": "g", "item_id": "i"},
+        {"stream_name": "n", "group_id": "g", "item_id": "i", "if_version": 4},
     ),
     (lambda w: w.stream.list("n", "g"), "stream::list", {"stream_name": "n", "group_id": "g"}),
     (

@@ -32,6 +32,7 @@ from .registering import FunctionRef, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput
 from .state import State
 from .state_types import (
+    StateDeleteManyResult,
     StateEntry,
     StateEvent,
     StateGroup,
@@ -39,6 +40,7 @@ from .state_types import (
     StateImportResult,
     StatePage,
     StateRecord,
+    StateSetManyResult,
     StateSetResult,
     StateSnapshot,
     StateTriggerConfig,
@@ -83,6 +85,7 @@ __all__ = [
     "TriggerHandler",
     "TriggerBinding",
     "State",
+    "StateDeleteManyResult",
     "StateEntry",
     "StateEvent",
     "StateGroup",
@@ -90,6 +93,7 @@ __all__ = [
     "StateImportResult",
     "StatePage",
     "StateRecord",
+    "StateSetManyResult",
     "StateSetResult",
     "StateSnapshot",
     "StateTriggerConfig",

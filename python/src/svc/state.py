@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from . import state_requests as requests
 from .helper_calls import HelperCalls
+from .state_requests import OnExisting
 from .state_transfer import (
-    OnExisting,
+    IMPORT_TIMEOUT_MS,
     export_lines,
     export_lines_async,
     import_records,
@@ -16,17 +17,18 @@ from .state_transfer import (
     record_of,
 )
 from .state_types import (
+    StateDeleteManyResult,
     StateEntry,
     StateGroup,
     StateGroupsPage,
     StateImportResult,
     StatePage,
     StateRecord,
+    StateSetManyResult,
     StateSetResult,
     StateSnapshot,
     StateUpdateResult,
     StateWrite,
-    StateWritten,
 )
 from .update_ops import UpdateOp
 
@@ -38,12 +40,14 @@ _Values = list[Any]
 class State:
     """Every method has an ``_async`` form, for async handlers and other event loops.
 
-    Scopes and keys are any text. Values are whatever JSON can hold, None included; whole numbers keep all their digits.
+    Scopes and keys are any text of 1 to 1,024 bytes. Values are whatever JSON can hold, None included; whole numbers
+    keep all their digits.
     ``if_version`` writes only where the item has that version, 0 where there is none. ``expires_in_ms``: milliseconds
     from 1, after which the item is deleted; without it the item stays.
 
     All raise CallError as ``worker.call`` does: ``function_not_found`` where the engine does not run ``svc-state``,
-    ``state_conflict`` where ``if_version`` does not hold, ``payload_too_large``, ``storage_failed``.
+    ``state_conflict`` where ``if_version`` does not hold (``details`` has ``expected`` and ``actual``),
+    ``payload_too_large``, ``storage_failed``.
     """
 
     def __init__(self, calls: HelperCalls) -> None:
@@ -132,27 +136,27 @@ class State:
         answer = await self._calls.await_(requests.get_many(scope, keys))
         return cast("list[StateEntry | None]", answer["items"])
 
-    def set_many(self, items: Iterable[StateWrite | Mapping[str, Any]]) -> list[StateWritten]:
+    def set_many(self, items: Iterable[StateWrite | Mapping[str, Any]]) -> StateSetManyResult:
         """Writes 1 to 1,000 items of any scopes, all or none."""
-        answer = self._calls.wait(requests.set_many(items), "state.set_many")
-        return cast("list[StateWritten]", answer["items"])
+        return cast(StateSetManyResult, self._calls.wait(requests.set_many(items), "state.set_many"))
 
-    async def set_many_async(self, items: Iterable[StateWrite | Mapping[str, Any]]) -> list[StateWritten]:
+    async def set_many_async(self, items: Iterable[StateWrite | Mapping[str, Any]]) -> StateSetManyResult:
         """As ``set_many``, for event loops."""
-        answer = await self._calls.await_(requests.set_many(items))
-        return cast("list[StateWritten]", answer["items"])
+        return cast(StateSetManyResult, await self._calls.await_(requests.set_many(items)))
 
-    def delete_many(self, scope: str, *, keys: Iterable[str] | None = None, prefix: str | None = None) -> int:
-        """Deletes these keys, or all with the prefix (``""``: the whole scope). Returns how many were there."""
-        answer = self._calls.wait(requests.delete_many(scope, keys, prefix), "state.delete_many")
-        return cast(int, answer["deleted"])
+    def delete_many(
+        self, scope: str, *, keys: Iterable[str] | None = None, prefix: str | None = None
+    ) -> StateDeleteManyResult:
+        """Deletes 1 to 1,000 keys, or all with the prefix (``""``: the whole scope), and counts those that were."""
+        request = requests.delete_many(scope, keys, prefix)
+        return cast(StateDeleteManyResult, self._calls.wait(request, "state.delete_many"))
 
     async def delete_many_async(
         self, scope: str, *, keys: Iterable[str] | None = None, prefix: str | None = None
-    ) -> int:
+    ) -> StateDeleteManyResult:
         """As ``delete_many``, for event loops."""
-        answer = await self._calls.await_(requests.delete_many(scope, keys, prefix))
-        return cast(int, answer["deleted"])
+        request = requests.delete_many(scope, keys, prefix)
+        return cast(StateDeleteManyResult, await self._calls.await_(request))
 
     # ---- listings
 
@@ -270,28 +274,35 @@ class State:
         return export_lines_async(self._calls, scope, prefix)
 
     def import_(
-        self, records: Iterable[StateRecord | Mapping[str, Any] | str], *, on_existing: OnExisting = "overwrite"
+        self,
+        records: Iterable[StateRecord | Mapping[str, Any] | str],
+        *,
+        on_existing: OnExisting = "overwrite",
+        timeout_ms: int = IMPORT_TIMEOUT_MS,
     ) -> StateImportResult:
         """Writes items as ``export`` and ``export_lines`` hand them out; a file with one JSON object a line will do.
+
+        ``timeout_ms``: until the last item is written; default one hour.
 
         Raises:
             CallError: as the engine refused it; its message names the line. What the iterable raises ends the import.
         """
-        return import_records(self._calls, records, on_existing)
+        return import_records(self._calls, records, on_existing, timeout_ms)
 
     async def import_async(
         self,
         records: Iterable[StateRecord | Mapping[str, Any] | str] | AsyncIterable[StateRecord | Mapping[str, Any] | str],
         *,
         on_existing: OnExisting = "overwrite",
+        timeout_ms: int = IMPORT_TIMEOUT_MS,
     ) -> StateImportResult:
         """As ``import_``, for event loops."""
-        return await import_records_async(self._calls, records, on_existing)
+        return await import_records_async(self._calls, records, on_existing, timeout_ms)
 
-    def snapshot(self, name: str | None = None) -> StateSnapshot:
+    def snapshot(self, name: str | None = None, *, timeout_ms: int | None = None) -> StateSnapshot:
         """Has the engine write a copy of all items into its folder ``snapshots``; nobody has to wait for that."""
-        return cast(StateSnapshot, self._calls.wait(requests.snapshot(name), "state.snapshot"))
+        return cast(StateSnapshot, self._calls.wait(requests.snapshot(name, timeout_ms), "state.snapshot"))
 
-    async def snapshot_async(self, name: str | None = None) -> StateSnapshot:
+    async def snapshot_async(self, name: str | None = None, *, timeout_ms: int | None = None) -> StateSnapshot:
         """As ``snapshot``, for event loops."""
-        return cast(StateSnapshot, await self._calls.await_(requests.snapshot(name)))
+        return cast(StateSnapshot, await self._calls.await_(requests.snapshot(name, timeout_ms)))

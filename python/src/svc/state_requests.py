@@ -11,6 +11,8 @@ from .helper_calls import request_of
 from .requests import CallRequest
 from .update_ops import UpdateOp
 
+OnExisting = Literal["overwrite", "skip", "fail"]
+
 
 def get(scope: str, key: str) -> CallRequest:
     return request_of("state::get", scope=scope, key=key)
@@ -81,12 +83,17 @@ def export(scope: str | None, prefix: str | None) -> CallRequest:
     return request_of("state::export", scope=scope, prefix=prefix)
 
 
-def import_(lines: ChannelReader, on_existing: Literal["overwrite", "skip", "fail"]) -> CallRequest:
-    return request_of("state::import", lines=lines, on_existing=on_existing)
+def import_(lines: ChannelReader, on_existing: OnExisting, timeout_ms: int) -> CallRequest:
+    request = request_of("state::import", lines=lines, on_existing=on_existing)
+    request["timeout_ms"] = timeout_ms
+    return request
 
 
-def snapshot(name: str | None) -> CallRequest:
-    return request_of("state::snapshot", name=name)
+def snapshot(name: str | None, timeout_ms: int | None) -> CallRequest:
+    request = request_of("state::snapshot", name=name)
+    if timeout_ms is not None:
+        request["timeout_ms"] = timeout_ms
+    return request
 
 
 def _listed(keys: Iterable[str]) -> list[str]:

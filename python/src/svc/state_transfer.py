@@ -6,7 +6,7 @@ import asyncio
 import concurrent.futures
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from . import state_requests as requests
 from .channel_reader import ChannelReader
@@ -15,10 +15,12 @@ from .codec import NotJson, decode_json
 from .errors import CallError
 from .helper_calls import HelperCalls
 from .ndjson import Pieces, lines_of, lines_of_async, pieces_of
+from .state_requests import OnExisting
 from .state_types import StateImportResult, StateRecord
 
 Record = Mapping[str, Any] | str
-OnExisting = Literal["overwrite", "skip", "fail"]
+#: An import is answered when its last item is written.
+IMPORT_TIMEOUT_MS = 3_600_000
 
 
 def export_lines(calls: HelperCalls, scope: str | None, prefix: str | None, method: str) -> Iterator[str]:
@@ -39,10 +41,12 @@ def record_of(line: str) -> StateRecord:
         raise CallError("invalid_json", f"a line of the export cannot be read: {cause}") from None
 
 
-def import_records(calls: HelperCalls, records: Iterable[Record], on_existing: OnExisting) -> StateImportResult:
+def import_records(
+    calls: HelperCalls, records: Iterable[Record], on_existing: OnExisting, timeout_ms: int
+) -> StateImportResult:
     method = "state.import_"
     channel = calls.channel(method)
-    begun = calls.begin(requests.import_(channel.reader, on_existing), method)
+    begun = calls.begin(requests.import_(channel.reader, on_existing, timeout_ms), method)
     # Without a reader a write would wait for one; the call says why there is none.
     begun.answer.add_done_callback(lambda answer: _abort_after_failure(answer, channel.writer))
     try:
@@ -60,10 +64,10 @@ def import_records(calls: HelperCalls, records: Iterable[Record], on_existing: O
 
 
 async def import_records_async(
-    calls: HelperCalls, records: Iterable[Record] | AsyncIterable[Record], on_existing: OnExisting
+    calls: HelperCalls, records: Iterable[Record] | AsyncIterable[Record], on_existing: OnExisting, timeout_ms: int
 ) -> StateImportResult:
     channel = await calls.channel_async()
-    importing = asyncio.ensure_future(calls.await_(requests.import_(channel.reader, on_existing)))
+    importing = asyncio.ensure_future(calls.await_(requests.import_(channel.reader, on_existing, timeout_ms)))
     importing.add_done_callback(lambda answer: _abort_after_failure(answer, channel.writer))
     try:
         await _write_all(channel.writer, records)

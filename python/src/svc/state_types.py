@@ -16,15 +16,15 @@ class _StateEntry(TypedDict):
     key: str
     value: Any
     version: int
-    updated_at: int
+    updated_at: str
     bytes: int
 
 
 class StateEntry(_StateEntry, total=False):
     """One item. ``version`` starts at 1 and grows by 1 with each change. ``updated_at``, and ``expires_at`` of an item
-    that ends by itself: milliseconds since 1970. ``bytes``: size of the value's JSON."""
+    that ends by itself: ISO 8601 in UTC. ``bytes``: size of the value's JSON."""
 
-    expires_at: int
+    expires_at: str
 
 
 class StatePage(TypedDict):
@@ -70,6 +70,18 @@ class StateWritten(TypedDict):
     version: int
 
 
+class _StateSetManyResult(TypedDict):
+    items: list[StateWritten]
+
+
+class StateSetManyResult(_StateSetManyResult, total=False):
+    durability: Durability
+
+
+class StateDeleteManyResult(TypedDict):
+    deleted: int
+
+
 class StateGroup(TypedDict):
     """One scope, the number of its items and the size of their JSON together."""
 
@@ -91,11 +103,11 @@ class _StateRecord(TypedDict):
 
 
 class StateRecord(_StateRecord, total=False):
-    """One line of an export. An import needs ``scope``, ``key`` and ``value``; versions begin anew."""
+    """One line of an export. An import reads ``scope``, ``key``, ``value`` and ``expires_at``; versions begin anew."""
 
     version: int
-    updated_at: int
-    expires_at: int
+    updated_at: str
+    expires_at: str
 
 
 class StateImportResult(TypedDict):
@@ -142,4 +154,4 @@ class StateEvent(TypedDict):
     old_value: Any
     new_value: Any
     version: int
-    updated_at: int
+    updated_at: str

@@ -82,26 +82,48 @@ class Stream:
         request = requests.set_(stream_name, group_id, item_id, data, if_version, expires_in_ms)
         return cast(StreamSetResult, await self._calls.await_(request))
 
-    def update(self, stream_name: str, group_id: str, item_id: str, ops: Sequence[UpdateOp]) -> StreamUpdateResult:
-        """Carries out operations on an item in the engine, all or none, as ``worker.state.update`` does."""
-        request = requests.update(stream_name, group_id, item_id, ops)
+    def update(
+        self,
+        stream_name: str,
+        group_id: str,
+        item_id: str,
+        ops: Sequence[UpdateOp],
+        *,
+        atomic: bool = True,
+        if_version: int | None = None,
+        expires_in_ms: int | None = None,
+    ) -> StreamUpdateResult:
+        """Carries out operations on an item in the engine, as ``worker.state.update`` does, and tells of it."""
+        request = requests.update(stream_name, group_id, item_id, ops, atomic, if_version, expires_in_ms)
         return cast(StreamUpdateResult, self._calls.wait(request, "stream.update"))
 
     async def update_async(
-        self, stream_name: str, group_id: str, item_id: str, ops: Sequence[UpdateOp]
+        self,
+        stream_name: str,
+        group_id: str,
+        item_id: str,
+        ops: Sequence[UpdateOp],
+        *,
+        atomic: bool = True,
+        if_version: int | None = None,
+        expires_in_ms: int | None = None,
     ) -> StreamUpdateResult:
         """As ``update``, for event loops."""
-        request = requests.update(stream_name, group_id, item_id, ops)
+        request = requests.update(stream_name, group_id, item_id, ops, atomic, if_version, expires_in_ms)
         return cast(StreamUpdateResult, await self._calls.await_(request))
 
-    def delete(self, stream_name: str, group_id: str, item_id: str) -> StreamDeleteResult:
+    def delete(
+        self, stream_name: str, group_id: str, item_id: str, *, if_version: int | None = None
+    ) -> StreamDeleteResult:
         """Deletes an item and tells of it, if there was one."""
-        request = requests.delete(stream_name, group_id, item_id)
+        request = requests.delete(stream_name, group_id, item_id, if_version)
         return cast(StreamDeleteResult, self._calls.wait(request, "stream.delete"))
 
-    async def delete_async(self, stream_name: str, group_id: str, item_id: str) -> StreamDeleteResult:
+    async def delete_async(
+        self, stream_name: str, group_id: str, item_id: str, *, if_version: int | None = None
+    ) -> StreamDeleteResult:
         """As ``delete``, for event loops."""
-        request = requests.delete(stream_name, group_id, item_id)
+        request = requests.delete(stream_name, group_id, item_id, if_version)
         return cast(StreamDeleteResult, await self._calls.await_(request))
 
     # ---- events that are not kept

@@ -33,12 +33,31 @@ def set_(
     return request
 
 
-def update(stream_name: str, group_id: str, item_id: str, ops: Sequence[UpdateOp]) -> CallRequest:
-    return request_of("stream::update", stream_name=stream_name, group_id=group_id, item_id=item_id, ops=list(ops))
+def update(
+    stream_name: str,
+    group_id: str,
+    item_id: str,
+    ops: Sequence[UpdateOp],
+    atomic: bool,
+    if_version: int | None,
+    expires_in_ms: int | None,
+) -> CallRequest:
+    return request_of(
+        "stream::update",
+        stream_name=stream_name,
+        group_id=group_id,
+        item_id=item_id,
+        ops=list(ops),
+        atomic=atomic,
+        if_version=if_version,
+        expires_in_ms=expires_in_ms,
+    )
 
 
-def delete(stream_name: str, group_id: str, item_id: str) -> CallRequest:
-    return request_of("stream::delete", stream_name=stream_name, group_id=group_id, item_id=item_id)
+def delete(stream_name: str, group_id: str, item_id: str, if_version: int | None) -> CallRequest:
+    return request_of(
+        "stream::delete", stream_name=stream_name, group_id=group_id, item_id=item_id, if_version=if_version
+    )
 
 
 def list_(stream_name: str, group_id: str) -> CallRequest:

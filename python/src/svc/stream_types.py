@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-from .state_types import StateSetResult, StateUpdateResult
+from .state_types import Durability, StateSetResult, StateUpdateResult
 
 
 class _StreamEntry(TypedDict):
     item_id: str
     value: Any
     version: int
-    updated_at: int
+    updated_at: str
     bytes: int
 
 
 class StreamEntry(_StreamEntry, total=False):
     """One item, as ``StateEntry``."""
 
-    expires_at: int
+    expires_at: str
 
 
 class StreamPage(TypedDict):
@@ -39,8 +39,13 @@ class StreamUpdateResult(StateUpdateResult, total=False):
     seq: int
 
 
-class StreamDeleteResult(TypedDict):
+class _StreamDeleteResult(TypedDict):
     old_value: Any
+
+
+class StreamDeleteResult(_StreamDeleteResult, total=False):
+    seq: int
+    durability: Durability
 
 
 class StreamGroups(TypedDict):
