@@ -95,16 +95,22 @@ class StreamSent(TypedDict):
     event: StreamSentEvent
 
 
-class StreamEvent(TypedDict):
-    """Payload of a ``stream`` trigger, the message that clients get. ``id`` is None of an event of the whole group.
-    ``timestamp``: milliseconds since 1970."""
-
+class _StreamEvent(TypedDict):
     type: Literal["stream"]
     timestamp: int
     streamName: str
     groupId: str
     id: str | None
     event: StreamItemChange | StreamSent
+
+
+class StreamEvent(_StreamEvent, total=False):
+    """Payload of a ``stream`` trigger, the message that clients get. ``id`` is None of an event of the whole group.
+    ``timestamp``: milliseconds since 1970. ``seq``: the event's number in its group; ``version``: of the item, where it
+    has one."""
+
+    seq: int
+    version: int
 
 
 class StreamJoinEvent(TypedDict):
