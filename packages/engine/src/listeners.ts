@@ -72,10 +72,15 @@ export class Listeners {
       takesAnyHost: (isConsole) => !isLoopback(config().http.host) && (!isConsole || tokenRequiredAt(config().http, settings())),
       maxConnectionsPerAddress,
     });
-    this.#realtime = new Realtime(clock, rules, log, { tokenRefusal: tokenRefusalAt(() => config().realtime), maxConnectionsPerAddress });
+    const realtimeToken = tokenRefusalAt(() => config().realtime);
+    this.#realtime = new Realtime(clock, rules, log, kernel.streams, {
+      // Credentials of other kinds are for the authentication that the keeper of the streams has.
+      tokenRefusal: (request) => (kernel.streams.authenticates ? undefined : realtimeToken(request)),
+      isTrusted: (request) => guard.isHolder(request),
+      maxConnectionsPerAddress,
+    });
     this.mounts = {
       mountHttp: (mount) => this.#http.mount(mount),
-      mountSocket: (path, accept) => this.#realtime.mount(path, accept),
       reportReadiness: (problem) => this.#http.reportReadiness(problem),
     };
   }

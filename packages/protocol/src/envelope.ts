@@ -86,7 +86,7 @@ function endOfLiteral(text: string, from: number): number {
   let at = from;
   for (; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === COMMA || code === CLOSE_BRACE || isSpace(code)) break;
+    if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)) break;
   }
   return at === from ? -1 : at;
 }
@@ -334,4 +334,18 @@ export function memberSpans(frame: string, names: ReadonlySet<string>): Map<stri
     if (frame.charCodeAt(at) !== COMMA) return spans;
     at++;
   }
+}
+
+/** Where the elements of an array stand in a text that is known to be a JSON array nested no deeper than `MAX_DEPTH`. */
+export function elementSpans(array: string): (readonly [number, number])[] {
+  const spans: (readonly [number, number])[] = [];
+  let at = skipSpace(array, skipSpace(array, 0) + 1);
+  while (array.charCodeAt(at) !== CLOSE_BRACKET) {
+    const end = endOfValue(array, at);
+    if (end === -1) return spans;
+    spans.push([at, end]);
+    at = skipSpace(array, end);
+    if (array.charCodeAt(at) === COMMA) at = skipSpace(array, at + 1);
+  }
+  return spans;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { ItemCache } from "./item-cache.ts";
-import type { StoredItem } from "./item-store.ts";
+import type { Item } from "./item-store.ts";
 
-function item(key: string, characters = 0): StoredItem {
-  return { key, json: "x".repeat(characters), version: 1, updatedAt: 0, bytes: characters };
+function item(key: string, characters = 0): Item {
+  return { key, json: "x".repeat(characters), version: 1, updatedAt: 0, bytes: characters, expiresAt: undefined };
 }
 
 describe("the item cache", () => {

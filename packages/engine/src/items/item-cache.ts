@@ -1,11 +1,11 @@
-import type { StoredItem } from "./item-store.ts";
+import type { Item } from "./item-store.ts";
 
 /** What an entry weighs besides its key and value, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 300;
 
 interface Entry {
   /** Undefined: known not to exist. */
-  readonly item: StoredItem | undefined;
+  readonly item: Item | undefined;
   readonly bytes: number;
 }
 
@@ -20,7 +20,7 @@ export class ItemCache {
   }
 
   /** What is known of an item: `{item: undefined}` says that there is none, undefined that nothing is known. */
-  find(scope: string, key: string): { readonly item: StoredItem | undefined } | undefined {
+  find(scope: string, key: string): { readonly item: Item | undefined } | undefined {
     const name = itemName(scope, key);
     const entry = this.#entries.get(name);
     if (entry === undefined) return undefined;
@@ -30,7 +30,7 @@ export class ItemCache {
     return entry;
   }
 
-  put(scope: string, key: string, item: StoredItem | undefined): void {
+  put(scope: string, key: string, item: Item | undefined): void {
     const name = itemName(scope, key);
     this.#drop(name);
     // A text takes one or two bytes per unit in memory; two are counted.

@@ -49,8 +49,32 @@ export interface Outbox {
   served(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void>;
   /** Nobody waits for this watcher's deliveries any more. Answers how many there were. */
   forget(watcher: string): Promise<number>;
-  /** Watchers with deliveries that wait, and how many. */
+  /** Watchers with deliveries that wait, in order of their names, and how many. */
   watchers(): Promise<readonly { readonly watcher: string; readonly waiting: number }[]>;
+}
+
+/** A change, and who is to be told of it. */
+export interface Told {
+  readonly change: ItemChange;
+  /** Watchers of the notice that wanted this kind of change. */
+  readonly watchers: readonly string[];
+  readonly origin: string;
+}
+
+const NOBODY: readonly string[] = [];
+
+/** Whom of a notice each change concerns. */
+export function toldOf(changes: readonly ItemChange[], notice: Notice | undefined): Told[] {
+  return changes.map((change) => ({
+    change,
+    watchers: notice === undefined ? NOBODY : notice.watchers.filter((watcher) => watcher.kinds.has(change.kind)).map((watcher) => watcher.id),
+    origin: notice?.origin ?? "",
+  }));
+}
+
+/** Says why a write was refused with `overloaded`. */
+export function overfullText(watcher: string, waiting: number): string {
+  return `${waiting} changes wait for ${watcher} already, and no more than ${MAX_WAITING_DELIVERIES} may; nothing was written`;
 }
 
 /** For one watcher. */

@@ -14,6 +14,7 @@ import type { Logger } from "./logger.ts";
 import { Registry } from "./registry.ts";
 import { Router } from "./router.ts";
 import { Sessions } from "./sessions.ts";
+import { StreamHub } from "./streams/hub.ts";
 import { TriggerRegistry } from "./trigger-registry.ts";
 import { EngineTriggers } from "./unowned-triggers.ts";
 
@@ -53,6 +54,8 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     },
   });
   const heartbeat = new Heartbeat(clock);
+  const instanceId = randomUUID();
+  const streams = new StreamHub({ clock, log, epoch: instanceId, onChange: (id, op) => changes.emit({ kind: "stream", id, op }) });
   const kernel: Kernel = {
     registry,
     router,
@@ -64,14 +67,15 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     changes,
     channels: new Channels(clock),
     channelSockets: new ChannelSockets({ clock, heartbeat }),
+    streams,
     clock,
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },
     reservedIds: new ReservedIds(),
     watchedTargets,
-    identity: { version: options.version, instanceId: randomUUID(), startedAtMs: clock.now() },
+    identity: { version: options.version, instanceId, startedAtMs: clock.now() },
     formats: options.formats ?? noFormatChecks,
     deadlines,
   };
-  return { kernel, directory: new LiveDirectory({ registry, sessions, triggers, changes }) };
+  return { kernel, directory: new LiveDirectory({ registry, sessions, triggers, changes, streams }) };
 }

@@ -91,11 +91,13 @@ export interface Counters {
   readonly functions: number;
   readonly triggers: number;
   readonly workers: number;
+  /** User-defined ones with items or subscribers; deletions are counted a little later. */
   readonly streams: number;
 }
 
 export interface DirectoryChange {
-  readonly kind: "worker" | "function" | "trigger";
+  /** `stream`: a user-defined one, which has got its first item or subscriber, or lost the last. */
+  readonly kind: "worker" | "function" | "trigger" | "stream";
   readonly id: string;
   /** `removed` means that the id is gone from the listing. */
   readonly op: "created" | "updated" | "removed";

@@ -12,6 +12,7 @@ import type { UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
+import type { StreamHub } from "./streams/hub.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
 
 /** Caps that one worker connection may not pass. */
@@ -45,6 +46,7 @@ export interface Kernel {
   readonly changes: Changes;
   readonly channels: Channels;
   readonly channelSockets: ChannelSockets;
+  readonly streams: StreamHub;
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: WorkerLimits;

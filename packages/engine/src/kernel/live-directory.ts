@@ -14,13 +14,22 @@ export class LiveDirectory implements Directory {
   readonly #sessions: Sessions;
   readonly #triggers: TriggerRegistry;
   readonly #changes: Changes;
+  readonly #streams: { readonly userStreams: number };
   #moduleHost: ModuleHost | undefined;
 
-  constructor(parts: { readonly registry: Registry; readonly sessions: Sessions; readonly triggers: TriggerRegistry; readonly changes: Changes }) {
+  constructor(parts: {
+    readonly registry: Registry;
+    readonly sessions: Sessions;
+    readonly triggers: TriggerRegistry;
+    readonly changes: Changes;
+    /** Counts user-defined streams. */
+    readonly streams: { readonly userStreams: number };
+  }) {
     this.#registry = parts.registry;
     this.#sessions = parts.sessions;
     this.#triggers = parts.triggers;
     this.#changes = parts.changes;
+    this.#streams = parts.streams;
   }
 
   /** The host is made after the directory, since modules see the directory. */
@@ -92,7 +101,7 @@ export class LiveDirectory implements Directory {
     let triggers = 0;
     for (const binding of this.#triggers.bindings()) if (!isInternalId(binding.functionId)) triggers++;
     const workers = this.#sessions.all().filter((session) => session.introduction?.kind === "worker").length;
-    return { functions, triggers, workers, streams: 0 };
+    return { functions, triggers, workers, streams: this.#streams.userStreams };
   }
 
   onChange(listener: (change: DirectoryChange) => void): () => void {

@@ -4,16 +4,17 @@ import { z } from "zod";
 import { callerAccess } from "./access/caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import { resolveChannels } from "./channels/resolve-channels.ts";
+import { takeChannelReader } from "./channels/take-channel-reader.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
-import type { FunctionSpec, HttpMount, Module, ModuleContext, RealtimeSocket, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
+import type { FunctionSpec, HttpMount, Module, ModuleContext, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
 import { describeIssues, ModuleProvider } from "./module-provider.ts";
 import { Scope, type Undo } from "./scope.ts";
+import { moduleStreams } from "./streams/module-streams.ts";
 
 /** What the host needs of the engine's listeners. */
 export interface MountPoints {
   mountHttp(mount: HttpMount): Undo;
-  mountSocket(path: string, accept: (socket: RealtimeSocket) => void): Undo;
   reportReadiness(problem: () => string | undefined): Undo;
 }
 
@@ -130,8 +131,7 @@ export class ModuleHost {
       return;
     }
     if (isDeepEqual(running.config, parsed.data)) return;
-    if (running.instance.reconfigure !== undefined) {
-      await running.instance.reconfigure(parsed.data);
+    if (running.instance.reconfigure !== undefined && (await running.instance.reconfigure(parsed.data)) !== "restart") {
       running.config = parsed.data;
       return;
     }
@@ -211,11 +211,12 @@ export class ModuleHost {
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
       runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
+      takeChannelReader: (ref) => takeChannelReader(ref, { kernel, scope }),
       resolveChannels: (find) => resolveChannels(find, { kernel, scope }),
       unownedTriggers: kernel.unownedTriggers,
       accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
-      mountSocket: (path, accept) => scope.add(this.#mounts.mountSocket(path, accept)),
+      streams: moduleStreams(kernel.streams, scope),
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
     };
   }
@@ -263,6 +264,7 @@ export class ModuleHost {
           }
           const seen: TriggerBinding<unknown> = {
             id: binding.id,
+            key: binding.key,
             functionId: binding.functionId,
             settings: settings.data,
             get isRestricted() {
@@ -271,7 +273,11 @@ export class ModuleHost {
             get isAway() {
               return binding.isAway;
             },
+            get ended() {
+              return binding.ended;
+            },
             onRestriction: (listener) => binding.onRestriction(listener),
+            callRefusal: (functionId) => binding.callRefusal(functionId as FunctionId),
             fire: (payload, options) => binding.fire(payload, options),
             passes: (payload, options) => binding.passes(payload, options),
             needs: (functionIds) => binding.needs(functionIds as readonly FunctionId[]),

@@ -1,9 +1,10 @@
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, MAX_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
 import type { z } from "zod";
 import type { Call, Provider, Refusal } from "./call.ts";
 import type { Logger } from "./logger.ts";
 import type { CallerAccess, FunctionSpec, HandlerContext } from "./module.ts";
 import { PendingCalls } from "./pending-calls.ts";
+import { keepRawMembers } from "./raw-members.ts";
 import type { Router } from "./router.ts";
 
 /** Calls that a module may be running at once. */
@@ -109,14 +110,21 @@ export class ModuleProvider implements Provider {
   }
 }
 
+const MODULE_ID_OPENING = "module:";
+
 export function moduleWorkerId(name: string): string {
-  return `module:${name}`;
+  return MODULE_ID_OPENING + name;
+}
+
+/** Whether it is the id of a module, as of a caller that has no connection. */
+export function isModule(workerId: string): boolean {
+  return workerId.startsWith(MODULE_ID_OPENING);
 }
 
 function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly value: unknown } | CallError {
   let value: unknown;
   try {
-    value = payload.value();
+    value = readInput(payload, spec);
   } catch (thrown) {
     return CallError.from(thrown);
   }
@@ -126,6 +134,16 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
   const defaults = value === null ? spec.input.safeParse({}) : undefined;
   if (defaults?.success) return { value: defaults.data };
   return new CallError("invalid_input", `${spec.id}: ${describeIssues(parsed.error)}`, { details: { function_id: spec.id } });
+}
+
+function readInput(payload: Payload, { id, rawMembers }: FunctionSpec<unknown>): unknown {
+  const value = payload.value();
+  const isNested = typeof value === "object" && value !== null;
+  // What reads a value may do so by recursion, and a payload that came unread was not measured yet.
+  if (isNested && nestsDeeperThan(payload.text(), MAX_DEPTH)) {
+    throw new CallError("invalid_input", `${id}: the payload is nested deeper than ${MAX_DEPTH} levels`, { details: { function_id: id, limit: MAX_DEPTH } });
+  }
+  return isNested && rawMembers !== undefined ? keepRawMembers(payload.text(), value, rawMembers) : value;
 }
 
 /** One clause for each problem: where, and what was expected. */

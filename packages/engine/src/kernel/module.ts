@@ -5,6 +5,7 @@ import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
 import type { Logger } from "./logger.ts";
 import type { Undo } from "./scope.ts";
+import type { Streams } from "./stream-contract.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -23,8 +24,12 @@ export interface Module<Config = unknown> {
 }
 
 export interface RunningModule<Config = unknown> {
-  /** Takes a config that already parsed. Absent means: the engine stops and starts the module instead. */
-  reconfigure?(next: Config): Awaitable<void>;
+  /**
+   * Takes a config that already parsed. `restart` says that this change needs a new start, as every change does where `reconfigure` is absent:
+   * the engine stops the module and starts it with the new config.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most modules take every config and have nothing to say
+  reconfigure?(next: Config): Awaitable<void | "restart">;
   /** Finishes work in hand; `context.signal` aborts when the grace period ends. Registrations are undone by the engine. */
   stop(): Awaitable<void>;
 }
@@ -36,6 +41,8 @@ export function defineModule<Config>(module: Module<Config>): Module<Config> {
 
 /** A call that is under way, for its caller. */
 export interface StartedCall {
+  /** Who runs it. */
+  readonly workerId: string;
   /** Withdraws it: the callee is told, the promise rejects with `call_cancelled`. */
   cancel(reason: string): void;
   /** Moves its deadline to so many milliseconds from now. */
@@ -84,6 +91,11 @@ export interface FunctionSpec<Input> {
   readonly summary: string;
   /** The engine parses the payload with it before `handle` runs; a payload that does not fit is answered with `invalid_input`. */
   readonly input: z.ZodType<Input>;
+  /**
+   * Members of the payload that `input` is handed unread, as a `Payload`: their text is kept to the digit. `value` is a member of the payload,
+   * `items[].value` one of each element of the array `items`. Such a member is JSON, and `input` has nothing of it to check.
+   */
+  readonly rawMembers?: readonly string[];
   /** What it answers, for listings and docs. */
   readonly output?: z.ZodType;
   /** The result is written as JSON; a `Payload` is passed on unread. Throw a CallError to fail with a code. */
@@ -94,6 +106,8 @@ export interface FunctionSpec<Input> {
 export interface TriggerBinding<Settings> {
   /** Stable while the binding lives. */
   readonly id: string;
+  /** Equal for equal requests (type, function id, config), over restarts too. */
+  readonly key: string;
   readonly functionId: FunctionId;
   readonly settings: Settings;
   /**
@@ -105,6 +119,13 @@ export interface TriggerBinding<Settings> {
   onRestriction(listener: () => void): Undo;
   /** The last worker that asked for it has gone and may come back: what it would answer is out of service, wherever the function lives. */
   readonly isAway: boolean;
+  /**
+   * To be read in the undo of `bind`: `withdrawn` when nobody wants it any more, `lapsed` when nobody came back for it in time. Undefined
+   * while it lives: then only this module lets go of it.
+   */
+  readonly ended: "withdrawn" | "lapsed" | undefined;
+  /** Why none of those who ask for it may call the function; undefined when one of them may. For occasions that tell what the function would. */
+  callRefusal(functionId: string): CallError | undefined;
   /** Calls the bound function, with the trigger's metadata. `Payload.absent` when it returned nothing. Rejects with CallError. */
   fire(payload: Payload, options?: CallOptions): Promise<Payload>;
   /** False only when the trigger has a `condition_function_id` and that function answered the JSON value `false`. Rejects when it failed. */
@@ -165,17 +186,6 @@ export interface HttpMount {
   handle(request: IncomingMessage, response: ServerResponse, path: string): Awaitable<void>;
 }
 
-/** One WebSocket on the engine's real-time listener. */
-export interface RealtimeSocket {
-  /** Queues a text frame. */
-  send(text: string): void;
-  /** Bytes queued and not yet taken by the peer. */
-  readonly bufferedBytes: number;
-  onMessage(listener: (text: string) => void): void;
-  onClose(listener: () => void): void;
-  close(code: number, reason: string): void;
-}
-
 /** One item of a channel: a WebSocket frame with its kind and its boundaries. */
 export type ChannelItem = { readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer };
 
@@ -224,7 +234,7 @@ export const MAX_BUFFER_ITEMS = 1_024;
 export interface ChannelOptions {
   /** Items that may wait for the reader, 1 to 1,024. Default 64; bytes are bounded as well. */
   readonly bufferItems?: number | undefined;
-  /** The worker that the channel is made for: it goes with that worker's connection instead of with this module. */
+  /** Who the channel is made for. A worker's goes with its connection, another module's with this module. */
   readonly ownedBy?: Caller | undefined;
 }
 
@@ -284,6 +294,11 @@ export interface ModuleContext<Config> {
   runInvocations(runner: InvocationRunner): Undo;
   /** Makes a channel. Throws CallError `overloaded` when too many are open. */
   createChannel(options?: ChannelOptions): Channel;
+  /**
+   * Takes the reading end that a payload names. Throws CallError `NOT_FOUND` when the ref opens nothing or its end was taken before, `invalid_input`
+   * for the ref of a writing end.
+   */
+  takeChannelReader(ref: ChannelRef): ChannelReader;
   /** Asks `find` for channels that are made only when a worker comes for them; ids are UUIDs. */
   resolveChannels(find: (id: string) => ChannelOffer | undefined): Undo;
   readonly unownedTriggers: UnownedTriggers;
@@ -291,8 +306,8 @@ export interface ModuleContext<Config> {
   accessOf(workerId: string): CallerAccess | undefined;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
-  /** Sockets on the engine's real-time listener (3112). One acceptor per path. */
-  mountSocket(path: string, accept: (socket: RealtimeSocket) => void): Undo;
+  /** Streams on the engine's real-time listener (3112). */
+  readonly streams: Streams;
   /** While `problem` answers a sentence, `/readyz` answers 503 and lists it. */
   reportReadiness(problem: () => string | undefined): Undo;
 }

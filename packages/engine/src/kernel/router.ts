@@ -150,7 +150,11 @@ export class Router {
         },
       });
       if (call === undefined) return;
-      options.onStarted?.({ cancel: (reason) => this.cancel(call, reason), setDeadline: (ms) => this.#setDeadline(call, ms) });
+      options.onStarted?.({
+        workerId: call.provider.workerId,
+        cancel: (reason) => this.cancel(call, reason),
+        setDeadline: (ms) => this.#setDeadline(call, ms),
+      });
       if (signal !== undefined) {
         abort = () => this.cancel(call, "the caller withdrew it");
         signal.addEventListener("abort", abort, { once: true });

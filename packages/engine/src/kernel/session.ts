@@ -22,6 +22,7 @@ import {
   type WorkerId,
 } from "@svc/protocol";
 import type { SessionAccess } from "./access/session-access.ts";
+import { refusalToCall } from "./access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
 import type { TriggerStatus } from "./directory.ts";
 import { dispatch } from "./handlers/index.ts";
@@ -296,6 +297,10 @@ export class Session implements Provider, TriggerOwner {
   }
 
   // TriggerOwner: this worker asked for bindings.
+
+  callRefusal(functionId: FunctionId): string | undefined {
+    return this.access === undefined ? undefined : refusalToCall(functionId, this.access, this.#kernel.registry);
+  }
 
   notify(
     request: TriggerRequest,

@@ -43,10 +43,18 @@ export type StreamAuthentication =
   /** 4401: who it is cannot be told; 4403: it may not. */
   | { readonly ok: false; readonly code: 4401 | 4403; readonly reason: string };
 
+/** What there is of a group, or of one item of it, at one moment. */
+export interface StreamSnapshot {
+  /** Of a group the array of its items' values in the order of ids, of one item its value or `null`. */
+  readonly json: string;
+  /** Version of an item as `json` has it; undefined for one that it does not have. Without it an event that `json` holds already may be sent again behind it. */
+  readonly versionOf: ((id: string) => number | undefined) | undefined;
+}
+
 /** Whoever keeps the user-defined streams. */
 export interface StreamSource {
-  /** JSON of what there is: of a group the array of its items' values in the order of ids, of one item its value or `null`. Read after every write that was answered. */
-  snapshot(stream: string, group: string, id: string | undefined): Promise<string>;
+  /** Read after every write that was answered. Rejecting with a CallError ends the join with its code. */
+  snapshot(stream: string, group: string, id: string | undefined): Promise<StreamSnapshot>;
   /** Asked for each connection that did not give the engine's token, when the source has an authentication; without `authenticate` everyone is let in. */
   readonly authenticate: ((client: StreamClient) => Promise<StreamAuthentication>) | undefined;
   /** Asked before a join is done; a refusal is told to the client. Rejecting refuses. */

@@ -19,6 +19,8 @@ export interface TriggerOwner {
   readonly name: string;
   /** Where access is restricted: who it is. Undefined: an unrestricted worker. */
   readonly principal?: string | undefined;
+  /** Where access is restricted: why it may not call the function; undefined when it may. */
+  callRefusal?(functionId: FunctionId): string | undefined;
   /** Tells the worker how its request stands, or that a standing one went wrong. */
   notify(
     request: TriggerRequest,
@@ -68,6 +70,8 @@ export class Binding {
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
   /** Set while the last unrestricted owner is away and the binding is kept for its return; restricted ones may hold it meanwhile. */
   kept: { readonly configuredWorker: string | undefined; readonly cancel: () => void } | undefined;
+  /** How it ended: somebody took it back, or nobody came back for it in time. */
+  ended: "withdrawn" | "lapsed" | undefined;
   #id: TriggerId;
   #workerName: string;
   #detach: Undo | undefined;
@@ -120,6 +124,18 @@ export class Binding {
   /** Nobody who asked for it is there. */
   get isAway(): boolean {
     return this.owners.size === 0;
+  }
+
+  /** Why none of its owners may call the function; undefined when one of them may, or it is kept for an unrestricted one. */
+  callRefusal(functionId: FunctionId): CallError | undefined {
+    if (!this.isRestricted) return undefined;
+    let refusal: string | undefined;
+    for (const { owner } of this.owners.values()) {
+      const reason = owner.callRefusal === undefined ? undefined : owner.callRefusal(functionId);
+      if (reason === undefined) return undefined;
+      refusal ??= reason;
+    }
+    return refusal === undefined ? undefined : new CallError("FORBIDDEN", refusal);
   }
 
   /** One listener at a time, that of the provider; called when `isRestricted` has become another. */

@@ -231,7 +231,7 @@ export class TriggerRegistry implements WorkerClaims {
 
   #dropKept(configuredName: string): void {
     for (const binding of [...this.#bindings.values()]) {
-      if (binding.kept?.configuredWorker === configuredName) this.#endKeeping(binding);
+      if (binding.kept?.configuredWorker === configuredName) this.#endKeeping(binding, "withdrawn");
     }
   }
 
@@ -245,7 +245,7 @@ export class TriggerRegistry implements WorkerClaims {
     const wasLastUnrestricted = owner.principal === undefined && binding.isRestricted;
     if (how === "gone" && builtIn && wasLastUnrestricted) this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
     if (binding.isAway && binding.kept === undefined) {
-      this.#remove(binding);
+      this.#remove(binding, "withdrawn");
       return;
     }
     binding.ownersChanged();
@@ -253,10 +253,10 @@ export class TriggerRegistry implements WorkerClaims {
   }
 
   #keep(binding: Binding, configuredWorker: string | undefined): void {
-    const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#endKeeping(binding)) : () => {};
+    const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#endKeeping(binding, "lapsed")) : () => {};
     binding.kept = { configuredWorker, cancel };
     // Over the limit those go that waited longest: workers that come and go must not pile up bindings.
-    if (configuredWorker === undefined) for (const oldest of this.#keptRemote.add(binding)) this.#endKeeping(oldest);
+    if (configuredWorker === undefined) for (const oldest of this.#keptRemote.add(binding)) this.#endKeeping(oldest, "lapsed");
   }
 
   #cancelKeeping(binding: Binding): void {
@@ -266,14 +266,15 @@ export class TriggerRegistry implements WorkerClaims {
   }
 
   /** It is kept no longer: it goes, unless somebody else asked for it meanwhile. */
-  #endKeeping(binding: Binding): void {
+  #endKeeping(binding: Binding, how: "withdrawn" | "lapsed"): void {
     this.#cancelKeeping(binding);
-    if (binding.isAway) this.#remove(binding);
+    if (binding.isAway) this.#remove(binding, how);
     else binding.ownersChanged();
   }
 
-  #remove(binding: Binding): void {
+  #remove(binding: Binding, how: "withdrawn" | "lapsed"): void {
     if (this.#bindings.get(binding.key) !== binding) return;
+    binding.ended = how;
     this.#cancelKeeping(binding);
     this.#bindings.delete(binding.key);
     if (this.#byId.get(binding.id) === binding) this.#byId.delete(binding.id);

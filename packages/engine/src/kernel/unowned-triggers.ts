@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc/protocol";
 import type { SessionAccess } from "./access/session-access.ts";
-import { refusalToBind, targetsOf } from "./access/target-refusal.ts";
+import { refusalToBind, refusalToCall, targetsOf } from "./access/target-refusal.ts";
 import type { WatchedTargets } from "./access/watched-targets.ts";
 import type { UnownedTrigger, UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
@@ -63,6 +63,7 @@ export class EngineTriggers implements UnownedTriggers {
         workerId: "engine",
         name: "",
         principal: madeBy,
+        callRefusal: (id) => (session?.access === undefined ? undefined : refusalToCall(id, session.access, this.#registry)),
         notify: (_request, { status, reason, error }) => {
           if (verdict !== undefined) return;
           verdict = error === undefined && status !== "error" ? "taken" : "refused";

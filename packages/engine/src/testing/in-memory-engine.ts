@@ -15,9 +15,10 @@ import type { Directory } from "../kernel/directory.ts";
 import type { FormatChecks } from "../kernel/format-check.ts";
 import type { Kernel, WorkerLimits } from "../kernel/kernel.ts";
 import { createLogger, type LogRecord } from "../kernel/logger.ts";
-import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module, RealtimeSocket } from "../kernel/module.ts";
+import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module } from "../kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
 import { type InMemoryClient, inMemoryPair } from "../transport/in-memory.ts";
+import { openStreamSocket, type StreamSocket, type StreamSocketOptions } from "./stream-socket.ts";
 
 /** A worker on the in-memory transport that speaks frames as plain objects. */
 export interface InMemoryWorker extends InMemoryClient {
@@ -54,8 +55,8 @@ export interface InMemoryEngine {
   moduleStates(): readonly ModuleState[];
   /** Base address of a real HTTP server that serves the modules' mounts, e.g. `http://127.0.0.1:40123`. Started on first use. */
   http(): Promise<string>;
-  /** Opens a socket on the real-time mount at `path`. */
-  openSocket(path: string): { readonly received: string[]; send(text: string): void; close(): void };
+  /** Opens a stream connection at `path`, e.g. `/`. */
+  openSocket(path: string, client?: StreamSocketOptions): StreamSocket;
   /** Takes an end of a channel, as the worker that a ref was handed to would over its socket. */
   takeReader(ref: unknown): ChannelReader;
   takeWriter(ref: unknown): ChannelWriter;
@@ -90,7 +91,6 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     ...(options.formats === undefined ? {} : { formats: options.formats }),
   });
   const httpMounts: HttpMount[] = [];
-  const socketMounts = new Map<string, (socket: RealtimeSocket) => void>();
   const modules = options.modules ?? [];
   const host = new ModuleHost({
     modules,
@@ -100,10 +100,6 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       mountHttp(mount) {
         httpMounts.push(mount);
         return () => httpMounts.splice(httpMounts.indexOf(mount), 1);
-      },
-      mountSocket(path, accept) {
-        socketMounts.set(path, accept);
-        return () => socketMounts.delete(path);
       },
       reportReadiness: () => () => {},
     },
@@ -148,25 +144,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       base ??= new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)));
       return base;
     },
-    openSocket(path) {
-      const accept = socketMounts.get(path);
-      if (accept === undefined) throw new Error(`no module serves ${path}`);
-      const received: string[] = [];
-      let onMessage: (text: string) => void = () => {};
-      let onClose: () => void = () => {};
-      accept({
-        send: (text) => received.push(text),
-        bufferedBytes: 0,
-        onMessage: (listener) => {
-          onMessage = listener;
-        },
-        onClose: (listener) => {
-          onClose = listener;
-        },
-        close: () => onClose(),
-      });
-      return { received, send: (text) => onMessage(text), close: () => onClose() };
-    },
+    openSocket: (path, client) => openStreamSocket(kernel.streams, path, client),
     takeReader: (ref) => localReader(channelOf(ref)),
     takeWriter: (ref) => localWriter(channelOf(ref)),
     async stop() {

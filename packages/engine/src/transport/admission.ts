@@ -7,6 +7,7 @@ import { SessionAccess } from "../kernel/access/session-access.ts";
 import type { AccessSettings, RbacSettings } from "../kernel/access/settings.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { credentialsOf, digestOf, isToken } from "./credentials.ts";
+import { headersOf, queryOf } from "./request-facts.ts";
 import { MISSING_TOKEN, type Refusal, type TokenGuard, unauthorized, WRONG_TOKEN } from "./token-guard.ts";
 
 /** Handshakes of one listener that may wait for its auth function at once; more are refused with 503. */
@@ -101,17 +102,5 @@ function unavailable(code: string, message: string): Refusal {
 
 /** What the auth function is told (protocol section 11): header values as text, every query value decoded. */
 function handshakeOf(request: IncomingMessage): Readonly<Record<string, unknown>> {
-  const headers: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const [name, value] of Object.entries(request.headers)) {
-    const text = Array.isArray(value) ? value.join(", ") : value;
-    if (text !== undefined && /^[\x20-\x7e\t]*$/.test(text)) headers[name] = text;
-  }
-  const query: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
-  const target = request.url ?? "/";
-  const mark = target.indexOf("?");
-  for (const [name, value] of new URLSearchParams(mark === -1 ? "" : target.slice(mark + 1))) {
-    query[name] ??= [];
-    query[name].push(value);
-  }
-  return { headers, query_params: query, ip_address: (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "") };
+  return { headers: headersOf(request), query_params: queryOf(request), ip_address: (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "") };
 }

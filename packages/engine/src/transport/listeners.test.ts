@@ -261,17 +261,24 @@ describe("the HTTP listener", () => {
 });
 
 describe("the real-time listener", () => {
-  it("opens mounted sockets, and refuses foreign pages and unknown paths", async () => {
-    const realtime = new Realtime(systemClock, () => rules, silentLogger);
+  it("opens sockets, and refuses foreign pages and names and unknown paths (W1, W2, W5, W9)", async () => {
+    const realtime = new Realtime(systemClock, () => rules, silentLogger, {
+      serves: (path) => path === "/",
+      accept: (socket) => socket.onMessage((text) => socket.send(`echo ${text}`)),
+    });
     await realtime.listener.bind(LOOPBACK);
     undo.push(() => realtime.listener.close());
-    realtime.mount("/", (socket) => socket.onMessage((text) => socket.send(`echo ${text}`)));
     const url = `ws://127.0.0.1:${realtime.listener.port}`;
     const socket = (await upgrade(`${url}/`)) as WebSocket;
     socket.send("hi");
     expect(String(((await once(socket, "message")) as [Buffer])[0])).toBe("echo hi");
     expect(await upgrade(`${url}/nope`)).toMatchObject({ status: 404 });
     expect(await upgrade(`${url}/`, { origin: "http://evil.example" })).toMatchObject({ status: 403 });
+    expect(await upgrade(`${url}/`, { origin: "null" })).toMatchObject({ status: 403 });
+    // Another server of this machine is another origin.
+    expect(await upgrade(`${url}/`, { origin: "http://localhost:3000" })).toMatchObject({ status: 403 });
+    expect(await upgrade(`${url}/`, { host: `evil.example:${realtime.listener.port}` })).toMatchObject({ status: 421 });
+    expect(await upgrade(`${url}/`, { host: `0.0.0.0:${realtime.listener.port}` })).toMatchObject({ status: 421 });
     const closed = once(socket, "close");
     socket.send("x".repeat(64 * 1024 + 1));
     expect((await closed)[0]).toBe(1009);

@@ -4,10 +4,11 @@ import type { Clock } from "../kernel/clock.ts";
 import { every } from "../kernel/clock.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { RealtimeSocket } from "../kernel/module.ts";
-import type { Undo } from "../kernel/scope.ts";
+import type { StreamClient } from "../kernel/stream-contract.ts";
+import type { RealtimeSocket } from "../kernel/streams/realtime-socket.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { answerError, Listener, refuseUpgrade } from "./listener.ts";
+import { headersOf, pathOf, queryOf } from "./request-facts.ts";
 import type { Refusal } from "./token-guard.ts";
 import { acceptWebSocket } from "./websocket.ts";
 
@@ -24,38 +25,41 @@ export interface ListenerAccess {
   /** Why a request may not go on for want of the engine's token. */
   readonly tokenRefusal?: (request: IncomingMessage) => Refusal | undefined;
   readonly maxConnectionsPerAddress?: () => number | undefined;
+  /** Whether a request gave the engine's token. */
+  readonly isTrusted?: (request: IncomingMessage) => boolean;
 }
 
-/** The real-time listener: sockets that modules mount, for live updates and streams. */
+/** Who serves the sockets of the real-time listener. */
+export interface RealtimeServer {
+  serves(path: string): boolean;
+  accept(socket: RealtimeSocket): void;
+}
+
+/** The real-time listener: sockets for streams, the engine's own among them. */
 export class Realtime {
   readonly listener: Listener;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #rules: () => AccessRules;
   readonly #tokenRefusal: (request: IncomingMessage) => Refusal | undefined;
-  readonly #mounts = new Map<string, (socket: RealtimeSocket) => void>();
+  readonly #server: RealtimeServer;
+  readonly #isTrusted: (request: IncomingMessage) => boolean;
   readonly #sockets = new Set<FrameSocket>();
 
   /** Without `access` whoever reaches the listener is let in. */
-  constructor(clock: Clock, rules: () => AccessRules, log: Logger, access: ListenerAccess = {}) {
+  constructor(clock: Clock, rules: () => AccessRules, log: Logger, server: RealtimeServer, access: ListenerAccess = {}) {
+    this.#server = server;
+    this.#isTrusted = access.isTrusted ?? (() => false);
     this.#tokenRefusal = access.tokenRefusal ?? (() => undefined);
     this.#clock = clock;
     this.#log = log;
     this.#rules = rules;
     this.listener = new Listener({
-      what: "live updates",
+      what: "streams",
       onRequest: (_request, response) => answerError(response, 426, "invalid_message", "this port speaks WebSocket", { upgrade: "websocket" }),
       onUpgrade: (request, stream, head) => this.#upgrade(request, stream, head),
       ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
-  }
-
-  mount(path: string, accept: (socket: RealtimeSocket) => void): Undo {
-    if (this.#mounts.has(path)) throw new TypeError(`another module already serves the socket ${path}`);
-    this.#mounts.set(path, accept);
-    return () => {
-      if (this.#mounts.get(path) === accept) this.#mounts.delete(path);
-    };
   }
 
   closeAll(): void {
@@ -68,16 +72,22 @@ export class Realtime {
       refuseUpgrade(stream, refusal.status, refusal.code, refusal.message, refusal.headers);
       return;
     }
-    const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
-    const accept = this.#mounts.get(path);
-    if (accept === undefined) {
-      refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}`);
+    const path = pathOf(request);
+    if (!this.#server.serves(path)) {
+      refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; here are / and /stream/{name}/{group}[/{id}]`);
       return;
     }
-    acceptWebSocket(request, stream, head, (socket) => this.#open(socket, accept));
+    const client: StreamClient = {
+      headers: headersOf(request),
+      path,
+      query: queryOf(request),
+      address: addressOf(request),
+      trusted: this.#isTrusted(request),
+    };
+    acceptWebSocket(request, stream, head, (socket) => this.#open(socket, client));
   }
 
-  #open(socket: FrameSocket, accept: (socket: RealtimeSocket) => void): void {
+  #open(socket: FrameSocket, client: StreamClient): void {
     let lastHeardAt = this.#clock.monotonic();
     let onMessage: (text: string) => void = () => {};
     const closeListeners: (() => void)[] = [];
@@ -101,11 +111,13 @@ export class Realtime {
         for (const listener of closeListeners) listener();
       },
     });
-    accept({
-      send: (text) => socket.send(text),
+    this.#server.accept({
+      client,
+      send: (frame) => socket.send(frame),
       get bufferedBytes() {
         return socket.queuedBytes;
       },
+      onceDrained: (listener) => socket.onceDrained(listener),
       onMessage: (listener) => {
         onMessage = listener;
       },
@@ -114,7 +126,7 @@ export class Realtime {
     });
   }
 
-  /** A defect in a module's socket handling ends that socket and nothing else. */
+  /** A defect in the handling of a message ends that socket and nothing else. */
   #guarded(socket: FrameSocket, action: () => void): void {
     try {
       action();
@@ -123,4 +135,9 @@ export class Realtime {
       socket.close(CLOSE_INTERNAL_ERROR, "the engine failed to handle the message");
     }
   }
+}
+
+/** `ip:port`. */
+function addressOf({ socket }: IncomingMessage): string {
+  return `${(socket.remoteAddress ?? "").replace(/^::ffff:/, "")}:${socket.remotePort ?? 0}`;
 }

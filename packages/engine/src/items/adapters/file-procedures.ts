@@ -1,7 +1,7 @@
 // Runs in the store thread: no imports of the engine beyond the store itself.
 import type { Database } from "../../store/driver.ts";
 import { type ProcedureTable, read, write } from "../../store/procedures.ts";
-import type { Absent, Conflict, Listing, NewValue, Page, PageRequest, Removed, StoredItem } from "../item-store.ts";
+import type { Conflict, Item, ItemPage, Listing, PageRequest } from "../item-store.ts";
 import { compareKeys, endOfPrefix } from "../key-order.ts";
 
 /**
@@ -39,7 +39,10 @@ export interface ItemName {
   readonly key: string;
 }
 
-export interface SetInput extends ItemName, NewValue {
+export interface SetInput extends ItemName {
+  readonly json: string;
+  readonly bytes: number;
+  readonly now: number;
   readonly ifVersion: number | undefined;
 }
 
@@ -80,7 +83,7 @@ export function openProcedures(database: Database) {
     "SELECT id, key, version, updated_at, bytes, json FROM items WHERE scope = ? AND key >= ? AND key <= ? ORDER BY key",
   );
 
-  function get({ scope, key }: ItemName): StoredItem | undefined {
+  function get({ scope, key }: ItemName): Item | undefined {
     const row = one.get(stored(scope), stored(key));
     return row === undefined ? undefined : itemOf(key, row);
   }
@@ -100,7 +103,7 @@ export function openProcedures(database: Database) {
     return { status: "written", previous: old?.json, version };
   }
 
-  function del({ scope, key, ifVersion }: DeleteInput): Removed | Absent | Conflict {
+  function del({ scope, key, ifVersion }: DeleteInput): { readonly status: "removed"; readonly previous: string } | { readonly status: "absent" } | Conflict {
     const old = one.get(stored(scope), stored(key));
     const actual = old?.version ?? 0;
     if (ifVersion !== undefined && ifVersion !== actual) return { status: "conflict", actual };
@@ -116,7 +119,7 @@ export function openProcedures(database: Database) {
     return { status: "complete", values: values.all(stored(scope)).map((row) => row.json) };
   }
 
-  function page({ scope, prefix, after, limit, maxBytes }: PageRequest & { readonly scope: string }): Page {
+  function page({ scope, prefix, after, limit, maxBytes }: PageRequest & { readonly scope: string }): ItemPage {
     const start = stored(prefix);
     const end = endOfPrefix(start) ?? END_OF_KEYS;
     const total = (prefix === "" ? countAll.get(stored(scope)) : countRange.get(stored(scope), start, end))?.total ?? 0;
@@ -151,8 +154,8 @@ function foldEmptyScopes(database: Database): void {
     COMMIT`);
 }
 
-function itemOf(key: string, row: Row): StoredItem {
-  return { key, json: row.json, version: row.version, updatedAt: row.updated_at, bytes: row.bytes };
+function itemOf(key: string, row: Row): Item {
+  return { key, json: row.json, version: row.version, updatedAt: row.updated_at, bytes: row.bytes, expiresAt: undefined };
 }
 
 /** The first key of a page. U+0001 is the first character that a stored text may hold, so nothing lies between `after` and `after` with it. */

@@ -5,12 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../kernel/clock.ts";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { openDatabase } from "../../store/driver.ts";
 import { threadUrl } from "../../store/thread-url.ts";
-import type { BasicItems } from "../item-store.ts";
-import { itemStoreSuite, newValue } from "../testing/item-store-suite.ts";
+import type { ItemStore } from "../item-store.ts";
+import { itemStoreSuite } from "../testing/item-store-suite.ts";
+import { newValue, newWrite } from "../testing/suite/harness.ts";
 import { openFileItems } from "./file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-state-"));
@@ -24,40 +25,38 @@ function freshFolder(): string {
   return folder;
 }
 
-function openIn(dataDir: string, options: { readonly filePath?: string; readonly cacheBytes?: number } = {}): Promise<BasicItems> {
+function openIn(dataDir: string, options: { readonly filePath?: string; readonly cacheBytes?: number; readonly clock?: Clock } = {}): Promise<ItemStore> {
   return openFileItems({
     dataDir,
     filePath: options.filePath ?? "state.db",
     cacheBytes: options.cacheBytes ?? 1_000_000,
     log: silentLogger,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
   });
 }
 
-itemStoreSuite("file_based", () => openIn(freshFolder()));
-itemStoreSuite("file_based without a cache", () => openIn(freshFolder(), { cacheBytes: 0 }));
+itemStoreSuite("file_based", (clock) => openIn(freshFolder(), { clock }));
+itemStoreSuite("file_based without a cache", (clock) => openIn(freshFolder(), { clock, cacheBytes: 0 }));
 
 describe("the file adapter", () => {
-  const always = { ifVersion: undefined };
-
   it("finds everything again after it was closed and opened", async () => {
     const folder = freshFolder();
     const before = await openIn(folder);
-    await before.set("s", "k", newValue('{"a":1}', 7), always);
-    await before.set("gone", "k", newValue("1"), always);
-    await before.delete("gone", "k", always);
+    await before.set("s", "k", newValue('{"a":1}'), newWrite({ now: 7 }));
+    await before.set("gone", "k", newValue("1"), newWrite());
+    await before.delete("gone", "k", newWrite());
     await before.close();
     const after = await openIn(folder);
-    expect(await after.get("s", "k")).toEqual({ key: "k", json: '{"a":1}', version: 1, updatedAt: 7, bytes: 7 });
-    expect(await after.scopes()).toEqual(["s"]);
-    expect(await after.set("gone", "k", newValue("1"), always)).toMatchObject({ item: { version: 3 } });
+    expect(await after.get("s", "k")).toEqual({ key: "k", json: '{"a":1}', version: 1, updatedAt: 7, bytes: 7, expiresAt: undefined });
+    expect(await after.scopes({ prefix: "" })).toEqual(["s"]);
+    expect(await after.set("gone", "k", newValue("1"), newWrite())).toMatchObject({ item: { version: 3 } });
     await after.close();
   });
 
   it("finishes what was asked for when it is closed", async () => {
     const folder = freshFolder();
     const before = await openIn(folder);
-    const writes = Array.from({ length: 500 }, (_, index) => before.set("s", `k${index}`, newValue("1"), always));
+    const writes = Array.from({ length: 500 }, (_, index) => before.set("s", `k${index}`, newValue("1"), newWrite()));
     await before.close();
     expect(await Promise.all(writes)).toHaveLength(500);
     const after = await openIn(folder);
@@ -68,24 +67,24 @@ describe("the file adapter", () => {
   it("goes on from what is stored after a write failed beside others", async () => {
     const folder = freshFolder();
     const state = await openIn(folder);
-    await state.set("s", "k", newValue('"old"'), always);
-    await state.set("s", "other", newValue("1"), always);
+    await state.set("s", "k", newValue('"old"'), newWrite());
+    await state.set("s", "other", newValue("1"), newWrite());
     // The database itself refuses this one value.
     const outside = openDatabase(join(folder, "state.db"));
     outside.exec(`CREATE TRIGGER refuse BEFORE UPDATE ON items WHEN NEW.json = '"refused"' BEGIN SELECT RAISE(ABORT, 'refused by a test'); END`);
     outside.close();
     const outcomes = await Promise.allSettled([
-      state.set("s", "other", newValue("2"), always),
-      state.set("s", "k", newValue('"refused"'), always),
+      state.set("s", "other", newValue("2"), newWrite()),
+      state.set("s", "k", newValue('"refused"'), newWrite()),
       state.get("s", "k"),
-      state.set("s", "more", newValue("3"), always),
+      state.set("s", "more", newValue("3"), newWrite()),
     ]);
     expect(outcomes.map((outcome) => outcome.status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
     expect(outcomes[1]).toMatchObject({ reason: { code: "storage_failed", message: "set: refused by a test" } });
     expect(outcomes[2]).toMatchObject({ value: { json: '"old"' } });
     expect(await state.get("s", "k")).toMatchObject({ json: '"old"', version: 1 });
     expect(await state.get("s", "other")).toMatchObject({ json: "2", version: 2 });
-    expect(await state.set("s", "k", newValue('"new"'), always)).toMatchObject({ previous: '"old"', item: { version: 2 } });
+    expect(await state.set("s", "k", newValue('"new"'), newWrite())).toMatchObject({ previous: '"old"', item: { version: 2 } });
     await state.close();
   });
 
@@ -95,7 +94,7 @@ describe("the file adapter", () => {
     const scopes = Array.from({ length: 10_001 }, (_, index) => `scope-${index}`);
     for (let start = 0; start < scopes.length; start += 2_000) {
       const batch = scopes.slice(start, start + 2_000);
-      await Promise.all(batch.flatMap((scope) => [before.set(scope, "k", newValue("1"), always), before.delete(scope, "k", always)]));
+      await Promise.all(batch.flatMap((scope) => [before.set(scope, "k", newValue("1"), newWrite()), before.delete(scope, "k", newWrite())]));
     }
     await before.close();
     await (await openIn(folder)).close();
@@ -103,7 +102,7 @@ describe("the file adapter", () => {
     expect(outside.prepare("SELECT count(*) AS scopes FROM scopes").get()).toMatchObject({ scopes: 0 });
     outside.close();
     const after = await openIn(folder);
-    expect(await after.set("scope-7", "k", newValue("1"), always)).toMatchObject({ item: { version: 3 } });
+    expect(await after.set("scope-7", "k", newValue("1"), newWrite())).toMatchObject({ item: { version: 3 } });
     await after.close();
   });
 

@@ -6,8 +6,23 @@ import type { Logger } from "../../kernel/logger.ts";
 import { type DataFolderLock, lockDataFolder } from "../../store/data-folder.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import { ItemCache, itemName } from "../item-cache.ts";
-import type { Absent, BasicItems, Conflict, Listing, NewValue, Page, PageRequest, Removed, StoredItem, WriteOptions, Written } from "../item-store.ts";
+import type {
+  Conflict,
+  GroupPage,
+  Item,
+  ItemPage,
+  ItemStore,
+  ItemUpdated,
+  ItemValue,
+  ItemWrite,
+  ItemWritten,
+  Listing,
+  ManyWritten,
+  NumberedChange,
+  PageRequest,
+} from "../item-store.ts";
 import type { ItemProcedures, SetOutput } from "./file-procedures.ts";
+import { MemoryOutbox } from "./memory-outbox.ts";
 
 export interface FileItemsOptions {
   /** Absolute path of the data folder; this process holds its lock. */
@@ -16,12 +31,14 @@ export interface FileItemsOptions {
   readonly filePath: string;
   /** Items kept in memory for reading, in bytes. */
   readonly cacheBytes: number;
+  /** `relaxed`: a write is answered before it is synced, which follows within a second. Default `durable`. */
+  readonly durability?: "durable" | "relaxed";
   readonly log: Logger;
   readonly clock: Clock;
 }
 
 /** Items in a SQLite file. Rejects with an Error that says why the file cannot be used. */
-export async function openFileItems(options: FileItemsOptions): Promise<BasicItems> {
+export async function openFileItems(options: FileItemsOptions): Promise<ItemStore> {
   const file = resolve(options.dataDir, options.filePath);
   if (existsSync(file) && statSync(file).isDirectory()) {
     throw new Error(`file_path ${file} is a folder, and the state is one file; name a file that does not exist yet, e.g. ${file}/state.db`);
@@ -53,7 +70,9 @@ function isInside(folder: string, file: string): boolean {
  * A write without a clear outcome (the disk failed, the thread ended, the deadline passed) empties the cache, and what was asked for before that
  * does not fill it any more.
  */
-class FileItems implements BasicItems {
+class FileItems implements ItemStore {
+  readonly durability = "durable";
+  readonly outbox = new MemoryOutbox(() => {});
   readonly #store: Store<ItemProcedures>;
   readonly #cache: ItemCache;
   readonly #lock: DataFolderLock | undefined;
@@ -67,7 +86,7 @@ class FileItems implements BasicItems {
     this.#lock = lock;
   }
 
-  async get(scope: string, key: string): Promise<StoredItem | undefined> {
+  async get(scope: string, key: string): Promise<Item | undefined> {
     if (this.#writing.size === 0 || !this.#writing.has(itemName(scope, key))) {
       const known = this.#cache.find(scope, key);
       if (known !== undefined) return known.item;
@@ -78,44 +97,88 @@ class FileItems implements BasicItems {
     return item;
   }
 
-  async set(scope: string, key: string, value: NewValue, options: WriteOptions): Promise<Written | Conflict> {
-    const { json, bytes, now } = value;
+  async set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    const { json, bytes } = value;
     const output = await this.#write(
       scope,
       key,
       bytes,
-      (weight) => this.#store.call("set", { scope, key, json, bytes, now, ifVersion: options.ifVersion }, weight),
+      (weight) => this.#store.call("set", { scope, key, json, bytes, now: write.now, ifVersion: write.ifVersion }, weight),
       (epoch, done) => {
-        if (done.status !== "conflict") this.#remember(epoch, scope, key, writtenItem(key, value, done));
+        if (done.status !== "conflict") this.#remember(epoch, scope, key, writtenItem(key, value, write, done));
       },
     );
     if (output.status === "conflict") return output;
-    return { status: output.status, previous: output.status === "unchanged" ? json : output.previous, item: writtenItem(key, value, output) };
+    const item = writtenItem(key, value, write, output);
+    const previous = output.status === "unchanged" ? json : output.previous;
+    const change: NumberedChange = {
+      kind: previous === undefined ? "created" : "updated",
+      scope,
+      key,
+      version: item.version,
+      previous,
+      json,
+      at: write.now,
+      seq: undefined,
+      watchers: [],
+    };
+    return { status: output.status, previous, item, changes: output.status === "unchanged" ? [] : [change] };
   }
 
-  delete(scope: string, key: string, options: WriteOptions): Promise<Removed | Absent | Conflict> {
-    return this.#write(
+  async delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    const output = await this.#write(
       scope,
       key,
       0,
-      (weight) => this.#store.call("delete", { scope, key, ifVersion: options.ifVersion }, weight),
+      (weight) => this.#store.call("delete", { scope, key, ifVersion: write.ifVersion }, weight),
       (epoch, done) => {
         if (done.status !== "conflict") this.#remember(epoch, scope, key, undefined);
       },
     );
+    if (output.status === "conflict") return output;
+    const previous = output.status === "removed" ? output.previous : undefined;
+    return { status: previous === undefined ? "unchanged" : "written", previous, item: undefined, changes: [] };
+  }
+
+  getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]> {
+    return Promise.all(keys.map((key) => this.get(scope, key)));
+  }
+
+  update(): Promise<ItemUpdated | Conflict> {
+    return notYet();
+  }
+
+  writeMany(): Promise<ManyWritten> {
+    return notYet();
+  }
+
+  groups(): Promise<GroupPage> {
+    return notYet();
+  }
+
+  expired(): Promise<readonly []> {
+    return notYet();
+  }
+
+  nextExpiry(): Promise<number | undefined> {
+    return notYet();
+  }
+
+  snapshot(): Promise<{ readonly bytes: number }> {
+    return notYet();
   }
 
   list(scope: string, options: { readonly maxBytes: number }): Promise<Listing> {
     return this.#store.call("list", { scope, maxBytes: options.maxBytes });
   }
 
-  page(scope: string, request: PageRequest): Promise<Page> {
+  page(scope: string, request: PageRequest): Promise<ItemPage> {
     const { prefix, after, limit, maxBytes } = request;
     return this.#store.call("page", { scope, prefix, after, limit, maxBytes });
   }
 
-  scopes(): Promise<readonly string[]> {
-    return this.#store.call("scopes", null);
+  async scopes({ prefix }: { readonly prefix: string }): Promise<readonly string[]> {
+    return (await this.#store.call("scopes", null)).filter((scope) => scope.startsWith(prefix));
   }
 
   problem(): string | undefined {
@@ -157,7 +220,7 @@ class FileItems implements BasicItems {
     this.#cache.clear();
   }
 
-  #remember(epoch: number, scope: string, key: string, item: StoredItem | undefined): void {
+  #remember(epoch: number, scope: string, key: string, item: Item | undefined): void {
     if (epoch === this.#epoch) this.#cache.put(scope, key, item);
   }
 }
@@ -167,9 +230,13 @@ function mayHaveWritten(error: unknown): boolean {
   return !CallError.is(error) || (error.code !== "overloaded" && error.code !== "draining");
 }
 
-function writtenItem(key: string, value: NewValue, output: Exclude<SetOutput, Conflict>): StoredItem {
-  const updatedAt = output.status === "unchanged" ? output.updatedAt : value.now;
-  return { key, json: value.json, version: output.version, updatedAt, bytes: value.bytes };
+function writtenItem(key: string, value: ItemValue, write: ItemWrite, output: Exclude<SetOutput, Conflict>): Item {
+  const updatedAt = output.status === "unchanged" ? output.updatedAt : write.now;
+  return { key, json: value.json, version: output.version, updatedAt, bytes: value.bytes, expiresAt: undefined };
+}
+
+function notYet(): Promise<never> {
+  return Promise.reject(new CallError("storage_failed", "the file adapter does not do this yet"));
 }
 
 function nameBytes(scope: string, key: string): number {

@@ -1,29 +1,62 @@
-import { expect, it } from "vitest";
-import { itemStoreSuite, newValue } from "../testing/item-store-suite.ts";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { itemStoreSuite } from "../testing/item-store-suite.ts";
+import { newValue, newWrite, noticeFor, suiteClock } from "../testing/suite/harness.ts";
 import { memoryItems } from "./memory.ts";
 
-itemStoreSuite("in_memory", async () => memoryItems({ maxBytes: 100_000_000 }));
+itemStoreSuite("in_memory", async (clock) => memoryItems({ maxBytes: 1_000_000_000, clock }));
 
-it("refuses writes beyond its bytes, and takes them again once something was deleted", async () => {
-  const state = memoryItems({ maxBytes: 1_000 });
-  const always = { ifVersion: undefined };
+describe("the memory adapter", () => {
+  const clock = suiteClock();
   const large = newValue(JSON.stringify("x".repeat(500)));
-  await state.set("s", "a", large, always);
-  await expect(state.set("s", "b", large, always)).rejects.toMatchObject({ code: "storage_failed", details: { max_bytes: 1_000 } });
-  await expect(state.set("s", "a", newValue("1"), always)).resolves.toMatchObject({ status: "written" });
-  await expect(state.set("s", "b", large, always)).resolves.toMatchObject({ status: "written" });
-  await state.delete("s", "b", always);
-  await expect(state.set("s", "c", large, always)).resolves.toMatchObject({ status: "written" });
-});
+  const tooMuch = { code: "storage_failed", details: { max_bytes: 1_000 } };
 
-it("goes on counting versions when more scopes were emptied than it remembers", async () => {
-  const state = memoryItems({ maxBytes: 1_000_000 });
-  const always = { ifVersion: undefined };
-  await state.set("first", "k", newValue("1"), always);
-  await state.delete("first", "k", always);
-  for (let index = 0; index < 10_001; index++) {
-    await state.set(`scope-${index}`, "k", newValue("1"), always);
-    await state.delete(`scope-${index}`, "k", always);
-  }
-  expect(await state.set("first", "k", newValue("1"), always)).toMatchObject({ item: { version: 3 } });
+  it("refuses writes beyond its bytes, and takes them again once something was deleted", async () => {
+    const items = memoryItems({ maxBytes: 1_000, clock });
+    await items.set("s", "a", large, newWrite());
+    await expect(items.set("s", "b", large, newWrite())).rejects.toMatchObject(tooMuch);
+    await expect(items.set("s", "a", newValue("1"), newWrite())).resolves.toMatchObject({ status: "written" });
+    await expect(items.set("s", "b", large, newWrite())).resolves.toMatchObject({ status: "written" });
+    await items.delete("s", "b", newWrite());
+    await expect(items.set("s", "c", large, newWrite())).resolves.toMatchObject({ status: "written" });
+  });
+
+  it("counts what waits for watchers among its bytes until it was served", async () => {
+    const items = memoryItems({ maxBytes: 2_000, clock });
+    const write = newWrite({ notice: noticeFor(["v", "w"]) });
+    await items.set("s", "a", newValue(`"${"x".repeat(500)}"`), write);
+    await expect(items.set("s", "a", newValue(`"${"y".repeat(500)}"`), write)).rejects.toMatchObject({ code: "storage_failed" });
+    for (const watcher of ["v", "w"]) {
+      await items.outbox.served(await items.outbox.pending({ watcher, after: 0, limit: 10, maxBytes: 1_000_000 }));
+    }
+    await expect(items.set("s", "a", newValue('"z"'), write)).resolves.toMatchObject({ status: "written" });
+  });
+
+  it("goes on counting versions when more scopes were emptied than it remembers", async () => {
+    const items = memoryItems({ maxBytes: 1_000_000, clock });
+    await items.set("first", "k", newValue("1"), newWrite());
+    await items.delete("first", "k", newWrite());
+    for (let index = 0; index < 10_001; index++) {
+      await items.set(`scope-${index}`, "k", newValue("1"), newWrite());
+      await items.delete(`scope-${index}`, "k", newWrite());
+    }
+    expect(await items.set("first", "k", newValue("1"), newWrite())).toMatchObject({ item: { version: 3 } });
+  });
+
+  it("writes its snapshot as lines of JSON, without what is past its end", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-items-memory-"));
+    const file = join(folder, "snapshot.ndjson");
+    const items = memoryItems({ maxBytes: 1_000_000, clock });
+    await items.set("s", "b", newValue("9007199254740993"), newWrite({ now: 0 }));
+    await items.set("s", "a", newValue('"x"', clock.time + 1), newWrite({ now: 1 }));
+    await items.set("s", "gone", newValue("1", clock.time), newWrite());
+    await items.snapshot(file);
+    expect(readFileSync(file, "utf8")).toBe(
+      `{"scope":"s","key":"a","value":"x","version":1,"updated_at":"1970-01-01T00:00:00.001Z","expires_at":"1970-01-01T00:16:40.001Z"}\n` +
+        `{"scope":"s","key":"b","value":9007199254740993,"version":1,"updated_at":"1970-01-01T00:00:00.000Z"}\n`,
+    );
+    rmSync(folder, { recursive: true });
+  });
 });

@@ -1,95 +1,179 @@
 import { CallError } from "@svc/protocol";
-import type { Absent, BasicItems, Conflict, Listing, NewValue, Page, PageRequest, Removed, StoredItem, WriteOptions, Written } from "../item-store.ts";
-import { compareKeys } from "../key-order.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { itemName } from "../item-cache.ts";
+import { itemLine } from "../item-line.ts";
+import {
+  type Conflict,
+  type ExpiredItem,
+  type GroupPage,
+  type Item,
+  type ItemPage,
+  type ItemStore,
+  type ItemUpdate,
+  type ItemUpdated,
+  type ItemValue,
+  type ItemWrite,
+  type ItemWritten,
+  type Listing,
+  MAX_MANY_BYTES,
+  type ManyWritten,
+  type OneOfMany,
+  type PageRequest,
+} from "../item-store.ts";
+import { writeLines } from "../line-file.ts";
+import { type Told, toldOf } from "../outbox.ts";
+import { type ItemAddress, isPastEnd, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../plan-write.ts";
+import { MemoryOutbox } from "./memory-outbox.ts";
+import { MemoryScopes, weightOf } from "./memory-scopes.ts";
 
-/** What an item weighs besides its key and value, in bytes. */
-const ITEM_OVERHEAD_BYTES = 200;
-/** Emptied scopes whose versions are remembered one by one; beyond, they are remembered together. */
-const MAX_EMPTY_SCOPES = 10_000;
-
-interface ScopeItems {
-  readonly items: Map<string, StoredItem>;
-  /** Highest version that was deleted here. */
-  floor: number;
-  /** Keys in order; made when a page is read, forgotten when a key comes or goes. */
-  ordered: readonly string[] | undefined;
+export interface MemoryItemsOptions {
+  /** Items and waiting deliveries, in bytes. Writes beyond are refused with `storage_failed`. */
+  readonly maxBytes: number;
+  /** Says what is past its end. */
+  readonly clock: Clock;
 }
 
-/** Items in this process's memory, gone when the module stops. Writes beyond `maxBytes` are refused with `storage_failed`. */
-export function memoryItems(options: { readonly maxBytes: number }): BasicItems {
-  return new MemoryItems(options.maxBytes);
+/** Items in this process's memory, gone when the module stops. */
+export function memoryItems(options: MemoryItemsOptions): ItemStore {
+  return new MemoryItems(options);
 }
 
-class MemoryItems implements BasicItems {
+/** One write with what it was planned to do. */
+interface Planned extends ItemAddress {
+  readonly plan: WritePlan;
+  readonly told: readonly Told[];
+  /** What it adds to the weight of all items. */
+  readonly growth: number;
+}
+
+// Every method does its work before it returns, which is what keeps the order.
+class MemoryItems implements ItemStore {
+  readonly durability = "memory";
+  readonly outbox: MemoryOutbox;
   readonly #maxBytes: number;
-  readonly #scopes = new Map<string, ScopeItems>();
-  #bytes = 0;
-  #emptyScopes = 0;
-  /** Highest version that was deleted in a scope that is not remembered by itself any more. */
-  #sharedFloor = 0;
+  readonly #clock: Clock;
+  readonly #scopes = new MemoryScopes();
   #closed = false;
 
-  constructor(maxBytes: number) {
+  constructor({ maxBytes, clock }: MemoryItemsOptions) {
     this.#maxBytes = maxBytes;
+    this.#clock = clock;
+    this.outbox = new MemoryOutbox(() => this.#refuseClosed());
   }
 
-  async get(scope: string, key: string): Promise<StoredItem | undefined> {
+  async get(scope: string, key: string): Promise<Item | undefined> {
     this.#refuseClosed();
-    return this.#scopes.get(scope)?.items.get(key);
+    return this.#alive(scope, key, this.#clock.now());
   }
 
-  async set(scope: string, key: string, value: NewValue, options: WriteOptions): Promise<Written | Conflict> {
+  async getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]> {
     this.#refuseClosed();
-    const old = this.#scopes.get(scope)?.items.get(key);
-    const conflict = conflictOf(old, options);
-    if (conflict !== undefined) return conflict;
-    if (old?.json === value.json) return { status: "unchanged", previous: old.json, item: old };
-    this.#refuseOverLimit(weight(scope, key, value.bytes) - (old === undefined ? 0 : weight(scope, key, old.bytes)));
-    const entry = this.#entry(scope);
-    const item: StoredItem = { key, json: value.json, version: (old?.version ?? entry.floor) + 1, updatedAt: value.now, bytes: value.bytes };
-    this.#put(scope, entry, item);
-    return { status: "written", previous: old?.json, item };
+    const now = this.#clock.now();
+    const items = keys.map((key) => this.#alive(scope, key, now));
+    refuseTooMany(items.reduce((sum, item) => sum + (item?.bytes ?? 0), 0));
+    return items;
   }
 
-  async delete(scope: string, key: string, options: WriteOptions): Promise<Removed | Absent | Conflict> {
+  async set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    return this.#write({ scope, key }, { type: "set", value }, write);
+  }
+
+  async update(scope: string, key: string, update: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
+    return this.#write({ scope, key }, { type: "update", update }, write);
+  }
+
+  async delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    return this.#write({ scope, key }, { type: "delete" }, write);
+  }
+
+  async writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten> {
     this.#refuseClosed();
-    const entry = this.#scopes.get(scope);
-    const old = entry?.items.get(key);
-    const conflict = conflictOf(old, options);
-    if (conflict !== undefined) return conflict;
-    if (entry === undefined || old === undefined) return { status: "absent" };
-    entry.items.delete(key);
-    entry.ordered = undefined;
-    entry.floor = Math.max(entry.floor, old.version + 1);
-    this.#bytes -= weight(scope, key, old.bytes);
-    if (entry.items.size === 0) this.#noteEmptied();
-    return { status: "removed", previous: old.json };
+    // What the writes before it leave, for each item that they touch.
+    const after = new Map<string, Item | undefined>();
+    const floors = new Map<string, number>();
+    const all: Planned[] = [];
+    let replaced = 0;
+    for (const [index, one] of writes.entries()) {
+      const { scope, key } = one;
+      const name = itemName(scope, key);
+      const old = after.has(name) ? after.get(name) : this.#scopes.item(scope, key);
+      const floor = () => Math.max(this.#scopes.floor(scope), floors.get(scope) ?? 0);
+      const planned = plan(old, one, one.type === "set" ? { type: "set", value: one.value } : { type: "delete" }, one.write, floor);
+      if ("status" in planned) return { status: "conflict", index, actual: planned.actual };
+      if (planned.plan.row === "put") after.set(name, planned.plan.item);
+      if (planned.plan.row === "remove") {
+        after.set(name, undefined);
+        floors.set(scope, Math.max(floors.get(scope) ?? 0, (old?.version ?? 0) + 1));
+      }
+      replaced += old?.bytes ?? 0;
+      all.push(planned);
+    }
+    refuseTooMany(replaced);
+    return { status: "written", writes: this.#commit(all) };
   }
 
   async list(scope: string, options: { readonly maxBytes: number }): Promise<Listing> {
     this.#refuseClosed();
-    const items = this.#itemsOf(scope, this.#orderedKeys(scope));
+    const now = this.#clock.now();
+    const items = [...this.#scopes.keys(scope, "", undefined)].map((key) => this.#alive(scope, key, now)).filter((item) => item !== undefined);
     const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
     if (bytes > options.maxBytes) return { status: "too_large", items: items.length, bytes };
     return { status: "complete", values: items.map((item) => item.json) };
   }
 
-  async page(scope: string, request: PageRequest): Promise<Page> {
+  async page(scope: string, { prefix, after, limit, maxBytes }: PageRequest): Promise<ItemPage> {
     this.#refuseClosed();
-    const ordered = this.#orderedKeys(scope);
-    const matching = request.prefix === "" ? ordered : withPrefix(ordered, request.prefix);
-    const start = request.after === undefined ? 0 : firstBehind(matching, request.after);
-    const candidates = this.#itemsOf(scope, matching.slice(start, start + request.limit));
-    const items = fitting(candidates, request.maxBytes);
-    return { items, more: start + items.length < matching.length, total: matching.length };
+    const now = this.#clock.now();
+    const total = this.#scopes.countKeys(scope, prefix);
+    const items: Item[] = [];
+    let bytes = 0;
+    for (const key of this.#scopes.keys(scope, prefix, after)) {
+      const item = this.#alive(scope, key, now);
+      if (item === undefined) continue;
+      bytes += item.bytes;
+      if (items.length >= limit || (items.length > 0 && bytes > maxBytes)) return { items, more: true, total };
+      items.push(item);
+    }
+    return { items, more: false, total };
   }
 
-  async scopes(): Promise<readonly string[]> {
+  async scopes({ prefix }: { readonly prefix: string }): Promise<readonly string[]> {
     this.#refuseClosed();
-    return [...this.#scopes]
-      .filter(([, entry]) => entry.items.size > 0)
-      .map(([scope]) => scope)
-      .sort(compareKeys);
+    return [...this.#scopes.names(prefix, undefined)];
+  }
+
+  async groups({ prefix, after, limit }: Omit<PageRequest, "maxBytes">): Promise<GroupPage> {
+    this.#refuseClosed();
+    const groups = [];
+    const total = this.#scopes.countNames(prefix);
+    for (const scope of this.#scopes.names(prefix, after)) {
+      if (groups.length >= limit) return { groups, more: true, total };
+      groups.push(this.#scopes.size(scope));
+    }
+    return { groups, more: false, total };
+  }
+
+  async expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
+    this.#refuseClosed();
+    return this.#scopes.expiries.until(now, limit).map(({ scope, key }) => ({ scope, key, version: this.#scopes.item(scope, key)?.version ?? 0 }));
+  }
+
+  async nextExpiry(): Promise<number | undefined> {
+    this.#refuseClosed();
+    return this.#scopes.expiries.first()?.at;
+  }
+
+  async snapshot(file: string): Promise<{ readonly bytes: number }> {
+    this.#refuseClosed();
+    const now = this.#clock.now();
+    const found: { readonly scope: string; readonly item: Item }[] = [];
+    for (const scope of this.#scopes.names("", undefined)) {
+      for (const key of this.#scopes.keys(scope, "", undefined)) {
+        const item = this.#alive(scope, key, now);
+        if (item !== undefined) found.push({ scope, item });
+      }
+    }
+    return writeLines(file, linesOf(found));
   }
 
   problem(): undefined {
@@ -99,50 +183,41 @@ class MemoryItems implements BasicItems {
   async close(): Promise<void> {
     this.#closed = true;
     this.#scopes.clear();
+    this.outbox.clear();
   }
 
-  #entry(scope: string): ScopeItems {
-    return this.#scopes.get(scope) ?? { items: new Map(), floor: this.#sharedFloor, ordered: undefined };
+  #alive(scope: string, key: string, now: number): Item | undefined {
+    const item = this.#scopes.item(scope, key);
+    return item === undefined || isPastEnd(item, now) ? undefined : item;
   }
 
-  #put(scope: string, entry: ScopeItems, item: StoredItem): void {
-    const old = entry.items.get(item.key);
-    if (old === undefined) {
-      entry.ordered = undefined;
-      if (entry.items.size === 0 && this.#scopes.has(scope)) this.#emptyScopes -= 1;
-      this.#scopes.set(scope, entry);
-    }
-    this.#bytes += weight(scope, item.key, item.bytes) - (old === undefined ? 0 : weight(scope, item.key, old.bytes));
-    entry.items.set(item.key, item);
+  #write(address: ItemAddress, intent: WriteIntent, write: ItemWrite): ItemUpdated | Conflict {
+    this.#refuseClosed();
+    const { scope, key } = address;
+    const planned = plan(this.#scopes.item(scope, key), address, intent, write, () => this.#scopes.floor(scope));
+    if ("status" in planned) return planned;
+    const [written] = this.#commit([planned]);
+    if (written === undefined) throw new Error("a write was planned and not done");
+    return written;
   }
 
-  #noteEmptied(): void {
-    this.#emptyScopes += 1;
-    if (this.#emptyScopes <= MAX_EMPTY_SCOPES) return;
-    for (const [scope, entry] of this.#scopes) {
-      if (entry.items.size > 0) continue;
-      this.#sharedFloor = Math.max(this.#sharedFloor, entry.floor);
-      this.#scopes.delete(scope);
-    }
-    this.#emptyScopes = 0;
-  }
-
-  #orderedKeys(scope: string): readonly string[] {
-    const entry = this.#scopes.get(scope);
-    if (entry === undefined) return [];
-    entry.ordered ??= [...entry.items.keys()].sort(compareKeys);
-    return entry.ordered;
-  }
-
-  #itemsOf(scope: string, keys: readonly string[]): StoredItem[] {
-    const items = this.#scopes.get(scope)?.items;
-    return keys.map((key) => items?.get(key)).filter((item) => item !== undefined);
+  /** Does all of it; throws before any of it when there is no room. */
+  #commit(all: readonly Planned[]): ItemUpdated[] {
+    const deliveries = this.outbox.weigh(all.flatMap(({ told }) => told));
+    this.#refuseOverLimit(all.reduce((sum, { growth }) => sum + growth, deliveries));
+    return all.map(({ scope, key, plan: { row, status, item, previous, errors }, told }) => {
+      if (row === "put" && item !== undefined) this.#scopes.put(scope, item);
+      else if (row === "remove") this.#scopes.remove(scope, key);
+      const changes = told.map((one) => ({ ...one.change, seq: this.outbox.put(one), watchers: one.watchers }));
+      return { status, item, previous, changes, errors };
+    });
   }
 
   #refuseOverLimit(growth: number): void {
-    if (growth <= 0 || this.#bytes + growth <= this.#maxBytes) return;
-    const reason = `the in-memory state holds ${this.#bytes} bytes and may hold ${this.#maxBytes}; delete items, raise max_bytes, or use the file_based adapter`;
-    throw new CallError("storage_failed", reason, { details: { reason, bytes: this.#bytes, max_bytes: this.#maxBytes } });
+    const bytes = this.#scopes.bytes + this.outbox.bytes;
+    if (growth <= 0 || bytes + growth <= this.#maxBytes) return;
+    const reason = `the in-memory state holds ${bytes} bytes and may hold ${this.#maxBytes}; delete items, raise max_bytes, or use the file_based adapter`;
+    throw new CallError("storage_failed", reason, { details: { reason, bytes, max_bytes: this.#maxBytes } });
   }
 
   #refuseClosed(): void {
@@ -150,42 +225,22 @@ class MemoryItems implements BasicItems {
   }
 }
 
-function conflictOf(old: StoredItem | undefined, options: WriteOptions): Conflict | undefined {
-  const actual = old?.version ?? 0;
-  return options.ifVersion === undefined || options.ifVersion === actual ? undefined : { status: "conflict", actual };
-}
-
-function weight(scope: string, key: string, bytes: number): number {
-  return ITEM_OVERHEAD_BYTES + scope.length + key.length + bytes;
-}
-
-function withPrefix(ordered: readonly string[], prefix: string): readonly string[] {
-  const start = partition(ordered, (key) => compareKeys(key, prefix) < 0);
-  const end = partition(ordered, (key) => compareKeys(key, prefix) < 0 || key.startsWith(prefix));
-  return ordered.slice(start, end);
-}
-
-function firstBehind(ordered: readonly string[], after: string): number {
-  return partition(ordered, (key) => compareKeys(key, after) <= 0);
-}
-
-/** Index of the first key for which `isBefore` is false; it is true for all keys before that one. */
-function partition(ordered: readonly string[], isBefore: (key: string) => boolean): number {
-  let low = 0;
-  let high = ordered.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isBefore(ordered[middle] ?? "")) low = middle + 1;
-    else high = middle;
+function plan(old: Item | undefined, address: ItemAddress, intent: WriteIntent, write: ItemWrite, floor: () => number): Planned | Conflict {
+  const { scope, key } = address;
+  const planned = planWrite(old, { scope, key }, intent, write, floor);
+  if (planned.status === "conflict") return planned;
+  if (planned.status === "too_large") {
+    const limit = intent.type === "update" ? intent.update.maxBytes : 0;
+    throw new CallError("payload_too_large", tooLargeText(planned.bytes, limit), { details: { bytes: planned.bytes, limit } });
   }
-  return low;
+  const growth = planned.row === "keep" ? 0 : weightOf(scope, planned.item) - weightOf(scope, old);
+  return { scope, key, plan: planned, told: toldOf(planned.changes, write.notice), growth };
 }
 
-function fitting(candidates: readonly StoredItem[], maxBytes: number): readonly StoredItem[] {
-  let bytes = 0;
-  const end = candidates.findIndex((item, index) => {
-    bytes += item.bytes;
-    return index > 0 && bytes > maxBytes;
-  });
-  return end < 0 ? candidates : candidates.slice(0, end);
+function refuseTooMany(bytes: number): void {
+  if (bytes > MAX_MANY_BYTES) throw new CallError("payload_too_large", manyTooLargeText(bytes), { details: { bytes, limit: MAX_MANY_BYTES } });
+}
+
+function* linesOf(found: readonly { readonly scope: string; readonly item: Item }[]): Generator<string> {
+  for (const { scope, item } of found) yield itemLine(scope, item);
 }

@@ -14,10 +14,15 @@ const state = await openFileItems({ dataDir, filePath: "state.db", cacheBytes: 1
 async function writeForEver(key: string): Promise<never> {
   for (let round = 1; ; round++) {
     const json = JSON.stringify({ key, round });
-    const outcome = await state.set("crash", key, { json, bytes: Buffer.byteLength(json), now: systemClock.now() }, { ifVersion: undefined });
+    const outcome = await state.set(
+      "crash",
+      key,
+      { json, bytes: Buffer.byteLength(json), expiresAt: undefined },
+      { now: systemClock.now(), ifVersion: undefined, notice: undefined },
+    );
     if (outcome.status === "conflict") throw new Error("a set without if_version found a conflict");
     // Printed after the acknowledgement; a line that is lost with the process is one piece of evidence less.
-    if (!process.stdout.write(`${key} ${outcome.item.version}\n`)) await once(process.stdout, "drain");
+    if (!process.stdout.write(`${key} ${outcome.item?.version}\n`)) await once(process.stdout, "drain");
   }
 }
 

@@ -30,6 +30,8 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
   const triggers = (): TriggerView[] => all.triggers().filter(seesTrigger);
   const seesChange = ({ kind, id, op }: DirectoryChange): boolean => {
     if (kind === "function") return seesFunctionId(id);
+    // Nothing here says which streams are whose.
+    if (kind === "stream") return false;
     // What a thing that is gone was cannot be asked any more; its id alone tells nothing.
     if (op === "removed") return true;
     return kind === "worker" ? visible.workerById(id) !== undefined : visible.triggerById(id) !== undefined;

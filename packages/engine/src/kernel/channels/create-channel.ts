@@ -1,6 +1,7 @@
 import { CallError } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Channel, ChannelOptions } from "../module.ts";
+import { isModule } from "../module-provider.ts";
 import type { Scope } from "../scope.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
@@ -14,7 +15,7 @@ const openIn = new WeakMap<Scope, number>();
 export function createChannel(options: ChannelOptions, parts: { readonly kernel: Kernel; readonly scope: Scope }): Channel {
   const { channels, sessions } = parts.kernel;
   const { ownedBy } = options;
-  const owner = ownedBy === undefined ? parts.scope : sessions.byId(ownedBy.worker_id)?.scope;
+  const owner = ownedBy === undefined || isModule(ownedBy.worker_id) ? parts.scope : sessions.byId(ownedBy.worker_id)?.scope;
   if (owner === undefined) throw new CallError("invocation_stopped", "the worker that asked for the channel is gone");
   const open = openIn.get(owner) ?? 0;
   if (ownedBy !== undefined && open >= MAX_CHANNELS_PER_OWNER) {

@@ -17,11 +17,14 @@ function binding(functionId: string, apiPath: string, more: Partial<RouteSetting
   let tell = (): void => {};
   const bound: Bound = {
     id: functionId,
+    key: functionId,
     functionId: functionId as FunctionId,
     settings: { ...routeSettingsSchema.parse({ api_path: apiPath }), ...more },
     problem: undefined,
     isRestricted: false,
     isAway: false,
+    ended: undefined,
+    callRefusal: () => undefined,
     onRestriction(listener) {
       tell = listener;
       return () => {};

@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type FunctionId, Payload } from "@svc/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type InMemoryEngine, inMemoryEngine, manualClock } from "../../testing/index.ts";
 import { state } from "./index.ts";
+import { answerText, stateEngine } from "./testing/state-engine.ts";
 
 const clock = manualClock(Date.UTC(2026, 0, 1));
 let engine: InMemoryEngine;
 
 beforeEach(async () => {
-  engine = await inMemoryEngine({ modules: [state], config: { "svc-state": { adapter: { name: "in_memory" }, max_value_bytes: 1_000 } }, clock });
+  engine = await stateEngine({ clock, maxValueBytes: 1_000 });
 });
 afterEach(() => engine.stop());
 
@@ -20,8 +20,13 @@ function call(name: string, input: unknown): Promise<unknown> {
 
 describe("state::set, get and delete", () => {
   it("answers with the old value, the new one and the version", async () => {
-    expect(await call("set", { scope: "s", key: "k", value: { a: [1] } })).toEqual({ old_value: null, new_value: { a: [1] }, version: 1 });
-    expect(await call("set", { scope: "s", key: "k", value: null })).toEqual({ old_value: { a: [1] }, new_value: null, version: 2 });
+    expect(await call("set", { scope: "s", key: "k", value: { a: [1] } })).toEqual({
+      old_value: null,
+      new_value: { a: [1] },
+      version: 1,
+      durability: "memory",
+    });
+    expect(await call("set", { scope: "s", key: "k", value: null })).toMatchObject({ old_value: { a: [1] }, new_value: null, version: 2 });
     expect(await call("get", { scope: "s", key: "k" })).toBeNull();
     expect(await call("delete", { scope: "s", key: "k" })).toBeNull();
     expect(await call("get", { scope: "s", key: "never" })).toBeNull();
@@ -43,7 +48,7 @@ describe("state::set, get and delete", () => {
 
   it("keeps the version when nothing changes", async () => {
     await call("set", { scope: "s", key: "k", value: [1] });
-    expect(await call("set", { scope: "s", key: "k", value: [1] })).toEqual({ old_value: [1], new_value: [1], version: 1 });
+    expect(await call("set", { scope: "s", key: "k", value: [1] })).toMatchObject({ old_value: [1], new_value: [1], version: 1 });
   });
 
   it("refuses a write at another version than if_version, saying which it found", async () => {
@@ -94,14 +99,38 @@ describe("state::set, get and delete", () => {
     });
   });
 
-  it("keeps a value nested 400 levels deep, and refuses one that is nested too deeply to be written", async () => {
-    const deep: unknown = JSON.parse(`${"[".repeat(400)}${"]".repeat(400)}`);
-    await call("set", { scope: "s", key: "deep", value: deep });
-    expect(JSON.stringify(await call("get", { scope: "s", key: "deep" }))).toBe(JSON.stringify(deep));
-    const tooDeep = Payload.fromText(`{"scope":"s","key":"k","value":${"[".repeat(100_000)}${"]".repeat(100_000)}}`);
-    const answer = engine.kernel.router.call("state::set" as FunctionId, tooDeep);
-    await expect(answer).rejects.toMatchObject({ code: expect.stringMatching(/invalid_input|payload_too_large/) });
-    expect(await call("get", { scope: "s", key: "deep" })).toEqual(deep);
+  it("keeps a value nested 120 levels deep, and refuses a deeper one, naming the depth", async () => {
+    const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
+    const set = (levels: number): Promise<string> => answerText(engine, "state::set", `{"scope":"s","key":"deep","value":${nested(levels)}}`);
+    await set(120);
+    expect(await answerText(engine, "state::entries", '{"scope":"s"}')).toContain(`"value":${nested(120)}`);
+    for (const [levels, limit] of [
+      [121, 120],
+      [128, 128],
+      [10_000, 128],
+    ] as const) {
+      await expect(set(levels)).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining(`nested deeper than ${limit} levels`) });
+    }
+    expect(await call("get_entry", { scope: "s", key: "deep" })).toMatchObject({ version: 1 });
+  });
+
+  it("keeps the digits of numbers, and sees that a value is the same in another spelling", async () => {
+    const value = '{"big":9007199254740993,"exact":0.10,"huge":1e400}';
+    expect(await answerText(engine, "state::set", `{"scope":"s","key":"k","value": { "big" : 9007199254740993,\n"exact":0.10, "huge":1e400 } }`)).toContain(
+      `"new_value":${value},"version":1`,
+    );
+    expect(await answerText(engine, "state::set", `{"scope":"s","key":"k","data":{"b\\u0069g":9007199254740993,"exact":0.10,"huge":1e400}}`)).toContain(
+      `"old_value":${value},"new_value":${value},"version":1`,
+    );
+    expect(await answerText(engine, "state::get", '{"scope":"s","key":"k"}')).toBe(value);
+    expect(await answerText(engine, "state::entries", '{"scope":"s"}')).toContain(`"value":${value}`);
+  });
+
+  it("refuses what is no JSON", async () => {
+    for (const wrong of ["01", "nul", '{"a":}', "[1,]"]) {
+      await expect(answerText(engine, "state::set", `{"scope":"s","key":"k","value":${wrong}}`)).rejects.toMatchObject({ code: "invalid_message" });
+    }
+    expect(await call("list", { scope: "s" })).toEqual([]);
   });
 });
 

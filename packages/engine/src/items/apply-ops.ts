@@ -1,0 +1,187 @@
+// Runs in the store thread: no imports of the engine, no validation beyond what capabilities 7.3 reports as errors of operations.
+import { parseExact, stringifyExact } from "./exact-json.ts";
+import { copyOf, isObject, type JsonObject, sameValue, typeName } from "./json-value.ts";
+import { mergeProblem } from "./merge-value.ts";
+import { addInteger } from "./number-sum.ts";
+import type { UpdateOp, UpdateOpError } from "./update-op.ts";
+import { pathProblem, printPath, segmentsOf } from "./update-path.ts";
+
+export interface AppliedOps {
+  /** The JSON after the operations: the very text that was given when they changed nothing; undefined when there was no item and none came to be. */
+  readonly json: string | undefined;
+  /** Operations that were not done. */
+  readonly errors: readonly UpdateOpError[];
+}
+
+/**
+ * Applies operations in order to an item's JSON; undefined when there is no item. The item then begins as `{}`, or as nothing for an operation on the
+ * root. `atomic`: when one fails, all that failed are reported and nothing changes; else the others are done.
+ *
+ * Numbers keep their digits, beyond 2^53 too; sums of integers are exact from -2^63 to 2^63-1.
+ */
+export function applyOps(json: string | undefined, ops: readonly UpdateOp[], options: { readonly atomic: boolean }): AppliedOps {
+  const document: JsonDocument = { root: json === undefined ? undefined : parseExact(json), changed: false };
+  const errors: UpdateOpError[] = [];
+  ops.forEach((op, op_index) => {
+    const problem = applyOp(document, op);
+    if (problem !== undefined) errors.push({ op_index, ...problem });
+  });
+  if (!document.changed || document.root === undefined || (options.atomic && errors.length > 0)) return { json, errors };
+  return { json: stringifyExact(document.root), errors };
+}
+
+interface JsonDocument {
+  /** Undefined: no item. */
+  root: unknown;
+  changed: boolean;
+}
+
+/** A value that an operation reads and replaces. */
+interface Place {
+  /** Undefined when it is missing. */
+  readonly value: unknown;
+  put(value: unknown): void;
+}
+
+type Problem = Pick<UpdateOpError, "code" | "message">;
+
+function applyOp(document: JsonDocument, op: UpdateOp): Problem | undefined {
+  const segments = segmentsOf(op.path);
+  const problem = pathProblem(op.type, segments);
+  if (problem !== undefined) return problem;
+  switch (op.type) {
+    case "set":
+      return change(document, op, segments, (old) => (old !== undefined && sameValue(old, op.value) ? "done" : { value: copyOf(op.value) }));
+    case "increment":
+      return change(document, op, segments, (old) => sum(op.type, segments, old, op.by));
+    case "decrement":
+      return change(document, op, segments, (old) => sum(op.type, segments, old, -op.by));
+    case "append":
+      return change(document, op, segments, (old) => append(document, segments, old, op.value));
+    case "remove":
+      return remove(document, segments);
+    case "merge":
+      return mergeProblem(op.value) ?? merge(document, segments, op.value as JsonObject);
+  }
+}
+
+/** What an operation makes of the value that it finds; `done` when it has done what there was to do. */
+type Next = { readonly value: unknown } | "done" | Problem;
+
+/** Puts what `next` makes of the old value in its place. Objects on the way there are made where they are missing, once it is clear that the operation can be done. */
+function change(document: JsonDocument, op: UpdateOp, segments: readonly string[], next: (old: unknown) => Next): Problem | undefined {
+  const place = placeAt(document, segments);
+  if ("blockedBy" in place) return notObject(op.type, segments, place.blockedBy);
+  const result = next(place.value);
+  if (result === "done") return undefined;
+  if ("code" in result) return result;
+  if (place.value === undefined || !sameValue(place.value, result.value)) place.put(result.value);
+  return undefined;
+}
+
+function placeAt(document: JsonDocument, segments: readonly string[]): Place | { readonly blockedBy: unknown } {
+  const last = segments[segments.length - 1];
+  if (last === undefined) return { value: document.root, put: (value) => replaceRoot(document, value) };
+  let parent: unknown = document.root;
+  for (const segment of segments.slice(0, -1)) {
+    if (parent === undefined) break;
+    if (!isObject(parent)) return { blockedBy: parent };
+    parent = memberOf(parent, segment);
+  }
+  if (parent !== undefined && !isObject(parent)) return { blockedBy: parent };
+  return {
+    value: parent === undefined ? undefined : memberOf(parent, last),
+    put: (value) => {
+      objectAt(document, segments.slice(0, -1))[last] = value;
+      document.changed = true;
+    },
+  };
+}
+
+/** The object at a path, which is made, with those above it, where something else or nothing is. */
+function objectAt(document: JsonDocument, segments: readonly string[]): JsonObject {
+  if (!isObject(document.root)) replaceRoot(document, {});
+  let object = document.root as JsonObject;
+  for (const segment of segments) {
+    const member = memberOf(object, segment);
+    if (isObject(member)) {
+      object = member;
+    } else {
+      const made: JsonObject = {};
+      object[segment] = made;
+      document.changed = true;
+      object = made;
+    }
+  }
+  return object;
+}
+
+function sum(type: "increment" | "decrement", segments: readonly string[], old: unknown, by: number): Next {
+  const value = old === undefined ? by + 0 : addInteger(old, by);
+  if (value === undefined) return { code: `${type}.not_number`, message: `Expected number at path '${printPath(segments)}', got ${typeName(old)}.` };
+  return { value };
+}
+
+function append(document: JsonDocument, segments: readonly string[], old: unknown, value: unknown): Next {
+  if (Array.isArray(old)) {
+    old.push(copyOf(value));
+    document.changed = true;
+    return "done";
+  }
+  if (typeof old === "string") {
+    if (typeof value === "string") return { value: old + value };
+    return { code: "append.type_mismatch", message: `Expected string append value at path '${printPath(segments)}', got ${typeName(value)}.` };
+  }
+  if (old === undefined || old === null) {
+    const text = typeof value === "string" && (old === null || segments.length <= 1);
+    return { value: text ? value : [copyOf(value)] };
+  }
+  const message = `Cannot append at path '${printPath(segments)}': target is ${typeName(old)}, expected array, string, null, or missing field.`;
+  return { code: "append.type_mismatch", message };
+}
+
+function remove(document: JsonDocument, segments: readonly string[]): Problem | undefined {
+  const last = segments[segments.length - 1];
+  if (last === undefined) {
+    if (document.root !== null) replaceRoot(document, null);
+    return undefined;
+  }
+  let parent: unknown = document.root;
+  for (const segment of segments.slice(0, -1)) {
+    if (!isObject(parent)) break;
+    parent = memberOf(parent, segment);
+  }
+  if (parent === undefined) return undefined;
+  if (!isObject(parent)) return notObject("remove", segments, parent);
+  if (!Object.hasOwn(parent, last)) return undefined;
+  delete parent[last];
+  document.changed = true;
+  return undefined;
+}
+
+function merge(document: JsonDocument, segments: readonly string[], members: JsonObject): Problem | undefined {
+  if (document.root !== undefined && !isObject(document.root)) return notObject("merge", [], document.root);
+  const object = objectAt(document, segments);
+  for (const [key, value] of Object.entries(members)) {
+    if (Object.hasOwn(object, key) && sameValue(object[key], value)) continue;
+    object[key] = copyOf(value);
+    document.changed = true;
+  }
+  return undefined;
+}
+
+function notObject(type: UpdateOp["type"], segments: readonly string[], target: unknown): Problem {
+  return {
+    code: `${type}.target_not_object`,
+    message: `Cannot ${type} at path '${printPath(segments)}': target is ${typeName(target)}, expected object.`,
+  };
+}
+
+function replaceRoot(document: JsonDocument, root: unknown): void {
+  document.root = root;
+  document.changed = true;
+}
+
+function memberOf(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}

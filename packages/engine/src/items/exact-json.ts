@@ -1,0 +1,73 @@
+// Runs in the store thread too: no imports of the engine.
+import { randomUUID } from "node:crypto";
+
+/** A number of a JSON text that would be printed otherwise if it were read as a `number`: 9007199254740993, 1e400, 0.10. */
+export class ExactNumber {
+  /** As it stands in the JSON. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toJSON(): string {
+    return MARK + this.text;
+  }
+}
+
+/** Begins the text that stands for an exact number while the platform's own functions read and write JSON. Nobody outside learns it, so no data holds it. */
+const MARK = `${randomUUID()}:`;
+const marked = new RegExp(`"${MARK}([^"]*)"`, "g");
+
+/** `JSON.parse`, but numbers that a `number` cannot hold digit by digit become `ExactNumber`. Throws what `JSON.parse` throws. */
+export function parseExact(json: string): unknown {
+  const text = markExact(json);
+  if (text === json) return JSON.parse(json);
+  return JSON.parse(text, (_key, value: unknown) => (typeof value === "string" && value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value));
+}
+
+/** `JSON.stringify` for what `parseExact` gives. */
+export function stringifyExact(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.includes(MARK) ? text.replace(marked, "$1") : text;
+}
+
+/** Puts a marked text in the place of each number that has to be exact; the text itself when there is none. */
+function markExact(json: string): string {
+  const parts: string[] = [];
+  let copied = 0;
+  for (let at = 0; at < json.length; at++) {
+    const unit = json.charCodeAt(at);
+    if (unit === QUOTE) {
+      at = endOfString(json, at);
+    } else if (isNumberUnit(unit) && unit !== LOWER_E) {
+      const start = at;
+      while (at < json.length && isNumberUnit(json.charCodeAt(at))) at++;
+      const number = json.slice(start, at);
+      at--;
+      if (String(Number(number)) === number) continue;
+      parts.push(json.slice(copied, start), `"${MARK}${number}"`);
+      copied = at + 1;
+    }
+  }
+  return parts.length === 0 ? json : parts.join("") + json.slice(copied);
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LOWER_E = 0x65;
+
+/** Index of the quote that ends the string that begins at `start`. */
+function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (json.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return json.length;
+}
+
+/** Digits, sign, point and exponent. Outside of strings JSON has an `e` elsewhere only in `true` and `false`, where no number begins. */
+function isNumberUnit(unit: number): boolean {
+  return (unit >= 0x30 && unit <= 0x39) || unit === 0x2d || unit === 0x2b || unit === 0x2e || unit === LOWER_E || unit === 0x45;
+}

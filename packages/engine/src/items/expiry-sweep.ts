@@ -1,0 +1,102 @@
+import type { Clock } from "../kernel/clock.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { ItemStore } from "./item-store.ts";
+
+/** Items that are deleted together. */
+const BATCH_ITEMS = 500;
+/** Longest time between two looks at the wall clock, in milliseconds: it may jump, and timers do not reach further than 24 days. */
+const LONGEST_SLEEP_MS = 60_000;
+/** Least time between two sweeps, in milliseconds. */
+const PAUSE_MS = 20;
+/** How long a store that failed is left alone: at first and at most, in milliseconds. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+
+export interface ExpirySweepOptions {
+  readonly store: Pick<ItemStore, "expired" | "nextExpiry">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Deletes an item past its end, with `ifVersion`, and tells whoever is to be told. Called for many at once. */
+  readonly remove: (item: { readonly scope: string; readonly key: string; readonly version: number }) => Promise<unknown>;
+}
+
+/**
+ * Deletes items when their time is over. They are gone for readers before that; this is what frees their room and makes their deletions known.
+ * Looks into the store when the next item ends, and not otherwise.
+ */
+export class ExpirySweep {
+  readonly #options: ExpirySweepOptions;
+  /** When the next item ends, in milliseconds since 1970. */
+  #next: number | undefined;
+  #cancelTimer: (() => void) | undefined;
+  /** The sweep under way. */
+  #sweeping: Promise<void> | undefined;
+  #retryMs = FIRST_RETRY_MS;
+  #stopped = false;
+
+  constructor(options: ExpirySweepOptions) {
+    this.#options = options;
+  }
+
+  /** Asks the store what ends next. Rejects when it cannot say. */
+  async start(): Promise<void> {
+    this.#next = await this.#options.store.nextExpiry();
+    this.#arm();
+  }
+
+  /** An item was written that ends at this time. */
+  note(expiresAt: number): void {
+    if (this.#next !== undefined && this.#next <= expiresAt) return;
+    this.#next = expiresAt;
+    if (this.#sweeping === undefined) this.#arm();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    await this.#sweeping;
+  }
+
+  #arm(atLeastMs = 0): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    if (this.#stopped || this.#next === undefined) return;
+    const { clock } = this.#options;
+    const sleepMs = Math.max(Math.min(this.#next - clock.now(), LONGEST_SLEEP_MS), atLeastMs);
+    this.#cancelTimer = clock.after(sleepMs, () => {
+      if (this.#next === undefined || this.#next > clock.now()) return this.#arm();
+      this.#sweeping = this.#sweep().then((pauseMs) => {
+        this.#sweeping = undefined;
+        this.#arm(pauseMs);
+      });
+    });
+  }
+
+  /** Never rejects. Answers how long to wait at least before the next one. */
+  async #sweep(): Promise<number> {
+    const { store, clock, log, remove } = this.#options;
+    try {
+      while (!this.#stopped) {
+        const items = await store.expired(clock.now(), BATCH_ITEMS);
+        const outcomes = await Promise.allSettled(items.map(async (item) => remove(item)));
+        const failed = outcomes.find((outcome) => outcome.status === "rejected");
+        if (failed !== undefined) throw failed.reason;
+        if (items.length === BATCH_ITEMS) continue;
+        // What is noted while the store answers may end before what the store knew of.
+        this.#next = undefined;
+        const next = await store.nextExpiry();
+        if (next !== undefined) this.note(next);
+        this.#retryMs = FIRST_RETRY_MS;
+        break;
+      }
+      return PAUSE_MS;
+    } catch (error) {
+      const retryAfterMs = this.#retryMs;
+      this.#retryMs = Math.min(2 * retryAfterMs, LONGEST_RETRY_MS);
+      this.#next ??= clock.now();
+      log.warn("items past their end could not be deleted; they are not read any more, and it is tried again", { error, retryAfterMs });
+      return retryAfterMs;
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// Runs in the store thread: no imports of the engine.
+import { ExactNumber } from "./exact-json.ts";
+
+const LEAST = -(2n ** 63n);
+const MOST = 2n ** 63n - 1n;
+/** From here on a `number` prints with an exponent. */
+const PRINTED_AS_FLOAT = 1e21;
+const integerText = /^-?\d+$/;
+
+/** The sum of a JSON number and an integer: exact for integers from -2^63 to 2^63-1. Undefined when the first is no number or the sum is beyond what fits. */
+export function addInteger(value: unknown, by: number): number | ExactNumber | undefined {
+  if (typeof value === "number") {
+    if (!Number.isInteger(value) || Math.abs(value) >= PRINTED_AS_FLOAT) return finite(value + by);
+    const sum = value + by;
+    if (Number.isSafeInteger(value) && Number.isSafeInteger(sum)) return sum;
+    return exactSum(BigInt(value), by);
+  }
+  if (!(value instanceof ExactNumber)) return undefined;
+  return integerText.test(value.text) ? exactSum(BigInt(value.text), by) : finite(Number(value.text) + by);
+}
+
+function exactSum(value: bigint, by: number): number | ExactNumber | undefined {
+  const sum = value + BigInt(by);
+  if (sum < LEAST || sum > MOST) return undefined;
+  return Number.isSafeInteger(Number(sum)) ? Number(sum) : new ExactNumber(String(sum));
+}
+
+function finite(sum: number): number | undefined {
+  return Number.isFinite(sum) ? sum : undefined;
+}

@@ -1,0 +1,25 @@
+import type { Clock } from "../kernel/clock.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { AdapterConfig } from "./adapter-config.ts";
+import { openFileItems } from "./adapters/file.ts";
+import { memoryItems } from "./adapters/memory.ts";
+import type { ItemStore } from "./item-store.ts";
+
+export interface OpenItemsOptions {
+  /** Absolute path of the data folder; this process holds its lock. */
+  readonly dataDir: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+/** Opens the adapter that the config names. Rejects with an Error for people when it cannot be used; there is no falling back to another. */
+export async function openItems(adapter: AdapterConfig, { dataDir, log, clock }: OpenItemsOptions): Promise<ItemStore> {
+  switch (adapter.name) {
+    case "in_memory":
+      return memoryItems({ maxBytes: adapter.config.max_bytes, clock });
+    case "file_based": {
+      const { file_path: filePath, cache_bytes: cacheBytes, durability } = adapter.config;
+      return openFileItems({ dataDir, filePath, cacheBytes, durability, log, clock });
+    }
+  }
+}

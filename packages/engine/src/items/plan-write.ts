@@ -1,0 +1,121 @@
+// Runs in the store thread as well: no imports beyond the items themselves.
+import { applyOps } from "./apply-ops.ts";
+import { type Conflict, type Item, type ItemUpdate, type ItemValue, MAX_MANY_BYTES } from "./item-store.ts";
+import type { ItemChange } from "./outbox.ts";
+import type { UpdateOpError } from "./update-op.ts";
+
+export type WriteIntent =
+  | { readonly type: "set"; readonly value: ItemValue }
+  | { readonly type: "update"; readonly update: ItemUpdate }
+  | { readonly type: "delete" };
+
+export interface WriteConditions {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly ifVersion: number | undefined;
+}
+
+/** Where the item lies. */
+export interface ItemAddress {
+  readonly scope: string;
+  readonly key: string;
+}
+
+/** What a write is to do with one item, and its answer once that is done. */
+export interface WritePlan {
+  readonly status: "written" | "unchanged";
+  /** What becomes of the stored item: left as it is, replaced by `item`, or removed. */
+  readonly row: "keep" | "put" | "remove";
+  readonly item: Item | undefined;
+  readonly previous: string | undefined;
+  readonly changes: readonly ItemChange[];
+  readonly errors: readonly UpdateOpError[];
+}
+
+/** The update's result is larger than it may be. */
+export interface TooLarge {
+  readonly status: "too_large";
+  readonly bytes: number;
+}
+
+const NOTHING: readonly never[] = [];
+
+export function isPastEnd(item: Item, now: number): boolean {
+  return item.expiresAt !== undefined && item.expiresAt <= now;
+}
+
+/**
+ * Decides a write to one item, for any adapter that can do so beside its items. `old` is what is stored, past its end or not; `floor` is asked
+ * only for an item that is not stored: the highest version that was deleted in its scope.
+ */
+export function planWrite(
+  old: Item | undefined,
+  address: ItemAddress,
+  intent: WriteIntent,
+  { now, ifVersion }: WriteConditions,
+  floor: () => number,
+): WritePlan | Conflict | TooLarge {
+  const alive = old === undefined || isPastEnd(old, now) ? undefined : old;
+  const actual = alive?.version ?? 0;
+  if (ifVersion !== undefined && ifVersion !== actual && !(intent.type === "delete" && ifVersion === old?.version)) return { status: "conflict", actual };
+  if (intent.type === "delete") return planDelete(old, alive, address, now);
+  let next: ItemValue;
+  let errors: readonly UpdateOpError[] = NOTHING;
+  if (intent.type === "set") {
+    next = intent.value;
+  } else {
+    const updated = updatedValue(alive, intent.update);
+    if (updated.status === "too_large") return updated;
+    errors = updated.errors;
+    if (updated.value === undefined) return { status: "unchanged", row: "keep", item: alive, previous: alive?.json, changes: NOTHING, errors };
+    next = updated.value;
+  }
+  if (alive !== undefined && alive.json === next.json) {
+    const sameEnd = alive.expiresAt === next.expiresAt;
+    const item = sameEnd ? alive : { ...alive, expiresAt: next.expiresAt };
+    return { status: "unchanged", row: sameEnd ? "keep" : "put", item, previous: alive.json, changes: NOTHING, errors };
+  }
+  const lapsed = old !== undefined && alive === undefined ? deletionOf(old, address, now) : undefined;
+  const version = (lapsed?.version ?? alive?.version ?? floor()) + 1;
+  const item: Item = { key: address.key, json: next.json, version, updatedAt: now, bytes: next.bytes, expiresAt: next.expiresAt };
+  const change: ItemChange = {
+    kind: alive === undefined ? "created" : "updated",
+    scope: address.scope,
+    key: address.key,
+    version,
+    previous: alive?.json,
+    json: next.json,
+    at: now,
+  };
+  return { status: "written", row: "put", item, previous: alive?.json, changes: lapsed === undefined ? [change] : [lapsed, change], errors };
+}
+
+function planDelete(old: Item | undefined, alive: Item | undefined, address: ItemAddress, now: number): WritePlan {
+  if (old === undefined) return { status: "unchanged", row: "keep", item: undefined, previous: undefined, changes: NOTHING, errors: NOTHING };
+  return { status: "written", row: "remove", item: undefined, previous: alive?.json, changes: [deletionOf(old, address, now)], errors: NOTHING };
+}
+
+function deletionOf(old: Item, { scope, key }: ItemAddress, now: number): ItemChange {
+  return { kind: "deleted", scope, key, version: old.version + 1, previous: old.json, json: undefined, at: now };
+}
+
+type UpdatedValue = { readonly status: "updated"; readonly value: ItemValue | undefined; readonly errors: readonly UpdateOpError[] } | TooLarge;
+
+/** `value` is undefined when nothing is to be written. */
+function updatedValue(alive: Item | undefined, update: ItemUpdate): UpdatedValue {
+  const { json, errors } = applyOps(alive?.json, update.ops, { atomic: update.atomic });
+  if (json === undefined || (errors.length > 0 && (update.atomic || json === alive?.json))) return { status: "updated", value: undefined, errors };
+  const bytes = Buffer.byteLength(json);
+  if (bytes > update.maxBytes && json !== alive?.json) return { status: "too_large", bytes };
+  return { status: "updated", value: { json, bytes, expiresAt: update.expiresAt === "keep" ? alive?.expiresAt : update.expiresAt }, errors };
+}
+
+/** Says why an update was refused with `payload_too_large`. */
+export function tooLargeText(bytes: number, maxBytes: number): string {
+  return `the updated value would be ${bytes} bytes of JSON; at most ${maxBytes} are allowed, and nothing was written`;
+}
+
+/** Says why `getMany` or `writeMany` was refused with `payload_too_large`. */
+export function manyTooLargeText(bytes: number): string {
+  return `the items hold ${bytes} bytes of JSON together; at most ${MAX_MANY_BYTES} can be handled at once, ask for fewer`;
+}

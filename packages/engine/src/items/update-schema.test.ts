@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { MAX_UPDATE_OPS, updateOpsSchema } from "./update-schema.ts";
+
+const remove = { type: "remove", path: "a" };
+
+describe("the schema of update operations", () => {
+  it("fills in what may be left out", () => {
+    expect(
+      updateOpsSchema.parse([
+        { type: "set", path: "a" },
+        { type: "merge", value: {} },
+        { type: "append", path: ["a", "b"], value: 0 },
+      ]),
+    ).toEqual([
+      { type: "set", path: "a", value: null },
+      { type: "merge", path: "", value: {} },
+      { type: "append", path: ["a", "b"], value: 0 },
+    ]);
+  });
+
+  it("leaves values to the operations, which report them with their own codes", () => {
+    expect(updateOpsSchema.parse([{ type: "merge", path: "", value: 1 }])).toEqual([{ type: "merge", path: "", value: 1 }]);
+  });
+
+  it("refuses what is no operation, fractions, and fewer than one or more than a thousand", () => {
+    for (const ops of [
+      [],
+      Array(MAX_UPDATE_OPS + 1).fill(remove),
+      [{ type: "rename", path: "a" }],
+      [{ type: "remove" }],
+      [{ type: "remove", path: [1] }],
+      [{ type: "increment", path: "a", by: 0.5 }],
+      [{ type: "increment", path: "a", by: 2 ** 53 }],
+      [{ type: "decrement", path: "a" }],
+    ]) {
+      expect(updateOpsSchema.safeParse(ops).success).toBe(false);
+    }
+    expect(updateOpsSchema.safeParse(Array(MAX_UPDATE_OPS).fill(remove)).success).toBe(true);
+  });
+});

@@ -1,0 +1,35 @@
+import { z } from "zod";
+import type { UpdateOp } from "./update-op.ts";
+
+/** Operations of one update. */
+export const MAX_UPDATE_OPS = 1_000;
+
+const path = z.union([z.string(), z.array(z.string()).readonly()]).meta({
+  description: 'One literal member of the root ("" is the root itself), or an array that leads deeper, one member a segment ([] is the root).',
+});
+/** Merge and append may leave it out. */
+const pathOrRoot = path.default("");
+const anyValue = z.unknown().optional();
+const by = z.int().meta({ description: "An integer that a JSON number holds exactly." });
+
+const updateOpSchema = z.discriminatedUnion("type", [
+  z
+    .object({ type: z.literal("set"), path, value: anyValue.transform(orNull) })
+    .meta({ description: "Replaces a member or the root; without `value` by null." }),
+  z
+    .object({ type: z.literal("merge"), path: pathOrRoot, value: anyValue.transform(orNull) })
+    .meta({ description: "Merges an object's members into the object at the path." }),
+  z.object({ type: z.literal("increment"), path, by }).meta({ description: "Adds to a number; a missing one counts as 0." }),
+  z.object({ type: z.literal("decrement"), path, by }).meta({ description: "Subtracts from a number; a missing one counts as 0." }),
+  z
+    .object({ type: z.literal("append"), path: pathOrRoot, value: anyValue.transform(orNull) })
+    .meta({ description: "Adds one element to an array or text to a string." }),
+  z.object({ type: z.literal("remove"), path }).meta({ description: "Deletes a member; the root becomes null." }),
+]);
+
+/** The `ops` of `state::update` and `stream::update`. What depends on the value they meet is reported by `applyOps`. */
+export const updateOpsSchema: z.ZodType<readonly UpdateOp[]> = z.array(updateOpSchema).min(1).max(MAX_UPDATE_OPS);
+
+function orNull(value: unknown): unknown {
+  return value === undefined ? null : value;
+}

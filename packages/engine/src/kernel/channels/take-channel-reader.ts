@@ -1,0 +1,37 @@
+import { CallError, type ChannelRef } from "@svc/protocol";
+import type { Kernel } from "../kernel.ts";
+import type { ChannelReader } from "../module.ts";
+import type { Scope } from "../scope.ts";
+import { localReader } from "./local-ends.ts";
+
+/** Gives a module the reading end that a ref names; see `ModuleContext.takeChannelReader`. Whoever holds the key may open it, as over a socket. */
+export function takeChannelReader(ref: ChannelRef, parts: { readonly kernel: Kernel; readonly scope: Scope }): ChannelReader {
+  const { channel_id: id, access_key: key, direction } = ref;
+  if (direction !== "read") {
+    throw new CallError(
+      "invalid_input",
+      "the channel's writing end was sent where its reading end is wanted; send the channel's `readerRef` and keep the other",
+    );
+  }
+  const channel = parts.kernel.channels.find(id, key, "read");
+  if (channel === undefined) throw new CallError("NOT_FOUND", `there is no channel ${JSON.stringify(id)} that this key opens`);
+  if (channel.readerIsTaken) throw new CallError("NOT_FOUND", `the reading end of the channel ${id} is taken already`);
+  const reader = localReader(channel);
+  let isOpen = true;
+  // A module that stops leaves no end behind that its writer would wait for.
+  const cancel = parts.scope.add(() => {
+    isOpen = false;
+    reader.cancel();
+  });
+  return {
+    get ended() {
+      return reader.ended;
+    },
+    async read() {
+      const item = await reader.read();
+      if (item === undefined && isOpen) cancel();
+      return item;
+    },
+    cancel,
+  };
+}

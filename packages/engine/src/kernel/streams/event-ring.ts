@@ -1,0 +1,55 @@
+import type { NumberedEvent } from "./numbered-event.ts";
+
+/** What is kept of one group for those who come back: so many events, and so many bytes of their data. */
+const MAX_EVENTS = 1_000;
+const MAX_BYTES = 1024 * 1024;
+/** Slots that were emptied at the front before the array is cut. */
+const CUT_AT = 1_024;
+
+/** The latest events of one group, numbered without a gap. */
+export class EventRing {
+  #events: NumberedEvent[] = [];
+  #head = 0;
+  #bytes = 0;
+  /** Number of the latest event that is not held: what comes behind it is here. */
+  #floor: number;
+
+  constructor(floor: number) {
+    this.#floor = floor;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  push(event: NumberedEvent): void {
+    this.#events.push(event);
+    this.#bytes += event.bytes;
+    while (this.#bytes > MAX_BYTES || this.#events.length - this.#head > MAX_EVENTS) this.#dropFirst();
+    if (this.#head < CUT_AT) return;
+    this.#events = this.#events.slice(this.#head);
+    this.#head = 0;
+  }
+
+  /** What came after that number, in order; undefined when not all of it is here. */
+  after(seq: number): readonly NumberedEvent[] | undefined {
+    if (seq < this.#floor || seq > this.#floor + this.#events.length - this.#head) return undefined;
+    return this.#events.slice(this.#head + seq - this.#floor);
+  }
+
+  clear(): void {
+    this.#floor += this.#events.length - this.#head;
+    this.#events = [];
+    this.#head = 0;
+    this.#bytes = 0;
+  }
+
+  #dropFirst(): void {
+    const first = this.#events[this.#head] as NumberedEvent;
+    // The slot must not hold on to the data.
+    delete this.#events[this.#head];
+    this.#head++;
+    this.#floor++;
+    this.#bytes -= first.bytes;
+  }
+}

@@ -1,0 +1,183 @@
+import { CallError } from "@svc/protocol";
+import { type Clock, every } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import type { StreamPublisher, StreamSource, Streams, StreamView, SystemStream, SystemStreamSpec } from "../stream-contract.ts";
+import type { RealtimeSocket } from "./realtime-socket.ts";
+import { HEARTBEAT_MS } from "./stream-codes.ts";
+import { StreamConnection } from "./stream-connection.ts";
+import type { StreamParts } from "./stream-parts.ts";
+import { readStreamPath, SYSTEM_GROUP, SYSTEM_PREFIX } from "./stream-path.ts";
+import type { Subscription } from "./subscription.ts";
+import { SystemStreams } from "./system-streams.ts";
+import { TAP_SPEC, Tap } from "./tap.ts";
+import { Topics } from "./topics.ts";
+import { UserStreamNames } from "./user-stream-names.ts";
+
+export interface StreamHubParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Names this run of the engine. */
+  readonly epoch: string;
+  /** A user-defined stream has appeared or gone. */
+  readonly onChange: (stream: string, op: "created" | "removed") => void;
+}
+
+/** Where streams meet their subscribers: numbers events, keeps the latest, and serves the clients of the real-time listener. */
+export class StreamHub implements Streams {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #topics = new Topics();
+  readonly #system: SystemStreams;
+  readonly #names: UserStreamNames;
+  readonly #parts: StreamParts;
+  readonly #connections = new Set<StreamConnection>();
+  #source: StreamSource | undefined;
+  #stopHeartbeat: (() => void) | undefined;
+
+  constructor({ clock, log, epoch, onChange }: StreamHubParts) {
+    this.#clock = clock;
+    this.#log = log;
+    const tap = new Tap(clock);
+    this.#system = new SystemStreams({ topics: this.#topics, clock, onStopped: (name) => this.#systemStreamStopped(name) });
+    this.#names = new UserStreamNames({ clock, log, onChange });
+    this.#parts = {
+      clock,
+      log,
+      epoch,
+      system: this.#system,
+      source: () => this.#source,
+      tap,
+      subscribe: (subscription) => this.#subscribe(subscription),
+      end: (subscription) => this.#end(subscription),
+    };
+    tap.publishTo(this.#system.provide(TAP_SPEC));
+  }
+
+  /** User-defined streams that hold items, as last counted, or have subscribers. */
+  get userStreams(): number {
+    return this.#names.count;
+  }
+
+  /** The keeper of the streams decides who may connect; a token is not needed then. */
+  get authenticates(): boolean {
+    return this.#source?.authenticate !== undefined;
+  }
+
+  /** True for the paths that streams are served at. */
+  serves(path: string): boolean {
+    return readStreamPath(path) !== undefined;
+  }
+
+  /** A client has connected. */
+  accept(socket: RealtimeSocket): void {
+    const connection = new StreamConnection(this.#parts, socket, (ended) => this.#connections.delete(ended));
+    this.#connections.add(connection);
+    this.#stopHeartbeat ??= every(this.#clock, HEARTBEAT_MS, () => this.#beat());
+    connection.start(readStreamPath(socket.client.path));
+  }
+
+  provideSystemStream(spec: SystemStreamSpec): SystemStream {
+    return this.#system.provide(spec);
+  }
+
+  serveUserStreams(source: StreamSource): StreamPublisher {
+    if (this.#source !== undefined) throw new TypeError("another module already keeps the user-defined streams");
+    this.#source = source;
+    this.#names.follow(source);
+    // Who came before there was an authentication has not been asked who it is.
+    if (source.authenticate !== undefined) for (const connection of [...this.#connections]) if (!connection.isTrusted) connection.restart();
+    return {
+      publish: (event) => {
+        if (this.#source !== source) throw new TypeError("this module no longer keeps the user-defined streams");
+        if (event.stream.startsWith(SYSTEM_PREFIX)) throw new TypeError(`${event.stream} is a stream of the engine itself`);
+        this.#names.published(event);
+        return this.#topics.publish(event, this.#clock.now());
+      },
+      stop: () => this.#sourceStopped(source),
+    };
+  }
+
+  async list(): Promise<readonly StreamView[]> {
+    const groups = (await this.#source?.groups()) ?? [];
+    const views = new Map<string, Map<string, { items: number | null; subscribers: number }>>();
+    const groupOf = (stream: string, group: string): { items: number | null; subscribers: number } => {
+      let own = views.get(stream);
+      if (own === undefined) {
+        own = new Map();
+        views.set(stream, own);
+      }
+      let view = own.get(group);
+      if (view === undefined) {
+        view = { items: null, subscribers: 0 };
+        own.set(group, view);
+      }
+      return view;
+    };
+    for (const { stream, group, items } of groups) groupOf(stream, group).items = items;
+    for (const name of this.#system.names) groupOf(name, SYSTEM_GROUP);
+    for (const topic of this.#topics.all()) if (topic.subscribers > 0) groupOf(topic.stream, topic.group).subscribers = topic.subscribers;
+    return [...views].sort(byName).map(([name, own]) => {
+      const rows = [...own].sort(byName).map(([group_id, { items, subscribers }]) => ({ group_id, items, subscribers }));
+      const subscribers = rows.reduce((sum, row) => sum + row.subscribers, 0);
+      return { name, type: name.startsWith(SYSTEM_PREFIX) ? "system" : "user", groups: rows, subscribers };
+    });
+  }
+
+  #subscribe(subscription: Subscription): void {
+    subscription.state = "opening";
+    this.#topics.subscribe(subscription);
+    const { stream } = subscription.join;
+    if (subscription.source === undefined) this.#system.count(stream, 1);
+    else this.#names.subscribed(stream, 1);
+  }
+
+  #end(subscription: Subscription): void {
+    const { join, source, topic } = subscription;
+    subscription.state = "ended";
+    if (topic !== undefined) {
+      this.#topics.unsubscribe(subscription, { forget: source === undefined });
+      if (source === undefined) this.#system.count(join.stream, -1);
+      else this.#names.subscribed(join.stream, -1);
+    }
+    if (source === undefined || !subscription.admitted) return;
+    subscription.admitted = false;
+    try {
+      source.left(join);
+    } catch (error) {
+      this.#log.error("the end of a subscription could not be told", { stream: join.stream, group: join.group, error });
+    }
+  }
+
+  #sourceStopped(source: StreamSource): void {
+    if (this.#source !== source) return;
+    this.#source = undefined;
+    for (const connection of [...this.#connections]) {
+      if ((source.authenticate !== undefined && !connection.isTrusted) || connection.uses(source)) connection.restart();
+    }
+    // Another keeper may have other items: numbers of this one must not lead anyone to them.
+    for (const topic of this.#topics.all()) if (!topic.stream.startsWith(SYSTEM_PREFIX)) this.#topics.forget(topic);
+    this.#names.follow(undefined);
+  }
+
+  #systemStreamStopped(name: string): void {
+    for (const topic of this.#topics.groupsOf(name)) {
+      for (const subscription of topic.subscriptions()) {
+        (subscription.receiver as StreamConnection).drop(subscription, new CallError("NOT_FOUND", `the stream ${name} is no longer provided`));
+      }
+    }
+  }
+
+  #beat(): void {
+    if (this.#connections.size === 0) {
+      this.#stopHeartbeat?.();
+      this.#stopHeartbeat = undefined;
+      return;
+    }
+    const now = this.#clock.now();
+    for (const connection of this.#connections) if (connection.isExtended) connection.beat(now);
+  }
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

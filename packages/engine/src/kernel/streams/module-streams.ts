@@ -1,0 +1,26 @@
+import type { Scope } from "../scope.ts";
+import type { Streams } from "../stream-contract.ts";
+import type { StreamHub } from "./hub.ts";
+
+/** The hub as one module sees it: what it provides ends with its scope. */
+export function moduleStreams(hub: StreamHub, scope: Scope): Streams {
+  return {
+    provideSystemStream(spec) {
+      const stream = hub.provideSystemStream(spec);
+      const stop = scope.add(stream.stop);
+      return {
+        publish: (event) => stream.publish(event),
+        get subscribers() {
+          return stream.subscribers;
+        },
+        onDemand: (listener) => stream.onDemand(listener),
+        stop,
+      };
+    },
+    serveUserStreams(source) {
+      const publisher = hub.serveUserStreams(source);
+      return { publish: (event) => publisher.publish(event), stop: scope.add(publisher.stop) };
+    },
+    list: () => hub.list(),
+  };
+}

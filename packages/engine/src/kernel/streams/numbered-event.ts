@@ -1,0 +1,71 @@
+import type { Frame } from "@svc/protocol";
+import type { StreamEvent } from "../stream-contract.ts";
+
+/** An event with its place in its group. */
+export interface NumberedEvent extends StreamEvent {
+  /** In (stream, group), from 1. */
+  readonly seq: number;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+  /** Of `json`, in bytes of UTF-8. */
+  readonly bytes: number;
+}
+
+/** Frames up to this many characters travel as text: the transport joins small ones. Larger ones are encoded once, and shared by all sockets. */
+const MAX_TEXT_FRAME = 16 * 1024;
+/** Lists of subscriptions whose frames are remembered while an event goes out. */
+const MAX_REMEMBERED = 64;
+
+/** One event on its way out: written once for all plain clients, and once for each list of subscriptions. */
+export class OutgoingEvent {
+  readonly event: NumberedEvent;
+  readonly #body: string;
+  readonly #byIds = new Map<string, Frame>();
+  #bodyBytes: Buffer | undefined;
+  #plain: Frame | undefined;
+
+  constructor(event: NumberedEvent) {
+    this.event = event;
+    this.#body = openMessage(event, eventMember(event));
+  }
+
+  /** As the published protocol has it. */
+  get plain(): Frame {
+    this.#plain ??= asFrame(`${this.#body}}`);
+    return this.#plain;
+  }
+
+  /** With number, version and the subscriptions that it is for; `ids` are their names as JSON, with commas between. */
+  extended(ids: string): Frame {
+    let frame = this.#byIds.get(ids);
+    if (frame !== undefined) return frame;
+    const tail = messageTail(this.event.seq, this.event.version, ids);
+    if (this.#body.length <= MAX_TEXT_FRAME) {
+      frame = asFrame(this.#body + tail);
+    } else {
+      this.#bodyBytes ??= Buffer.from(this.#body);
+      frame = [this.#bodyBytes, Buffer.from(tail)];
+    }
+    if (this.#byIds.size < MAX_REMEMBERED) this.#byIds.set(ids, frame);
+    return frame;
+  }
+}
+
+function eventMember({ type, json }: StreamEvent): string {
+  return type === "event" ? `{"type":"event","event":${json}}` : `{"type":"${type}","data":${json}}`;
+}
+
+/** A stream message without its closing brace. `event` is JSON. */
+export function openMessage(about: { timestamp: number; stream: string; group: string; id: string | null }, event: string): string {
+  const { timestamp, stream, group, id } = about;
+  return `{"type":"stream","timestamp":${timestamp},"streamName":${JSON.stringify(stream)},"groupId":${JSON.stringify(group)},"id":${JSON.stringify(id)},"event":${event}`;
+}
+
+/** What an extended client gets besides, and the closing brace. */
+export function messageTail(seq: number, version: number | undefined, ids: string): string {
+  return `,"seq":${seq}${version === undefined ? "" : `,"version":${version}`},"subscriptionIds":[${ids}]}`;
+}
+
+export function asFrame(text: string): Frame {
+  return text.length <= MAX_TEXT_FRAME && Buffer.byteLength(text) === text.length ? text : [Buffer.from(text)];
+}

@@ -1,0 +1,180 @@
+import { CallError } from "@svc/protocol";
+import type { StreamSnapshot } from "../stream-contract.ts";
+import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
+import type { Outbox } from "./outbox.ts";
+import { type Gap, gapNotice, joined, sync } from "./server-messages.ts";
+import type { StreamParts } from "./stream-parts.ts";
+import { SYSTEM_PREFIX } from "./stream-path.ts";
+import type { Subscription } from "./subscription.ts";
+import { within } from "./within.ts";
+
+/** A group that changes so fast that its events are gone before it is read is read again, so many times. */
+const MAX_READS = 5;
+/** How long reading a group may take, in milliseconds. */
+const READ_DEADLINE_MS = 30_000;
+
+/** From where a client that was here before wants to go on. */
+export interface Since {
+  readonly epoch: string;
+  readonly seq: number;
+}
+
+export interface OpenerParts {
+  readonly parts: StreamParts;
+  readonly outbox: Outbox;
+  readonly isExtended: () => boolean;
+  /** The subscription cannot go on. */
+  readonly failed: (subscription: Subscription, error: CallError) => void;
+}
+
+/**
+ * Brings one connection's subscriptions up to date: with a snapshot, or with the events that were missed, and from there without a hole. One after
+ * another, so that never more than one snapshot is on its way.
+ */
+export class Opener {
+  readonly #parts: StreamParts;
+  readonly #outbox: Outbox;
+  readonly #isExtended: () => boolean;
+  readonly #failed: OpenerParts["failed"];
+  readonly #queue: (() => Promise<void>)[] = [];
+  #busy = false;
+
+  constructor({ parts, outbox, isExtended, failed }: OpenerParts) {
+    this.#parts = parts;
+    this.#outbox = outbox;
+    this.#isExtended = isExtended;
+    this.#failed = failed;
+  }
+
+  /** A subscription has been joined. */
+  open(subscription: Subscription, since: Since | undefined): void {
+    if (!this.#busy && this.#outbox.hasRoom && isSystem(subscription)) this.#openSystem(subscription, since);
+    else this.#later(() => this.#start(subscription, since));
+  }
+
+  /** Events were left out after that number, since the client does not keep up. */
+  reopen(subscription: Subscription, since: number): void {
+    subscription.state = "opening";
+    this.#later(() => this.#read(subscription, { since, reason: "overflow" }, { isJoin: false }));
+  }
+
+  async #start(subscription: Subscription, since: Since | undefined): Promise<void> {
+    if (!(await this.#outbox.room()) || subscription.hasEnded) return;
+    const start = this.#resume(subscription, since);
+    if (start !== "resumed") await this.#read(subscription, start, { isJoin: true });
+  }
+
+  #openSystem(subscription: Subscription, since: Since | undefined): void {
+    const start = this.#resume(subscription, since);
+    if (start === "resumed") return;
+    this.#readSystem(subscription, start, { isJoin: true });
+  }
+
+  /** Sends what was missed; else says what kind of gap there is, if the client was here before. */
+  #resume(subscription: Subscription, since: Since | undefined): "resumed" | Gap | undefined {
+    const { topic, join } = subscription;
+    if (since === undefined || topic === undefined || !this.#isExtended()) return undefined;
+    if (since.epoch !== this.#parts.epoch) return { since: since.seq, reason: "restarted" };
+    const missed = topic.after(since.seq);
+    if (missed === undefined) return { since: since.seq, reason: "expired" };
+    this.#outbox.send(joined(join, since.seq, true), { stream: join.stream, group: join.group, type: "joined" });
+    this.#goLive(subscription, missed);
+    return "resumed";
+  }
+
+  async #read(subscription: Subscription, gap: Gap | undefined, { isJoin }: { readonly isJoin: boolean }): Promise<void> {
+    for (let reads = 0; reads < MAX_READS; reads++) {
+      if (!(await this.#outbox.room())) return;
+      const { topic, join, source } = subscription;
+      if (subscription.hasEnded || topic === undefined) return;
+      if (source === undefined) {
+        this.#readSystem(subscription, gap, { isJoin });
+        return;
+      }
+      const from = topic.seq;
+      let snapshot: StreamSnapshot;
+      try {
+        snapshot = await within(this.#parts.clock, READ_DEADLINE_MS, `reading ${join.stream}`, () => source.snapshot(join.stream, join.group, join.id));
+      } catch (error) {
+        if (!subscription.hasEnded) this.#failed(subscription, CallError.from(error));
+        return;
+      }
+      // Writes that were answered together with the read are published by the end of this turn.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (subscription.hasEnded) return;
+      const since = topic.after(from);
+      if (since === undefined) continue;
+      const held = countHeld(since, snapshot);
+      this.#sync(subscription, snapshot.json, { seq: from + held, gap, isJoin });
+      this.#goLive(subscription, since.slice(held));
+      return;
+    }
+    this.#failed(subscription, new CallError("overloaded", "the group changes faster than it can be read; join again later"));
+  }
+
+  #readSystem(subscription: Subscription, gap: Gap | undefined, { isJoin }: { readonly isJoin: boolean }): void {
+    const { topic, join } = subscription;
+    const spec = this.#parts.system.find(join.stream);
+    if (topic === undefined || spec === undefined) return;
+    let json: string;
+    try {
+      json = spec.snapshot(join.id, undefined);
+    } catch (error) {
+      this.#failed(subscription, CallError.from(error));
+      return;
+    }
+    this.#sync(subscription, json, { seq: topic.seq, gap, isJoin });
+    this.#goLive(subscription, []);
+  }
+
+  #sync(subscription: Subscription, json: string, about: { readonly seq: number; readonly gap: Gap | undefined; readonly isJoin: boolean }): void {
+    const { join } = subscription;
+    const { seq, gap, isJoin } = about;
+    const { stream, group } = join;
+    const now = this.#parts.clock.now();
+    if (!this.#isExtended()) {
+      this.#outbox.sendSnapshot(sync(subscription, json, now, undefined), { stream, group, type: "sync" });
+      return;
+    }
+    if (isJoin) this.#outbox.send(joined(join, seq, false), { stream, group, type: "joined" });
+    if (gap !== undefined) this.#outbox.send(gapNotice(join, gap, seq), { stream, group, type: "gap" });
+    this.#outbox.sendSnapshot(sync(subscription, json, now, seq), { stream, group, type: "sync" });
+  }
+
+  #goLive(subscription: Subscription, missed: readonly NumberedEvent[]): void {
+    if (subscription.hasEnded) return;
+    subscription.state = "live";
+    for (const event of missed) {
+      if (!subscription.matches(event)) continue;
+      subscription.receiver.deliver(new OutgoingEvent(event), [subscription]);
+      // It may have fallen behind meanwhile.
+      if ((subscription.state as string) !== "live") return;
+    }
+  }
+
+  #later(task: () => Promise<void>): void {
+    this.#queue.push(task);
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#work().catch((error: unknown) => this.#parts.log.error("a stream subscription could not be opened", { error }));
+  }
+
+  async #work(): Promise<void> {
+    try {
+      for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) await task();
+    } finally {
+      this.#busy = false;
+    }
+  }
+}
+
+/** How many of the first events the snapshot has in it. */
+function countHeld(events: readonly NumberedEvent[], { versionOf }: StreamSnapshot): number {
+  if (versionOf === undefined) return 0;
+  const first = events.findIndex(({ id, version }) => id === null || version === undefined || !(version <= (versionOf(id) ?? 0)));
+  return first === -1 ? events.length : first;
+}
+
+function isSystem({ join }: Subscription): boolean {
+  return join.stream.startsWith(SYSTEM_PREFIX);
+}

@@ -1,0 +1,59 @@
+import type { Frame } from "@svc/protocol";
+import type { StreamJoin } from "../stream-contract.ts";
+import { asFrame, messageTail, openMessage } from "./numbered-event.ts";
+import { HEARTBEAT_MS } from "./stream-codes.ts";
+import type { Subscription } from "./subscription.ts";
+
+export type GapReason = "restarted" | "expired" | "overflow";
+
+/** What an extended client missed, and why. */
+export interface Gap {
+  /** The last number that it had. */
+  readonly since: number;
+  readonly reason: GapReason;
+}
+
+function message(type: string, data: unknown): Frame {
+  return asFrame(JSON.stringify({ type, data }));
+}
+
+export function welcome(connectionId: string, epoch: string): Frame {
+  return message("welcome", { connectionId, epoch, heartbeatMs: HEARTBEAT_MS });
+}
+
+export function joined({ subscriptionId, stream, group, id }: StreamJoin, seq: number, resumed: boolean): Frame {
+  return message("joined", { subscriptionId, streamName: stream, groupId: group, id: id ?? null, seq, resumed });
+}
+
+export function left(subscriptionId: string): Frame {
+  return message("left", { subscriptionId });
+}
+
+export function gapNotice({ subscriptionId, stream, group }: StreamJoin, { since, reason }: Gap, seq: number): Frame {
+  return message("gap", { subscriptionId, streamName: stream, groupId: group, since, seq, reason });
+}
+
+export function problem(code: string, text: string, subscriptionId?: string): Frame {
+  return message("error", { code, message: text, ...(subscriptionId === undefined ? {} : { subscriptionId }) });
+}
+
+export function heartbeat(timestamp: number, live: readonly Subscription[]): Frame {
+  const positions = live.map(({ join, topic }) => ({ subscriptionId: join.subscriptionId, seq: topic?.seq ?? 0 }));
+  return asFrame(JSON.stringify({ type: "heartbeat", timestamp, positions }));
+}
+
+export const PONG: Frame = '{"type":"pong"}';
+
+/** What there is, for one subscription. `seq` undefined: for a plain client. */
+export function sync(subscription: Subscription, json: string, timestamp: number, seq: number | undefined): Frame {
+  const opened = openStreamMessage(subscription.join, timestamp, `{"type":"sync","data":${json}}`);
+  return asFrame(seq === undefined ? `${opened}}` : opened + messageTail(seq, undefined, subscription.idJson));
+}
+
+export function unauthorized(join: StreamJoin, timestamp: number): Frame {
+  return asFrame(`${openStreamMessage(join, timestamp, '{"type":"unauthorized"}')}}`);
+}
+
+function openStreamMessage({ stream, group, id }: StreamJoin, timestamp: number, event: string): string {
+  return openMessage({ timestamp, stream, group, id: id ?? null }, event);
+}

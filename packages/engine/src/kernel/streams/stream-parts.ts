@@ -1,0 +1,22 @@
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import type { StreamSource } from "../stream-contract.ts";
+import type { Subscription } from "./subscription.ts";
+import type { SystemStreams } from "./system-streams.ts";
+import type { Tap } from "./tap.ts";
+
+/** What connections work with. */
+export interface StreamParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Names the run of the engine in which sequence numbers hold. */
+  readonly epoch: string;
+  readonly system: SystemStreams;
+  /** Who keeps the user-defined streams now. */
+  readonly source: () => StreamSource | undefined;
+  readonly tap: Tap;
+  /** Gives an admitted subscription its place. */
+  subscribe(subscription: Subscription): void;
+  /** Ends a subscription, whatever became of it. Its source is told when it was admitted. */
+  end(subscription: Subscription): void;
+}

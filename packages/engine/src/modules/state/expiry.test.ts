@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type InMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import { stateEngine } from "./testing/state-engine.ts";
+
+const START = Date.UTC(2026, 0, 1);
+let clock: ManualClock;
+let engine: InMemoryEngine;
+beforeEach(async () => {
+  clock = manualClock(START);
+  engine = await stateEngine({ clock });
+});
+afterEach(() => engine.stop());
+
+function call(name: string, input: Readonly<Record<string, unknown>>): Promise<unknown> {
+  return engine.call(`state::${name}`, { scope: "s", key: "k", ...input });
+}
+/** Lets what came due do its work. */
+async function advance(ms: number): Promise<void> {
+  clock.advance(ms);
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("items with an end", () => {
+  it("are there until their time is over, and then for nobody (gap 34)", async () => {
+    await call("set", { value: 1, expires_in_ms: 1_000 });
+    expect(await call("get_entry", {})).toMatchObject({ expires_at: new Date(START + 1_000).toISOString() });
+    await advance(999);
+    expect(await call("get", {})).toBe(1);
+    await advance(1);
+    expect(await call("get", {})).toBeNull();
+    expect(await call("list", {})).toEqual([]);
+    expect(await engine.call("state::groups", {})).toMatchObject({ total: 0 });
+  });
+
+  it("take a version with their end, as a deletion does", async () => {
+    await call("set", { value: 1, expires_in_ms: 1_000 });
+    await advance(1_000);
+    expect(await call("set", { value: 2, if_version: 0 })).toMatchObject({ old_value: null, version: 3 });
+  });
+
+  it("stay when they are set without an end, and keep it when they are updated without one", async () => {
+    await call("set", { value: { n: 1 }, expires_in_ms: 1_000 });
+    await call("update", { ops: [{ type: "increment", path: "n", by: 1 }] });
+    expect(await call("get_entry", {})).toMatchObject({ value: { n: 2 }, expires_at: new Date(START + 1_000).toISOString() });
+    await call("update", { ops: [{ type: "increment", path: "n", by: 1 }], expires_in_ms: 5_000 });
+    await advance(1_000);
+    expect(await call("get", {})).toEqual({ n: 3 });
+    await call("set", { value: { n: 4 } });
+    await advance(10_000);
+    expect(await call("get", {})).toEqual({ n: 4 });
+  });
+
+  it("are written by set_many too", async () => {
+    await engine.call("state::set_many", { items: ["a", "b"].map((key) => ({ scope: "s", key, value: key, expires_in_ms: key === "a" ? 10 : 20 })) });
+    await advance(10);
+    expect(await call("list", {})).toEqual(["b"]);
+    await advance(30);
+    expect(await call("list", {})).toEqual([]);
+  });
+
+  it.each([0, -1, 1.5, 10 * 366 * 86_400_000, "1000"])("refuse an end in %j", async (expires_in_ms) => {
+    await expect(call("set", { value: 1, expires_in_ms })).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("`expires_in_ms`"),
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { itemNameSchema, prefixSchema } from "../../items/item-name.ts";
+import { rawJson } from "../../items/raw-json.ts";
+import { updateOpsSchema } from "../../items/update-schema.ts";
+
+/** Most items of one page, and of one function that takes many. */
+export const MAX_ITEMS = 1_000;
+const DEFAULT_PAGE_ITEMS = 100;
+const TEN_YEARS_MS = 10 * 365 * 86_400_000;
+
+export const scope = itemNameSchema("Scope");
+export const key = itemNameSchema("Key");
+const ifVersion = z.int().min(0).optional().meta({ description: "Write only if the item has this version; 0: only if there is no such item" });
+const expiresIn = z.int().min(1).max(TEN_YEARS_MS).optional().meta({ description: "Milliseconds until it ends by itself, at most ten years" });
+const keys = z.array(key).min(1).max(MAX_ITEMS).meta({ description: "1 to 1,000 keys" });
+const cursor = z.string().nullish().meta({ description: "Where to go on: `cursor` of the page before" });
+const limit = z.int().min(1).max(MAX_ITEMS).default(DEFAULT_PAGE_ITEMS).meta({ description: "Most items of the page; 1 to 1,000, default 100" });
+
+/** What `set` and `update` answer when ops or versions left the item alone has the same shape as when they did not. */
+export const anyValue = z.unknown().meta({ description: "Any JSON value" });
+export const durability = z
+  .enum(["relaxed", "memory"])
+  .optional()
+  .meta({ description: "How much less than durable the adapter keeps a write; absent when it is on the disk" });
+
+export const scopeInput = z.object({ scope });
+export const addressInput = z.object({ scope, key });
+export const getManyInput = z.object({ scope, keys });
+export const deleteInput = z.object({ scope, key, if_version: ifVersion });
+export const updateInput = z.object({
+  scope,
+  key,
+  ops: updateOpsSchema,
+  atomic: z.boolean().default(true).meta({ description: "Default true: one failing operation, and nothing is written. False: the others are done" }),
+  if_version: ifVersion,
+  expires_in_ms: expiresIn,
+});
+
+const valueMembers = { value: rawJson("Any JSON value"), data: rawJson("Another name for `value`") };
+
+function oneValue(input: { readonly value?: unknown; readonly data?: unknown }, context: z.RefinementCtx): void {
+  if (input.value === undefined && input.data === undefined) {
+    context.addIssue({ code: "custom", path: ["value"], message: "is missing; send null to store null" });
+  }
+  if (input.value !== undefined && input.data !== undefined) {
+    context.addIssue({ code: "custom", path: ["data"], message: "is another name for `value`; send one of the two" });
+  }
+}
+
+export const setInput = z.object({ scope, key, ...valueMembers, if_version: ifVersion, expires_in_ms: expiresIn }).superRefine(oneValue);
+/** Members of `setInput` and of each of `setManyInput.items` that are not read. */
+export const RAW_VALUE_MEMBERS = ["value", "data"] as const;
+
+export const setManyInput = z.object({ items: z.array(setInput).min(1).max(MAX_ITEMS).meta({ description: "1 to 1,000 items, written all or none" }) });
+
+export const deleteManyInput = z
+  .object({
+    scope,
+    keys: keys.optional(),
+    prefix: prefixSchema.optional().meta({ description: 'Deletes all keys that begin with it; "" empties the scope' }),
+  })
+  .superRefine((input, context) => {
+    if ((input.keys === undefined) !== (input.prefix === undefined)) return;
+    const message = input.keys === undefined ? "is missing; send keys, or a prefix of keys" : "cannot be sent together with a prefix";
+    context.addIssue({ code: "custom", path: ["keys"], message });
+  });
+
+export const entriesInput = z.object({ scope, prefix: prefixSchema.default(""), cursor, limit });
+export const groupsInput = z.object({ prefix: prefixSchema.default("").meta({ description: "Only scopes that begin with it" }), cursor, limit });

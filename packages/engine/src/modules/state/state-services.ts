@@ -1,0 +1,20 @@
+import type { ItemStore } from "../../items/item-store.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { HandlerContext } from "../../kernel/module.ts";
+import type { WriteOrigin } from "./change-listener.ts";
+import type { Reads } from "./reads.ts";
+import type { Writes } from "./writes.ts";
+
+/** What the functions of svc-state work with. */
+export interface StateServices {
+  readonly store: ItemStore;
+  readonly reads: Reads;
+  readonly writes: Writes;
+  readonly clock: Clock;
+  /** Read at each use, since the config may change while the module runs. */
+  readonly limits: { readonly maxValueBytes: number };
+}
+
+export function originOf({ traceparent, baggage, caller }: HandlerContext): WriteOrigin {
+  return { traceparent, baggage, caller };
+}

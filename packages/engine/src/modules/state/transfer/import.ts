@@ -1,0 +1,160 @@
+import { CallError } from "@svc/protocol";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { ChannelReader } from "../../../kernel/module.ts";
+import type { WriteOrigin } from "../change-listener.ts";
+import type { SetRequest, Writes } from "../writes.ts";
+import { parseLine } from "./line.ts";
+import { linesOf } from "./line-reader.ts";
+
+/** What becomes of a line whose item exists: it replaces the item, it is left out, or it ends the import. */
+export type OnExisting = "overwrite" | "skip" | "fail";
+
+export interface ImportCounts {
+  imported: number;
+  skipped: number;
+}
+
+/** Lines that are stored in one step: by number and by bytes of their values. */
+const BATCH_LINES = 200;
+const BATCH_BYTES = 1024 * 1024;
+/** What a line holds besides its value, in characters: names with every character escaped, and room for members that are not looked at. */
+const LINE_MARGIN_CHARACTERS = 64 * 1024;
+
+interface Line {
+  readonly number: number;
+  readonly request: SetRequest;
+}
+
+/**
+ * Stores the lines of a stream as it comes. Lines are stored in batches and in order; the first bad one ends the import, and every line before it is
+ * stored. Errors have `details: {line, imported, skipped}`. The writer is held back while a batch is under way.
+ */
+export async function importLines(parts: {
+  readonly reader: ChannelReader;
+  readonly writes: Writes;
+  readonly clock: Clock;
+  readonly onExisting: OnExisting;
+  readonly maxValueBytes: number;
+  readonly origin: WriteOrigin;
+  readonly signal: AbortSignal;
+}): Promise<ImportCounts> {
+  const { reader, writes, clock, onExisting, maxValueBytes, origin, signal } = parts;
+  const counts: ImportCounts = { imported: 0, skipped: 0 };
+  const store = STORE[onExisting];
+  let batch: Line[] = [];
+  let bytes = 0;
+
+  async function flush(): Promise<void> {
+    const lines = batch;
+    batch = [];
+    bytes = 0;
+    if (lines.length > 0) await store(lines, { writes, origin, counts });
+  }
+  async function take({ number, text }: { readonly number: number; readonly text: string }): Promise<void> {
+    const { scope, key, value, expiresAt } = atLine(number, () => parseLine(text, maxValueBytes));
+    if (expiresAt !== undefined && expiresAt <= clock.now()) {
+      counts.skipped += 1;
+      return;
+    }
+    batch.push({ number, request: { scope, key, value, expiresAt, ifVersion: onExisting === "overwrite" ? undefined : 0 } });
+    bytes += value.bytes;
+    if (batch.length >= BATCH_LINES || bytes >= BATCH_BYTES) await flush();
+  }
+
+  const stop = (): void => reader.cancel();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    for await (const line of linesOf(reader, 2 * maxValueBytes + LINE_MARGIN_CHARACTERS)) {
+      signal.throwIfAborted();
+      await take(line);
+    }
+    await flush();
+    return counts;
+  } catch (thrown) {
+    throw withCounts(signal.aborted ? thrown : await afterFlush(thrown, flush), counts);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    reader.cancel();
+  }
+}
+
+/** Stores what came before the bad line. A failure of that comes first. */
+async function afterFlush(thrown: unknown, flush: () => Promise<void>): Promise<unknown> {
+  try {
+    await flush();
+    return thrown;
+  } catch (earlier) {
+    return earlier;
+  }
+}
+
+interface StoreParts {
+  readonly writes: Writes;
+  readonly origin: WriteOrigin;
+  readonly counts: ImportCounts;
+}
+
+const STORE: Readonly<Record<OnExisting, (lines: readonly Line[], parts: StoreParts) => Promise<void>>> = {
+  async overwrite(lines, { writes, origin, counts }) {
+    await atLines(lines, () => writes.setMany(requestsOf(lines), origin));
+    counts.imported += lines.length;
+  },
+  /** One by one, but in one step for the disk: who finds an item leaves it. */
+  async skip(lines, { writes, origin, counts }) {
+    const outcomes = await Promise.allSettled(lines.map(({ request }) => writes.set(request, origin)));
+    for (const [index, outcome] of outcomes.entries()) {
+      const isThere = outcome.status === "rejected" && CallError.is(outcome.reason) && outcome.reason.code === "state_conflict";
+      if (outcome.status === "rejected" && !isThere) throw lineError(lines[index]?.number ?? 0, outcome.reason);
+      if (isThere) counts.skipped += 1;
+      else counts.imported += 1;
+    }
+  },
+  async fail(lines, { writes, origin, counts }) {
+    try {
+      await writes.setMany(requestsOf(lines), origin);
+      counts.imported += lines.length;
+    } catch (thrown) {
+      const index = CallError.is(thrown) && thrown.code === "state_conflict" ? Number(thrown.details?.index) : undefined;
+      const bad = index === undefined ? undefined : lines[index];
+      if (bad === undefined) throw lineError(lines[0]?.number ?? 0, thrown);
+      const before = lines.slice(0, index);
+      if (before.length > 0) await atLines(before, () => writes.setMany(requestsOf(before), origin));
+      counts.imported += before.length;
+      const { scope, key } = bad.request;
+      throw new CallError("state_conflict", `line ${bad.number}: ${JSON.stringify(key)} in scope ${JSON.stringify(scope)} exists already`, {
+        details: { line: bad.number },
+      });
+    }
+  },
+};
+
+function requestsOf(lines: readonly Line[]): SetRequest[] {
+  return lines.map(({ request }) => request);
+}
+
+function atLine<T>(number: number, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw lineError(number, thrown);
+  }
+}
+
+async function atLines<T>(lines: readonly Line[], write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (thrown) {
+    throw lineError(lines[0]?.number ?? 0, thrown);
+  }
+}
+
+function lineError(number: number, thrown: unknown): unknown {
+  if (!CallError.is(thrown)) return thrown;
+  return new CallError(thrown.code, `line ${number}: ${thrown.message}`, { cause: thrown, details: { ...thrown.details, line: number } });
+}
+
+function withCounts(thrown: unknown, { imported, skipped }: ImportCounts): unknown {
+  if (!CallError.is(thrown)) return thrown;
+  const message = `${thrown.message}; ${imported} lines before it were imported, ${skipped} skipped`;
+  return new CallError(thrown.code, message, { cause: thrown, details: { ...thrown.details, imported, skipped } });
+}

@@ -1,0 +1,39 @@
+import { CallError, MAX_DEPTH, memberSpans, nestsDeeperThan, Payload } from "@svc/protocol";
+import { z } from "zod";
+import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
+import { key, scope } from "../inputs.ts";
+
+/** What a line of an import says. Version and time of the item that was exported are not taken over. */
+export interface ImportLine {
+  readonly scope: string;
+  readonly key: string;
+  readonly value: StoredJson;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number | undefined;
+}
+
+const lineSchema = z.object({ scope, key, expires_at: z.iso.datetime({ offset: true }).nullish() });
+const VALUE = new Set(["value"]);
+
+/** Throws CallError `invalid_input` or `payload_too_large`; the message does not name the line. */
+export function parseLine(text: string, maxValueBytes: number): ImportLine {
+  if (nestsDeeperThan(text, MAX_DEPTH)) throw new CallError("invalid_input", `is nested deeper than ${MAX_DEPTH} levels`);
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch (cause) {
+    throw new CallError("invalid_input", `is not JSON: ${(cause as Error).message}`, { cause });
+  }
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw new CallError("invalid_input", "is not a JSON object");
+  const parsed = lineSchema.safeParse(raw);
+  if (!parsed.success) throw new CallError("invalid_input", parsed.error.issues.map(({ path, message }) => `\`${path.join(".")}\`: ${message}`).join("; "));
+  const span = memberSpans(text, VALUE).get("value");
+  if (span === undefined) throw new CallError("invalid_input", "`value`: is missing");
+  const value = storedJson(Payload.fromText(text.slice(span[0], span[1])), {
+    name: "value",
+    maxBytes: maxValueBytes,
+    limit: "max_value_bytes of svc-state",
+  });
+  const { expires_at } = parsed.data;
+  return { scope: parsed.data.scope, key: parsed.data.key, value, expiresAt: expires_at == null ? undefined : Date.parse(expires_at) };
+}

@@ -1,0 +1,31 @@
+import type { Clock } from "../../../kernel/clock.ts";
+
+/** A binding that fails often is not shown anew each time. */
+const REPORT_EVERY_MS = 5_000;
+
+/** Shows in the listings that deliveries were given up, until one is served again. */
+export class FailureReport {
+  readonly #clock: Clock;
+  readonly #show: (problem: string | undefined) => void;
+  #failures = 0;
+  #shownAt: number | undefined;
+
+  constructor(clock: Clock, show: (problem: string | undefined) => void) {
+    this.#clock = clock;
+    this.#show = show;
+  }
+
+  failed(last: string): void {
+    this.#failures += 1;
+    const now = this.#clock.monotonic();
+    if (this.#shownAt !== undefined && now - this.#shownAt < REPORT_EVERY_MS) return;
+    this.#shownAt = now;
+    this.#show(`${this.#failures} ${this.#failures === 1 ? "delivery" : "deliveries"} failed, last: ${last}`);
+  }
+
+  served(): void {
+    if (this.#shownAt === undefined) return;
+    this.#shownAt = undefined;
+    this.#show(undefined);
+  }
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { manualClock } from "../../../testing/manual-clock.ts";
+import { Firings } from "./firings.ts";
+import { decodeOrigin, encodeOrigin, newTraceparent } from "./origin.ts";
+
+const link = { functionId: "f", scope: "s", key: "k" };
+const caller = { worker_id: "w1", name: "w" };
+const watchers = [{ id: "watcher" }];
+
+function begun(clock = manualClock()) {
+  const firings = new Firings(clock);
+  const write = { traceparent: newTraceparent(), baggage: undefined, depth: 2, chain: [] };
+  return { firings, write, firing: firings.begin(write, "watcher", "item", link) };
+}
+
+describe("what caused a write", () => {
+  it("is the firing whose traceparent it carries, also for a while after that ended, and nothing else of the same trace", () => {
+    const clock = manualClock();
+    const { firings, write, firing } = begun(clock);
+    expect(firing.traceparent.slice(0, 36)).toBe(write.traceparent.slice(0, 36));
+    expect(firings.causeOf({ traceparent: firing.traceparent }, "other", [])).toMatchObject({ depth: 3, chain: [link] });
+    expect(firings.causeOf({ traceparent: write.traceparent, caller }, "item", watchers)).toBeUndefined();
+    firing.end();
+    clock.advance(599_000);
+    expect(firings.causeOf({ traceparent: firing.traceparent }, "other", [])).toMatchObject({ depth: 3 });
+    clock.advance(2_000);
+    expect(firings.causeOf({ traceparent: firing.traceparent }, "other", [])).toBeUndefined();
+  });
+
+  it("is, for a client that passes no trace on, what its worker is running: in the same trace, or by the same watcher and item", () => {
+    const { firings, firing } = begun();
+    firing.runsOn("w1", false);
+    expect(firings.causeOf({ caller }, "item", watchers)).toMatchObject({ depth: 3 });
+    expect(firings.causeOf({ caller }, "item", [{ id: "another" }])).toBeUndefined();
+    expect(firings.causeOf({ caller }, "other", watchers)).toBeUndefined();
+    const span = `${firing.traceparent.slice(0, 36)}00000000000000aa-01`;
+    expect(firings.causeOf({ caller, traceparent: span }, "other", [])).toMatchObject({ depth: 3 });
+    expect(firings.causeOf({ caller: { worker_id: "w2", name: "" } }, "item", watchers)).toBeUndefined();
+    firing.end();
+    expect(firings.causeOf({ caller }, "item", watchers)).toBeUndefined();
+  });
+
+  it("is never guessed for a worker that passes traces on", () => {
+    const { firings, firing } = begun();
+    firing.runsOn("w1", true);
+    expect(firings.causeOf({ caller }, "item", watchers)).toBeUndefined();
+  });
+
+  it("remembers a bounded number", () => {
+    const { firings, write, firing } = begun();
+    for (let number = 0; number < 10_001; number++) firings.begin(write, "watcher", "item", link);
+    expect(firings.causeOf({ traceparent: firing.traceparent }, "item", watchers)).toBeUndefined();
+  });
+});
+
+describe("what a delivery keeps of its write", () => {
+  it("fits 1 KiB whatever the names are, and comes back", () => {
+    const long = "\u{1f600}".repeat(512);
+    const origin = { traceparent: newTraceparent(), baggage: "a=b", depth: 15, chain: [link, link, link] };
+    expect(decodeOrigin(encodeOrigin(origin))).toEqual(origin);
+    for (const chain of [[{ functionId: long, scope: long, key: long }], [link, { functionId: long, scope: long, key: long }, link]]) {
+      const text = encodeOrigin({ ...origin, baggage: "x".repeat(8_000), chain });
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1_024);
+      expect(decodeOrigin(text)).toMatchObject({ depth: 15, traceparent: origin.traceparent });
+    }
+    expect(decodeOrigin("not ours")).toMatchObject({ depth: 0, chain: [] });
+  });
+});

@@ -1,0 +1,215 @@
+import { createHash } from "node:crypto";
+import { setMaxListeners } from "node:events";
+import { join } from "node:path";
+import { CallError } from "@svc/protocol";
+import { itemName } from "../../../items/item-cache.ts";
+import type { ItemStore, NumberedChange } from "../../../items/item-store.ts";
+import type { Notice, Watcher } from "../../../items/outbox.ts";
+import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
+import type { Undo } from "../../../kernel/scope.ts";
+import type { ChangeListener, WriteOrigin } from "../change-listener.ts";
+import { Deliveries, READS_VALUES } from "./deliveries.ts";
+import { DeliveryBudget } from "./delivery-window.ts";
+import { Firings } from "./firings.ts";
+import { describeChain, encodeOrigin, newTraceparent } from "./origin.ts";
+import { Orphans } from "./orphans.ts";
+import { RememberedBindings } from "./remembered-bindings.ts";
+import { STATE_TRIGGER_TYPES, type StateTriggerSettings, stateTriggerSettings } from "./settings.ts";
+import { WatcherIndex } from "./watcher-index.ts";
+
+/** Firings, one because of the other, after which a further one is refused. */
+const MAX_DEPTH = 16;
+
+/** How long calls of bound functions may go on when the module stops, in milliseconds; the module itself has twice that. */
+const STOP_GRACE_MS = 5_000;
+
+/** Lies in the data folder, beside the database. */
+const REMEMBERED_FILE = "state-triggers.json";
+
+/** Fires functions when items change. See README.md. */
+export class StateTriggers implements ChangeListener {
+  readonly #context: ModuleContext<unknown>;
+  readonly #store: Pick<ItemStore, "outbox" | "durability">;
+  readonly #index = new WatcherIndex();
+  readonly #firings: Firings;
+  readonly #budget = new DeliveryBudget();
+  readonly #orphans: Orphans;
+  readonly #remembered: RememberedBindings | undefined;
+  /** By watcher. */
+  readonly #bound = new Map<string, Deliveries>();
+  /** What withdrawn bindings have still in hand, by watcher. */
+  readonly #ending = new Map<string, Promise<void>>();
+  /** What was noted for a write that is on its way, by its origin and item: what caused it may have ended when it is stored. */
+  readonly #noted = new WeakMap<WriteOrigin, Map<string, string>>();
+  /** Watchers to wake, by binding. */
+  readonly #watcherOf = new Map<string, string>();
+  readonly #abort = new AbortController();
+  readonly #signal: AbortSignal;
+  #unlisten: Undo = () => {};
+  #stopped = false;
+
+  constructor(context: ModuleContext<unknown>, store: Pick<ItemStore, "outbox" | "durability">) {
+    const { clock, log, dataDir } = context;
+    this.#context = context;
+    this.#store = store;
+    this.#firings = new Firings(clock);
+    this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
+    // Each call under way listens.
+    setMaxListeners(0, this.#signal);
+    this.#orphans = new Orphans({ index: this.#index, outbox: store.outbox, clock, log });
+    // What lives in memory ends with its bindings.
+    this.#remembered = store.durability === "memory" ? undefined : new RememberedBindings({ file: join(dataDir, REMEMBERED_FILE), clock, log });
+  }
+
+  /** Takes up what the last run left, and makes the trigger types known. Resolve this before the first write. */
+  async start(): Promise<void> {
+    const context = this.#context;
+    for (const key of (await this.#remembered?.load()) ?? []) this.#expect(key);
+    for (const { watcher } of await this.#store.outbox.watchers()) if (!this.#orphans.has(watcher)) this.#orphans.add(watcher, watcher, undefined);
+    this.#unlisten = context.directory.onChange(({ kind, id }) => {
+      const watcher = kind === "trigger" ? this.#watcherOf.get(id) : undefined;
+      if (watcher !== undefined) this.#bound.get(watcher)?.wake();
+    });
+    for (const [type, kinds] of Object.entries(STATE_TRIGGER_TYPES)) {
+      context.provideTrigger({
+        type,
+        summary: type === "state" ? "Fires when an item of svc-state changes" : `Fires when an item of svc-state is ${kinds.join()}`,
+        settings: stateTriggerSettings(kinds),
+        bind: (binding) => this.#bind(binding),
+      });
+    }
+  }
+
+  notice(scope: string, key: string, origin: WriteOrigin): Notice | undefined {
+    const watchers = this.#index.matching(scope, key);
+    if (watchers.length === 0) return undefined;
+    const item = itemName(scope, key);
+    const cause = this.#firings.causeOf(origin, item, watchers);
+    const depth = cause?.depth ?? 0;
+    if (depth >= MAX_DEPTH) throw loop(scope, key, describeChain(cause?.chain ?? []));
+    const text = encodeOrigin({ traceparent: origin.traceparent ?? newTraceparent(), baggage: origin.baggage, depth, chain: cause?.chain ?? [] });
+    const noted = this.#noted.get(origin) ?? new Map<string, string>();
+    this.#noted.set(origin, noted.set(item, text));
+    return { watchers, origin: text };
+  }
+
+  changed(changes: readonly NumberedChange[], origin: WriteOrigin): void {
+    for (const { seq, watchers, ...change } of changes) {
+      if (seq === undefined) continue;
+      const text =
+        this.#noted.get(origin)?.get(itemName(change.scope, change.key)) ??
+        encodeOrigin({ traceparent: origin.traceparent ?? newTraceparent(), baggage: origin.baggage, depth: 0, chain: [] });
+      for (const watcher of watchers) {
+        this.#bound.get(watcher)?.add({ seq, watcher, change, origin: text });
+        this.#orphans.addedTo(watcher);
+      }
+    }
+  }
+
+  /** Starts nothing more and resolves when what is under way has ended. What was not served stays for the next start. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#unlisten();
+    this.#orphans.close();
+    const cancel = this.#context.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
+    await Promise.all([...[...this.#bound.values()].map((deliveries) => deliveries.stop()), ...this.#ending.values()]);
+    cancel();
+    await this.#remembered?.close();
+  }
+
+  #bind(binding: TriggerBinding<StateTriggerSettings>): Undo {
+    const refusal = binding.callRefusal(READS_VALUES);
+    if (refusal !== undefined) {
+      throw new CallError("FORBIDDEN", `a trigger on state is told what ${READS_VALUES} would tell, which this connection may not call: ${refusal.message}`);
+    }
+    const { settings, functionId, key } = binding;
+    const id = watcherId(key, functionId);
+    const watcher: Watcher = { id, kinds: settings.kinds };
+    this.#orphans.adopt(id);
+    const { clock, log, directory } = this.#context;
+    const deliveries = new Deliveries({
+      binding,
+      watcher: id,
+      outbox: this.#store.outbox,
+      firings: this.#firings,
+      budget: this.#budget,
+      clock,
+      log,
+      signal: this.#signal,
+      tellsTraces: (workerId) => (directory.workerById(workerId)?.features.length ?? 0) > 0,
+      after: this.#ending.get(id) ?? Promise.resolve(),
+    });
+    this.#bound.set(id, deliveries);
+    this.#watcherOf.set(binding.id, id);
+    this.#index.add(settings, watcher);
+    this.#remembered?.add(key);
+    if (settings.conditionFunctionId !== undefined) binding.needs([settings.conditionFunctionId]);
+    return () => {
+      this.#index.remove(settings, watcher);
+      this.#watcherOf.delete(binding.id);
+      this.#bound.delete(id);
+      this.#letEnd(id, deliveries);
+      if (this.#stopped || binding.ended === undefined) return;
+      this.#remembered?.remove(key);
+      if (binding.ended === "lapsed") this.#orphans.add(id, nameOf(functionId, settings), undefined);
+      else this.#forget(id, nameOf(functionId, settings));
+    };
+  }
+
+  #letEnd(id: string, deliveries: Deliveries): void {
+    const ended = Promise.all([this.#ending.get(id), deliveries.stop()]).then(() => {
+      if (this.#ending.get(id) === ended) this.#ending.delete(id);
+    });
+    this.#ending.set(id, ended);
+  }
+
+  /** Takes a binding of the last run for one that will come again. */
+  #expect(key: string): void {
+    const binding = readKey(key);
+    if (binding === undefined) {
+      this.#remembered?.remove(key);
+      return;
+    }
+    const { functionId, settings } = binding;
+    this.#orphans.add(watcherId(key, functionId), nameOf(functionId, settings), settings, () => this.#remembered?.remove(key));
+  }
+
+  #forget(id: string, trigger: string): void {
+    const { log } = this.#context;
+    this.#store.outbox.forget(id).then(
+      (deliveries) => {
+        if (deliveries > 0) log.info("a state trigger was taken back; its deliveries that waited are dropped", { trigger, deliveries });
+      },
+      // They are orphans after the next start, and go then.
+      (error: unknown) => log.warn("deliveries of a state trigger cannot be forgotten at present", { trigger, error }),
+    );
+  }
+}
+
+function loop(scope: string, key: string, chain: string): CallError {
+  const item = `${JSON.stringify(key)} in scope ${JSON.stringify(scope)}`;
+  const message = `writing ${item} would fire triggers that already fired one another ${MAX_DEPTH} times; the chain ends with ${chain}; nothing was written`;
+  return new CallError("trigger_loop", message, { details: { scope, key, depth: MAX_DEPTH, chain } });
+}
+
+/** Stable over restarts, and short, because it stands beside each delivery. */
+function watcherId(key: string, functionId: string): string {
+  return `${functionId}#${createHash("sha256").update(key).digest("hex").slice(0, 24)}`;
+}
+
+/** Type, function and config of a binding's key; undefined when this release takes no such binding. */
+function readKey(key: string): { readonly functionId: string; readonly settings: StateTriggerSettings } | undefined {
+  try {
+    const [type, functionId, config] = JSON.parse(key) as [unknown, unknown, unknown];
+    if (typeof type !== "string" || typeof functionId !== "string" || !Object.hasOwn(STATE_TRIGGER_TYPES, type)) return undefined;
+    const settings = stateTriggerSettings(STATE_TRIGGER_TYPES[type] ?? []).safeParse(config ?? {});
+    return settings.success ? { functionId, settings: settings.data } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOf(functionId: string, { scope, key, prefix }: StateTriggerSettings): string {
+  const keys = key === undefined ? (prefix === "" ? "any key" : `keys from ${JSON.stringify(prefix)}`) : JSON.stringify(key);
+  return `${functionId} on ${keys} in ${scope === undefined ? "any scope" : `scope ${JSON.stringify(scope)}`}`;
+}

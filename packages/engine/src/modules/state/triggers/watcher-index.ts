@@ -1,0 +1,95 @@
+import type { Watcher } from "../../../items/outbox.ts";
+import type { StateTriggerSettings } from "./settings.ts";
+
+type Filter = Pick<StateTriggerSettings, "scope" | "key" | "prefix">;
+
+/** Watchers of one scope, or of any. */
+class ScopeWatchers {
+  readonly #byKey = new Map<string, Set<Watcher>>();
+  readonly #byPrefix = new Map<string, Set<Watcher>>();
+  /** How many prefixes have each length, so that a key is cut only at lengths that occur. */
+  readonly #prefixLengths = new Map<number, number>();
+
+  get isEmpty(): boolean {
+    return this.#byKey.size === 0 && this.#byPrefix.size === 0;
+  }
+
+  add({ key, prefix }: Filter, watcher: Watcher): void {
+    if (key !== undefined) addTo(this.#byKey, key, watcher);
+    else if (addTo(this.#byPrefix, prefix, watcher)) this.#prefixLengths.set(prefix.length, (this.#prefixLengths.get(prefix.length) ?? 0) + 1);
+  }
+
+  remove({ key, prefix }: Filter, watcher: Watcher): void {
+    if (key !== undefined) {
+      removeFrom(this.#byKey, key, watcher);
+      return;
+    }
+    if (!removeFrom(this.#byPrefix, prefix, watcher)) return;
+    const left = (this.#prefixLengths.get(prefix.length) ?? 1) - 1;
+    if (left === 0) this.#prefixLengths.delete(prefix.length);
+    else this.#prefixLengths.set(prefix.length, left);
+  }
+
+  collect(key: string, found: Watcher[]): void {
+    const exact = this.#byKey.get(key);
+    if (exact !== undefined) found.push(...exact);
+    for (const length of this.#prefixLengths.keys()) {
+      if (length > key.length) continue;
+      const watchers = this.#byPrefix.get(length === 0 ? "" : key.slice(0, length));
+      if (watchers !== undefined) found.push(...watchers);
+    }
+  }
+}
+
+/** Who watches an item, without asking every watcher: by scope, then by key, then by the lengths of prefixes. */
+export class WatcherIndex {
+  readonly #scopes = new Map<string, ScopeWatchers>();
+  readonly #anyScope = new ScopeWatchers();
+
+  add(filter: Filter, watcher: Watcher): void {
+    this.#entry(filter.scope).add(filter, watcher);
+  }
+
+  remove(filter: Filter, watcher: Watcher): void {
+    const entry = this.#entry(filter.scope);
+    entry.remove(filter, watcher);
+    if (filter.scope !== undefined && entry.isEmpty) this.#scopes.delete(filter.scope);
+  }
+
+  /** Empty for most items. */
+  matching(scope: string, key: string): readonly Watcher[] {
+    const found: Watcher[] = [];
+    this.#scopes.get(scope)?.collect(key, found);
+    this.#anyScope.collect(key, found);
+    return found;
+  }
+
+  #entry(scope: string | undefined): ScopeWatchers {
+    if (scope === undefined) return this.#anyScope;
+    let entry = this.#scopes.get(scope);
+    if (entry === undefined) {
+      entry = new ScopeWatchers();
+      this.#scopes.set(scope, entry);
+    }
+    return entry;
+  }
+}
+
+/** True when it is the first of its name. */
+function addTo(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
+  const others = table.get(name);
+  if (others !== undefined) {
+    others.add(watcher);
+    return false;
+  }
+  table.set(name, new Set([watcher]));
+  return true;
+}
+
+/** True when none of its name is left. */
+function removeFrom(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
+  const others = table.get(name);
+  if (others === undefined || !others.delete(watcher) || others.size > 0) return false;
+  table.delete(name);
+  return true;
+}

@@ -1,0 +1,131 @@
+import { CallError } from "@svc/protocol";
+import type { Conflict, Durability, ItemStore, ItemUpdated, ItemWrite, ItemWritten, OneOfMany } from "../../items/item-store.ts";
+import type { StoredJson } from "../../items/stored-json.ts";
+import type { UpdateOp } from "../../items/update-op.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { ChangeListener, WriteOrigin } from "./change-listener.ts";
+
+export interface ItemAddress {
+  readonly scope: string;
+  readonly key: string;
+}
+
+export interface WriteRequest extends ItemAddress {
+  readonly ifVersion: number | undefined;
+}
+
+export interface SetRequest extends WriteRequest {
+  readonly value: StoredJson;
+  /** Milliseconds since 1970; undefined: it stays for ever. */
+  readonly expiresAt: number | undefined;
+}
+
+export interface UpdateRequest extends WriteRequest {
+  readonly ops: readonly UpdateOp[];
+  readonly atomic: boolean;
+  readonly maxBytes: number;
+  readonly expiresAt: number | "keep";
+}
+
+export interface WritesOptions {
+  readonly store: ItemStore;
+  readonly clock: Clock;
+  readonly listener: ChangeListener;
+  /** Told of every item that was written with an end. */
+  readonly onExpiry: (expiresAt: number) => void;
+}
+
+/**
+ * The one way by which svc-state changes items: whoever listens to changes is asked before each write and told after it. A conflict with `ifVersion`
+ * is thrown as `state_conflict`. What the store throws passes on, and so does `trigger_loop`.
+ */
+export class Writes {
+  readonly #store: ItemStore;
+  readonly #clock: Clock;
+  readonly #listener: ChangeListener;
+  readonly #onExpiry: (expiresAt: number) => void;
+
+  constructor(options: WritesOptions) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#listener = options.listener;
+    this.#onExpiry = options.onExpiry;
+  }
+
+  get durability(): Durability {
+    return this.#store.durability;
+  }
+
+  async set(request: SetRequest, origin: WriteOrigin): Promise<ItemWritten> {
+    const { scope, key, value, expiresAt } = request;
+    const written = await this.#store.set(scope, key, { ...value, expiresAt }, this.#write(request, origin));
+    return this.#settled(request, written, origin);
+  }
+
+  async update(request: UpdateRequest, origin: WriteOrigin): Promise<ItemUpdated> {
+    const { scope, key, ops, atomic, maxBytes, expiresAt } = request;
+    const updated = await this.#store.update(scope, key, { ops, atomic, maxBytes, expiresAt }, this.#write(request, origin));
+    return this.#settled(request, updated, origin);
+  }
+
+  async delete(request: WriteRequest, origin: WriteOrigin): Promise<ItemWritten> {
+    const removed = await this.#store.delete(request.scope, request.key, this.#write(request, origin));
+    return this.#settled(request, removed, origin);
+  }
+
+  /** All or none. Throws `state_conflict` with `details.index`. */
+  async setMany(requests: readonly SetRequest[], origin: WriteOrigin): Promise<readonly ItemWritten[]> {
+    const writes = requests.map((request): OneOfMany => {
+      const { scope, key, value, expiresAt } = request;
+      return { type: "set", scope, key, value: { ...value, expiresAt }, write: this.#write(request, origin) };
+    });
+    const written = await this.#store.writeMany(writes);
+    if (written.status === "conflict") throw conflictAt(written.index, requests[written.index], written.actual);
+    return this.#allSettled(written.writes, origin);
+  }
+
+  /** Deletes what is there of the keys, all in one step. At most 1,000. Answers how many there were. */
+  async deleteMany(scope: string, keys: readonly string[], origin: WriteOrigin): Promise<number> {
+    const writes = keys.map((key): OneOfMany => ({ type: "delete", scope, key, write: this.#write({ scope, key, ifVersion: undefined }, origin) }));
+    const written = await this.#store.writeMany(writes);
+    if (written.status === "conflict") throw new CallError("storage_failed", "the store found a conflict where no version was asked for");
+    return this.#allSettled(written.writes, origin).filter(({ previous }) => previous !== undefined).length;
+  }
+
+  #write({ scope, key, ifVersion }: WriteRequest, origin: WriteOrigin): ItemWrite {
+    return { now: this.#clock.now(), ifVersion, notice: this.#listener.notice(scope, key, origin) };
+  }
+
+  #settled<Written extends ItemWritten>(request: WriteRequest, written: Written | Conflict, origin: WriteOrigin): Written {
+    if (written.status === "conflict") throw conflict(request, written.actual);
+    this.#publish(written, origin);
+    return written;
+  }
+
+  #allSettled(writes: readonly ItemWritten[], origin: WriteOrigin): readonly ItemWritten[] {
+    for (const written of writes) this.#publish(written, origin);
+    return writes;
+  }
+
+  #publish({ changes, item }: ItemWritten, origin: WriteOrigin): void {
+    if (item?.expiresAt !== undefined) this.#onExpiry(item.expiresAt);
+    if (changes.length > 0) this.#listener.changed(changes, origin);
+  }
+}
+
+function conflict(request: WriteRequest, actual: number): CallError {
+  return new CallError("state_conflict", `${conflictText(request, actual)}; nothing was written`, { details: { expected: request.ifVersion, actual } });
+}
+
+function conflictAt(index: number, request: WriteRequest | undefined, actual: number): CallError {
+  const text = request === undefined ? "a version did not fit" : conflictText(request, actual);
+  return new CallError("state_conflict", `\`items.${index}\`: ${text}; nothing was written`, {
+    details: { index, expected: request?.ifVersion, actual },
+  });
+}
+
+function conflictText({ scope, key, ifVersion }: WriteRequest, actual: number): string {
+  const found = actual === 0 ? "it does not exist" : `it has version ${actual}`;
+  const wanted = ifVersion === 0 ? "must not exist yet" : `was expected at version ${ifVersion}`;
+  return `${JSON.stringify(key)} in scope ${JSON.stringify(scope)} ${wanted}, but ${found}`;
+}

@@ -1,0 +1,28 @@
+import type { IncomingMessage } from "node:http";
+
+/** Header values as text; of a header with other characters than visible ASCII nothing is told. */
+export function headersOf(request: IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of Object.entries(request.headers)) {
+    const text = Array.isArray(value) ? value.join(", ") : value;
+    if (text !== undefined && /^[\x20-\x7e\t]*$/.test(text)) headers[name] = text;
+  }
+  return headers;
+}
+
+/** Every value of every query parameter, decoded. */
+export function queryOf(request: IncomingMessage): Record<string, string[]> {
+  const query: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
+  const target = request.url ?? "/";
+  const mark = target.indexOf("?");
+  for (const [name, value] of new URLSearchParams(mark === -1 ? "" : target.slice(mark + 1))) {
+    query[name] ??= [];
+    query[name].push(value);
+  }
+  return query;
+}
+
+/** As sent, still percent-encoded, without query. */
+export function pathOf(request: IncomingMessage): string {
+  return (request.url ?? "/").split("?", 1)[0] ?? "/";
+}
