@@ -18,6 +18,19 @@ describe("the schema of update operations", () => {
     ]);
   });
 
+  it("takes a path that is null for one that was left out, as published clients write it", () => {
+    expect(
+      updateOpsSchema.parse([
+        { type: "merge", path: null, value: {} },
+        { type: "append", path: null, value: 0 },
+      ]),
+    ).toEqual([
+      { type: "merge", path: "", value: {} },
+      { type: "append", path: "", value: 0 },
+    ]);
+    expect(updateOpsSchema.safeParse([{ type: "set", path: null }]).success).toBe(false);
+  });
+
   it("leaves values to the operations, which report them with their own codes", () => {
     expect(updateOpsSchema.parse([{ type: "merge", path: "", value: 1 }])).toEqual([{ type: "merge", path: "", value: 1 }]);
   });

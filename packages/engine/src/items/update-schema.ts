@@ -7,8 +7,8 @@ export const MAX_UPDATE_OPS = 1_000;
 const path = z.union([z.string(), z.array(z.string()).readonly()]).meta({
   description: 'One literal member of the root ("" is the root itself), or an array that leads deeper, one member a segment ([] is the root).',
 });
-/** Merge and append may leave it out. */
-const pathOrRoot = path.default("");
+/** Merge and append may leave it out; published clients then write null. */
+const pathOrRoot = path.nullish().transform((given) => given ?? "");
 const anyValue = z.unknown().optional();
 const by = z.int().meta({ description: "An integer that a JSON number holds exactly." });
 
