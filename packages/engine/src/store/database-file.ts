@@ -16,10 +16,17 @@ export interface OpenFileOptions {
   /** Checks the whole file even after a clean stop. */
   readonly check: "after-unclean-stop" | "always";
   readonly driver?: DriverName | undefined;
+  /** `durable` (default): a commit returns when the log is on the disk. `relaxed`: the log is synced by others, see log-sync.ts. */
+  readonly durability?: StoreDurability | undefined;
 }
 
-// synchronous=FULL: a commit returns when the write-ahead log is on the disk. The size limit is for the log after a burst, 64 MiB.
-const SETTINGS = "PRAGMA busy_timeout=5000; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864";
+/** How long what was answered stays: through a power cut, or through the end of the process with up to 1 s lost in a power cut. */
+export type StoreDurability = "durable" | "relaxed";
+
+/** synchronous=FULL syncs the write-ahead log at each commit, NORMAL before the log is written back into the file. */
+const SYNCHRONOUS = { durable: "PRAGMA synchronous=FULL", relaxed: "PRAGMA synchronous=NORMAL" } as const;
+// The size limit is for the log after a burst, 64 MiB.
+const SETTINGS = "PRAGMA busy_timeout=5000; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864";
 
 /** Most damage that a message quotes; the rest is found by whoever repairs the file. */
 const QUOTED_PROBLEMS = 3;
@@ -33,7 +40,7 @@ export function openDatabaseFile(options: OpenFileOptions): Database {
   let database: Database | undefined;
   try {
     database = openDatabase(options.file, options.driver);
-    database.exec(SETTINGS);
+    database.exec(`${SETTINGS}; ${SYNCHRONOUS[options.durability ?? "durable"]}`);
     if (mustCheck) refuseDamage(options.file, database);
     // The pragma answers with the mode it ended up in, e.g. "delete" on a file system that cannot share memory.
     const mode = database.prepare("PRAGMA journal_mode=WAL").get()?.journal_mode;

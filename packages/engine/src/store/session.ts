@@ -1,5 +1,5 @@
 import { DatabaseFailed, isRead, runAlone, runBatch } from "./batch.ts";
-import { closeDatabaseFile, closeQuietly, DatabaseRefused, openDatabaseFile } from "./database-file.ts";
+import { closeDatabaseFile, closeQuietly, DatabaseRefused, openDatabaseFile, type StoreDurability } from "./database-file.ts";
 import { type Database, type DriverName, SqlError } from "./driver.ts";
 import type { ProceduresModule, ProcedureTable } from "./procedures.ts";
 import type { Answer, Request } from "./thread-messages.ts";
@@ -11,21 +11,25 @@ interface Connection {
 
 /**
  * One database file over its whole life in the store thread: opened, used batch by batch, reopened after a failure, closed.
- * What was answered as done is on the disk; after a failed commit nothing of that batch is answered as done.
+ * What was answered as done is on the disk, of a `relaxed` session at the next sync; after a failed commit nothing of that batch is answered as done.
  */
 export class Session {
   readonly #file: string;
   readonly #module: ProceduresModule;
   readonly #driver: DriverName;
+  readonly #durability: StoreDurability;
   #connection: Connection | undefined;
   #suspect = false;
   #problem: string | undefined;
+  /** The log could not be synced: nothing more is written before all of it was written back into the file and is on the disk there. */
+  #mustWriteBack = false;
 
   /** Throws DatabaseRefused. */
-  constructor(file: string, module: ProceduresModule, driver: DriverName) {
+  constructor(file: string, module: ProceduresModule, driver: DriverName, durability: StoreDurability = "durable") {
     this.#file = file;
     this.#module = module;
     this.#driver = driver;
+    this.#durability = durability;
     this.#connection = this.#open();
   }
 
@@ -37,9 +41,11 @@ export class Session {
   run(requests: readonly Request[]): Answer[] {
     const connection = this.#connected();
     if (connection === undefined) return this.#allFailed(requests);
+    const writes = requests.some((request) => !isRead(connection.procedures, request));
     try {
+      if (writes) this.#writeBack(connection.database);
       const answers = runBatch(connection.database, connection.procedures, requests);
-      if (requests.some((request) => !isRead(connection.procedures, request))) this.#problem = undefined;
+      if (writes) this.#problem = undefined;
       return answers;
     } catch (thrown) {
       if (!(thrown instanceof DatabaseFailed)) throw thrown;
@@ -53,11 +59,18 @@ export class Session {
     const connection = this.#connected();
     if (connection === undefined) return;
     try {
+      this.#writeBack(connection.database);
       connection.database.exec(`PRAGMA user_version=${this.#module.schema.length}`);
       this.#problem = undefined;
     } catch (thrown) {
       this.#problem = `the store cannot write ${this.#file}: ${textOf(thrown)}`;
     }
+  }
+
+  /** What was written last may not have reached the disk. */
+  noteUnsynced(reason: string): void {
+    this.#mustWriteBack = true;
+    this.#problem = `the store cannot sync ${this.#file}, and the writes of the last second would not survive a power cut: ${reason}`;
   }
 
   /** Throws SqlError when the log could not be written back; nothing is lost then, but the next start checks the file. */
@@ -75,7 +88,7 @@ export class Session {
 
   #open(): Connection {
     const check = this.#suspect ? "always" : "after-unclean-stop";
-    const database = openDatabaseFile({ file: this.#file, schema: this.#module.schema, check, driver: this.#driver });
+    const database = openDatabaseFile({ file: this.#file, schema: this.#module.schema, check, driver: this.#driver, durability: this.#durability });
     this.#suspect = false;
     try {
       return { database, procedures: this.#module.openProcedures(database) };
@@ -83,6 +96,17 @@ export class Session {
       closeQuietly(database);
       throw thrown instanceof SqlError ? new DatabaseRefused(`the database ${this.#file} cannot be used: ${thrown.message}`, thrown) : thrown;
     }
+  }
+
+  /** Throws DatabaseFailed. */
+  #writeBack(database: Database): void {
+    if (!this.#mustWriteBack) return;
+    try {
+      database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all();
+    } catch (thrown) {
+      throw thrown instanceof SqlError ? new DatabaseFailed(thrown, "the sync of the log") : thrown;
+    }
+    this.#mustWriteBack = false;
   }
 
   #connected(): Connection | undefined {

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { DatabaseRefused } from "./database-file.ts";
+import { LogSync } from "./log-sync.ts";
 import type { ProceduresModule } from "./procedures.ts";
 import { Session } from "./session.ts";
 import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
@@ -14,6 +15,7 @@ const start = workerData as ThreadStart;
 let session: Session | undefined;
 let reportedProblem: string | undefined;
 let probe: NodeJS.Timeout | undefined;
+let logSync: LogSync | undefined;
 
 function post(message: FromThread): void {
   port?.postMessage(message);
@@ -33,8 +35,10 @@ function reportHealth(current: Session): void {
   }
 }
 
-function close(current: Session): void {
+/** Closing a file syncs what is left of its log. */
+async function close(current: Session): Promise<void> {
   clearInterval(probe);
+  await logSync?.stop();
   let problem: string | undefined;
   try {
     current.close();
@@ -47,7 +51,7 @@ function close(current: Session): void {
 
 const procedures = (await import(start.procedures)) as ProceduresModule;
 try {
-  session = new Session(start.file, procedures, start.driver);
+  session = new Session(start.file, procedures, start.driver, start.durability);
 } catch (thrown) {
   if (!(thrown instanceof DatabaseRefused)) throw thrown;
   post({ kind: "refused", message: thrown.message });
@@ -55,9 +59,16 @@ try {
 }
 if (session !== undefined) {
   const current = session;
+  if (start.durability === "relaxed") {
+    logSync = new LogSync(start.file, (reason) => {
+      current.noteUnsynced(reason);
+      reportHealth(current);
+    });
+  }
   port.on("message", (message: ToThread) => {
-    if (message.kind === "close") return close(current);
+    if (message.kind === "close") return void close(current);
     const answers = current.run(message.requests);
+    logSync?.note();
     // First, so that whoever is told of a failure finds the store's problem set.
     reportHealth(current);
     post({ kind: "answers", answers });

@@ -1,6 +1,7 @@
 import { CallError } from "@svc/protocol";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
+import type { StoreDurability } from "./database-file.ts";
 import { type DriverName, defaultDriver } from "./driver.ts";
 import type { InputOf, OutputOf, ProcedureTable } from "./procedures.ts";
 import { startThread, type Thread } from "./thread.ts";
@@ -13,6 +14,8 @@ export interface StoreOptions {
   readonly procedures: URL;
   readonly log: Logger;
   readonly clock?: Clock;
+  /** `relaxed`: writes are answered before they are synced, which follows within a second. Default `durable`. */
+  readonly durability?: StoreDurability | undefined;
   /** Requests that may wait or be under way. Default 10,000. */
   readonly maxRequests?: number;
   /** The same in bytes, as told by `call`. Default 64 MiB. */
@@ -26,7 +29,7 @@ export interface StoreOptions {
 }
 
 /**
- * A SQLite database in a thread of its own, reached through procedures. Durable: a write is answered after it is on the disk.
+ * A SQLite database in a thread of its own, reached through procedures. A write is answered after it is on the disk, unless the store is `relaxed`.
  * All requests of one tick travel as one message and commit as one transaction; while that is under way the next ones gather.
  */
 export interface Store<Procedures extends ProcedureTable> {
@@ -219,6 +222,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
         file: this.#options.file,
         procedures: this.#options.procedures,
         driver: this.#options.driver ?? defaultDriver(),
+        durability: this.#options.durability ?? "durable",
         openTimeoutMs: this.#options.openTimeoutMs ?? 300_000,
         clock: this.#clock,
       },

@@ -1,3 +1,4 @@
+import type { StoreDurability } from "./database-file.ts";
 import type { DriverName } from "./driver.ts";
 
 /** Given to the thread when it starts. */
@@ -7,6 +8,7 @@ export interface ThreadStart {
   /** URL of the file of procedures, as JavaScript. */
   readonly procedures: string;
   readonly driver: DriverName;
+  readonly durability: StoreDurability;
 }
 
 export interface Request {

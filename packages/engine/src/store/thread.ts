@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
+import type { StoreDurability } from "./database-file.ts";
 import type { DriverName } from "./driver.ts";
 import type { Answer, FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
 import { threadUrl } from "./thread-url.ts";
@@ -8,6 +9,7 @@ export interface ThreadOptions {
   readonly file: string;
   readonly procedures: URL;
   readonly driver: DriverName;
+  readonly durability: StoreDurability;
   readonly openTimeoutMs: number;
   readonly clock: Clock;
 }
@@ -31,7 +33,8 @@ const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Starts a thread and waits until its database is open. Rejects with an Error that says why it cannot be used. */
 export async function startThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread> {
-  const workerData: ThreadStart = { file: options.file, procedures: threadUrl(options.procedures).href, driver: options.driver };
+  const { file, driver, durability } = options;
+  const workerData: ThreadStart = { file, procedures: threadUrl(options.procedures).href, driver, durability };
   const worker = new Worker(threadUrl(new URL("./store-thread.ts", import.meta.url)), { workerData, name: "svc-store" });
   const thread = new WorkerThread(worker, options, events);
   await thread.opened;

@@ -1,7 +1,6 @@
 import { CallError } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import { itemName } from "../item-cache.ts";
-import { itemLine } from "../item-line.ts";
 import {
   type Conflict,
   type ExpiredItem,
@@ -20,9 +19,9 @@ import {
   type OneOfMany,
   type PageRequest,
 } from "../item-store.ts";
-import { writeLines } from "../line-file.ts";
 import { type Told, toldOf } from "../outbox.ts";
 import { type ItemAddress, isPastEnd, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../plan-write.ts";
+import { type ItemInScope, writeSnapshotLines } from "../snapshot-lines.ts";
 import { MemoryOutbox } from "./memory-outbox.ts";
 import { MemoryScopes, weightOf } from "./memory-scopes.ts";
 
@@ -166,14 +165,14 @@ class MemoryItems implements ItemStore {
   async snapshot(file: string): Promise<{ readonly bytes: number }> {
     this.#refuseClosed();
     const now = this.#clock.now();
-    const found: { readonly scope: string; readonly item: Item }[] = [];
+    const found: ItemInScope[] = [];
     for (const scope of this.#scopes.names("", undefined)) {
       for (const key of this.#scopes.keys(scope, "", undefined)) {
         const item = this.#alive(scope, key, now);
         if (item !== undefined) found.push({ scope, item });
       }
     }
-    return writeLines(file, linesOf(found));
+    return writeSnapshotLines(file, found);
   }
 
   problem(): undefined {
@@ -239,8 +238,4 @@ function plan(old: Item | undefined, address: ItemAddress, intent: WriteIntent, 
 
 function refuseTooMany(bytes: number): void {
   if (bytes > MAX_MANY_BYTES) throw new CallError("payload_too_large", manyTooLargeText(bytes), { details: { bytes, limit: MAX_MANY_BYTES } });
-}
-
-function* linesOf(found: readonly { readonly scope: string; readonly item: Item }[]): Generator<string> {
-  for (const { scope, item } of found) yield itemLine(scope, item);
 }

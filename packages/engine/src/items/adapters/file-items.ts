@@ -1,0 +1,240 @@
+import { CallError } from "@svc/protocol";
+import type { Clock } from "../../kernel/clock.ts";
+import { snapshotDatabase } from "../../store/snapshot.ts";
+import type { Store } from "../../store/store.ts";
+import { CachedItems } from "../cached-items.ts";
+import { stringifyExact } from "../exact-json.ts";
+import type {
+  Conflict,
+  ExpiredItem,
+  GroupPage,
+  Item,
+  ItemPage,
+  ItemStore,
+  ItemUpdate,
+  ItemUpdated,
+  ItemValue,
+  ItemWrite,
+  ItemWritten,
+  Listing,
+  ManyWritten,
+  OneOfMany,
+  PageRequest,
+} from "../item-store.ts";
+import type { ItemAddress } from "../plan-write.ts";
+import { deleteAnswer, setAnswer, updateAnswer } from "./file-answers.ts";
+import { FileOutbox, noticeInput } from "./file-outbox.ts";
+import type { ItemProcedures } from "./file-thread/procedures.ts";
+import type { ManyOutput, OneInput, WriteInput } from "./file-thread/writes.ts";
+
+export interface FileItemsParts {
+  /** Absolute path of the database. */
+  readonly file: string;
+  readonly store: Store<ItemProcedures>;
+  readonly durability: "durable" | "relaxed";
+  readonly cacheBytes: number;
+  readonly clock: Clock;
+  readonly onClosed: () => void;
+}
+
+/** How long closing waits for snapshots, in milliseconds; what is not done then is given up. */
+const SNAPSHOT_CLOSE_MS = 10_000;
+
+/** Items in a store of `file-thread/procedures.ts`. Each method hands the store's answer on in its first reaction, which is what keeps the order. */
+export class FileItems implements ItemStore {
+  readonly durability: "durable" | "relaxed";
+  readonly outbox: FileOutbox;
+  readonly #file: string;
+  readonly #store: Store<ItemProcedures>;
+  readonly #call: Store<ItemProcedures>["call"];
+  readonly #cached: CachedItems;
+  readonly #clock: Clock;
+  readonly #onClosed: () => void;
+  readonly #snapshots = new Set<Promise<unknown>>();
+  readonly #ending = new AbortController();
+  #closing: Promise<void> | undefined;
+
+  constructor({ file, store, durability, cacheBytes, clock, onClosed }: FileItemsParts) {
+    this.durability = durability;
+    // What is asked for after closing began would come too late for a store that first waits for its snapshots.
+    this.#call = (name, input, options) => (this.#closing === undefined ? store.call(name, input, options) : Promise.reject(closingError()));
+    this.outbox = new FileOutbox(this.#call);
+    this.#file = file;
+    this.#store = store;
+    this.#cached = new CachedItems(cacheBytes, clock);
+    this.#clock = clock;
+    this.#onClosed = onClosed;
+  }
+
+  get(scope: string, key: string): Promise<Item | undefined> {
+    const known = this.#closing === undefined ? this.#cached.find(scope, key) : undefined;
+    if (known !== undefined) return Promise.resolve(known.item);
+    return this.#cached.read(
+      () => this.#call("get", { scope, key, now: this.#clock.now() }, { bytes: nameBytes({ scope, key }) }),
+      (item, remember) => {
+        remember(scope, key, item);
+        return item;
+      },
+    );
+  }
+
+  getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]> {
+    const bytes = keys.reduce((sum, key) => sum + nameBytes({ scope, key }), 0);
+    return this.#cached.read(
+      () => this.#call("getMany", { scope, keys, now: this.#clock.now() }, { bytes }),
+      (items, remember) => {
+        for (const [index, key] of keys.entries()) remember(scope, key, items[index]);
+        return items;
+      },
+    );
+  }
+
+  set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    const address = { scope, key };
+    const { json, bytes, expiresAt } = value;
+    return this.#cached.write(
+      [address],
+      () => this.#call("set", { ...writeInput(address, write), json, bytes, expiresAt }, { bytes: writeBytes(address, write) + bytes }),
+      (output, remember) => {
+        if (output.status === "conflict") return output;
+        const answer = setAnswer(address, value, write, output);
+        remember(scope, key, answer.item);
+        return answer;
+      },
+    );
+  }
+
+  update(scope: string, key: string, { ops, atomic, maxBytes, expiresAt }: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
+    const address = { scope, key };
+    const opsJson = stringifyExact(ops);
+    const input = { ...writeInput(address, write), opsJson, atomic, maxBytes, expiresAt };
+    return this.#cached.write(
+      [address],
+      () => this.#call("update", input, { bytes: writeBytes(address, write) + 2 * opsJson.length }),
+      (output, remember) => {
+        if (output.status === "conflict") return output;
+        const answer = updateAnswer(address, write, output);
+        remember(scope, key, answer.item);
+        return answer;
+      },
+    );
+  }
+
+  delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    const address = { scope, key };
+    return this.#cached.write(
+      [address],
+      () => this.#call("delete", writeInput(address, write), { bytes: writeBytes(address, write) }),
+      (output, remember) => {
+        if (output.status === "conflict") return output;
+        remember(scope, key, undefined);
+        return deleteAnswer(address, write, output);
+      },
+    );
+  }
+
+  writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten> {
+    const bytes = writes.reduce((sum, one) => sum + writeBytes(one, one.write) + (one.type === "set" ? one.value.bytes : 0), 0);
+    return this.#cached.write(
+      writes,
+      () => this.#call("writeMany", writes.map(oneInput), { bytes }),
+      (output, remember) => manyAnswer(writes, output, remember),
+    );
+  }
+
+  list(scope: string, { maxBytes }: { readonly maxBytes: number }): Promise<Listing> {
+    return this.#cached.read(
+      () => this.#call("list", { scope, maxBytes, now: this.#clock.now() }),
+      (answer) => answer,
+    );
+  }
+
+  page(scope: string, { prefix, after, limit, maxBytes }: PageRequest): Promise<ItemPage> {
+    return this.#cached.read(
+      () => this.#call("page", { scope, prefix, after, limit, maxBytes, now: this.#clock.now() }),
+      (answer) => answer,
+    );
+  }
+
+  scopes({ prefix }: { readonly prefix: string }): Promise<readonly string[]> {
+    return this.#call("scopes", prefix);
+  }
+
+  groups({ prefix, after, limit }: Omit<PageRequest, "maxBytes">): Promise<GroupPage> {
+    return this.#call("groups", { prefix, after, limit });
+  }
+
+  expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
+    return this.#call("expired", { now, limit });
+  }
+
+  nextExpiry(): Promise<number | undefined> {
+    return this.#call("nextExpiry", null);
+  }
+
+  async snapshot(file: string): Promise<{ readonly bytes: number }> {
+    if (this.#closing !== undefined) throw closingError();
+    // What was asked for before is in it.
+    await this.#call("nextExpiry", null);
+    const written = snapshotDatabase({ file: this.#file, target: file, clock: this.#clock, signal: this.#ending.signal });
+    this.#snapshots.add(written);
+    try {
+      return await written;
+    } finally {
+      this.#snapshots.delete(written);
+    }
+  }
+
+  problem(): string | undefined {
+    return this.#store.problem();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const cancel = this.#clock.after(SNAPSHOT_CLOSE_MS, () => this.#ending.abort());
+    await Promise.allSettled(this.#snapshots);
+    cancel();
+    await this.#store.close();
+    this.#cached.clear();
+    this.#onClosed();
+  }
+}
+
+function closingError(): CallError {
+  return new CallError("draining", "the store of items is closing and takes no more requests");
+}
+
+function manyAnswer(writes: readonly OneOfMany[], output: ManyOutput, remember: (scope: string, key: string, item: Item | undefined) => void): ManyWritten {
+  if (output.status === "conflict") return output;
+  const answers = writes.map((one, index) => {
+    const done = output.writes[index] ?? { status: "unchanged" as const };
+    const answer = one.type === "set" ? setAnswer(one, one.value, one.write, done) : deleteAnswer(one, one.write, done);
+    remember(one.scope, one.key, answer.item);
+    return answer;
+  });
+  return { status: "written", writes: answers };
+}
+
+function writeInput({ scope, key }: ItemAddress, { now, ifVersion, notice }: ItemWrite): WriteInput {
+  return { scope, key, now, ifVersion, notice: noticeInput(notice) };
+}
+
+function oneInput(one: OneOfMany): OneInput {
+  const input = writeInput(one, one.write);
+  if (one.type === "delete") return { type: "delete", ...input };
+  const { json, bytes, expiresAt } = one.value;
+  return { type: "set", ...input, json, bytes, expiresAt };
+}
+
+function nameBytes({ scope, key }: ItemAddress): number {
+  return 2 * (scope.length + key.length);
+}
+
+function writeBytes(address: ItemAddress, { notice }: ItemWrite): number {
+  if (notice === undefined) return nameBytes(address);
+  return notice.watchers.reduce((sum, { id }) => sum + 2 * id.length + 64, nameBytes(address) + 2 * notice.origin.length);
+}

@@ -1,0 +1,143 @@
+import type { Database } from "../../../store/driver.ts";
+import { Refusal, read, write } from "../../../store/procedures.ts";
+import { type Delivery, type ItemChange, MAX_WAITING_DELIVERIES, overfullText } from "../../outbox.ts";
+import { fitting } from "./ranges.ts";
+import { original, stored } from "./stored-text.ts";
+
+/** A notice as it travels between the threads. */
+export interface NoticeInput {
+  readonly watchers: readonly { readonly id: string; readonly kinds: readonly ItemChange["kind"][] }[];
+  readonly origin: string;
+}
+
+export interface PendingInput {
+  readonly watcher: string;
+  readonly after: number;
+  readonly limit: number;
+  readonly maxBytes: number;
+}
+
+/** The number of a change in the outbox, and for whom it waits. */
+export interface ToldOutput {
+  readonly seq: number;
+  readonly watchers: readonly string[];
+}
+
+interface SizeRow {
+  readonly [column: string]: number;
+  readonly seq: number;
+  readonly bytes: number;
+}
+
+type ChangeRow = {
+  readonly seq: number;
+  readonly kind: ItemChange["kind"];
+  readonly scope: string;
+  readonly key: string;
+  readonly version: number;
+  readonly at: number;
+  readonly origin: string;
+  readonly previous: string | null;
+  readonly json: string | null;
+};
+
+/** Deliveries that one call forgets; the next call goes on, so that others are not kept waiting. */
+const FORGOTTEN_AT_ONCE = 5_000;
+
+/** The part of the outbox that writes of items use. */
+export interface ChangeLog {
+  /** Keeps a change for those who want it; undefined when nobody does. Throws Refusal `overloaded`. */
+  put(change: ItemChange, notice: NoticeInput, bytes: number): ToldOutput | undefined;
+}
+
+export function openChangeLog(database: Database): ChangeLog {
+  const insert = database.prepare("INSERT INTO changes (kind, scope, key, version, at, bytes, origin, previous, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const lastSeq = database.prepare<{ readonly seq: number }>("SELECT last_insert_rowid() AS seq");
+  const countUp = database.prepare("INSERT INTO watchers (name, waiting) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET waiting = waiting + 1");
+  const watcherNamed = database.prepare<{ readonly id: number; readonly waiting: number }>("SELECT id, waiting FROM watchers WHERE name = ?");
+  const deliver = database.prepare("INSERT INTO deliveries (seq, watcher) VALUES (?, ?)");
+
+  return {
+    put(change, notice, bytes) {
+      const watchers = notice.watchers.filter(({ kinds }) => kinds.includes(change.kind)).map(({ id }) => id);
+      if (watchers.length === 0) return undefined;
+      const { kind, scope, key, version, at, previous, json } = change;
+      insert.run(kind, stored(scope), stored(key), version, at, bytes, stored(notice.origin), previous ?? null, json ?? null);
+      const seq = lastSeq.get()?.seq ?? 0;
+      for (const watcher of watchers) {
+        countUp.run(stored(watcher));
+        const { id, waiting } = watcherNamed.get(stored(watcher)) ?? { id: 0, waiting: 0 };
+        if (waiting > MAX_WAITING_DELIVERIES) {
+          throw new Refusal("overloaded", overfullText(watcher, waiting - 1), { watcher, waiting: waiting - 1 });
+        }
+        deliver.run(seq, id);
+      }
+      return { seq, watchers };
+    },
+  };
+}
+
+export function openDeliveryProcedures(database: Database) {
+  const watcherNamed = database.prepare<{ readonly id: number }>("SELECT id FROM watchers WHERE name = ?");
+  const sizes = database.prepare<SizeRow>(
+    "SELECT changes.seq AS seq, bytes FROM deliveries CROSS JOIN changes ON changes.seq = deliveries.seq WHERE watcher = ? AND deliveries.seq > ? ORDER BY deliveries.seq LIMIT ?",
+  );
+  const change = database.prepare<ChangeRow>("SELECT seq, kind, scope, key, version, at, origin, previous, json FROM changes WHERE seq = ?");
+  const take = database.prepare("DELETE FROM deliveries WHERE seq = ? AND watcher = ?");
+  const countDown = database.prepare("UPDATE watchers SET waiting = waiting - 1 WHERE id = ?");
+  const dropServed = database.prepare("DELETE FROM changes WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE seq = ?1)");
+  const waitingSeqs = database.prepare<{ readonly seq: number }>("SELECT seq FROM deliveries WHERE watcher = ? ORDER BY seq LIMIT ?");
+  const allWaiting = database.prepare<{ readonly name: string; readonly waiting: number }>(
+    "SELECT name, waiting FROM watchers WHERE waiting > 0 ORDER BY name",
+  );
+  const dropWatcher = database.prepare("DELETE FROM watchers WHERE id = ? AND waiting = 0");
+
+  function pending({ watcher, after, limit, maxBytes }: PendingInput): readonly Delivery[] {
+    const id = watcherNamed.get(stored(watcher))?.id;
+    if (id === undefined) return [];
+    return fitting(sizes.all(id, after, limit), maxBytes).flatMap(({ seq }) => {
+      const row = change.get(seq);
+      return row === undefined ? [] : [deliveryOf(watcher, row)];
+    });
+  }
+
+  function serve(watcher: number, seq: number): void {
+    if (take.run(seq, watcher).changes === 0) return;
+    countDown.run(watcher);
+    dropServed.run(seq);
+  }
+
+  function served(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): void {
+    const ids = new Map<string, number | undefined>();
+    for (const { seq, watcher } of deliveries) {
+      if (!ids.has(watcher)) ids.set(watcher, watcherNamed.get(stored(watcher))?.id);
+      const id = ids.get(watcher);
+      if (id !== undefined) serve(id, seq);
+    }
+    // Whoever has nothing waiting need not be remembered.
+    for (const id of ids.values()) if (id !== undefined) dropWatcher.run(id);
+  }
+
+  /** Answers how many were forgotten; the caller asks again until there are none. */
+  function forget(watcher: string): number {
+    const id = watcherNamed.get(stored(watcher))?.id;
+    if (id === undefined) return 0;
+    const seqs = waitingSeqs.all(id, FORGOTTEN_AT_ONCE);
+    for (const { seq } of seqs) serve(id, seq);
+    dropWatcher.run(id);
+    return seqs.length;
+  }
+
+  return {
+    pending: read(pending),
+    served: write(served),
+    forget: write(forget),
+    watchers: read((_: null) => allWaiting.all().map(({ name, waiting }) => ({ watcher: original(name), waiting }))),
+  };
+}
+
+function deliveryOf(watcher: string, row: ChangeRow): Delivery {
+  const { kind, version, at } = row;
+  const change = { kind, scope: original(row.scope), key: original(row.key), version, previous: row.previous ?? undefined, json: row.json ?? undefined, at };
+  return { seq: row.seq, watcher, change, origin: original(row.origin) };
+}

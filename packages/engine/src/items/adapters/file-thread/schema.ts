@@ -1,0 +1,67 @@
+/**
+ * SQL from one version of the file to the next; only ever appended to.
+ *
+ * `scopes.floor` is the highest version that was deleted in the scope, `shared_floor` that of scopes that are not remembered any more. In each table
+ * what is small stands before what may be large, so that it is read without the pages of a large value.
+ */
+export const schema: readonly string[] = [
+  `CREATE TABLE scopes (
+     scope TEXT PRIMARY KEY,
+     items INTEGER NOT NULL,
+     floor INTEGER NOT NULL
+   ) WITHOUT ROWID;
+   CREATE INDEX empty_scopes ON scopes (floor) WHERE items = 0;
+   CREATE TABLE items (
+     id INTEGER PRIMARY KEY,
+     scope TEXT NOT NULL,
+     key TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     bytes INTEGER NOT NULL,
+     json TEXT NOT NULL,
+     UNIQUE (scope, key)
+   );
+   CREATE TABLE shared_floor (version INTEGER NOT NULL);
+   INSERT INTO shared_floor VALUES (0)`,
+  // Items get an end, scopes their size, and changes wait for watchers: a change once, a delivery for each watcher.
+  `ALTER TABLE items RENAME TO items_without_end;
+   CREATE TABLE items (
+     id INTEGER PRIMARY KEY,
+     scope TEXT NOT NULL,
+     key TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     expires_at INTEGER,
+     bytes INTEGER NOT NULL,
+     json TEXT NOT NULL,
+     UNIQUE (scope, key)
+   );
+   INSERT INTO items SELECT id, scope, key, version, updated_at, NULL, bytes, json FROM items_without_end;
+   DROP TABLE items_without_end;
+   CREATE INDEX ending_items ON items (expires_at) WHERE expires_at IS NOT NULL;
+   ALTER TABLE scopes ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+   UPDATE scopes SET bytes = (SELECT coalesce(sum(items.bytes), 0) FROM items WHERE items.scope = scopes.scope);
+   CREATE TABLE watchers (
+     id INTEGER PRIMARY KEY,
+     name TEXT NOT NULL UNIQUE,
+     waiting INTEGER NOT NULL
+   );
+   CREATE TABLE changes (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     kind TEXT NOT NULL,
+     scope TEXT NOT NULL,
+     key TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     bytes INTEGER NOT NULL,
+     origin TEXT NOT NULL,
+     previous TEXT,
+     json TEXT
+   );
+   CREATE TABLE deliveries (
+     seq INTEGER NOT NULL,
+     watcher INTEGER NOT NULL,
+     PRIMARY KEY (seq, watcher)
+   ) WITHOUT ROWID;
+   CREATE UNIQUE INDEX deliveries_of_watcher ON deliveries (watcher, seq)`,
+];

@@ -1,0 +1,199 @@
+import type { Database } from "../../../store/driver.ts";
+import { type Procedure, Refusal, read, write } from "../../../store/procedures.ts";
+import { parseExact } from "../../exact-json.ts";
+import { type Conflict, type Item, type ItemValue, MAX_MANY_BYTES } from "../../item-store.ts";
+import { type ItemAddress, isPastEnd, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../../plan-write.ts";
+import type { UpdateOp, UpdateOpError } from "../../update-op.ts";
+import type { ChangeLog, NoticeInput, ToldOutput } from "./deliveries.ts";
+import { stored } from "./stored-text.ts";
+
+/** What each write is told. */
+export interface WriteInput extends ItemAddress {
+  readonly now: number;
+  readonly ifVersion: number | undefined;
+  readonly notice: NoticeInput | undefined;
+}
+
+export interface SetInput extends WriteInput, ItemValue {}
+
+export interface UpdateInput extends WriteInput {
+  /** JSON of the operations: as text they keep the digits of their numbers. */
+  readonly opsJson: string;
+  readonly atomic: boolean;
+  readonly maxBytes: number;
+  readonly expiresAt: number | undefined | "keep";
+}
+
+export type OneInput = ({ readonly type: "set" } & SetInput) | ({ readonly type: "delete" } & WriteInput);
+
+/** How a write ended. What its caller knows already is not sent back, and members are absent rather than undefined. */
+export interface WriteOutput {
+  readonly status: "written" | "unchanged";
+  /** JSON before it; of a set that changed nothing the caller knows it. */
+  readonly previous?: string;
+  /** The last change's, or, if nothing changed, the item's; absent when there is no item and no change. */
+  readonly version?: number;
+  /** Of an unchanged item. */
+  readonly updatedAt?: number;
+  /** Of an update: the item as it is. */
+  readonly updated?: { readonly json: string; readonly bytes: number; readonly expiresAt: number | undefined };
+  /** An item past its end that was deleted first; the version is its deletion's. */
+  readonly lapsed?: { readonly json: string; readonly version: number };
+  /** For each change; absent when nobody was to be told. */
+  readonly told?: readonly (ToldOutput | undefined)[];
+  readonly errors?: readonly UpdateOpError[];
+}
+
+export type ManyOutput =
+  | { readonly status: "written"; readonly writes: readonly WriteOutput[] }
+  | { readonly status: "conflict"; readonly index: number; readonly actual: number };
+
+type Row = {
+  readonly id: number;
+  readonly version: number;
+  readonly updated_at: number;
+  readonly expires_at: number | null;
+  readonly bytes: number;
+  readonly json: string;
+};
+
+/** An item with its row. */
+interface Found {
+  readonly id: number;
+  readonly item: Item;
+}
+
+/** Reading and writing single items. */
+export function openWriteProcedures(database: Database, log: ChangeLog) {
+  const one = database.prepare<Row>("SELECT id, version, updated_at, expires_at, bytes, json FROM items WHERE scope = ? AND key = ?");
+  const floorOf = database.prepare<{ readonly floor: number }>(
+    "SELECT max(coalesce((SELECT floor FROM scopes WHERE scope = ?), 0), version) AS floor FROM shared_floor",
+  );
+  const insert = database.prepare("INSERT INTO items (scope, key, version, updated_at, expires_at, bytes, json) VALUES (?, ?, ?, ?, ?, ?, ?)");
+  // Most items do not end, and what does not touch `expires_at` need not look after its index.
+  const replace = database.prepare("UPDATE items SET version = ?, updated_at = ?, bytes = ?, json = ? WHERE id = ?");
+  const replaceEnding = database.prepare("UPDATE items SET version = ?, updated_at = ?, expires_at = ?, bytes = ?, json = ? WHERE id = ?");
+  const remove = database.prepare("DELETE FROM items WHERE id = ?");
+  const countUp = database.prepare(
+    "INSERT INTO scopes (scope, items, floor, bytes) VALUES (?, 1, 0, ?) ON CONFLICT (scope) DO UPDATE SET items = items + 1, bytes = bytes + excluded.bytes",
+  );
+  const resize = database.prepare("UPDATE scopes SET bytes = bytes + ? WHERE scope = ?");
+  const countDown = database.prepare("UPDATE scopes SET items = items - 1, bytes = bytes - ?, floor = max(floor, ?) WHERE scope = ?");
+
+  function find({ scope, key }: ItemAddress): Found | undefined {
+    const row = one.get(stored(scope), stored(key));
+    return row === undefined ? undefined : { id: row.id, item: itemOf(key, row) };
+  }
+
+  function alive(scope: string, key: string, now: number): Item | undefined {
+    const found = find({ scope, key });
+    return found === undefined || isPastEnd(found.item, now) ? undefined : found.item;
+  }
+
+  function getMany({ scope, keys, now }: { readonly scope: string; readonly keys: readonly string[]; readonly now: number }): readonly (Item | undefined)[] {
+    let bytes = 0;
+    return keys.map((key) => {
+      const item = alive(scope, key, now);
+      bytes += item?.bytes ?? 0;
+      if (bytes > MAX_MANY_BYTES) throw manyTooLarge(bytes);
+      return item;
+    });
+  }
+
+  function perform(input: WriteInput, intent: WriteIntent, replaced?: (bytes: number) => void): WriteOutput | Conflict {
+    const found = find(input);
+    const plan = planWrite(found?.item, input, intent, input, () => floorOf.get(stored(input.scope))?.floor ?? 0);
+    if (plan.status === "conflict") return plan;
+    if (plan.status === "too_large") {
+      const limit = intent.type === "update" ? intent.update.maxBytes : 0;
+      throw new Refusal("payload_too_large", tooLargeText(plan.bytes, limit), { bytes: plan.bytes, limit });
+    }
+    replaced?.(found?.item.bytes ?? 0);
+    const scope = stored(input.scope);
+    if (plan.row === "remove" && found !== undefined) {
+      remove.run(found.id);
+      countDown.run(found.item.bytes, found.item.version + 1, scope);
+    } else if (plan.row === "put" && plan.item !== undefined) {
+      put(scope, found, plan.item);
+    }
+    const told = input.notice === undefined ? undefined : tell(plan, found?.item, input.notice);
+    return outputOf(plan, intent, told);
+  }
+
+  function put(scope: string, found: Found | undefined, { key, version, updatedAt, expiresAt, bytes, json }: Item): void {
+    if (found === undefined) {
+      insert.run(scope, stored(key), version, updatedAt, expiresAt ?? null, bytes, json);
+      countUp.run(scope, bytes);
+      return;
+    }
+    if (expiresAt === found.item.expiresAt) replace.run(version, updatedAt, bytes, json, found.id);
+    else replaceEnding.run(version, updatedAt, expiresAt ?? null, bytes, json, found.id);
+    if (bytes !== found.item.bytes) resize.run(bytes - found.item.bytes, scope);
+  }
+
+  function tell(plan: WritePlan, old: Item | undefined, notice: NoticeInput): readonly (ToldOutput | undefined)[] | undefined {
+    const told = plan.changes.map((change) => {
+      const bytes = (change.previous === undefined ? 0 : (old?.bytes ?? 0)) + (change.json === undefined ? 0 : (plan.item?.bytes ?? 0));
+      return log.put(change, notice, bytes);
+    });
+    return told.some((one) => one !== undefined) ? told : undefined;
+  }
+
+  function writeMany(inputs: readonly OneInput[]): ManyOutput {
+    let bytes = 0;
+    const count = (more: number): void => {
+      bytes += more;
+      if (bytes > MAX_MANY_BYTES) throw manyTooLarge(bytes);
+    };
+    const writes: WriteOutput[] = [];
+    database.exec("SAVEPOINT many");
+    for (const [index, input] of inputs.entries()) {
+      const output = perform(input, input.type === "set" ? { type: "set", value: input } : { type: "delete" }, count);
+      if (output.status === "conflict") {
+        database.exec("ROLLBACK TO many; RELEASE many");
+        return { status: "conflict", index, actual: output.actual };
+      }
+      writes.push(output);
+    }
+    database.exec("RELEASE many");
+    return { status: "written", writes };
+  }
+
+  return {
+    get: read(({ scope, key, now }: ItemAddress & { readonly now: number }) => alive(scope, key, now)),
+    getMany: read(getMany),
+    set: write((input: SetInput) => perform(input, { type: "set", value: input })),
+    update: write((input: UpdateInput) => {
+      const ops = parseExact(input.opsJson) as readonly UpdateOp[];
+      return perform(input, { type: "update", update: { ops, atomic: input.atomic, maxBytes: input.maxBytes, expiresAt: input.expiresAt } });
+    }),
+    delete: write((input: WriteInput) => perform(input, { type: "delete" })),
+    writeMany: write(writeMany),
+  } satisfies Record<string, Procedure<never, unknown>>;
+}
+
+function itemOf(key: string, row: Row): Item {
+  return { key, json: row.json, version: row.version, updatedAt: row.updated_at, bytes: row.bytes, expiresAt: row.expires_at ?? undefined };
+}
+
+function manyTooLarge(bytes: number): Refusal {
+  return new Refusal("payload_too_large", manyTooLargeText(bytes), { bytes, limit: MAX_MANY_BYTES });
+}
+
+function outputOf(plan: WritePlan, intent: WriteIntent, told: WriteOutput["told"]): WriteOutput {
+  const { status, item, previous, changes, errors } = plan;
+  const [first] = changes;
+  const last = changes[changes.length - 1];
+  const lapsed = first?.kind === "deleted" && previous === undefined ? first : undefined;
+  const version = last?.version ?? item?.version;
+  return {
+    status,
+    ...(previous === undefined || (status === "unchanged" && intent.type === "set") ? undefined : { previous }),
+    ...(version === undefined ? undefined : { version }),
+    ...(status === "unchanged" && item !== undefined ? { updatedAt: item.updatedAt } : undefined),
+    ...(intent.type === "update" && item !== undefined ? { updated: { json: item.json, bytes: item.bytes, expiresAt: item.expiresAt } } : undefined),
+    ...(lapsed === undefined ? undefined : { lapsed: { json: lapsed.previous ?? "null", version: lapsed.version } }),
+    ...(told === undefined ? undefined : { told }),
+    ...(errors.length === 0 ? undefined : { errors }),
+  };
+}

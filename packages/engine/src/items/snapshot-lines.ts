@@ -1,0 +1,32 @@
+import { open } from "node:fs/promises";
+import { writeWhole } from "../store/whole-file.ts";
+import { itemLine } from "./item-line.ts";
+import type { Item } from "./item-store.ts";
+
+/** Lines are gathered to writes of this size. */
+const WRITE_CHARACTERS = 256 * 1024;
+
+export interface ItemInScope {
+  readonly scope: string;
+  readonly item: Item;
+}
+
+/** The snapshot of an adapter without a file of its own: one line of JSON for each item. Rejects with `storage_failed`. */
+export function writeSnapshotLines(file: string, items: Iterable<ItemInScope> | AsyncIterable<ItemInScope>): Promise<{ readonly bytes: number }> {
+  return writeWhole(file, async (draft) => {
+    const handle = await open(draft, "wx", 0o600);
+    try {
+      let gathered = "";
+      for await (const { scope, item } of items) {
+        gathered += `${itemLine(scope, item)}\n`;
+        if (gathered.length < WRITE_CHARACTERS) continue;
+        // Goes on where the one before ended.
+        await handle.writeFile(gathered);
+        gathered = "";
+      }
+      await handle.writeFile(gathered);
+    } finally {
+      await handle.close();
+    }
+  });
+}
