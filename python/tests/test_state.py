@@ -60,7 +60,13 @@ def test_whole_numbers_keep_all_their_digits_both_ways(state: svc.State) -> None
     assert state.list(scope) == [value]
     assert [entry["value"] for entry in state.entries(scope)] == [value]
     assert [record["value"] for record in state.export(scope)] == [value]
-    assert state.update(scope, "n", [{"type": "set", "path": "x", "value": 1}])["new_value"] == {**value, "x": 1}
+    ops: list[svc.UpdateOp] = [
+        {"type": "set", "path": "x", "value": BIG},
+        {"type": "merge", "path": ["deep"], "value": {"y": [BIG]}},
+        {"type": "append", "path": "m", "value": BIG},
+    ]
+    changed = {"n": BIG, "m": [-BIG, BIG], "x": BIG, "deep": {"y": [BIG]}}
+    assert state.update(scope, "n", ops)["new_value"] == changed
     state.import_([{"scope": "digits-2", "key": "n", "value": value}])
     assert state.get("digits-2", "n") == value
 
