@@ -43,7 +43,7 @@ export class JoinTriggers {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #config: () => JoinConfig;
-  readonly #bindings = new Set<Binding>();
+  readonly #bindings = new Map<Binding, FailureNotes>();
 
   constructor(options: { readonly clock: Clock; readonly log: Logger; readonly config: () => JoinConfig }) {
     this.#clock = options.clock;
@@ -54,24 +54,28 @@ export class JoinTriggers {
   bind(binding: Binding): Undo {
     refuseWithoutRights(binding);
     needCondition(binding);
-    this.#bindings.add(binding);
-    return () => this.#bindings.delete(binding);
+    const notes = new FailureNotes(binding, "stream:join", { clock: this.#clock, log: this.#log });
+    this.#bindings.set(binding, notes);
+    return () => {
+      this.#bindings.delete(binding);
+      notes.stop();
+    };
   }
 
   /** Undefined when all let the client in. Fails closed: who cannot be asked, or answers something else than a verdict, refuses. */
   async admit(join: StreamJoin): Promise<{ readonly refusal: string } | undefined> {
-    const asked = [...this.#bindings].filter((binding) => watches(binding, join));
+    const asked = [...this.#bindings].filter(([binding]) => watches(binding, join));
     if (asked.length === 0) {
       const isGuarded = this.#config().guardedStreams.some((pattern) => namePatternFits(pattern, join.stream));
       return isGuarded ? { refusal: NOT_CHECKED } : undefined;
     }
     const message = clientMessage(join);
-    const verdicts = await Promise.all(asked.map((binding) => this.#ask(binding, join, message)));
+    const verdicts = await Promise.all(asked.map(([binding, notes]) => this.#ask(binding, message, notes)));
     const refusal = verdicts.find((verdict) => verdict !== undefined);
     return refusal === undefined ? undefined : { refusal };
   }
 
-  async #ask(binding: Binding, { stream, group }: StreamJoin, message: Payload): Promise<string | undefined> {
+  async #ask(binding: Binding, message: Payload, notes: FailureNotes): Promise<string | undefined> {
     const timeoutMs = this.#config().joinTimeoutMs;
     const deadline = this.#clock.monotonic() + timeoutMs;
     try {
@@ -81,10 +85,10 @@ export class JoinTriggers {
       const verdict = verdictOf(answer.value());
       if (verdict === "malformed")
         throw new CallError("invalid_answer", "a join trigger answers {unauthorized: true} to refuse, and nothing or an object to allow");
+      notes.succeeded();
       return verdict === "refused" ? UNAUTHORIZED : undefined;
     } catch (thrown) {
-      const { code, message: reason } = CallError.from(thrown);
-      this.#log.warn("a join was refused: its trigger gave no verdict", { functionId: binding.functionId, stream, group, code, reason });
+      notes.failed(thrown);
       return NOT_CHECKED;
     }
   }
@@ -114,7 +118,7 @@ export class LeaveTriggers {
   bind(binding: Binding): Undo {
     refuseWithoutRights(binding);
     needCondition(binding);
-    const notes = new FailureNotes(binding, "leave", { clock: this.#clock, log: this.#log });
+    const notes = new FailureNotes(binding, "stream:leave", { clock: this.#clock, log: this.#log });
     const queue = new DeliveryQueue<Payload>({
       deliver: async (message) => {
         if (binding.isAway) return;

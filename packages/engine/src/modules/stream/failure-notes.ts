@@ -6,22 +6,23 @@ import type { TriggerBinding } from "../../kernel/module.ts";
 /** How often one binding's failures are told, in milliseconds. */
 const TELL_EVERY_MS = 1_000;
 
-/** Tells how the deliveries of one binding go, once a second at most: in the log, and where triggers are listed. */
+/** Tells how the calls for one trigger go, once a second at most: in the log, and where triggers are listed. */
 export class FailureNotes {
   readonly #binding: TriggerBinding<unknown>;
-  readonly #what: string;
+  readonly #type: string;
   readonly #clock: Clock;
   readonly #log: Logger;
   #failed = 0;
   #dropped = 0;
-  /** Of the latest delivery; undefined when it went well. */
+  /** Of the latest call; undefined when it went well. */
   #problem: string | undefined;
   #cancel: (() => void) | undefined;
+  #stopped = false;
 
-  /** `what` names a delivery, e.g. "stream event". */
-  constructor(binding: TriggerBinding<unknown>, what: string, { clock, log }: { readonly clock: Clock; readonly log: Logger }) {
+  /** `type` is the trigger's. */
+  constructor(binding: TriggerBinding<unknown>, type: string, { clock, log }: { readonly clock: Clock; readonly log: Logger }) {
     this.#binding = binding;
-    this.#what = what;
+    this.#type = type;
     this.#clock = clock;
     this.#log = log;
   }
@@ -29,14 +30,13 @@ export class FailureNotes {
   failed(thrown: unknown): void {
     this.#failed++;
     const { code, message } = CallError.from(thrown);
-    // That the function is not there is shown by the trigger's own standing.
-    if (code !== "function_not_found") this.#problem = `the last ${this.#what} failed: ${code}: ${message}`;
+    this.#problem = `its last call failed: ${code}: ${message}`;
     this.#tellSoon();
   }
 
   dropped(): void {
     this.#dropped++;
-    this.#problem = `its function does not keep up: ${this.#what}s were dropped`;
+    this.#problem = "its function does not keep up: events were dropped";
     this.#tellSoon();
   }
 
@@ -46,14 +46,15 @@ export class FailureNotes {
     this.#tellSoon();
   }
 
+  /** What is still under way for a trigger that has gone is nobody's to hear. */
   stop(): void {
+    this.#stopped = true;
     this.#cancel?.();
-    this.#cancel = undefined;
   }
 
   /** The first at once, what follows within the second together. */
   #tellSoon(): void {
-    if (this.#cancel !== undefined) return;
+    if (this.#stopped || this.#cancel !== undefined) return;
     this.#tell();
     this.#cancel = this.#clock.after(TELL_EVERY_MS, () => {
       this.#cancel = undefined;
@@ -64,8 +65,9 @@ export class FailureNotes {
 
   #tell(): void {
     const { functionId } = this.#binding;
-    if (this.#failed > 0) this.#log.warn(`${this.#what}s could not be delivered`, { functionId, failed: this.#failed, problem: this.#problem });
-    if (this.#dropped > 0) this.#log.warn(`${this.#what}s were dropped: the function does not keep up`, { functionId, dropped: this.#dropped });
+    const fields = { type: this.#type, functionId, problem: this.#problem };
+    if (this.#failed > 0) this.#log.warn("calls for a trigger failed", { ...fields, failed: this.#failed });
+    if (this.#dropped > 0) this.#log.warn("events for a trigger were dropped, since its function does not keep up", { ...fields, dropped: this.#dropped });
     this.#failed = 0;
     this.#dropped = 0;
     this.#binding.report(this.#problem);

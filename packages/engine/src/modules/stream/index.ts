@@ -29,57 +29,59 @@ export const stream = defineModule<StreamConfig>({
     const { clock, log, directory } = context;
     const call = (id: string, payload: Payload, options: CallOptions): Promise<Payload> => context.call(id, payload, options);
     const stores = await openStores(context);
-    const triggers = new ItemTriggers({ clock, log });
-    const joins = new JoinTriggers({ clock, log, config: () => config });
-    const leaves = new LeaveTriggers({ clock, log });
-    // Before anybody can join: a trigger that waits for its type is bound in the same turn.
-    provideTriggers(context, { triggers, joins, leaves });
     const hooks = new Hooks(directory, log);
-    const events = new StreamEvents({ publish: (event) => publisher.publish(event), triggers, clock });
-    const stored = new StoredStreams({ stores, events, clock, log, maxValueBytes: () => config.maxValueBytes });
-    const streams = new UserStreams({ hooks, stored, hooked: new HookedStreams({ hooks, events, call }), events });
-    const serve = (): StreamPublisher =>
-      context.streams.serveUserStreams(
-        streamSource({
-          joins,
-          leaves,
-          authFunction: config.authFunction,
-          call,
-          isTrusted: (id) => isTrustedFunction(id, directory),
-          log,
-          snapshot: (name, group, id) => streams.snapshot(name, group, id),
-          groups: (limit) => stored.groups(limit),
-        }),
-      );
-    let publisher = serve();
-    const stop = async (): Promise<void> => {
-      publisher.stop();
-      hooks.stop();
-      await stored.stop();
-      await stores.close();
-    };
     try {
+      const triggers = new ItemTriggers({ clock, log });
+      const joins = new JoinTriggers({ clock, log, config: () => config });
+      const leaves = new LeaveTriggers({ clock, log });
+      // Before anybody can join: a trigger that waits for its type is bound in the same turn.
+      provideTriggers(context, { triggers, joins, leaves });
+      const events = new StreamEvents({ publish: (event) => publisher.publish(event), triggers, clock });
+      const stored = new StoredStreams({ stores, events, clock, log, maxValueBytes: () => config.maxValueBytes });
+      const streams = new UserStreams({ hooks, stored, hooked: new HookedStreams({ hooks, events, call }), events });
+      const serve = (): StreamPublisher =>
+        context.streams.serveUserStreams(
+          streamSource({
+            joins,
+            leaves,
+            authFunction: config.authFunction,
+            call,
+            isTrusted: (id) => isTrustedFunction(id, directory),
+            log,
+            snapshot: (name, group, id) => streams.snapshot(name, group, id),
+            groups: (limit) => stored.groups(limit),
+          }),
+        );
+      let publisher = serve();
       await stored.start();
+      context.reportReadiness(() => stores.problem());
+      provideStreamFunctions(context, streams);
+      return {
+        reconfigure(next) {
+          // What is in memory would be lost, and a file cannot be opened twice.
+          if (!keepsStores(config, next)) return "restart";
+          const { authFunction } = config;
+          config = next;
+          if (authFunction === next.authFunction) return undefined;
+          // Whoever is connected was let in by other rules.
+          publisher.stop();
+          publisher = serve();
+          return undefined;
+        },
+        async stop() {
+          await stored.stop();
+          // Writes that were asked for end here, and are published like all others.
+          await stores.close();
+          events.stop();
+          publisher.stop();
+          hooks.stop();
+        },
+      };
     } catch (error) {
-      await stop();
+      hooks.stop();
+      await stores.close();
       throw error;
     }
-    context.reportReadiness(() => stores.problem());
-    provideStreamFunctions(context, streams);
-    return {
-      reconfigure(next) {
-        // What is in memory would be lost, and a file cannot be opened twice.
-        if (!keepsStores(config, next)) return "restart";
-        const { authFunction } = config;
-        config = next;
-        if (authFunction === next.authFunction) return undefined;
-        // Whoever is connected was let in by other rules.
-        publisher.stop();
-        publisher = serve();
-        return undefined;
-      },
-      stop,
-    };
   },
 });
 

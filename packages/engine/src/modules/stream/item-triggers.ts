@@ -44,7 +44,7 @@ export class ItemTriggers {
   bind(binding: TriggerBinding<ItemTriggerSettings>): Undo {
     refuseWithoutRights(binding);
     needCondition(binding);
-    const notes = new FailureNotes(binding, "stream event", { clock: this.#clock, log: this.#log });
+    const notes = new FailureNotes(binding, "stream", { clock: this.#clock, log: this.#log });
     const queue = new DeliveryQueue<Delivery>({
       deliver: async ({ published, message }) => {
         // What happens while nobody who asked for it is there is nobody's to hear; and who asks for it now may have fewer rights.

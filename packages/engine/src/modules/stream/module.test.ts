@@ -65,6 +65,27 @@ describe("the module svc-stream", () => {
     await expect(running.call("stream::get", item)).rejects.toMatchObject({ code: "function_not_found" });
   });
 
+  it("publishes what was asked for before it stops, and answers it", async () => {
+    const running = await start();
+    const socket = running.openSocket("/stream/s/g");
+    await socket.next();
+    const writes = Array.from({ length: 10 }, (_, n) => running.call("stream::set", { ...item, item_id: String(n), data: n }));
+    expect(await running.applyModules([])).toEqual([]);
+    expect((await Promise.all(writes)).map((answer) => (answer as { seq: number }).seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(socket.take()).toHaveLength(10);
+    expect(await socket.closed).toMatchObject({ code: 1012 });
+  });
+
+  it("says why it cannot start when another entry has started already", async () => {
+    const running = await start({ adapter: { name: "in_memory" } });
+    const problems = await running.applyModules([
+      { name: "svc-stream", config: { adapter: { name: "in_memory" } } },
+      { name: "svc-stream", instance: "svc-stream#2", config: { adapter: { name: "in_memory" } } },
+    ]);
+    expect(problems).toEqual([expect.stringContaining("svc-stream#2: ")]);
+    expect(await running.call("stream::list_all")).toEqual({ stream: [], count: 0 });
+  });
+
   it("lists its streams with groups, items and subscribers", async () => {
     const running = await start({ adapter: { name: "in_memory" } });
     await running.call("stream::set", { ...item, data: 1 });

@@ -121,7 +121,7 @@ describe("a trigger of type stream", () => {
     });
     await set("1", "bad");
     await shown.until((statuses) => statuses.includes("error"));
-    expect(triggerOf("f")?.reason).toMatch(/the last stream event failed: invocation_failed: boom/);
+    expect(triggerOf("f")?.reason).toMatch(/its last call failed: invocation_failed: boom/);
     await set("1", "good");
     await seen.count(2);
     await new Promise((resolve) => setImmediate(resolve));
