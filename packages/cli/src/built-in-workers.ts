@@ -16,6 +16,13 @@ export const builtInWorkers: readonly BuiltInWorker[] = [
     comment: "Key-value store: state::get, state::set, ... file_based keeps it on disk in .svc/data, in_memory forgets it when the engine stops.",
   },
   {
+    name: "svc-stream",
+    summary: "streams of items, live in the browser",
+    config: { port: 3112, host: "127.0.0.1", adapter: { name: "file_based" } },
+    comment:
+      "Streams: stream::set, stream::get, ... and whoever has joined over WebSocket sees each change. port and host are those of the real-time listener.",
+  },
+  {
     name: "svc-http",
     summary: "serves functions as HTTP routes",
     config: { port: 3111, host: "127.0.0.1" },

@@ -59,6 +59,7 @@ export const errorCodes = {
   disconnected: row(503, "unknown", true, "The connection to the engine ended before the answer came."),
   state_conflict: row(409, "no", false, "The item's version is not the one the write asked for."),
   trigger_loop: row(508, "no", false, "The write would fire triggers that already fired one another 16 times; nothing was written."),
+  JSON_ERROR: row(500, "yes", false, "A function that keeps the items of a stream answered with another shape than it should."),
   storage_failed: row(503, "unknown", true, "The store could not write, or could not be read."),
   format_not_enforced: row(400, "no", false, "The registration stands, but its format is no JSON Schema that the engine can check by."),
   route_taken: row(409, "no", false, "Another function already has this method and path."),

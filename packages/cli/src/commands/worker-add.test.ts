@@ -96,6 +96,13 @@ describe("svc worker add with an engine running", () => {
     expect(JSON.parse(shell.written.out)).toMatchObject({ name: "svc-http", kind: "built-in", status: "ready" });
   }, 30_000);
 
+  it("adds svc-stream with a block that shows what can be changed", async () => {
+    engine = await startTestEngine(project);
+    const { shell } = await svc("worker", "add", "stream", "--json");
+    expect(config()).toMatch(/# Streams: .*\n\s+- name: svc-stream\n\s+config:\n\s+port: 3112\n\s+host: 127.0.0.1\n\s+adapter:\n\s+name: file_based\n/);
+    expect(JSON.parse(shell.written.out)).toMatchObject({ name: "svc-stream", kind: "built-in", status: "ready" });
+  }, 30_000);
+
   it("lists what it added", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
     engine = await startTestEngine(project);

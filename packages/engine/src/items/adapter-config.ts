@@ -78,6 +78,7 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
         .strictObject({
           store_method: z.enum(["in_memory", "file_based"]).default("file_based"),
           file_path: filePath.optional(),
+          channel_size: z.number().optional().meta({ description: "Has no effect any more: each client of a stream has a buffer of its own" }),
           save_interval_ms: z.number().optional().meta({ description: "Has no effect any more: each write is on the disk before it is answered" }),
         })
         .prefault({}),

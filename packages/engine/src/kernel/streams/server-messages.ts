@@ -44,10 +44,17 @@ export function heartbeat(timestamp: number, live: readonly Subscription[]): Fra
 
 export const PONG: Frame = '{"type":"pong"}';
 
-/** What there is, for one subscription. `seq` undefined: for a plain client. */
-export function sync(subscription: Subscription, json: string, timestamp: number, seq: number | undefined): Frame {
+/** What there is, for one subscription. `more` undefined: for a plain client. */
+export function sync(
+  subscription: Subscription,
+  json: string,
+  timestamp: number,
+  more: { readonly seq: number; readonly itemIds: readonly string[] | undefined } | undefined,
+): Frame {
   const opened = openStreamMessage(subscription.join, timestamp, `{"type":"sync","data":${json}}`);
-  return asFrame(seq === undefined ? `${opened}}` : opened + messageTail(seq, undefined, subscription.idJson));
+  if (more === undefined) return asFrame(`${opened}}`);
+  const ids = more.itemIds === undefined ? "" : `,"itemIds":${JSON.stringify(more.itemIds)}`;
+  return asFrame(opened + ids + messageTail(more.seq, undefined, subscription.idJson));
 }
 
 export function unauthorized(join: StreamJoin, timestamp: number): Frame {

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { DeliveryQueue, type DeliveryQueueOptions } from "./delivery-queue.ts";
+
+/** A queue whose deliveries end when the test says so. */
+function queueOf(options: Partial<DeliveryQueueOptions<string>> = {}) {
+  const started: string[] = [];
+  const dropped: string[] = [];
+  const failed: string[] = [];
+  const ends = new Map<string, (error?: Error) => void>();
+  const queue = new DeliveryQueue<string>({
+    deliver: (item) => {
+      started.push(item);
+      return new Promise((resolve, reject) => ends.set(item, (error) => (error === undefined ? resolve() : reject(error))));
+    },
+    onFailed: (item) => failed.push(item),
+    onDropped: (item) => dropped.push(item),
+    maxWaiting: 100,
+    maxBytes: 1_000,
+    maxParallel: 2,
+    ...options,
+  });
+  const end = async (item: string, error?: Error): Promise<void> => {
+    ends.get(item)?.(error);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { queue, started, dropped, failed, end };
+}
+
+describe("a delivery queue", () => {
+  it("delivers what is of one lane one after another, whatever becomes of each", async () => {
+    const { queue, started, failed, end } = queueOf();
+    for (const item of ["a1", "a2", "a3"]) queue.push("a", item, 1);
+    expect(started).toEqual(["a1"]);
+    await end("a1", new Error("no"));
+    expect(failed).toEqual(["a1"]);
+    expect(started).toEqual(["a1", "a2"]);
+    await end("a2");
+    await end("a3");
+    queue.push("a", "a4", 1);
+    expect(started).toEqual(["a1", "a2", "a3", "a4"]);
+  });
+
+  it("serves so many lanes at once, and a long one does not keep others waiting", async () => {
+    const { queue, started, end } = queueOf();
+    for (const item of ["a1", "a2", "a3"]) queue.push("a", item, 1);
+    for (const item of ["b1", "c1", "d1"]) queue.push(item, item, 1);
+    expect(started).toEqual(["a1", "b1"]);
+    await end("a1");
+    expect(started).toEqual(["a1", "b1", "c1"]);
+    await end("c1");
+    await end("d1");
+    expect(started).toEqual(["a1", "b1", "c1", "d1", "a2"]);
+  });
+
+  it("drops what comes when it is full, by number and by bytes, and takes more when there is room", async () => {
+    const byNumber = queueOf({ maxWaiting: 2 });
+    for (const item of ["a1", "a2", "a3", "a4"]) byNumber.queue.push("a", item, 1);
+    expect(byNumber.dropped).toEqual(["a4"]);
+    await byNumber.end("a1");
+    byNumber.queue.push("a", "a5", 1);
+    expect(byNumber.dropped).toEqual(["a4"]);
+
+    const byBytes = queueOf({ maxBytes: 10 });
+    for (const [item, bytes] of [["a1", 5] as const, ["a2", 500] as const, ["a3", 1] as const]) byBytes.queue.push("a", item, bytes);
+    expect(byBytes.dropped).toEqual(["a3"]);
+    await byBytes.end("a1");
+    expect(byBytes.started).toEqual(["a1", "a2"]);
+  });
+
+  it("forgets what waits when it is cleared, and goes on", async () => {
+    const { queue, started, end } = queueOf();
+    for (const item of ["a1", "a2"]) queue.push("a", item, 1);
+    queue.clear();
+    queue.push("a", "a3", 1);
+    expect(started).toEqual(["a1", "a3"]);
+    await end("a1");
+    await end("a3");
+    expect(started).toEqual(["a1", "a3"]);
+  });
+});

@@ -1,0 +1,92 @@
+/** One thing that waits to be handed over. */
+interface Waiting<Item> {
+  readonly item: Item;
+  readonly bytes: number;
+}
+
+export interface DeliveryQueueOptions<Item> {
+  /** Hands one over. What it rejects with goes to `onFailed`. */
+  readonly deliver: (item: Item) => Promise<void>;
+  readonly onFailed: (item: Item, error: unknown) => void;
+  /** There was no room for it: it is gone. */
+  readonly onDropped: (item: Item) => void;
+  readonly maxWaiting: number;
+  /** Of what waits, together. */
+  readonly maxBytes: number;
+  /** Lanes that are served at once. */
+  readonly maxParallel: number;
+}
+
+/** Hands things over, those of one lane one after another, lanes beside each other and in turn. When it is full, what comes is dropped, and said so. */
+export class DeliveryQueue<Item> {
+  readonly #options: DeliveryQueueOptions<Item>;
+  /** What waits, by lane; a lane stands here while something of it waits or is being handed over. */
+  #lanes = new Map<string, Waiting<Item>[]>();
+  /** Lanes of which something waits and nothing is being handed over, those that waited longest first. */
+  readonly #ready = new Set<string>();
+  #waiting = 0;
+  #bytes = 0;
+  #active = 0;
+
+  constructor(options: DeliveryQueueOptions<Item>) {
+    this.#options = options;
+  }
+
+  /** `bytes`: what the item holds of memory, about. */
+  push(lane: string, item: Item, bytes: number): void {
+    const { maxWaiting, maxBytes, onDropped } = this.#options;
+    // One that is larger than all the room together still passes when nothing else waits.
+    if (this.#waiting >= maxWaiting || (this.#waiting > 0 && this.#bytes + bytes > maxBytes)) {
+      onDropped(item);
+      return;
+    }
+    let waiting = this.#lanes.get(lane);
+    if (waiting === undefined) {
+      waiting = [];
+      this.#lanes.set(lane, waiting);
+      this.#ready.add(lane);
+    }
+    waiting.push({ item, bytes });
+    this.#waiting++;
+    this.#bytes += bytes;
+    this.#startMore();
+  }
+
+  /** Forgets what waits; what is being handed over goes on. */
+  clear(): void {
+    this.#lanes = new Map();
+    this.#ready.clear();
+    this.#waiting = 0;
+    this.#bytes = 0;
+  }
+
+  #startMore(): void {
+    for (const lane of this.#ready) {
+      if (this.#active >= this.#options.maxParallel) return;
+      this.#ready.delete(lane);
+      this.#active++;
+      void this.#serve(lane);
+    }
+  }
+
+  async #serve(lane: string): Promise<void> {
+    const lanes = this.#lanes;
+    const waiting = lanes.get(lane) ?? [];
+    const next = waiting.shift();
+    if (next !== undefined) {
+      this.#waiting--;
+      this.#bytes -= next.bytes;
+      try {
+        await this.#options.deliver(next.item);
+      } catch (error) {
+        this.#options.onFailed(next.item, error);
+      }
+    }
+    this.#active--;
+    if (lanes === this.#lanes) {
+      if (waiting.length > 0) this.#ready.add(lane);
+      else lanes.delete(lane);
+    }
+    this.#startMore();
+  }
+}

@@ -1,0 +1,87 @@
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { TriggerBinding } from "../../kernel/module.ts";
+import type { Undo } from "../../kernel/scope.ts";
+import { DeliveryQueue } from "./delivery-queue.ts";
+import { eventMessage, type PublishedEvent } from "./event-message.ts";
+import { FailureNotes } from "./failure-notes.ts";
+import { type ItemTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
+
+/** Events that may wait for one trigger; what comes on top is dropped. */
+const MAX_WAITING_EVENTS = 10_000;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Groups whose events one trigger handles at once. */
+const MAX_PARALLEL_GROUPS = 16;
+/** What an event weighs besides its data, in bytes. */
+const EVENT_OVERHEAD_BYTES = 300;
+
+/** What a delivery holds: the message is made once for all triggers. */
+interface Delivery {
+  readonly published: PublishedEvent;
+  readonly message: ReturnType<typeof eventMessage>;
+}
+
+interface Watching {
+  readonly settings: ItemTriggerSettings;
+  readonly take: (delivery: Delivery, lane: string, bytes: number) => void;
+}
+
+/**
+ * Triggers of type `stream`. Each event is handed over once, without attempts after a failure; those of one group one after another, in order. Who
+ * writes does not wait for it.
+ */
+export class ItemTriggers {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  /** By the stream that they watch; undefined: all streams. */
+  readonly #watching = new Map<string | undefined, Set<Watching>>();
+
+  constructor({ clock, log }: { readonly clock: Clock; readonly log: Logger }) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  bind(binding: TriggerBinding<ItemTriggerSettings>): Undo {
+    refuseWithoutRights(binding);
+    needCondition(binding);
+    const notes = new FailureNotes(binding, "stream", { clock: this.#clock, log: this.#log });
+    const queue = new DeliveryQueue<Delivery>({
+      deliver: async ({ published, message }) => {
+        // What happens while nobody who asked for it is there is nobody's to hear; and who asks for it now may have fewer rights.
+        if (binding.isAway) return;
+        refuseWithoutRights(binding);
+        const { origin } = published;
+        if (await binding.passes(message, origin)) await binding.fire(message, origin);
+        notes.succeeded();
+      },
+      onFailed: (_delivery, error) => notes.failed(error),
+      onDropped: () => notes.dropped(),
+      maxWaiting: MAX_WAITING_EVENTS,
+      maxBytes: MAX_WAITING_BYTES,
+      maxParallel: MAX_PARALLEL_GROUPS,
+    });
+    const watching: Watching = { settings: binding.settings, take: (delivery, lane, bytes) => queue.push(lane, delivery, bytes) };
+    const stream = binding.settings.stream_name ?? undefined;
+    const beside = this.#watching.get(stream) ?? new Set();
+    this.#watching.set(stream, beside.add(watching));
+    return () => {
+      beside.delete(watching);
+      if (beside.size === 0 && this.#watching.get(stream) === beside) this.#watching.delete(stream);
+      queue.clear();
+      notes.stop();
+    };
+  }
+
+  /** Hands an event to all who watch for it, later. */
+  happened(published: PublishedEvent): void {
+    const { stream, group, id, json } = published.event;
+    let delivery: Delivery | undefined;
+    for (const watching of [this.#watching.get(stream), this.#watching.get(undefined)]) {
+      for (const { settings, take } of watching ?? []) {
+        if (!lets(settings.group_id, group) || !lets(settings.item_id, id)) continue;
+        delivery ??= { published, message: eventMessage(published) };
+        take(delivery, JSON.stringify([stream, group]), json.length + EVENT_OVERHEAD_BYTES);
+      }
+    }
+  }
+}

@@ -1,0 +1,224 @@
+import { CallError, Payload } from "@svc/protocol";
+import { entryJson } from "../../items/entry-json.ts";
+import { ExpirySweep } from "../../items/expiry-sweep.ts";
+import type { Conflict, ItemStore, ItemWritten, NumberedChange } from "../../items/item-store.ts";
+import type { ChangeKind } from "../../items/outbox.ts";
+import { cursorOfKey, keyOfCursor } from "../../items/page-cursor.ts";
+import { storedJson } from "../../items/stored-json.ts";
+import { refuseDeepUpdate } from "../../items/update-depth.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { StreamEvent, StreamSnapshot } from "../../kernel/stream-contract.ts";
+import type { Cause, GroupAddress, ItemAddress, PageChoices, StreamKeeper, Update, WriteChoices } from "./keeper.ts";
+import { namesOfScope, scopeOf, scopePrefixOf } from "./names.ts";
+import type { Stores } from "./stores.ts";
+import type { StreamEvents } from "./stream-events.ts";
+
+/** Most bytes of values in one answer: with the envelope they fit one frame of 16 MiB. */
+const MAX_LIST_BYTES = 15 * 1024 * 1024;
+/** A page ends early rather than exceed this. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+/** More than so many bytes can hold: an item and its comma are 2 bytes at least. */
+const MAX_SNAPSHOT_ITEMS = MAX_LIST_BYTES;
+
+const EVENT_TYPES: Readonly<Record<ChangeKind, StreamEvent["type"]>> = { created: "create", updated: "update", deleted: "delete" };
+const byItself: Cause = { traceparent: undefined, baggage: undefined };
+
+export interface StoredStreamsOptions {
+  readonly stores: Stores;
+  readonly events: StreamEvents;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Largest item, in bytes of its JSON. */
+  readonly maxValueBytes: () => number;
+}
+
+/** Streams whose items are kept in stores of our own. */
+export class StoredStreams implements StreamKeeper {
+  readonly #stores: Stores;
+  readonly #events: StreamEvents;
+  readonly #clock: Clock;
+  readonly #maxValueBytes: () => number;
+  readonly #sweeps: ReadonlyMap<ItemStore, ExpirySweep>;
+
+  constructor({ stores, events, clock, log, maxValueBytes }: StoredStreamsOptions) {
+    this.#stores = stores;
+    this.#events = events;
+    this.#clock = clock;
+    this.#maxValueBytes = maxValueBytes;
+    this.#sweeps = new Map(
+      stores.all.map((store) => {
+        const remove = (item: { readonly scope: string; readonly key: string; readonly version: number }) => this.#removeExpired(store, item);
+        return [store, new ExpirySweep({ store, clock, log, remove })];
+      }),
+    );
+  }
+
+  /** Items past their end are deleted from now on. */
+  async start(): Promise<void> {
+    for (const sweep of this.#sweeps.values()) await sweep.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#sweeps.values()].map((sweep) => sweep.stop()));
+  }
+
+  /** What may go out as the data of an item or an event. Throws `invalid_input` and `payload_too_large`. */
+  dataJson(data: Payload): { readonly json: string; readonly bytes: number } {
+    return storedJson(data, { name: "data", maxBytes: this.#maxValueBytes(), limit: "max_value_bytes of svc-stream" });
+  }
+
+  async get(address: ItemAddress): Promise<Payload> {
+    const item = await this.#stores.of(address.stream).get(scopeOf(address.stream, address.group), address.id);
+    return item === undefined ? Payload.null : Payload.fromText(item.json);
+  }
+
+  async getEntry(address: ItemAddress): Promise<Payload> {
+    const item = await this.#stores.of(address.stream).get(scopeOf(address.stream, address.group), address.id);
+    return item === undefined ? Payload.null : Payload.fromText(entryJson(item, "item_id"));
+  }
+
+  async set(address: ItemAddress, data: Payload, { ifVersion, expiresInMs }: WriteChoices, cause: Cause): Promise<Payload> {
+    const { json, bytes } = this.dataJson(data);
+    const store = this.#stores.of(address.stream);
+    const now = this.#clock.now();
+    const expiresAt = expiresInMs === undefined ? undefined : now + expiresInMs;
+    const write = store.set(scopeOf(address.stream, address.group), address.id, { json, bytes, expiresAt }, { now, ifVersion, notice: undefined });
+    // Published in the turn in which the store answered, so that events come in the order of versions.
+    return write.then((outcome) => {
+      const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
+      return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${json}${members}}`);
+    });
+  }
+
+  async update(address: ItemAddress, { ops, atomic, ifVersion, expiresInMs }: Update, cause: Cause): Promise<Payload> {
+    const store = this.#stores.of(address.stream);
+    const now = this.#clock.now();
+    const expiresAt = expiresInMs === undefined ? "keep" : now + expiresInMs;
+    refuseDeepUpdate(ops);
+    const update = { ops, atomic, maxBytes: this.#maxValueBytes(), expiresAt } as const;
+    return store.update(scopeOf(address.stream, address.group), address.id, update, { now, ifVersion, notice: undefined }).then((outcome) => {
+      const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
+      const errors = written.errors.length === 0 ? "" : `,"errors":${JSON.stringify(written.errors)}`;
+      return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${written.item?.json ?? "null"}${members}${errors}}`);
+    });
+  }
+
+  async delete(address: ItemAddress, { ifVersion }: Pick<WriteChoices, "ifVersion">, cause: Cause): Promise<Payload> {
+    const store = this.#stores.of(address.stream);
+    const write = store.delete(scopeOf(address.stream, address.group), address.id, { now: this.#clock.now(), ifVersion, notice: undefined });
+    return write.then((outcome) => {
+      if (outcome.status === "conflict") throw conflict(address, ifVersion, outcome);
+      const seq = this.#publish(outcome.changes, cause);
+      return Payload.fromText(`{"old_value":${outcome.previous ?? "null"}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store)}}`);
+    });
+  }
+
+  async list({ stream, group }: GroupAddress): Promise<Payload> {
+    const listing = await this.#stores.of(stream).list(scopeOf(stream, group), { maxBytes: MAX_LIST_BYTES });
+    if (listing.status === "complete") return Payload.fromText(`[${listing.values.join(",")}]`);
+    throw tooLarge({ stream, group }, listing.items);
+  }
+
+  /** What there is, with versions, at one moment. Throws `payload_too_large` for a group that one message cannot hold. */
+  async snapshot({ stream, group }: GroupAddress, id: string | undefined): Promise<StreamSnapshot> {
+    const store = this.#stores.of(stream);
+    const scope = scopeOf(stream, group);
+    if (id !== undefined) {
+      const item = await store.get(scope, id);
+      // Events of other items are of no concern to who joins this one, and so they count as held.
+      return { json: item?.json ?? "null", versionOf: (key) => (key === id ? item?.version : Number.MAX_SAFE_INTEGER) };
+    }
+    const page = await store.page(scope, { prefix: "", after: undefined, limit: MAX_SNAPSHOT_ITEMS, maxBytes: MAX_LIST_BYTES });
+    if (page.more) throw tooLarge({ stream, group }, page.total);
+    let versions: ReadonlyMap<string, number> | undefined;
+    return {
+      json: `[${page.items.map(({ json }) => json).join(",")}]`,
+      itemIds: () => page.items.map(({ key }) => key),
+      versionOf(key) {
+        versions ??= new Map(page.items.map((item) => [item.key, item.version]));
+        return versions.get(key);
+      },
+    };
+  }
+
+  /** Groups that hold something, the first `limit` of each store. */
+  async groups(limit: number): Promise<readonly (GroupAddress & { readonly items: number })[]> {
+    const answers = await Promise.all(this.#stores.all.map((store) => store.groups({ prefix: "", after: undefined, limit })));
+    return answers.flatMap(({ groups }) => groups.map(({ scope, items }) => ({ ...namesOfScope(scope), items })));
+  }
+
+  /** Streams that hold something, by name, with their groups. */
+  async listAll(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const scopes = (await Promise.all(this.#stores.all.map((store) => store.scopes({ prefix: "" })))).flat();
+    const streams = new Map<string, string[]>();
+    for (const scope of scopes) {
+      const { stream, group } = namesOfScope(scope);
+      const groups = streams.get(stream);
+      if (groups === undefined) streams.set(stream, [group]);
+      else groups.push(group);
+    }
+    return streams;
+  }
+
+  async entries({ stream, group }: GroupAddress, { prefix, cursor, limit }: PageChoices): Promise<Payload> {
+    const after = cursor === undefined ? undefined : keyOfCursor(cursor);
+    const page = await this.#stores.of(stream).page(scopeOf(stream, group), { prefix, after, limit, maxBytes: MAX_PAGE_BYTES });
+    const last = page.items[page.items.length - 1];
+    const next = page.more && last !== undefined ? JSON.stringify(cursorOfKey(last.key)) : "null";
+    return Payload.fromText(`{"items":[${page.items.map((item) => entryJson(item, "item_id")).join(",")}],"cursor":${next},"total":${page.total}}`);
+  }
+
+  async listGroups(stream: string): Promise<readonly string[]> {
+    const scopes = await this.#stores.of(stream).scopes({ prefix: scopePrefixOf(stream) });
+    return scopes.map((scope) => namesOfScope(scope).group);
+  }
+
+  #settle<Written extends ItemWritten>(
+    store: ItemStore,
+    address: ItemAddress,
+    outcome: Written | Conflict,
+    { ifVersion, cause }: { readonly ifVersion: number | undefined; readonly cause: Cause },
+  ): { readonly written: Written; readonly members: string } {
+    if (outcome.status === "conflict") throw conflict(address, ifVersion, outcome);
+    const seq = this.#publish(outcome.changes, cause);
+    if (outcome.item?.expiresAt !== undefined) this.#sweeps.get(store)?.note(outcome.item.expiresAt);
+    const members = `,"version":${outcome.item?.version ?? 0}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store)}`;
+    return { written: outcome, members };
+  }
+
+  /** Answers the last event's number; undefined when nothing has changed. */
+  #publish(changes: readonly NumberedChange[], cause: Cause): number | undefined {
+    let seq: number | undefined;
+    for (const { kind, scope, key, version, previous, json } of changes) {
+      const data = (kind === "deleted" ? previous : json) ?? "null";
+      seq = this.#events.publish({ ...namesOfScope(scope), id: key, type: EVENT_TYPES[kind], json: data, version }, cause);
+    }
+    return seq;
+  }
+
+  #removeExpired(store: ItemStore, { scope, key, version }: { readonly scope: string; readonly key: string; readonly version: number }): Promise<void> {
+    return store.delete(scope, key, { now: this.#clock.now(), ifVersion: version, notice: undefined }).then((outcome) => {
+      // Somebody wrote it anew in the meantime, which told of the end as well.
+      if (outcome.status !== "conflict") this.#publish(outcome.changes, byItself);
+    });
+  }
+}
+
+/** Says how long the write stays, where that is not for good. */
+function durabilityMember({ durability }: ItemStore): string {
+  return durability === "durable" ? "" : `,"durability":"${durability}"`;
+}
+
+function tooLarge({ stream, group }: GroupAddress, items: number): CallError {
+  const what = `group ${JSON.stringify(group)} of stream ${JSON.stringify(stream)} with its ${items} items`;
+  const message = `${what} is more than the ${MAX_LIST_BYTES} bytes that one answer holds; read it in pages with stream::entries, or join single items`;
+  return new CallError("payload_too_large", message, { details: { limit: MAX_LIST_BYTES, items } });
+}
+
+function conflict({ stream, group, id }: ItemAddress, expected: number | undefined, { actual }: Conflict): CallError {
+  const found = actual === 0 ? "it does not exist" : `it has version ${actual}`;
+  const wanted = expected === 0 ? "must not exist yet" : `was expected at version ${expected}`;
+  const item = `${JSON.stringify(id)} in group ${JSON.stringify(group)} of stream ${JSON.stringify(stream)}`;
+  return new CallError("state_conflict", `${item} ${wanted}, but ${found}; nothing was written`, { details: { expected, actual } });
+}

@@ -1,0 +1,47 @@
+import { Payload } from "@svc/protocol";
+import type { StreamSnapshot } from "../../kernel/stream-contract.ts";
+import type { HookedStreams } from "./hooked-streams.ts";
+import type { Hooks } from "./hooks.ts";
+import type { Cause, GroupAddress, StreamKeeper } from "./keeper.ts";
+import type { StoredStreams } from "./stored-streams.ts";
+import type { StreamEvents } from "./stream-events.ts";
+
+/** All user-defined streams, whoever keeps their items. */
+export class UserStreams {
+  readonly #hooks: Hooks;
+  readonly #stored: StoredStreams;
+  readonly #hooked: HookedStreams;
+  readonly #events: StreamEvents;
+
+  constructor(options: { readonly hooks: Hooks; readonly stored: StoredStreams; readonly hooked: HookedStreams; readonly events: StreamEvents }) {
+    this.#hooks = options.hooks;
+    this.#stored = options.stored;
+    this.#hooked = options.hooked;
+    this.#events = options.events;
+  }
+
+  keeperOf(stream: string): StreamKeeper {
+    return this.#hooks.keeps(stream) ? this.#hooked : this.#stored;
+  }
+
+  /** Sends an event that is not stored. Throws `invalid_input` and `payload_too_large`. */
+  send({ stream, group }: GroupAddress, event: { readonly id: string | null; readonly type: string; readonly data: Payload }, cause: Cause): void {
+    const { json } = this.#stored.dataJson(event.data);
+    const inner = `{"type":${JSON.stringify(event.type)},"data":${json}}`;
+    this.#events.publish({ stream, group, id: event.id, type: "event", json: inner, version: undefined }, cause);
+  }
+
+  /** What a client gets that joins. */
+  async snapshot(stream: string, group: string, id: string | undefined): Promise<StreamSnapshot> {
+    if (!this.#hooks.keeps(stream)) return this.#stored.snapshot({ stream, group }, id);
+    const cause: Cause = { traceparent: undefined, baggage: undefined };
+    const payload = await (id === undefined ? this.#hooked.list({ stream, group }, cause) : this.#hooked.get({ stream, group, id }, cause));
+    return { json: payload.text(), versionOf: undefined };
+  }
+
+  /** `{stream: [{id, groups}], count}`: streams that hold something here; what functions keep is theirs to list. */
+  async listAll(): Promise<Payload> {
+    const streams = [...(await this.#stored.listAll())].map(([id, groups]) => ({ id, groups }));
+    return Payload.fromValue({ stream: streams, count: streams.length });
+  }
+}
