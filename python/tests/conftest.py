@@ -9,7 +9,8 @@ import pytest
 
 import svc
 from engine import Engine
-from real_engine import RealEngine
+from real_engine import start_real_engine
+from svc.testing import TestEngine
 
 TEST_DEADLINE_S = 60.0
 # Kept from before pytest captures it.
@@ -50,15 +51,30 @@ def connect(engine: Engine, lines: list[str]) -> Iterator[Callable[..., svc.Work
 
 
 @pytest.fixture(scope="session")
-def real_engine() -> Iterator[RealEngine]:
-    with RealEngine("workers:\n  - name: svc-http\n") as engine:
+def real_engine() -> Iterator[TestEngine]:
+    with start_real_engine("workers:\n  - name: svc-http\n") as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def keeping_engine() -> Iterator[TestEngine]:
+    """The real engine with state and streams; scopes and streams must not be those of another test."""
+    adapter = "{adapter: {name: in_memory}}"
+    modules = "".join(f"  - name: {name}\n    config: {adapter}\n" for name in ("svc-state", "svc-stream"))
+    with start_real_engine(f"workers:\n{modules}") as engine:
         yield engine
 
 
 @pytest.fixture
-def connect_real(real_engine: RealEngine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
+def connect_real(real_engine: TestEngine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
     """As ``connect``, to the real engine, which the whole run shares: ids must not be those of another test."""
-    yield from _connecting(real_engine.address, lines)
+    yield from _connecting(real_engine.url, lines)
+
+
+@pytest.fixture
+def connect_keeping(keeping_engine: TestEngine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
+    """As ``connect``, to the real engine with state and streams."""
+    yield from _connecting(keeping_engine.url, lines)
 
 
 def _connecting(address: str, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from real_engine import RealEngine
+from svc.testing import TestEngine
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = re.compile(
@@ -29,8 +29,8 @@ def test_the_guide_has_samples() -> None:
 
 
 @pytest.mark.parametrize(("program", "output"), SAMPLES)
-def test_a_sample_prints_what_the_guide_says(real_engine: RealEngine, program: str, output: str) -> None:
-    environment = {**os.environ, "SVC_URL": real_engine.address, "PYTHONPATH": str(ROOT / "python" / "src")}
+def test_a_sample_prints_what_the_guide_says(real_engine: TestEngine, program: str, output: str) -> None:
+    environment = {**os.environ, "SVC_URL": real_engine.url, "PYTHONPATH": str(ROOT / "python" / "src")}
     command = [sys.executable, "-W", "error", "-c", program]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
     assert ran.stdout == output, ran.stderr

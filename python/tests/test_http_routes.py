@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 import pytest
 
 import svc
-from real_engine import RealEngine
+from svc.testing import TestEngine
 
 Connect = Callable[..., svc.Worker]
 
 
 @pytest.fixture
-def client(real_engine: RealEngine) -> Iterator[http.client.HTTPConnection]:
-    address = urlsplit(real_engine.http)
+def client(real_engine: TestEngine) -> Iterator[http.client.HTTPConnection]:
+    address = urlsplit(real_engine.http_url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=20)
     yield connection
     connection.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import svc
-from real_engine import RealEngine
+from real_engine import start_real_engine
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "security.md"
 
@@ -25,15 +25,15 @@ def test_the_auth_function_of_the_security_guide_decides_over_connections(
     [sample] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     program = tmp_path / "check.py"
     program.write_text(sample, "utf-8")
-    with RealEngine(CONFIG) as engine:
+    with start_real_engine(CONFIG) as engine:
         token = (engine.folder / ".svc" / "token").read_text("utf-8").strip()
-        monkeypatch.setenv("SVC_URL", engine.address)
+        monkeypatch.setenv("SVC_URL", engine.url)
         # The worker that decides holds the engine's token; nobody else could provide the function.
         monkeypatch.setenv("SVC_TOKEN", token)
         with subprocess.Popen([sys.executable, str(program)]) as checker:
-            trusted = svc.connect(engine.address, name="orders")
+            trusted = svc.connect(engine.url, name="orders")
             # Refused until the function that decides is there; the worker tries again.
-            guest = svc.connect(engine.address, name="guest", headers={"authorization": "Bearer key-of-acme"})
+            guest = svc.connect(engine.url, name="guest", headers={"authorization": "Bearer key-of-acme"})
             try:
                 trusted.wait_connected(10)
                 trusted.register_function("orders::list", lambda _payload: ["one"])

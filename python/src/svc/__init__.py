@@ -30,7 +30,40 @@ from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
 from .registering import FunctionRef, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput
+from .state import State
+from .state_types import (
+    StateDeleteManyResult,
+    StateEntry,
+    StateEvent,
+    StateGroup,
+    StateGroupsPage,
+    StateImportResult,
+    StatePage,
+    StateRecord,
+    StateSetManyResult,
+    StateSetResult,
+    StateSnapshot,
+    StateTriggerConfig,
+    StateUpdateResult,
+    StateWrite,
+    StateWritten,
+)
+from .stream import Stream
+from .stream_types import (
+    StreamDeleteResult,
+    StreamEntry,
+    StreamEvent,
+    StreamJoinAnswer,
+    StreamJoinEvent,
+    StreamJoinTriggerConfig,
+    StreamListing,
+    StreamPage,
+    StreamSetResult,
+    StreamTriggerConfig,
+    StreamUpdateResult,
+)
 from .triggers import Trigger
+from .update_ops import UpdateOp, UpdateOpError
 from .version import VERSION as __version__
 from .worker import Worker
 
@@ -51,6 +84,36 @@ __all__ = [
     "TriggerTypeRef",
     "TriggerHandler",
     "TriggerBinding",
+    "State",
+    "StateDeleteManyResult",
+    "StateEntry",
+    "StateEvent",
+    "StateGroup",
+    "StateGroupsPage",
+    "StateImportResult",
+    "StatePage",
+    "StateRecord",
+    "StateSetManyResult",
+    "StateSetResult",
+    "StateSnapshot",
+    "StateTriggerConfig",
+    "StateUpdateResult",
+    "StateWrite",
+    "StateWritten",
+    "Stream",
+    "StreamDeleteResult",
+    "StreamEntry",
+    "StreamEvent",
+    "StreamJoinAnswer",
+    "StreamJoinEvent",
+    "StreamJoinTriggerConfig",
+    "StreamListing",
+    "StreamPage",
+    "StreamSetResult",
+    "StreamTriggerConfig",
+    "StreamUpdateResult",
+    "UpdateOp",
+    "UpdateOpError",
     "Channel",
     "ChannelReader",
     "ChannelWriter",

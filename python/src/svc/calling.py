@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+from dataclasses import dataclass, field
 from typing import Any
 
 from .engine_link import EngineLink
@@ -17,6 +18,15 @@ from .protocol import MAX_TIMEOUT_MS
 _GRACE_S = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A call that was begun by a thread, which may do something else before it waits for the answer."""
+
+    outgoing: Outgoing
+    answer: concurrent.futures.Future[Any] = field(default_factory=concurrent.futures.Future)
+    key: list[int] = field(default_factory=list)
+
+
 class Calling:
     def __init__(self, loop: LoopThread, link: EngineLink, pool: HandlerPool) -> None:
         self._loop = loop
@@ -24,20 +34,32 @@ class Calling:
         self._pool = pool
 
     def wait(self, outgoing: Outgoing, method: str) -> Any:
+        return self.finish(self.begin(outgoing, method))
+
+    def begin(self, outgoing: Outgoing, method: str) -> Begun:
+        """Raises RuntimeError on the worker's loop; ``method`` is the worker's that was called there, e.g. ``call``."""
         refuse_on_loop(self._loop, f"worker.{method}", f"await worker.{method}_async(...)")
-        waiter: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        key: list[int] = []
-        self._start(outgoing, waiter, key)
+        begun = Begun(outgoing)
+        self._start(outgoing, begun.answer, begun.key)
+        return begun
+
+    def finish(self, begun: Begun) -> Any:
+        """Waits for the answer."""
+        outgoing = begun.outgoing
         limit_s = (outgoing.timeout_ms or MAX_TIMEOUT_MS) / 1_000 + _GRACE_S
         with self._pool.place_given_up():
             try:
-                return waiter.result(limit_s)
+                return begun.answer.result(limit_s)
             except concurrent.futures.TimeoutError:
                 message = f"Function {outgoing.function_id} did not answer, and the worker's event loop does not run"
                 raise CallError("call_timeout", message, {"function_id": outgoing.function_id}) from None
             except KeyboardInterrupt:
-                self._withdraw(key)
+                self.withdraw(begun)
                 raise
+
+    def withdraw(self, begun: Begun) -> None:
+        """Nobody waits for the answer any more."""
+        self._withdraw(begun.key)
 
     async def await_(self, outgoing: Outgoing) -> Any:
         key: list[int] = []

@@ -79,8 +79,7 @@ def _sendable(text: str) -> str:
     try:
         size = len(text) if text.isascii() else len(text.encode("utf-8"))
     except UnicodeEncodeError:
-        # Half of a surrogate pair has no UTF-8. JSON can still carry it, escaped, as JavaScript writes it.
-        text = "".join(f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in text)
+        text = with_escaped_surrogates(text)
         size = len(text.encode("utf-8"))
     if size > MAX_FRAME_BYTES:
         raise CallError(
@@ -89,6 +88,11 @@ def _sendable(text: str) -> str:
             {"bytes": size, "limit_bytes": MAX_FRAME_BYTES},
         )
     return text
+
+
+def with_escaped_surrogates(text: str) -> str:
+    """Half of a surrogate pair has no UTF-8. JSON can still carry it, escaped, as JavaScript writes it."""
+    return "".join(f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in text)
 
 
 def decode_json(text: str) -> object:

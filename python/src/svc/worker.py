@@ -18,6 +18,7 @@ from .connection_watch import ConnectionWatch
 from .context import HandlerContext, current_context
 from .engine_link import EngineLink
 from .errors import CallError
+from .helper_calls import HelperCalls
 from .http_function import HttpFunction
 from .lifetime import Lifetime
 from .logger import Logger
@@ -28,6 +29,8 @@ from .pool import HandlerPool
 from .providers import TriggerHandler
 from .registering import FunctionOptions, FunctionRef, Registering, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput, outgoing_of
+from .state import State
+from .stream import Stream
 from .triggers import Trigger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -70,6 +73,11 @@ class Worker:
             )
         )
         self._calling = Calling(self._loop, self._link, pool)
+        helper_calls = HelperCalls(self._calling, self._ends, call_timeout_ms)
+        #: Durable items by scope and key (module ``svc-state``).
+        self.state = State(helper_calls)
+        #: Items that clients watch live (module ``svc-stream``).
+        self.stream = Stream(helper_calls)
         self._lifetime = Lifetime(self._loop, self._link, pool, self._log, provides=lambda: self._registering.provides)
         self._registering = Registering(self._loop, self._link, self._log, is_ending=lambda: self._lifetime.is_ending)
 

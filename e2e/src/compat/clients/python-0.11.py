@@ -8,6 +8,8 @@ import sys
 import threading
 
 import iii
+import iii.state
+import iii.stream
 
 out = os.fdopen(3, "w", encoding="utf-8")
 out_lock = threading.Lock()
@@ -38,6 +40,45 @@ async def write_all(writer, size, texts=()):
         await writer.send_message_async(text)
     await writer.write(pattern(size))
     await writer.close_async()
+
+
+class StreamKeeper(iii.IStream):
+    """Keeps a stream's items here, by the functions that the client registers for it."""
+
+    def __init__(self, name):
+        self.name = name
+        self.groups = {}
+
+    def note(self, method, input):
+        say({"event": "kept", "function": method, "type": self.name, "data": input.model_dump()})
+
+    def group(self, input):
+        return self.groups.setdefault(input.group_id, {})
+
+    async def get(self, input):
+        self.note("get", input)
+        return self.group(input).get(input.item_id)
+
+    async def set(self, input):
+        self.note("set", input)
+        old_value = self.group(input).get(input.item_id)
+        self.group(input)[input.item_id] = input.data
+        return iii.stream.StreamSetResult(old_value=old_value, new_value=input.data)
+
+    async def delete(self, input):
+        self.note("delete", input)
+        return iii.stream.StreamDeleteResult(old_value=self.group(input).pop(input.item_id, None))
+
+    async def list(self, input):
+        self.note("list", input)
+        return list(self.group(input).values())
+
+    async def list_groups(self, input):
+        self.note("listGroups", input)
+        return list(self.groups)
+
+    async def update(self, input):
+        raise NotImplementedError
 
 
 class Worker:
@@ -222,6 +263,18 @@ class Worker:
 
         return asyncio.run(both())
 
+    def state_event_types(self):
+        names = {"Created": "CREATED", "Updated": "UPDATED", "Deleted": "DELETED"}
+        return {name: getattr(iii.state.StateEventType, own).value for name, own in names.items()}
+
+    def create_stream(self, name):
+        self.client.create_stream(name, StreamKeeper(name))
+
+    def model(self, name, value):
+        """A value as the client's own type for it makes of it; raises where it does not fit."""
+        model = getattr(iii.stream, name, None) or getattr(iii.state, name)
+        return model.model_validate(value).model_dump(mode="json")
+
     def log(self, message, data=None):
         iii.Logger().info(message, data)
 
@@ -250,6 +303,9 @@ COMMANDS = {
     "unregisterTriggerType": Worker.unregister_trigger_type,
     "registerService": Worker.register_service,
     "channelTo": Worker.channel_to,
+    "stateEventTypes": Worker.state_event_types,
+    "createStream": Worker.create_stream,
+    "model": Worker.model,
     "log": Worker.log,
     "shutdown": Worker.shutdown,
     "reset": Worker.reset,

@@ -11,7 +11,10 @@ import { createInterface } from "node:readline";
 const out = createWriteStream("", { fd: 3 });
 const say = (line) => out.write(`${JSON.stringify(line)}\n`);
 
-/** What the versions do differently is passed in: `registerWorker`, `createChannel(client, size)`, `http`, `Logger` and `TriggerAction`. */
+/**
+ * What the versions do differently is passed in: `registerWorker`, `createChannel(client, size)`, `createStream(client, name, keeper)`, `http`,
+ * `Logger`, `StateEventType` and `TriggerAction`.
+ */
 export function runWorker(sdk) {
   let client;
   let address;
@@ -85,6 +88,37 @@ export function runWorker(sdk) {
       },
   };
 
+  function streamKeeper(name) {
+    const groups = new Map();
+    const groupOf = ({ group_id }) => {
+      if (!groups.has(group_id)) groups.set(group_id, new Map());
+      return groups.get(group_id);
+    };
+    const methods = {
+      get: (input) => groupOf(input).get(input.item_id) ?? null,
+      set(input) {
+        const old_value = methods.get(input);
+        groupOf(input).set(input.item_id, input.data);
+        return { old_value, new_value: input.data };
+      },
+      delete(input) {
+        const old_value = methods.get(input);
+        groupOf(input).delete(input.item_id);
+        return { old_value };
+      },
+      list: (input) => [...groupOf(input).values()],
+      listGroups: () => [...groups.keys()],
+    };
+    const noted = ([method, keep]) => [
+      method,
+      async (input) => {
+        say({ event: "kept", function: method, type: name, data: input });
+        return keep(input);
+      },
+    ];
+    return Object.fromEntries(Object.entries(methods).map(noted));
+  }
+
   async function readBytes(reader) {
     const chunks = [];
     for await (const chunk of reader.stream) chunks.push(chunk);
@@ -155,6 +189,9 @@ export function runWorker(sdk) {
       const [answer, bytes] = await Promise.all([call, readBytes(channel.reader)]);
       return { refs, answer, bytes: bytes.length, sha256: sha256(bytes), texts };
     },
+    stateEventTypes: () => sdk.StateEventType,
+    /** Keeps a stream's items here, by the functions that the client registers for it. */
+    createStream: ({ name }) => sdk.createStream(client, name, streamKeeper(name)),
     log: ({ message, data }) => new sdk.Logger().info(message, data),
     async shutdown() {
       const ending = client;

@@ -12,6 +12,8 @@ export interface TestEngine {
   readonly address: string;
   /** Where routes are served. */
   readonly http: string;
+  /** Where streams are joined. */
+  readonly streams: string;
   /** Everything that it logged since its last start, JSON lines. */
   output(): string;
   /** Log records at this level. */
@@ -39,6 +41,7 @@ export async function startTestEngine(config = CONFIG): Promise<TestEngine> {
   return {
     address: `ws://127.0.0.1:${ports.bridge}`,
     http: `http://127.0.0.1:${ports.http}`,
+    streams: `ws://127.0.0.1:${ports.realtime}`,
     output: () => last.output(),
     logged: (level) =>
       last

@@ -77,6 +77,22 @@ describe("update operations", () => {
     expect(apply('{"big":1e400}', { type: "set", path: "big", value: 0 })).toBe('{"big":0}');
   });
 
+  it("keep every digit of numbers that they bring", () => {
+    const json = '{"n":[9007199254740993]}';
+    const value: unknown = JSON.parse(json);
+    expect(apply("{}", { type: "set", path: "a", value, json })).toBe(`{"a":${json}}`);
+    expect(apply('{"a":[0]}', { type: "append", path: "a", value, json })).toBe(`{"a":[0,${json}]}`);
+    expect(apply(undefined, { type: "append", path: "a", value, json })).toBe(`{"a":[${json}]}`);
+    expect(apply('{"a":1}', { type: "merge", path: "", value, json })).toBe('{"a":1,"n":[9007199254740993]}');
+    // What is there already changes nothing; what differs in a digit does.
+    expect(apply('{ "a": 9007199254740993}', { type: "set", path: "a", value: 2 ** 53, json: "9007199254740993" })).toBe('{ "a": 9007199254740993}');
+    expect(apply('{"a":9007199254740992}', { type: "set", path: "a", value: 2 ** 53, json: "9007199254740993" })).toBe('{"a":9007199254740993}');
+    // It is a number for the operations behind it.
+    const big: UpdateOp = { type: "set", path: "", value: 2 ** 53, json: "9007199254740993" };
+    expect(apply(undefined, big, { type: "increment", path: "", by: 1 })).toBe("9007199254740994");
+    expect(applyOps(undefined, [big, { type: "append", path: "", value: "x" }], { atomic: true }).errors).toHaveLength(1);
+  });
+
   it("keep members with the names of prototypes that a value already has", () => {
     const json = '{"__proto__":{"a":1},"constructor":2,"n":9007199254740993}';
     expect(apply(json, { type: "set", path: "b", value: 1 })).toBe(`${json.slice(0, -1)},"b":1}`);

@@ -3,7 +3,7 @@ import { parseExact, stringifyExact } from "./exact-json.ts";
 import { copyOf, isObject, type JsonObject, sameValue, typeName } from "./json-value.ts";
 import { mergeProblem } from "./merge-value.ts";
 import { addInteger } from "./number-sum.ts";
-import type { UpdateOp, UpdateOpError } from "./update-op.ts";
+import type { OpValue, UpdateOp, UpdateOpError } from "./update-op.ts";
 import { pathProblem, printPath, segmentsOf } from "./update-path.ts";
 
 export interface AppliedOps {
@@ -50,19 +50,26 @@ function applyOp(document: JsonDocument, op: UpdateOp): Problem | undefined {
   const problem = pathProblem(op.type, segments);
   if (problem !== undefined) return problem;
   switch (op.type) {
-    case "set":
-      return change(document, op, segments, (old) => (old !== undefined && sameValue(old, op.value) ? "done" : { value: copyOf(op.value) }));
+    case "set": {
+      const value = carriedValue(op);
+      return change(document, op, segments, (old) => (old !== undefined && sameValue(old, value) ? "done" : { value: copyOf(value) }));
+    }
     case "increment":
       return change(document, op, segments, (old) => sum(op.type, segments, old, op.by));
     case "decrement":
       return change(document, op, segments, (old) => sum(op.type, segments, old, -op.by));
     case "append":
-      return change(document, op, segments, (old) => append(document, segments, old, op.value));
+      return change(document, op, segments, (old) => append(document, segments, old, carriedValue(op)));
     case "remove":
       return remove(document, segments);
     case "merge":
-      return mergeProblem(op.value) ?? merge(document, segments, op.value as JsonObject);
+      return mergeProblem(op.value) ?? merge(document, segments, carriedValue(op) as JsonObject);
   }
+}
+
+/** With all digits of its numbers. */
+function carriedValue({ value, json }: OpValue): unknown {
+  return json === undefined ? value : parseExact(json);
 }
 
 /** What an operation makes of the value that it finds; `done` when it has done what there was to do. */

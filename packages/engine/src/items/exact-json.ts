@@ -26,6 +26,11 @@ export function parseExact(json: string): unknown {
   return JSON.parse(text, (_key, value: unknown) => (typeof value === "string" && value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value));
 }
 
+/** Whether reading this JSON as `JSON.parse` does would lose digits. */
+export function hasExactNumbers(json: string): boolean {
+  return markExact(json) !== json;
+}
+
 /** `JSON.stringify` for what `parseExact` gives. */
 export function stringifyExact(value: unknown): string {
   const text = JSON.stringify(value);

@@ -4,13 +4,20 @@
  */
 export type UpdatePath = string | readonly string[];
 
+/** What an operation carries. */
+export interface OpValue {
+  readonly value: unknown;
+  /** JSON of `value`, there when `value` has not all the digits of its numbers. */
+  readonly json?: string;
+}
+
 /** One operation of `state::update` and `stream::update`, as capabilities 7.3 has them; `path` may be an array everywhere. */
 export type UpdateOp =
-  | { readonly type: "set"; readonly path: UpdatePath; readonly value: unknown }
-  | { readonly type: "merge"; readonly path: UpdatePath; readonly value: unknown }
+  | ({ readonly type: "set"; readonly path: UpdatePath } & OpValue)
+  | ({ readonly type: "merge"; readonly path: UpdatePath } & OpValue)
   | { readonly type: "increment"; readonly path: UpdatePath; readonly by: number }
   | { readonly type: "decrement"; readonly path: UpdatePath; readonly by: number }
-  | { readonly type: "append"; readonly path: UpdatePath; readonly value: unknown }
+  | ({ readonly type: "append"; readonly path: UpdatePath } & OpValue)
   | { readonly type: "remove"; readonly path: UpdatePath };
 
 /** Why one operation was not done. Codes and messages: capabilities 7.3. */

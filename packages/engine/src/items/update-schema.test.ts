@@ -1,3 +1,4 @@
+import { Payload } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
 import { MAX_UPDATE_OPS, updateOpsSchema } from "./update-schema.ts";
 
@@ -15,6 +16,27 @@ describe("the schema of update operations", () => {
       { type: "set", path: "a", value: null },
       { type: "merge", path: "", value: {} },
       { type: "append", path: ["a", "b"], value: 0 },
+    ]);
+  });
+
+  it("takes a path that is null for one that was left out, as published clients write it", () => {
+    expect(
+      updateOpsSchema.parse([
+        { type: "merge", path: null, value: {} },
+        { type: "append", path: null, value: 0 },
+      ]),
+    ).toEqual([
+      { type: "merge", path: "", value: {} },
+      { type: "append", path: "", value: 0 },
+    ]);
+    expect(updateOpsSchema.safeParse([{ type: "set", path: null }]).success).toBe(false);
+  });
+
+  it("reads values that come unread, and keeps the JSON of those whose digits would be lost", () => {
+    const ops = ["[1]", "[9007199254740993]"].map((json) => ({ type: "set", path: "a", value: Payload.fromText(json) }));
+    expect(updateOpsSchema.parse(ops)).toEqual([
+      { type: "set", path: "a", value: [1] },
+      { type: "set", path: "a", value: [9007199254740992], json: "[9007199254740993]" },
     ]);
   });
 

@@ -1,4 +1,6 @@
+import { Payload } from "@svc/protocol";
 import { z } from "zod";
+import { hasExactNumbers } from "./exact-json.ts";
 import type { UpdateOp } from "./update-op.ts";
 
 /** Operations of one update. */
@@ -7,8 +9,8 @@ export const MAX_UPDATE_OPS = 1_000;
 const path = z.union([z.string(), z.array(z.string()).readonly()]).meta({
   description: 'One literal member of the root ("" is the root itself), or an array that leads deeper, one member a segment ([] is the root).',
 });
-/** Merge and append may leave it out. */
-const pathOrRoot = path.default("");
+/** Merge and append may leave it out; published clients then write null. */
+const pathOrRoot = path.nullish().transform((given) => given ?? "");
 const anyValue = z.unknown().optional();
 const by = z.int().meta({ description: "An integer that a JSON number holds exactly." });
 
@@ -27,8 +29,19 @@ const updateOpSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("remove"), path }).meta({ description: "Deletes a member; the root becomes null." }),
 ]);
 
+/** Members of the input of a function that takes `ops` which are to be handed over unread (`FunctionSpec.rawMembers`), so that numbers keep their digits. */
+export const RAW_OP_MEMBERS = ["ops[].value"] as const;
+
 /** The `ops` of `state::update` and `stream::update`. What depends on the value they meet is reported by `applyOps`. */
-export const updateOpsSchema: z.ZodType<readonly UpdateOp[]> = z.array(updateOpSchema).min(1).max(MAX_UPDATE_OPS);
+export const updateOpsSchema: z.ZodType<readonly UpdateOp[]> = z.array(updateOpSchema.transform(withReadValue)).min(1).max(MAX_UPDATE_OPS);
+
+/** The operation with its value read, and with the value's JSON where reading loses digits. */
+function withReadValue(op: z.output<typeof updateOpSchema>): UpdateOp {
+  if (!("value" in op) || !(op.value instanceof Payload)) return op;
+  const json = op.value.text();
+  const value: unknown = JSON.parse(json);
+  return hasExactNumbers(json) ? { ...op, value, json } : { ...op, value };
+}
 
 function orNull(value: unknown): unknown {
   return value === undefined ? null : value;

@@ -113,7 +113,9 @@ export class ModuleHost {
       } catch (error) {
         const reason = (error as Error).message;
         this.#failed.set(instanceOf(request), { request, reason, atMs: this.#kernel.clock.now() });
-        this.#kernel.log.error("a module could not be started", { module: instanceOf(request), error });
+        // The reason is written for people; where it came up helps only whoever works on the module.
+        this.#kernel.log.error("a module could not be started", { module: instanceOf(request), reason });
+        this.#kernel.log.debug("why a module could not be started", { module: instanceOf(request), error });
         problems.push(`${instanceOf(request)}: ${reason}`);
       }
     }

@@ -36,6 +36,45 @@ const bind = (worker: InMemoryWorker, id: string, functionId: string, config: un
 const statuses = (engine: InMemoryEngine): unknown[] => engine.directory.triggers().map(({ id, status }) => [id, status]);
 
 describe("a trigger of a module's type", () => {
+  it("has a key that equal requests share, also in the next run, and tells its module how it ended", async () => {
+    const clock = manualClock();
+    const keys: string[] = [];
+    const endings: unknown[] = [];
+    const module = defineModule({
+      name: "svc-bell",
+      summary: "Rings",
+      config: z.unknown(),
+      start(context) {
+        const bind = (binding: TriggerBinding<unknown>) => {
+          keys.push(binding.key);
+          return () => endings.push(binding.ended);
+        };
+        context.provideTrigger({ type: "bell", summary: "Rings", settings: z.unknown(), bind });
+        return { stop: () => {} };
+      },
+    });
+    const engine = await inMemoryEngine({ modules: [module], clock });
+    const worker = await engine.connectWorker();
+    bind(worker, "t1", "ring", { name: "front", loud: true });
+    bind(worker, "t2", "other", {});
+    await settled(worker);
+    worker.say({ type: "unregistertrigger", id: "t1" });
+    await settled(worker);
+    bind(worker, "t3", "ring", { loud: true, name: "front" });
+    await settled(worker);
+    expect(keys[2]).toBe(keys[0]);
+    expect(keys[1]).not.toBe(keys[0]);
+    worker.close();
+    await worker.closed;
+    const second = await engine.connectWorker();
+    bind(second, "t2", "other", {});
+    await settled(second);
+    clock.advance(60_000);
+    expect(endings).toEqual(["withdrawn", "lapsed"]);
+    await engine.stop();
+    expect(endings).toEqual(["withdrawn", "lapsed", undefined]);
+  });
+
   it("is answered, listed as active, and fires the function with its metadata", async () => {
     const { module, bindings } = bellModule();
     const engine = await inMemoryEngine({ modules: [module] });

@@ -65,6 +65,6 @@ describe("the lock of a data folder", () => {
   it("says which folder cannot be used, and why", () => {
     const file = join(root, "a-file");
     writeFileSync(file, "");
-    expect(() => lockDataFolder(join(file, "data"))).toThrow(/the data folder .*a-file\/data cannot be used: ENOTDIR/);
+    expect(() => lockDataFolder(join(file, "data"))).toThrow(/the data folder .*a-file\/data cannot be used: .*a-file is a file where a folder is wanted/);
   });
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { closeQuietly, DatabaseRefused } from "./database-file.ts";
 import { type Database, openDatabase, resultCodes, SqlError } from "./driver.ts";
+import { folderProblem } from "./folder-problem.ts";
 
 /** Addresses of a running engine as URLs, with the ports that are bound, e.g. `ws://localhost:49134`. */
 export interface AnnouncedAddresses {
@@ -87,10 +88,8 @@ function refusal(dataDir: string, holderFile: string, thrown: unknown): Error {
       thrown,
     );
   }
-  return new DatabaseRefused(
-    `the data folder ${dataDir} cannot be used: ${thrown instanceof Error ? thrown.message : String(thrown)}; it must be a folder that the engine may write to`,
-    thrown,
-  );
+  const problem = folderProblem(dataDir) ?? (thrown instanceof Error ? thrown.message : String(thrown));
+  return new DatabaseRefused(`the data folder ${dataDir} cannot be used: ${problem}; it must be a folder that the engine may write to`, thrown);
 }
 
 const holderSchema = z.object({ pid: z.number().int(), started_at: z.string() });

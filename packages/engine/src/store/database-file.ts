@@ -1,5 +1,7 @@
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import { type Database, type DriverName, openDatabase, resultCodes, SqlError } from "./driver.ts";
+import { folderProblem } from "./folder-problem.ts";
 
 /** Why a database file cannot be used. The message names the file, what is wrong, and what to do; it is meant for the person who starts the engine. */
 export class DatabaseRefused extends Error {
@@ -36,9 +38,9 @@ const QUOTED_PROBLEMS = 3;
  * Throws DatabaseRefused for a damaged file, one of a newer version, and one that cannot be read or written.
  */
 export function openDatabaseFile(options: OpenFileOptions): Database {
-  const mustCheck = options.check === "always" || endedUncleanly(options.file);
   let database: Database | undefined;
   try {
+    const mustCheck = options.check === "always" || endedUncleanly(options.file);
     database = openDatabase(options.file, options.driver);
     database.exec(`${SETTINGS}; ${SYNCHRONOUS[options.durability ?? "durable"]}`);
     if (mustCheck) refuseDamage(options.file, database);
@@ -103,8 +105,17 @@ function upgrade(file: string, database: Database, schema: readonly string[]): v
 }
 
 function refusalOf(file: string, thrown: unknown): unknown {
-  if (!(thrown instanceof SqlError)) return thrown;
+  if (!(thrown instanceof SqlError)) return isSystemError(thrown) ? unusable(file, thrown) : thrown;
   if (thrown.resultCode === resultCodes.notADatabase || thrown.resultCode === resultCodes.corrupt)
     return new DatabaseRefused(damageText(file, thrown.message), thrown);
-  return new DatabaseRefused(`the database ${file} cannot be opened: ${thrown.message}; its folder must exist, be writable and have space left`, thrown);
+  return unusable(file, thrown);
+}
+
+function isSystemError(thrown: unknown): thrown is NodeJS.ErrnoException {
+  return thrown instanceof Error && "syscall" in thrown;
+}
+
+function unusable(file: string, error: Error): DatabaseRefused {
+  const problem = folderProblem(dirname(file)) ?? error.message;
+  return new DatabaseRefused(`the database ${file} cannot be opened: ${problem}; its folder must exist, be writable and have space left`, error);
 }

@@ -207,6 +207,29 @@ describe("the module svc-state", () => {
     rmSync(dataDir, { recursive: true });
   });
 
+  it("takes another limit while it runs, and starts anew for another adapter", async () => {
+    const apply = (config: unknown): Promise<string[]> => engine.applyModules([{ name: "svc-state", config }]);
+    await call("set", { scope: "s", key: "k", value: "x".repeat(500) });
+    expect(await apply({ adapter: { name: "in_memory" }, max_value_bytes: 100 })).toEqual([]);
+    expect(await call("get", { scope: "s", key: "k" })).toBe("x".repeat(500));
+    await expect(call("set", { scope: "s", key: "k", value: "y".repeat(500) })).rejects.toMatchObject({ code: "payload_too_large", details: { limit: 100 } });
+    expect(await apply({ adapter: { name: "in_memory", config: { max_bytes: 2_000 } } })).toEqual([]);
+    expect(await call("list_groups", {})).toEqual({ groups: [] });
+  });
+
+  it("refuses what no longer fits into memory, and goes on", async () => {
+    await engine.applyModules([{ name: "svc-state", config: { adapter: { name: "in_memory", config: { max_bytes: 2_000 } } } }]);
+    await expect(call("set", { scope: "s", key: "k", value: "x".repeat(2_000) })).rejects.toMatchObject({ code: "storage_failed" });
+    expect(await call("set", { scope: "s", key: "k", value: 1 })).toMatchObject({ version: 1 });
+  });
+
+  it("names size and limit of a value of 20 MB", async () => {
+    await expect(call("set", { scope: "s", key: "k", value: "x".repeat(20_000_000) })).rejects.toMatchObject({
+      code: "payload_too_large",
+      details: { bytes: 20_000_002, limit: 1_000 },
+    });
+  });
+
   it("serves workers over the wire", async () => {
     const worker = await engine.connectWorker();
     expect(await worker.call("state::set", { scope: "s", key: "k", value: { n: 1 } })).toMatchObject({

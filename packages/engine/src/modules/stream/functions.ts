@@ -1,7 +1,7 @@
 import { Payload } from "@svc/protocol";
 import { z } from "zod";
 import { itemNameSchema, prefixSchema } from "../../items/item-name.ts";
-import { updateOpsSchema } from "../../items/update-schema.ts";
+import { RAW_OP_MEMBERS, updateOpsSchema } from "../../items/update-schema.ts";
 import type { HandlerContext, ModuleContext } from "../../kernel/module.ts";
 import type { Cause, GroupAddress, ItemAddress } from "./keeper.ts";
 import { groupNameProblem, groupNameSchema, streamNameSchema } from "./names.ts";
@@ -83,6 +83,7 @@ export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<u
   provideFunction({
     id: "stream::update",
     summary: "Changes an item by operations, all or none, and tells everyone who has joined",
+    rawMembers: RAW_OP_MEMBERS,
     input: z.object({ ...itemAddress, ops: updateOpsSchema, atomic: z.boolean().nullish(), if_version: ifVersion, expires_in_ms: expiresIn }),
     output: z.object({ old_value: anyValue, new_value: anyValue, version, seq, durability, errors: z.array(opError).optional() }),
     handle(input, context) {

@@ -2,6 +2,7 @@ import { Payload } from "@svc/protocol";
 import { z } from "zod";
 import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { refuseDeepUpdate } from "../../../items/update-depth.ts";
+import { RAW_OP_MEMBERS } from "../../../items/update-schema.ts";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import { valueOrNull, writtenAnswer } from "../answers.ts";
 import { anyValue, deleteInput, durability, RAW_VALUE_MEMBERS, setInput, setManyInput, updateInput } from "../inputs.ts";
@@ -42,6 +43,7 @@ export function provideWriting(context: ModuleContext<unknown>, services: StateS
     id: "state::update",
     summary: "Changes a value in place by operations, in one step; answers the old value, the new one and the operations that failed",
     input: updateInput,
+    rawMembers: RAW_OP_MEMBERS,
     output: z.object({ old_value: anyValue, new_value: anyValue, version: z.int().min(0), errors: z.array(opError).optional(), durability }),
     async handle({ scope, key, ops, atomic, if_version: ifVersion, expires_in_ms }, caller) {
       refuseDeepUpdate(ops);

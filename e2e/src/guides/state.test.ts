@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type EngineProcess, startEngine, svc } from "../support/cli.ts";
+import { type Guide, openGuide } from "./run-guide.ts";
+
+// The guide as its reader goes through it: each test goes on where the one before ended.
+let guide: Guide;
+let restored: EngineProcess | undefined;
+beforeAll(async () => {
+  guide = await openGuide("state.md", { config: "config" });
+});
+afterAll(async () => {
+  restored?.child.kill("SIGKILL");
+  await guide?.close();
+});
+
+describe("the guide to state", () => {
+  it.each(["visits", "reader", "updates", "reserve", "session", "copy"])("prints what it says: %s", async (name) => {
+    const { output } = await guide.finish(name, { env: { SVC_LOG_LEVEL: "warn" } });
+    expect(output).toBe(guide.text(`${name}-output`));
+  });
+
+  it("calls a function by its id", async () => {
+    const { output } = await guide.finish("by-id");
+    expect(JSON.parse(output)).toEqual({ name: "Ada", visits: 1 });
+  });
+
+  it("reacts to changes in their order, and not to a write that changes nothing", async () => {
+    const watcher = await guide.run("watcher", { env: { SVC_LOG_LEVEL: "warn" } });
+    await watcher.printed("ready");
+    await guide.finish("order");
+    await watcher.printed("sent 3");
+    expect(watcher.output()).toBe(`ready\n${guide.text("watcher-output")}`);
+    await watcher.stop();
+  });
+
+  it("goes back to a snapshot (gap 77)", async () => {
+    await guide.finish("snapshot");
+    await guide.worker.call({ function_id: "state::set", payload: { scope: "orders", key: "7", value: "written after the snapshot" } });
+    const exited = once(guide.engine.child, "close");
+    guide.engine.child.kill("SIGTERM");
+    await exited;
+    await guide.finish("restore");
+    restored = await startEngine({ cwd: guide.project, ports: guide.ports });
+    const { stdout } = await svc(["trigger", "--function-id=state::get", '--payload={"scope": "orders", "key": "7"}'], {
+      cwd: guide.project,
+      url: `ws://localhost:${guide.ports.bridge}`,
+    });
+    expect(JSON.parse(stdout)).toEqual({ status: "sent" });
+  });
+
+  it("has run every sample", () => {
+    expect(guide.notRun()).toEqual([]);
+  });
+});

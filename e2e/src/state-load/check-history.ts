@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Ack, History, ToldEvent } from "./journal.ts";
+
+/** An item as it is at the end. */
+export interface FinalItem {
+  readonly key: string;
+  readonly version: number;
+  readonly value: unknown;
+}
+
+/** How far a key's watcher has been told. */
+export function toldTo(history: History): ReadonlyMap<string, number> {
+  const told = new Map<string, number>();
+  for (const { key, version } of history.events) told.set(key, version);
+  return told;
+}
+
+/**
+ * What is wrong with a history, one sentence each; nothing is when
+ *
+ * - no two acknowledged writes of a key have one version, and none has a version that the key has not reached: nothing acknowledged was lost;
+ * - the watcher of each key was told of versions 1, 2, 3 ... up to the last, each for the first time in this order (so versions have no gap and no event
+ *   is missing), and between them at most of the version that it was told last, again, with the same words;
+ * - each event's new value is what the write of this version was acknowledged with, and its old value is the new one of the version before;
+ * - the item at the end is what the last event said.
+ */
+export function problemsOf(history: History, items: readonly FinalItem[]): string[] {
+  const problems: string[] = [];
+  const first = firstTold(history.events, problems);
+  checkAcks(history.acks, items, first, problems);
+  for (const item of items) checkEvents(item, first.get(item.key) ?? [], problems);
+  const keys = new Set(items.map(({ key }) => key));
+  for (const key of first.keys()) if (!keys.has(key)) problems.push(`events tell of ${key}, which is not there`);
+  return problems;
+}
+
+function checkAcks(acks: readonly Ack[], items: readonly FinalItem[], first: ReadonlyMap<string, readonly ToldEvent[]>, problems: string[]): void {
+  const final = new Map(items.map(({ key, version }) => [key, version]));
+  const seen = new Set<string>();
+  for (const { key, version, value } of acks) {
+    const name = `${key}@${version}`;
+    const reached = final.get(key) ?? 0;
+    if (seen.has(name)) problems.push(`two writes were acknowledged as ${name}`);
+    seen.add(name);
+    if (version > reached) problems.push(`${name} was acknowledged, but the item is at version ${reached}`);
+    const event = first.get(key)?.[version - 1];
+    if (event !== undefined && !isDeepStrictEqual(event.value, value)) problems.push(`${name} was acknowledged with another value than its event had`);
+  }
+}
+
+function checkEvents({ key, version, value }: FinalItem, events: readonly ToldEvent[], problems: string[]): void {
+  if (events.length !== version) problems.push(`${key} is at version ${version}, but events were told up to ${events.length}`);
+  else if (!isDeepStrictEqual(events[version - 1]?.value, value)) problems.push(`${key} is not what its last event said`);
+  for (const [at, event] of events.entries()) {
+    if (event.type !== (at === 0 ? "state:created" : "state:updated")) problems.push(`${key}@${at + 1} was told as ${event.type}`);
+    if (!isDeepStrictEqual(event.old, at === 0 ? null : events[at - 1]?.value)) problems.push(`the old value of ${key}@${at + 1} is not the one before`);
+  }
+}
+
+/** Events told again, in all. */
+export function repetitions(history: History): number {
+  return history.events.length - new Set(history.events.map(({ key, version }) => `${key}@${version}`)).size;
+}
+
+/** Of each key, the events in the order in which they were told first. What breaks the order is a problem. */
+function firstTold(events: readonly ToldEvent[], problems: string[]): ReadonlyMap<string, readonly ToldEvent[]> {
+  const first = new Map<string, ToldEvent[]>();
+  for (const event of events) {
+    const told = first.get(event.key) ?? [];
+    first.set(event.key, told);
+    const last = told[told.length - 1];
+    if (event.version === told.length + 1) told.push(event);
+    else if (event.version !== told.length) problems.push(`${event.key}@${event.version} was told after ${event.key}@${told.length}`);
+    else if (!isDeepStrictEqual(event, last)) problems.push(`${event.key}@${event.version} was told again in other words`);
+  }
+  return first;
+}

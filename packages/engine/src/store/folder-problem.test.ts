@@ -1,0 +1,30 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { lockDataFolder } from "./data-folder.ts";
+import { openDatabaseFile } from "./database-file.ts";
+import { folderProblem } from "./folder-problem.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-folder-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const open = (file: string) => openDatabaseFile({ file, schema: ["CREATE TABLE t (a)"], check: "after-unclean-stop" });
+
+it("finds nothing wrong with a folder that can be written into", () => {
+  expect(folderProblem(root)).toBeUndefined();
+});
+
+it("names the file that stands where a folder is wanted, at any depth", () => {
+  const file = join(root, "a-file");
+  writeFileSync(file, "x");
+  expect(folderProblem(file)).toBe(`${file} is a file where a folder is wanted`);
+  expect(folderProblem(join(file, "deeper"))).toBe(`${file} is a file where a folder is wanted`);
+  expect(() => open(join(file, "state.db"))).toThrow(`cannot be opened: ${file} is a file where a folder is wanted; its folder must exist`);
+  expect(() => lockDataFolder(join(file, "data"))).toThrow(`cannot be used: ${file} is a file where a folder is wanted`);
+});
+
+it("says that a folder does not exist", () => {
+  const folder = join(root, "no", "where");
+  expect(() => open(join(folder, "state.db"))).toThrow(`cannot be opened: the folder ${folder} does not exist; its folder must exist`);
+});

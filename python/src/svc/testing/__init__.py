@@ -1,0 +1,14 @@
+"""An engine for your own tests: a process of its own, on free ports, with data that is gone behind it.
+
+from svc.testing import start_test_engine
+
+with start_test_engine() as engine:
+    worker = engine.connect()
+    worker.state.set("scope", "key", 1)
+
+With pytest, ``pytest_plugins = ["svc.testing.pytest_plugin"]`` in ``conftest.py`` offers it as fixtures.
+"""
+
+from .engine import DEFAULT_MODULES, EngineStartError, TestEngine, start_test_engine
+
+__all__ = ["start_test_engine", "TestEngine", "EngineStartError", "DEFAULT_MODULES"]

@@ -1,0 +1,222 @@
+"""Starts and stops the engine's process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from svc.connecting import connect
+from svc.worker import Worker
+
+from .command import svc_command
+
+#: What an engine runs unless told otherwise; what it keeps, it keeps in memory.
+DEFAULT_MODULES = ("svc-state", "svc-stream", "svc-http")
+_KEEPS_ITEMS = ("svc-state", "svc-stream")
+_STOP_DEADLINE_S = 15.0
+_MAX_LOG_LINES = 10_000
+_WORKER_GRACE_S = 1.0
+
+
+class EngineStartError(RuntimeError):
+    """The engine did not start; the message holds what it said."""
+
+
+class TestEngine:
+    """A running engine, until its ``with`` block or this process ends. Made by ``start_test_engine``.
+
+    Attributes:
+        url: For workers, e.g. ``ws://localhost:40123``.
+        http_url: Of the HTTP API, e.g. ``http://localhost:40124``.
+        streams_url: Of streams, e.g. ``ws://localhost:40125``.
+        folder: Its project folder, where ``config.yaml`` lies; gone behind it.
+        log: The last 10,000 lines of its log, one JSON object each.
+    """
+
+    #: pytest takes classes of this name for tests otherwise.
+    __test__ = False
+
+    def __init__(
+        self, command: Sequence[str], config: str, environment: Mapping[str, str], start_timeout_s: float
+    ) -> None:
+        self._stopped = False
+        self._workers: list[Worker] = []
+        self.log: deque[str] = deque(maxlen=_MAX_LOG_LINES)
+        #: Lines of the start; None behind the last that ever comes.
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._is_starting = True
+        self._folder = tempfile.TemporaryDirectory(prefix="svc-test-", ignore_cleanup_errors=True)
+        self.folder = Path(self._folder.name)
+        try:
+            (self.folder / "config.yaml").write_text(config, "utf-8")
+            self._process = _start(command, self.folder, environment)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        self._reader = threading.Thread(target=self._read_log, name="svc-test-engine-log", daemon=True)
+        self._reader.start()
+        try:
+            facts = self._wait_until_up(time.monotonic() + start_timeout_s, start_timeout_s)
+        except BaseException:
+            self.stop()
+            raise
+        self._is_starting = False
+        self.url: str = facts["bridge"]
+        self.http_url: str = facts["http"]
+        self.streams_url: str = facts["realtime"]
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def connect(self, name: str = "test", **options: Any) -> Worker:
+        """A worker that is connected to this engine, shut down before it stops. Options as for ``svc.connect``."""
+        worker = connect(self.url, name=name, **options)
+        self._workers.append(worker)
+        worker.wait_connected()
+        return worker
+
+    def stop(self) -> None:
+        """Shuts down its workers, stops the engine and removes its folder. A second time does nothing."""
+        if self._stopped:
+            return
+        self._stopped = True
+        try:
+            for worker in self._workers:
+                worker.shutdown(_WORKER_GRACE_S)
+        finally:
+            self._end_process()
+            self._folder.cleanup()
+
+    def __enter__(self) -> TestEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _wait_until_up(self, deadline: float, timeout_s: float) -> dict[str, Any]:
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise EngineStartError(
+                    f"the engine was not up within {timeout_s:g} s; it said:\n{self._said()}"
+                ) from None
+            if line is None:
+                raise EngineStartError(f"the engine did not start; it said:\n{self._said()}")
+            with contextlib.suppress(ValueError):
+                facts = json.loads(line)
+                if isinstance(facts, dict) and facts.get("message") == "the engine is up":
+                    return facts
+
+    def _said(self) -> str:
+        return "".join(self.log) or "nothing"
+
+    def _read_log(self) -> None:
+        assert self._process.stderr is not None
+        with self._process.stderr as stderr:
+            for line in stderr:
+                self.log.append(line)
+                if self._is_starting:
+                    self._lines.put(line)
+        self._lines.put(None)
+
+    def _end_process(self) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_STOP_DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            _kill(self._process)
+            self._process.wait(_STOP_DEADLINE_S)
+        self._reader.join(_STOP_DEADLINE_S)
+
+
+def start_test_engine(
+    *,
+    modules: Sequence[str] = DEFAULT_MODULES,
+    config: str | Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    command: Sequence[str] | None = None,
+    start_timeout_s: float = 30.0,
+) -> TestEngine:
+    """Starts an engine on free loopback ports, with a project folder of its own, and returns when it is up.
+
+    It stops with the ``with`` block, and by itself when this process ends, however that ends.
+
+    Args:
+        modules: What it runs; ``svc-state`` and ``svc-stream`` keep their items in memory.
+        config: A whole ``config.yaml``, as text or as a dict, in place of ``modules``.
+        environment: Added to this process's environment, of which variables that begin with ``SVC_`` are left out, but
+            for ``SVC_TOKEN``.
+        command: The words that start svc. Default: ``SVC_BIN``, ``svc`` on ``PATH``, or that of ``node_modules/.bin``
+            in this folder or above.
+        start_timeout_s: Seconds until the engine must be up.
+
+    Raises:
+        EngineStartError: there is no ``svc``, or it did not start; the message says why.
+    """
+    words = svc_command() if command is None else list(command)
+    if not words:
+        raise EngineStartError(
+            "the command svc was not found on PATH nor in node_modules/.bin; set SVC_BIN to it, e.g. "
+            "SVC_BIN=/path/to/svc/node_modules/.bin/svc"
+        )
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("SVC_") or name == "SVC_TOKEN"
+    }
+    return TestEngine(words, _config_text(modules, config), {**inherited, **(environment or {})}, start_timeout_s)
+
+
+def _config_text(modules: Sequence[str], config: str | Mapping[str, Any] | None) -> str:
+    if isinstance(config, str):
+        return config
+    # JSON is YAML.
+    return json.dumps({"workers": [_module(name) for name in modules]} if config is None else dict(config))
+
+
+def _module(name: str) -> dict[str, Any]:
+    return {"name": name, "config": {"adapter": {"name": "in_memory"}}} if name in _KEEPS_ITEMS else {"name": name}
+
+
+def _start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    # It stops when our end of its standard input closes, which the system does at our end, whatever that is. Keys on
+    # the terminal do not reach it: it is there until the tests are over.
+    ports = ("--bridge-port", "0", "--http-port", "0", "--ws-port", "0")
+    words = [*command, "--config", "config.yaml", "--log", "json", "--stop-with-stdin", *ports]
+    pipe = subprocess.PIPE
+    try:
+        return subprocess.Popen(
+            words,
+            cwd=folder,
+            env=dict(environment),
+            stdin=pipe,
+            stdout=subprocess.DEVNULL,
+            stderr=pipe,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as cause:
+        raise EngineStartError(f"{words[0]} cannot be started: {cause}") from cause
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """The whole group: the command may be a script that started the engine."""
+    if os.name == "posix":
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
