@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { applyOps } from "./apply-ops.ts";
+import { parseExact } from "./exact-json.ts";
 import type { UpdateOp } from "./update-op.ts";
 
 function apply(json: string | undefined, ...ops: readonly UpdateOp[]): string | undefined {
@@ -75,6 +76,18 @@ describe("update operations", () => {
     expect(apply('{"big":9007199254740993,"n":true}', { type: "remove", path: "n" })).toBe('{"big":9007199254740993}');
     expect(apply('{"big":9007199254740993,"n":1}', { type: "merge", path: "", value: { m: "\\" } })).toBe('{"big":9007199254740993,"n":1,"m":"\\\\"}');
     expect(apply('{"big":1e400}', { type: "set", path: "big", value: 0 })).toBe('{"big":0}');
+  });
+
+  it("keep every digit of numbers in their own values, when they were read so", () => {
+    const value = parseExact('{"a":[9007199254740993,1e400],"b":-0}');
+    const printed = '{"a":[9007199254740993,1e400],"b":-0}';
+    expect(apply("{}", { type: "set", path: "v", value })).toBe(`{"v":${printed}}`);
+    expect(apply("{}", { type: "merge", path: [], value })).toBe(printed);
+    expect(apply(undefined, { type: "append", path: "", value: parseExact("1e400") })).toBe("[1e400]");
+    expect(apply(`{"v":${printed}}`, { type: "set", path: "v", value })).toBe(`{"v":${printed}}`);
+    expect(problem('"x"', { type: "append", path: "", value: parseExact("0.10") })[1]).toBe("Expected string append value at path 'root', got number.");
+    const flat = { a: parseExact("0.10") };
+    expect(apply("{}", { type: "merge", path: "", value: Array.from({ length: 15 }).reduce((inner) => ({ a: inner }), flat) })).toContain("0.10");
   });
 
   it("keep members with the names of prototypes that a value already has", () => {

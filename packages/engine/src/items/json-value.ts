@@ -1,5 +1,5 @@
 // Runs in the store thread: no imports of the engine.
-import { ExactNumber, stringifyExact } from "./exact-json.ts";
+import { ExactNumber, parseExact, stringifyExact } from "./exact-json.ts";
 
 /** A JSON object as the parser makes it. */
 export interface JsonObject {
@@ -28,7 +28,7 @@ export function sameValue(a: unknown, b: unknown): boolean {
 /** A value of its own for the document: what an operation carries is not ours to change. */
 export function copyOf(value: unknown): unknown {
   if (value === undefined) return null;
-  return typeof value === "object" && value !== null ? JSON.parse(JSON.stringify(value)) : value;
+  return typeof value === "object" && value !== null && !(value instanceof ExactNumber) ? parseExact(stringifyExact(value)) : value;
 }
 
 /** Levels of arrays and objects within each other; 0 for anything else. Does not recurse, so that no depth is too much for it. */
@@ -43,5 +43,5 @@ export function depthOf(value: unknown): number {
 }
 
 function isContainer(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+  return typeof value === "object" && value !== null && !(value instanceof ExactNumber);
 }

@@ -4,7 +4,7 @@
  */
 export type UpdatePath = string | readonly string[];
 
-/** One operation of `state::update` and `stream::update`, as capabilities 7.3 has them; `path` may be an array everywhere. */
+/** One operation of `state::update` and `stream::update`, as capabilities 7.3 has them; `path` may be an array everywhere. Values are JSON, in which `ExactNumber` may stand for a number (`parseExact`). */
 export type UpdateOp =
   | { readonly type: "set"; readonly path: UpdatePath; readonly value: unknown }
   | { readonly type: "merge"; readonly path: UpdatePath; readonly value: unknown }
