@@ -15,7 +15,7 @@ const RESULTS_FOLDER = fileURLToPath(new URL("../results", import.meta.url));
 /** On the disk of the repository, because a folder for temporary files may lie in memory. */
 const WORK_FOLDER = fileURLToPath(new URL(`../../.cache/bench/run-${process.pid}`, import.meta.url));
 /** However stuck something is, the bench ends. */
-const TOTAL_TIMEOUT_MS = 20 * 60_000;
+const TOTAL_TIMEOUT_MS = 30 * 60_000;
 
 async function runScenario(scenario: Scenario, index: number, options: Options): Promise<Outcome> {
   const folder = join(WORK_FOLDER, String(index));

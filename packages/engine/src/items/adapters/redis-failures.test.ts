@@ -7,7 +7,7 @@ import { createLogger, type Logger, type LogRecord, silentLogger } from "../../k
 import { selfSigned } from "../../modules/http-functions/testing/self-signed.ts";
 import type { ItemStore } from "../item-store.ts";
 import { freePort, type RedisServer, redisCli, startRedisServer } from "../testing/redis-server.ts";
-import { newValue, newWrite, noticeFor, written } from "../testing/suite/harness.ts";
+import { newValue, newWrite, noticeFor, wholeScope, written } from "../testing/suite/harness.ts";
 import { openRedisItems } from "./redis.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "svc-redis-failures-"));
@@ -199,6 +199,21 @@ describe("the redis adapter without its server", () => {
     await configure(server, "maxmemory", "0");
     await vi.waitFor(() => expect(store.problem()).toBeUndefined(), patience);
     expect(written(await store.set("s", "k", newValue("2"), newWrite())).item).toMatchObject({ version: 2 });
+  });
+
+  it("deletes when the server's memory is full, wholly", async () => {
+    const server = await serverWith();
+    const store = await open(server.url);
+    const write = newWrite({ notice: noticeFor(["w"]) });
+    await store.set("s", "k", newValue("1", Date.now() + 60_000), write);
+    await configure(server, "maxmemory", "1");
+    expect(written(await store.delete("s", "k", write)).changes).toMatchObject([{ kind: "deleted", version: 2, seq: 2 }]);
+    await configure(server, "maxmemory", "0");
+    expect(await store.get("s", "k")).toBeUndefined();
+    expect(await store.page("s", wholeScope)).toMatchObject({ items: [], total: 0 });
+    expect(await store.nextExpiry()).toBeUndefined();
+    expect(await store.outbox.watchers()).toEqual([{ watcher: "w", waiting: 2 }]);
+    expect(written(await store.set("s", "k", newValue("1"), write)).item).toMatchObject({ version: 3 });
   });
 
   it("goes on when somebody empties the server's cache of scripts", async () => {

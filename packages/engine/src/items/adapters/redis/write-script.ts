@@ -1,6 +1,6 @@
 /**
- * Does writes, all or none: first it decides each of them as `planWrite` does, then it does what was decided. Redis runs a script alone, and nothing of
- * it fails once it writes.
+ * Does writes, all or none: first it decides each of them as `planWrite` does, then it does what was decided. Redis runs a script alone, and refuses it
+ * for want of memory or disk at its first write or not at all.
  *
  * Keys, below the prefix: `items:SCOPE` (hash of records by key), `keys:SCOPE` and `scopes` (in order), `bytes` (of JSON, by scope), `floors` (highest
  * version that was deleted, by scope), `floor` (that of scopes that are not remembered any more), `empty` (scopes with a floor and no items), `expiry`
