@@ -19,7 +19,8 @@ export const builtInWorkers: readonly BuiltInWorker[] = [
     name: "svc-stream",
     summary: "streams of items, live in the browser",
     config: { port: 3112, host: "127.0.0.1", adapter: { name: "file_based" } },
-    comment: "Streams: stream::set, stream::get, ... and whoever has joined over WebSocket sees each change. port and host are those of the real-time listener.",
+    comment:
+      "Streams: stream::set, stream::get, ... and whoever has joined over WebSocket sees each change. port and host are those of the real-time listener.",
   },
   {
     name: "svc-http",

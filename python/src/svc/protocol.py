@@ -93,6 +93,12 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
         "no",
         "The write would fire triggers that already fired one another 16 times; nothing was written.",
     ),
+    "JSON_ERROR": (
+        False,
+        500,
+        "yes",
+        "A function that keeps the items of a stream answered with another shape than it should.",
+    ),
     "storage_failed": (True, 503, "unknown", "The store could not write, or could not be read."),
     "format_not_enforced": (
         False,

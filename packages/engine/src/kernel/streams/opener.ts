@@ -105,7 +105,7 @@ export class Opener {
       const since = topic.after(from);
       if (since === undefined) continue;
       const held = countHeld(since, snapshot);
-      this.#sync(subscription, snapshot.json, { seq: from + held, gap, isJoin });
+      this.#sync(subscription, snapshot, { seq: from + held, gap, isJoin });
       this.#goLive(subscription, since.slice(held));
       return;
     }
@@ -123,22 +123,26 @@ export class Opener {
       this.#failed(subscription, CallError.from(error));
       return;
     }
-    this.#sync(subscription, json, { seq: topic.seq, gap, isJoin });
+    this.#sync(subscription, { json, ids: undefined }, { seq: topic.seq, gap, isJoin });
     this.#goLive(subscription, []);
   }
 
-  #sync(subscription: Subscription, json: string, about: { readonly seq: number; readonly gap: Gap | undefined; readonly isJoin: boolean }): void {
+  #sync(
+    subscription: Subscription,
+    snapshot: Pick<StreamSnapshot, "json" | "ids">,
+    about: { readonly seq: number; readonly gap: Gap | undefined; readonly isJoin: boolean },
+  ): void {
     const { join } = subscription;
     const { seq, gap, isJoin } = about;
     const { stream, group } = join;
     const now = this.#parts.clock.now();
     if (!this.#isExtended()) {
-      this.#outbox.sendSnapshot(sync(subscription, json, now, undefined), { stream, group, type: "sync" });
+      this.#outbox.sendSnapshot(sync(subscription, snapshot, now, undefined), { stream, group, type: "sync" });
       return;
     }
     if (isJoin) this.#outbox.send(joined(join, seq, false), { stream, group, type: "joined" });
     if (gap !== undefined) this.#outbox.send(gapNotice(join, gap, seq), { stream, group, type: "gap" });
-    this.#outbox.sendSnapshot(sync(subscription, json, now, seq), { stream, group, type: "sync" });
+    this.#outbox.sendSnapshot(sync(subscription, snapshot, now, seq), { stream, group, type: "sync" });
   }
 
   #goLive(subscription: Subscription, missed: readonly NumberedEvent[]): void {

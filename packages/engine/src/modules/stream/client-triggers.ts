@@ -7,7 +7,7 @@ import type { StreamJoin } from "../../kernel/stream-contract.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { FailureNotes } from "./failure-notes.ts";
 import { namePatternFits } from "./names.ts";
-import { type ClientTriggerSettings, lets, needCondition } from "./trigger-settings.ts";
+import { type ClientTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
 
 /** Subscriptions that ended and may wait for one leave trigger; what comes on top is dropped. */
 const MAX_WAITING_LEAVES = 100_000;
@@ -52,6 +52,7 @@ export class JoinTriggers {
   }
 
   bind(binding: Binding): Undo {
+    refuseWithoutRights(binding);
     needCondition(binding);
     this.#bindings.add(binding);
     return () => this.#bindings.delete(binding);
@@ -78,7 +79,8 @@ export class JoinTriggers {
       if (!(await binding.passes(message, { timeoutMs }))) return undefined;
       const answer = await binding.fire(message, { timeoutMs: Math.max(1, deadline - this.#clock.monotonic()) });
       const verdict = verdictOf(answer.value());
-      if (verdict === "malformed") throw new CallError("invalid_answer", "a join trigger answers {unauthorized: true} to refuse, and nothing or an object to allow");
+      if (verdict === "malformed")
+        throw new CallError("invalid_answer", "a join trigger answers {unauthorized: true} to refuse, and nothing or an object to allow");
       return verdict === "refused" ? UNAUTHORIZED : undefined;
     } catch (thrown) {
       const { code, message: reason } = CallError.from(thrown);
@@ -110,11 +112,13 @@ export class LeaveTriggers {
   }
 
   bind(binding: Binding): Undo {
+    refuseWithoutRights(binding);
     needCondition(binding);
     const notes = new FailureNotes(binding, "leave", { clock: this.#clock, log: this.#log });
     const queue = new DeliveryQueue<Payload>({
       deliver: async (message) => {
         if (binding.isAway) return;
+        refuseWithoutRights(binding);
         if (await binding.passes(message)) await binding.fire(message);
         notes.succeeded();
       },

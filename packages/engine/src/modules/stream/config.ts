@@ -1,12 +1,12 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
-import { adapterConfigSchema, type AdapterConfig } from "../../items/adapter-config.ts";
 import { tlsBlockSchema } from "../../config/tls-block.ts";
+import { type AdapterConfig, adapterConfigSchema } from "../../items/adapter-config.ts";
 
 /** Largest item, in bytes of its JSON, unless the config says otherwise: 1 MiB, which is as much as may wait for one client. */
 const DEFAULT_MAX_VALUE_BYTES = 1024 * 1024;
-/** An item travels in one frame of at most 16 MiB, together with the one that it replaces. */
-const HIGHEST_MAX_VALUE_BYTES = 15 * 1024 * 1024;
+/** An answer of at most 16 MiB holds an item together with the one that it replaced. */
+const HIGHEST_MAX_VALUE_BYTES = 7 * 1024 * 1024;
 const DEFAULT_JOIN_TIMEOUT_MS = 5_000;
 const LONGEST_JOIN_TIMEOUT_MS = 60_000;
 const MAX_PATTERNS = 1_000;
@@ -29,9 +29,9 @@ export const streamConfigSchema = z
     guarded_streams: streamPatterns.meta({
       description: "Streams that nobody may join while no stream:join trigger is there for them: names, or beginnings with *. Default none",
     }),
-    auth_function: functionIdSchema
-      .nullish()
-      .meta({ description: "Function that decides who may connect: gets {headers, path, query_params, addr}, answers {context, system_streams?}. Default: everyone" }),
+    auth_function: functionIdSchema.nullish().meta({
+      description: "Function that decides who may connect: gets {headers, path, query_params, addr}, answers {context, system_streams?}. Default: everyone",
+    }),
     join_timeout_ms: z
       .int()
       .min(1)
@@ -43,7 +43,7 @@ export const streamConfigSchema = z
       .min(1)
       .max(HIGHEST_MAX_VALUE_BYTES)
       .default(DEFAULT_MAX_VALUE_BYTES)
-      .meta({ description: "Largest item or event, in bytes of its JSON. Default 1 MiB, at most 15 MiB" }),
+      .meta({ description: "Largest item or event, in bytes of its JSON. Default 1 MiB, at most 7 MiB" }),
   })
   .transform((block) => ({
     adapter: block.adapter as AdapterConfig,

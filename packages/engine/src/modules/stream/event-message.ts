@@ -7,9 +7,6 @@ export interface Origin {
   readonly baggage: string | undefined;
 }
 
-/** Nobody's call was the cause, e.g. an item that reached its end. */
-export const noOrigin: Origin = { traceparent: undefined, baggage: undefined };
-
 /** An event that was published. */
 export interface PublishedEvent {
   readonly event: StreamEvent;

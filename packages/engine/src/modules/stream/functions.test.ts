@@ -54,8 +54,16 @@ describe("stream::set, get, update and delete", () => {
   });
 
   it("change an item by operations", async () => {
-    expect(await call("update", { ...item, ops: [{ type: "increment", path: "n", by: 2 }] })).toMatchObject({ old_value: null, new_value: { n: 2 }, version: 1, seq: 1 });
-    expect(await call("update", { ...item, ops: [{ type: "increment", path: ["n"], by: 1 }], if_version: 1 })).toMatchObject({ new_value: { n: 3 }, version: 2 });
+    expect(await call("update", { ...item, ops: [{ type: "increment", path: "n", by: 2 }] })).toMatchObject({
+      old_value: null,
+      new_value: { n: 2 },
+      version: 1,
+      seq: 1,
+    });
+    expect(await call("update", { ...item, ops: [{ type: "increment", path: ["n"], by: 1 }], if_version: 1 })).toMatchObject({
+      new_value: { n: 3 },
+      version: 2,
+    });
     expect((await seen.count(2)).map(({ event }) => event)).toEqual([
       { type: "create", data: { n: 2 } },
       { type: "update", data: { n: 3 } },
@@ -104,7 +112,8 @@ describe("stream::set, get, update and delete", () => {
 
   it("take any other names, and keep streams and groups apart whatever they hold", async () => {
     const names = ["a", "a:b", "b", ":", "stream:a:b", "constructor", "toString", "😀 /\\", "é".repeat(128)];
-    for (const stream_name of names) for (const group_id of names) await call("set", { stream_name, group_id, item_id: "k/ \u0001😀", data: `${stream_name}|${group_id}` });
+    for (const stream_name of names)
+      for (const group_id of names) await call("set", { stream_name, group_id, item_id: "k/ \u0001😀", data: `${stream_name}|${group_id}` });
     for (const stream_name of names) {
       expect(new Set((await call("list_groups", { stream_name })) as string[])).toEqual(new Set(names));
       for (const group_id of names) expect(await call("list", { stream_name, group_id })).toEqual([`${stream_name}|${group_id}`]);

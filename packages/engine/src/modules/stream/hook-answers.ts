@@ -15,39 +15,39 @@ export function writtenByHook(id: string, answer: Payload): { readonly previous:
 /** Of `delete`: JSON of what was there; undefined for nothing. */
 export function deletedByHook(id: string, answer: Payload): string | undefined {
   // A function that deletes may have nothing to say.
-  if (valueOf(id, answer, DELETED) === null) return undefined;
+  if (parsed(id, answer, DELETED) === null) return undefined;
   const { old_value: previous } = membersOf(id, answer, DELETED);
   return previous === "null" ? undefined : previous;
 }
 
 /** Of `get`: any JSON. */
 export function gottenByHook(id: string, answer: Payload): Payload {
-  valueOf(id, answer, "JSON");
+  parsed(id, answer, "JSON");
   return answer;
 }
 
 /** Of `list`: an array. */
 export function listedByHook(id: string, answer: Payload): Payload {
-  if (!Array.isArray(valueOf(id, answer, "an array"))) throw wrongShape(id, "an array");
+  if (!Array.isArray(parsed(id, answer, "an array"))) throw wrongShape(id, "an array");
   return answer;
 }
 
 /** Of `list_groups`: texts. */
 export function groupsOfHook(id: string, answer: Payload): readonly string[] {
-  const groups = valueOf(id, answer, "an array of texts");
+  const groups = parsed(id, answer, "an array of texts");
   if (!Array.isArray(groups) || !groups.every((group) => typeof group === "string")) throw wrongShape(id, "an array of texts");
   return groups;
 }
 
 /** As the text that came, so that numbers keep their digits. */
 function membersOf(id: string, answer: Payload, expected: string): { readonly old_value?: string; readonly new_value?: string } {
-  const value = valueOf(id, answer, expected);
+  const value = parsed(id, answer, expected);
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongShape(id, expected);
   const text = answer.text();
   return Object.fromEntries([...memberSpans(text, new Set(["old_value", "new_value"]))].map(([name, [start, end]]) => [name, text.slice(start, end)]));
 }
 
-function valueOf(id: string, answer: Payload, expected: string): unknown {
+function parsed(id: string, answer: Payload, expected: string): unknown {
   try {
     return answer.value();
   } catch {

@@ -5,7 +5,7 @@ import type { Undo } from "../../kernel/scope.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { eventMessage, type PublishedEvent } from "./event-message.ts";
 import { FailureNotes } from "./failure-notes.ts";
-import { type ItemTriggerSettings, lets, needCondition } from "./trigger-settings.ts";
+import { type ItemTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
 
 /** Events that may wait for one trigger; what comes on top is dropped. */
 const MAX_WAITING_EVENTS = 10_000;
@@ -42,12 +42,14 @@ export class ItemTriggers {
   }
 
   bind(binding: TriggerBinding<ItemTriggerSettings>): Undo {
+    refuseWithoutRights(binding);
     needCondition(binding);
     const notes = new FailureNotes(binding, "stream event", { clock: this.#clock, log: this.#log });
     const queue = new DeliveryQueue<Delivery>({
       deliver: async ({ published, message }) => {
-        // What happens while nobody who asked for it is there is nobody's to hear.
+        // What happens while nobody who asked for it is there is nobody's to hear; and who asks for it now may have fewer rights.
         if (binding.isAway) return;
+        refuseWithoutRights(binding);
         const { origin } = published;
         if (await binding.passes(message, origin)) await binding.fire(message, origin);
         notes.succeeded();

@@ -5,6 +5,7 @@ import type { Conflict, ItemStore, ItemWritten, NumberedChange } from "../../ite
 import type { ChangeKind } from "../../items/outbox.ts";
 import { cursorOfKey, keyOfCursor } from "../../items/page-cursor.ts";
 import { storedJson } from "../../items/stored-json.ts";
+import { refuseDeepUpdate } from "../../items/update-depth.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { StreamEvent, StreamSnapshot } from "../../kernel/stream-contract.ts";
@@ -94,6 +95,7 @@ export class StoredStreams implements StreamKeeper {
     const store = this.#stores.of(address.stream);
     const now = this.#clock.now();
     const expiresAt = expiresInMs === undefined ? "keep" : now + expiresInMs;
+    refuseDeepUpdate(ops);
     const update = { ops, atomic, maxBytes: this.#maxValueBytes(), expiresAt } as const;
     return store.update(scopeOf(address.stream, address.group), address.id, update, { now, ifVersion, notice: undefined }).then((outcome) => {
       const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
@@ -124,7 +126,8 @@ export class StoredStreams implements StreamKeeper {
     const scope = scopeOf(stream, group);
     if (id !== undefined) {
       const item = await store.get(scope, id);
-      return { json: item?.json ?? "null", versionOf: () => item?.version };
+      // Events of other items are of no concern to who joins this one, and so they count as held.
+      return { json: item?.json ?? "null", versionOf: (key) => (key === id ? item?.version : Number.MAX_SAFE_INTEGER), ids: undefined };
     }
     const page = await store.page(scope, { prefix: "", after: undefined, limit: MAX_SNAPSHOT_ITEMS, maxBytes: MAX_LIST_BYTES });
     if (page.more) throw tooLarge({ stream, group }, page.total);
@@ -135,6 +138,7 @@ export class StoredStreams implements StreamKeeper {
         versions ??= new Map(page.items.map((item) => [item.key, item.version]));
         return versions.get(key);
       },
+      ids: page.items.map(({ key }) => key),
     };
   }
 

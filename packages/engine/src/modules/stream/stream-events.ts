@@ -9,7 +9,11 @@ export class StreamEvents {
   readonly #triggers: { happened(published: PublishedEvent): void };
   readonly #clock: Clock;
 
-  constructor({ publish, triggers, clock }: {
+  constructor({
+    publish,
+    triggers,
+    clock,
+  }: {
     readonly publish: StreamPublisher["publish"];
     readonly triggers: { happened(published: PublishedEvent): void };
     readonly clock: Clock;

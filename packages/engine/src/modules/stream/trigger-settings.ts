@@ -1,8 +1,10 @@
-import { functionIdSchema } from "@svc/protocol";
+import { CallError, functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
 import type { TriggerBinding } from "../../kernel/module.ts";
 
-const condition = functionIdSchema.nullish().meta({ description: "Function that is asked first, with what the function would get; when it answers false nothing is called" });
+const condition = functionIdSchema
+  .nullish()
+  .meta({ description: "Function that is asked first, with what the function would get; when it answers false nothing is called" });
 const nameFilter = (description: string) => z.string().min(1).nullish().meta({ description });
 
 /** Config of a `stream` trigger. Strict: a filter that was mistyped would let everything through. */
@@ -21,6 +23,16 @@ export const clientTriggerSettings = z.strictObject({
   condition_function_id: condition,
 });
 export type ClientTriggerSettings = z.output<typeof clientTriggerSettings>;
+
+/** Who is told of items, or decides who may be told, may read them. */
+const READS_ITEMS = "stream::get";
+
+/** Throws `FORBIDDEN` when only restricted connections ask for the trigger and none of them may read items. */
+export function refuseWithoutRights(binding: Pick<TriggerBinding<unknown>, "callRefusal">): void {
+  const refusal = binding.callRefusal(READS_ITEMS);
+  if (refusal === undefined) return;
+  throw new CallError("FORBIDDEN", `triggers on streams are for who may call ${READS_ITEMS}, which this connection may not: ${refusal.message}`);
+}
 
 /** While the condition is not there the trigger is shown as inactive. */
 export function needCondition(binding: TriggerBinding<{ readonly condition_function_id?: string | null | undefined }>): void {
