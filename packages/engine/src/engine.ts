@@ -190,6 +190,7 @@ class Engine implements RunningEngine {
       this.#announce();
       const problems = await this.#host.apply(requestsOf(this.#config));
       if (problems.length > 0) throw new Error(problems.join("\n"));
+      this.#listeners.startServing();
     } catch (error) {
       await this.#tearDown();
       throw error;

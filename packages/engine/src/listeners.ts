@@ -49,6 +49,7 @@ export class Listeners {
   readonly #bridges: readonly [Bridge, ...Bridge[]];
   readonly #http: HttpApi;
   readonly #realtime: Realtime;
+  #isServing = false;
 
   constructor({ kernel, token, clock, log, config }: ListenersParts) {
     this.#config = config;
@@ -76,6 +77,7 @@ export class Listeners {
     this.#realtime = new Realtime(clock, rules, log, kernel.streams, {
       // Credentials of other kinds are for the authentication that the keeper of the streams has.
       tokenRefusal: (request) => (kernel.streams.authenticates ? undefined : realtimeToken(request)),
+      isReady: () => this.#isServing,
       isTrusted: (request) => guard.isHolder(request),
       maxConnectionsPerAddress,
     });
@@ -154,8 +156,14 @@ export class Listeners {
     this.#log.warn(`listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${named}`);
   }
 
-  /** New HTTP requests are refused from now on. */
+  /** Every module has started: clients of streams are let in from now on. */
+  startServing(): void {
+    this.#isServing = true;
+  }
+
+  /** New HTTP requests and clients of streams are refused from now on. */
   startDraining(): void {
+    this.#isServing = false;
     this.#http.startDraining();
   }
 

@@ -1,4 +1,4 @@
-import { frameBytes, frameText } from "@svc/protocol";
+import { frameText } from "@svc/protocol";
 import type { StreamClient } from "../kernel/stream-contract.ts";
 import type { StreamHub } from "../kernel/streams/hub.ts";
 
@@ -17,6 +17,9 @@ export interface StreamSocket {
   /** Stops taking messages; they stay queued at the engine. */
   stall(): void;
   unstall(): void;
+  /** Takes the first message that is queued. */
+  trickle(): void;
+  readonly queuedBytes: number;
   close(): void;
   /** How the connection ended, when it has. */
   readonly ended: { readonly code: number; readonly reason: string } | undefined;
@@ -66,8 +69,9 @@ export function openStreamSocket(hub: StreamHub, path: string, facts: StreamSock
         hand(frameText(frame));
         return;
       }
-      queued.push(frameText(frame));
-      queuedBytes += frameBytes(frame);
+      const text = frameText(frame);
+      queued.push(text);
+      queuedBytes += Buffer.byteLength(text);
     },
     get bufferedBytes() {
       return queuedBytes;
@@ -107,6 +111,15 @@ export function openStreamSocket(hub: StreamHub, path: string, facts: StreamSock
       queued = [];
       queuedBytes = 0;
       for (const listener of drainListeners.splice(0)) listener();
+    },
+    trickle() {
+      const text = queued.shift();
+      if (text === undefined) return;
+      queuedBytes -= Buffer.byteLength(text);
+      hand(text);
+    },
+    get queuedBytes() {
+      return queuedBytes;
     },
     close: () => end(1000, ""),
     get ended() {

@@ -1,5 +1,6 @@
 import { nameProblem } from "@svc/protocol";
 import { z } from "zod";
+import { MAX_ITEM_ID_CHARS } from "./stream-path.ts";
 
 const name = (what: string) =>
   z.string().superRefine((value, context) => {
@@ -9,7 +10,6 @@ const name = (what: string) =>
 
 /** The path of a join in the URL is longer than any name. */
 const MAX_SUBSCRIPTION_ID = 8_192;
-const MAX_ITEM_ID = 1_024;
 const MAX_EPOCH = 256;
 
 const clientMessage = z.discriminatedUnion("type", [
@@ -19,7 +19,7 @@ const clientMessage = z.discriminatedUnion("type", [
       subscriptionId: name("subscriptionId"),
       streamName: name("streamName"),
       groupId: name("groupId"),
-      id: z.string().min(1).max(MAX_ITEM_ID).nullish(),
+      id: z.string().min(1).max(MAX_ITEM_ID_CHARS).nullish(),
       since: z.object({ epoch: z.string().min(1).max(MAX_EPOCH), seq: z.int().min(0) }).nullish(),
     }),
   }),

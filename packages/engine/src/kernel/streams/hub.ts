@@ -13,6 +13,9 @@ import { TAP_SPEC, Tap } from "./tap.ts";
 import { Topics } from "./topics.ts";
 import { UserStreamNames } from "./user-stream-names.ts";
 
+/** So long after its keeper has stopped a stream may be back, in milliseconds. */
+const AWAY_MS = 10_000;
+
 export interface StreamHubParts {
   readonly clock: Clock;
   readonly log: Logger;
@@ -32,6 +35,7 @@ export class StreamHub implements Streams {
   readonly #parts: StreamParts;
   readonly #connections = new Set<StreamConnection>();
   #source: StreamSource | undefined;
+  #sourceStoppedAt = Number.NEGATIVE_INFINITY;
   #stopHeartbeat: (() => void) | undefined;
 
   constructor({ clock, log, epoch, onChange }: StreamHubParts) {
@@ -46,6 +50,7 @@ export class StreamHub implements Streams {
       epoch,
       system: this.#system,
       source: () => this.#source,
+      sourceIsAway: () => this.#source === undefined && clock.monotonic() - this.#sourceStoppedAt < AWAY_MS,
       tap,
       subscribe: (subscription) => this.#subscribe(subscription),
       end: (subscription) => this.#end(subscription),
@@ -73,7 +78,7 @@ export class StreamHub implements Streams {
     const connection = new StreamConnection(this.#parts, socket, (ended) => this.#connections.delete(ended));
     this.#connections.add(connection);
     this.#stopHeartbeat ??= every(this.#clock, HEARTBEAT_MS, () => this.#beat());
-    connection.start(readStreamPath(socket.client.path));
+    connection.start(readStreamPath(socket.client.path) ?? { join: undefined });
   }
 
   provideSystemStream(spec: SystemStreamSpec): SystemStream {
@@ -151,6 +156,7 @@ export class StreamHub implements Streams {
   #sourceStopped(source: StreamSource): void {
     if (this.#source !== source) return;
     this.#source = undefined;
+    this.#sourceStoppedAt = this.#clock.monotonic();
     for (const connection of [...this.#connections]) {
       if ((source.authenticate !== undefined && !connection.isTrusted) || connection.uses(source)) connection.restart();
     }

@@ -1,7 +1,7 @@
 import { type Frame, frameBytes } from "@svc/protocol";
 import type { Clock } from "../clock.ts";
 import type { RealtimeSocket } from "./realtime-socket.ts";
-import { CLOSE, MAX_BUFFERED_BYTES } from "./stream-codes.ts";
+import { MAX_BUFFERED_BYTES } from "./stream-codes.ts";
 import type { MessageFacts, Tap } from "./tap.ts";
 
 /** A client that takes nothing for so long is closed, in milliseconds. */
@@ -15,23 +15,34 @@ export class Outbox {
   readonly #socket: RealtimeSocket;
   readonly #clock: Clock;
   readonly #tap: Tap;
+  /** The client takes nothing any more. */
+  readonly #onStalled: (reason: string) => void;
   readonly #waiting = new Set<(hasRoom: boolean) => void>();
   #cancelStall: (() => void) | undefined;
   /** Bytes of the snapshot that may still be on its way: it does not count as falling behind. */
   #allowance = 0;
   #repliesWhileFull = 0;
-  #closed = false;
+  #ended = false;
 
-  constructor(parts: { readonly connectionId: string; readonly socket: RealtimeSocket; readonly clock: Clock; readonly tap: Tap }) {
+  constructor(parts: {
+    readonly connectionId: string;
+    readonly socket: RealtimeSocket;
+    readonly clock: Clock;
+    readonly tap: Tap;
+    readonly onStalled: (reason: string) => void;
+  }) {
     this.#connectionId = parts.connectionId;
     this.#socket = parts.socket;
     this.#clock = parts.clock;
     this.#tap = parts.tap;
+    this.#onStalled = parts.onStalled;
   }
 
   /** The client does not keep up with its events. */
   get isFull(): boolean {
-    return this.#socket.bufferedBytes > MAX_BUFFERED_BYTES + this.#allowance;
+    const { bufferedBytes } = this.#socket;
+    this.#allowance = Math.min(this.#allowance, bufferedBytes);
+    return bufferedBytes > MAX_BUFFERED_BYTES + this.#allowance;
   }
 
   /** There is room for a snapshot, however large. */
@@ -41,7 +52,7 @@ export class Outbox {
 
   /** An event, or what announces a snapshot; whoever sends it has looked whether there is room. */
   send(frame: Frame, facts: MessageFacts): void {
-    if (this.#closed) return;
+    if (this.#ended) return;
     this.#socket.send(frame);
     if (this.#tap.isWatched) this.#tap.outbound(this.#connectionId, frame, facts);
   }
@@ -54,13 +65,13 @@ export class Outbox {
   /** Answers the client. That comes even when it is behind, but not without end. */
   reply(frame: Frame, facts: MessageFacts): void {
     if (this.hasRoom) this.#repliesWhileFull = 0;
-    else if (++this.#repliesWhileFull > MAX_REPLIES_WHILE_FULL) this.close(CLOSE.tooSlow, "the client does not take the answers to what it says");
+    else if (++this.#repliesWhileFull > MAX_REPLIES_WHILE_FULL) this.#onStalled("the client does not take the answers to what it says");
     this.send(frame, facts);
   }
 
   /** Resolves when there is room for a snapshot, with false when the connection ends first. */
   room(): Promise<boolean> {
-    if (this.#closed || this.hasRoom) return Promise.resolve(!this.#closed);
+    if (this.#ended || this.hasRoom) return Promise.resolve(!this.#ended);
     return new Promise((resolve) => {
       this.#waiting.add(resolve);
       if (this.#waiting.size > 1) return;
@@ -69,15 +80,9 @@ export class Outbox {
     });
   }
 
-  close(code: number, reason: string): void {
-    if (this.#closed) return;
-    this.ended();
-    this.#socket.close(code, reason);
-  }
-
   /** The connection is over. */
-  ended(): void {
-    this.#closed = true;
+  end(): void {
+    this.#ended = true;
     this.#release(false);
   }
 
@@ -93,7 +98,7 @@ export class Outbox {
     this.#cancelStall = this.#clock.after(STALLED_AFTER_MS, () => {
       const buffered = this.#socket.bufferedBytes;
       if (buffered < bufferedBefore) this.#watchStall(buffered);
-      else this.close(CLOSE.tooSlow, "the client took nothing for 30 s");
+      else this.#onStalled("the client took nothing for 30 s");
     });
   }
 }

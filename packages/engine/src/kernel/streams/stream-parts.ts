@@ -14,6 +14,8 @@ export interface StreamParts {
   readonly system: SystemStreams;
   /** Who keeps the user-defined streams now. */
   readonly source: () => StreamSource | undefined;
+  /** Whoever kept them has stopped a moment ago, and may be starting again. */
+  readonly sourceIsAway: () => boolean;
   readonly tap: Tap;
   /** Gives an admitted subscription its place. */
   subscribe(subscription: Subscription): void;

@@ -7,6 +7,7 @@ import { type EffectiveConfig, provideEffectiveConfig } from "./effective-config
 import { provideFunctionListings } from "./functions.ts";
 import { provideLog } from "./log.ts";
 import { provideBindingListings } from "./registered-triggers.ts";
+import { provideStreamListing } from "./streams.ts";
 import { provideTriggerTypeListings } from "./triggers.ts";
 import { provideWorkerListings } from "./workers.ts";
 
@@ -50,6 +51,7 @@ export function engineFunctions(info: () => EngineInfo, options: { readonly conf
       provideWorkerListings(context);
       provideTriggerTypeListings(context);
       provideBindingListings(context);
+      provideStreamListing(context);
       provideChannels(context);
       provideLog(context);
       provideBaggage(context);

@@ -1,0 +1,179 @@
+import { CallError } from "@svc/protocol";
+import type { StreamJoin, StreamSource } from "../stream-contract.ts";
+import { Opener, type Since } from "./opener.ts";
+import type { Outbox } from "./outbox.ts";
+import { left, problem, unauthorized } from "./server-messages.ts";
+import { CLOSE, MAX_SUBSCRIPTIONS } from "./stream-codes.ts";
+import type { StreamParts } from "./stream-parts.ts";
+import { SYSTEM_GROUP, SYSTEM_PREFIX } from "./stream-path.ts";
+import { Subscription } from "./subscription.ts";
+import type { Receiver } from "./topic.ts";
+import { within } from "./within.ts";
+
+/** How long a source may think about a join, in milliseconds; sources have shorter deadlines of their own. */
+const ADMIT_DEADLINE_MS = 30_000;
+/** Joins that are being decided at once, those that were replaced or left meanwhile included. */
+const MAX_DECIDING = MAX_SUBSCRIPTIONS;
+
+export interface JoinsParts {
+  readonly parts: StreamParts;
+  readonly outbox: Outbox;
+  readonly receiver: Receiver;
+  readonly isExtended: () => boolean;
+  readonly close: (code: number, reason: string) => void;
+}
+
+/** The subscriptions of one connection: who may have one, and how each begins and ends. */
+export class Joins {
+  readonly #parts: StreamParts;
+  readonly #outbox: Outbox;
+  readonly #receiver: Receiver;
+  readonly #isExtended: () => boolean;
+  readonly #close: JoinsParts["close"];
+  readonly #opener: Opener;
+  readonly #subscriptions = new Map<string, Subscription>();
+  #deciding = 0;
+
+  constructor({ parts, outbox, receiver, isExtended, close }: JoinsParts) {
+    this.#parts = parts;
+    this.#outbox = outbox;
+    this.#receiver = receiver;
+    this.#isExtended = isExtended;
+    this.#close = close;
+    this.#opener = new Opener({ parts, outbox, isExtended, failed: (subscription, error) => this.#openingFailed(subscription, error) });
+  }
+
+  all(): readonly Subscription[] {
+    return [...this.#subscriptions.values()];
+  }
+
+  find(subscriptionId: string): Subscription | undefined {
+    return this.#subscriptions.get(subscriptionId);
+  }
+
+  /** A join under a name that is in use takes its place. `systemStreams`: the connection may join the engine's own streams. */
+  join(join: StreamJoin, options: { readonly since: Since | undefined; readonly systemStreams: boolean }): void {
+    this.#end(join.subscriptionId);
+    const source = isSystem(join) ? undefined : this.#parts.source();
+    if (!isSystem(join) && source === undefined && this.#parts.sourceIsAway()) {
+      this.#close(CLOSE.restart, "user-defined streams are away for a moment; connect again");
+      return;
+    }
+    const refusal = this.#refusalOf(join, source, options.systemStreams);
+    if (refusal !== undefined) {
+      this.#refuse(refusal, join);
+      return;
+    }
+    const subscription = new Subscription(join, this.#receiver, source);
+    this.#subscriptions.set(join.subscriptionId, subscription);
+    if (source === undefined) {
+      this.#subscribe(subscription, options.since);
+      return;
+    }
+    this.#ask(subscription, source, options.since).catch((error: unknown) => {
+      this.#parts.log.error("a join could not be handled", { stream: join.stream, group: join.group, error });
+      this.#close(CLOSE.internal, "the engine failed; its log has the reason");
+    });
+  }
+
+  /** Of a name that was never joined, or no longer is, nothing ends; it is confirmed all the same. */
+  leave(subscriptionId: string): void {
+    const join = this.#end(subscriptionId);
+    if (this.#isExtended()) this.#outbox.reply(left(subscriptionId), { stream: join?.stream ?? null, group: join?.group ?? null, type: "left" });
+  }
+
+  /** Events were left out after that number: the client does not keep up. It gets what there is once it has room. */
+  fellBehind(subscription: Subscription, since: number): void {
+    this.#opener.reopen(subscription, since);
+  }
+
+  /** Ends a subscription that the engine can no longer serve. */
+  drop(subscription: Subscription, error: CallError): void {
+    this.#forget(subscription);
+    if (this.#isExtended()) this.#refuse(error, subscription.join);
+  }
+
+  /** The connection is over. */
+  endAll(): void {
+    for (const subscription of this.all()) this.#forget(subscription);
+  }
+
+  /** What stands against a join before its source is asked. */
+  #refusalOf({ stream, group }: StreamJoin, source: StreamSource | undefined, systemStreams: boolean): CallError | undefined {
+    if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) return new CallError("overloaded", `a connection may have ${MAX_SUBSCRIPTIONS} subscriptions`);
+    if (stream.startsWith(SYSTEM_PREFIX)) {
+      const { system } = this.#parts;
+      if (!systemStreams) return new CallError("FORBIDDEN", "this connection may not join the engine's own streams");
+      if (system.find(stream) !== undefined && group === SYSTEM_GROUP) return undefined;
+      return new CallError(
+        "NOT_FOUND",
+        `there is no stream ${stream} with group ${group}; here are ${system.names.join(", ")}, each with group ${SYSTEM_GROUP}`,
+      );
+    }
+    if (source === undefined)
+      return new CallError("NOT_FOUND", "no module keeps user-defined streams; add svc-stream to the config (svc worker add svc-stream)");
+    if (this.#deciding >= MAX_DECIDING) return new CallError("overloaded", `${MAX_DECIDING} joins of this connection are being decided already`);
+    return undefined;
+  }
+
+  async #ask(subscription: Subscription, source: StreamSource, since: Since | undefined): Promise<void> {
+    const { join } = subscription;
+    this.#deciding++;
+    let refusal: string | undefined;
+    try {
+      const answer = await within(this.#parts.clock, ADMIT_DEADLINE_MS, "deciding over a join", () => source.admit(join));
+      refusal = answer?.refusal;
+    } catch (error) {
+      refusal = `whether the client may join could not be found out: ${(error as Error).message}`;
+    } finally {
+      this.#deciding--;
+    }
+    if (refusal !== undefined) {
+      if (subscription.hasEnded) return;
+      this.#forget(subscription);
+      this.#refuse(new CallError("FORBIDDEN", refusal), join);
+      return;
+    }
+    subscription.admitted = true;
+    // It has gone meanwhile, but its source has let it in.
+    if (subscription.hasEnded) this.#parts.end(subscription);
+    else this.#subscribe(subscription, since);
+  }
+
+  #subscribe(subscription: Subscription, since: Since | undefined): void {
+    this.#parts.subscribe(subscription);
+    this.#opener.open(subscription, since);
+  }
+
+  /** Ends the subscription of this name, if there is one. */
+  #end(subscriptionId: string): StreamJoin | undefined {
+    const subscription = this.#subscriptions.get(subscriptionId);
+    if (subscription !== undefined) this.#forget(subscription);
+    return subscription?.join;
+  }
+
+  #forget(subscription: Subscription): void {
+    const { subscriptionId } = subscription.join;
+    if (this.#subscriptions.get(subscriptionId) === subscription) this.#subscriptions.delete(subscriptionId);
+    this.#parts.end(subscription);
+  }
+
+  #openingFailed(subscription: Subscription, error: CallError): void {
+    const { stream, group } = subscription.join;
+    this.#parts.log.warn("a stream could not be read for a client", { stream, group, code: error.code, reason: error.message });
+    if (this.#isExtended()) this.drop(subscription, error);
+    else this.#close(CLOSE.internal, "the stream could not be read");
+  }
+
+  /** A join that is not to be. The published protocol has one word for it. */
+  #refuse({ code, message }: CallError, join: StreamJoin): void {
+    const { subscriptionId, stream, group } = join;
+    if (this.#isExtended()) this.#outbox.reply(problem(code, message, subscriptionId), { stream, group, type: "error" });
+    else this.#outbox.reply(unauthorized(join, this.#parts.clock.now()), { stream, group, type: "unauthorized" });
+    this.#parts.log.debug("a join was refused", { stream, group, code, reason: message });
+  }
+}
+
+function isSystem({ stream }: StreamJoin): boolean {
+  return stream.startsWith(SYSTEM_PREFIX);
+}
