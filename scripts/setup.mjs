@@ -122,11 +122,34 @@ export async function installBrowser({ signal, note, outcome }) {
     outcome(found);
     return;
   }
-  if (onPath("apt-get") === undefined || process.getuid?.() !== 0) throw new StepFailure("no Chromium was found", { fix: CHROMIUM_FIX });
+  if (!canInstallPackages()) throw new StepFailure("no Chromium was found", { fix: CHROMIUM_FIX });
   note("installing Debian's package chromium");
-  const options = { signal, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeoutMs: INSTALL_TIMEOUT_MS, fix: CHROMIUM_FIX };
+  await installPackage("chromium", { signal, fix: CHROMIUM_FIX });
+}
+
+const REDIS_FIX = "install Redis: on Debian `apt-get install redis-server`.";
+
+/** The Redis server that tests start for themselves: installed as the browser is. */
+export async function installRedis({ signal, note, outcome }) {
+  const found = onPath("redis-server");
+  if (found !== undefined && onPath("redis-cli") !== undefined) {
+    outcome(found);
+    return;
+  }
+  if (!canInstallPackages()) throw new StepFailure("no Redis server was found", { fix: REDIS_FIX });
+  note("installing Debian's package redis-server");
+  await installPackage("redis-server", { signal, fix: REDIS_FIX });
+}
+
+/** True where Debian's packages can be installed without asking for a password. */
+function canInstallPackages() {
+  return onPath("apt-get") !== undefined && process.getuid?.() === 0;
+}
+
+async function installPackage(name, { signal, fix }) {
+  const options = { signal, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeoutMs: INSTALL_TIMEOUT_MS, fix };
   await runCommand("apt-get", ["update"], options);
-  await runCommand("apt-get", ["install", "--yes", "--no-install-recommends", "chromium"], options);
+  await runCommand("apt-get", ["install", "--yes", "--no-install-recommends", name], options);
 }
 
 function onPath(name) {

@@ -13,7 +13,7 @@ export interface CallLoad extends WindowSettings {
   /** Port of the engine's worker socket. */
   readonly port: number;
   /** `echo` goes through the engine to a callee of the generator; the others are answered by the engine's state module. */
-  readonly target: "echo" | "state::set" | "state::get";
+  readonly target: "echo" | "state::set" | "state::get" | "state::update" | "state::entries";
   readonly callers: number;
   /** Connections that answer; 0 for the state targets. */
   readonly callees: number;

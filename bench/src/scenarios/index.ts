@@ -1,5 +1,4 @@
 import { channelStream } from "./channel-stream.ts";
-import { durableState } from "./durable-state.ts";
 import { footprint } from "./footprint.ts";
 import { httpCalls } from "./http-calls.ts";
 import { payloadSizes } from "./payload-sizes.ts";
@@ -7,6 +6,7 @@ import type { Scenario } from "./scenario.ts";
 import { sdkCalls } from "./sdk-calls.ts";
 import { singleCall } from "./single-call.ts";
 import { smallCalls } from "./small-calls.ts";
+import { stateCalls } from "./state-calls.ts";
 
 /** In the order of the budget table. */
-export const scenarios: readonly Scenario[] = [smallCalls, singleCall, payloadSizes, sdkCalls, httpCalls, footprint, durableState, channelStream];
+export const scenarios: readonly Scenario[] = [smallCalls, singleCall, payloadSizes, sdkCalls, httpCalls, footprint, stateCalls, channelStream];

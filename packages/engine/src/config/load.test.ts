@@ -296,6 +296,7 @@ engine:
   });
 
   it("tells file, line, column and key in its message", () => {
+    expect(() => load("engine:\n  drain_ms: redis://me:secret@host\n")).toThrow('must be a number, got the text "redis://***@host"');
     expect(() => load("engine:\n  drain_ms: soon\n")).toThrow('/project/config.yaml:2:13: engine.drain_ms: must be a number, got the text "soon"');
   });
 

@@ -152,12 +152,14 @@ function kindInWords(expected: string): string {
 }
 
 const MAX_SHOWN_CHARACTERS = 60;
+/** User and password in an address. */
+const URL_CREDENTIALS = /\/\/[^/?#\s@]+@/g;
 
 /** `, got …`: what the file has. A value that came from a variable is shown as the variable, since it may be a secret. */
 function gotText(found: unknown, template: string | undefined): string {
   if (found === undefined) return "";
   if (template !== undefined) return `, got ${kindOf(found)} from ${shortened(template)}`;
-  if (typeof found === "string") return `, got the text ${JSON.stringify(shortened(found))}`;
+  if (typeof found === "string") return `, got the text ${JSON.stringify(shortened(found.replace(URL_CREDENTIALS, "//***@")))}`;
   if (typeof found === "object" && found !== null) return `, got ${kindOf(found)}`;
   return `, got ${found === null ? "nothing (null)" : String(found)}`;
 }

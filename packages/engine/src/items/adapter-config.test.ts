@@ -19,6 +19,15 @@ describe("the config of an adapter of items", () => {
     expect(schema.parse({ name: "kv", config: older })).toEqual({ ...file, config: { ...file.config, file_path: "./data/state_store.db" } });
   });
 
+  it("keeps the items of each module apart in a Redis", () => {
+    expect(schema.parse({ name: "redis" })).toEqual({ name: "redis", config: { redis_url: "redis://localhost:6379", key_prefix: "svc:state:" } });
+    const config = { redis_url: "rediss://user:password@cache.example:6380/2", key_prefix: "" };
+    expect(adapterConfigSchema({ file: "streams.db" }).parse({ name: "redis", config })).toEqual({
+      name: "redis",
+      config: { ...config, key_prefix: "streams:" },
+    });
+  });
+
   it("refuses what it does not know", () => {
     for (const wrong of [
       "in_memory",
@@ -26,6 +35,8 @@ describe("the config of an adapter of items", () => {
       { name: "file_based", config: { file: "x" } },
       { name: "file_based", config: { durability: "fast" } },
       { name: "in_memory", config: { file_path: "x" } },
+      { name: "redis", config: { redis_url: "http://localhost:6379" } },
+      { name: "redis", config: { file_path: "x" } },
       { name: "in_memory", config: { durability: "durable" } },
     ]) {
       expect(schema.safeParse(wrong).success).toBe(false);

@@ -1,7 +1,10 @@
+import { parse } from "node:path";
 import { z } from "zod";
 
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
 const DEFAULT_MEMORY_BYTES = 512 * 1024 * 1024;
+const DEFAULT_REDIS_URL = "redis://localhost:6379";
+const DEFAULT_KEY_PREFIX = "svc:";
 const MAX_BYTES = 1024 ** 4;
 
 const bytes = () => z.int().min(0).max(MAX_BYTES);
@@ -19,15 +22,16 @@ const inMemory = z.strictObject({
 
 /** What differs between the modules that keep items. */
 export interface AdapterDefaults {
-  /** Name of the database file, e.g. `state.db`. */
+  /** Name of the database file, e.g. `state.db`; without its ending it also tells the module's items from others' in a Redis. */
   readonly file: string;
 }
 
 /**
- * The `adapter` member of a module that keeps items: `{name: file_based | in_memory, config}`, `file_based` when it is missing; `kv` with
+ * The `adapter` member of a module that keeps items: `{name: file_based | in_memory | redis, config}`, `file_based` when it is missing; `kv` with
  * `store_method`, the shape of older configs, maps onto them.
  */
 export function adapterConfigSchema(defaults: AdapterDefaults) {
+  const space = parse(defaults.file).name;
   const filePath = z
     .string()
     .min(1)
@@ -47,6 +51,25 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
       })
       .prefault({}),
   });
+  const redis = z.strictObject({
+    name: z.literal("redis"),
+    config: z
+      .strictObject({
+        redis_url: z
+          .url({ protocol: /^rediss?$/, error: "must be an address that begins with redis:// or rediss://" })
+          .default(DEFAULT_REDIS_URL)
+          .meta({ description: `The server, with user and password where it wants them; rediss:// for TLS. Default ${DEFAULT_REDIS_URL}` }),
+        key_prefix: z
+          .string()
+          .max(256)
+          .default(DEFAULT_KEY_PREFIX)
+          .meta({
+            description: `Begins the names of all keys; \`${space}:\` follows it. Engines with the same prefix share their items. Default ${DEFAULT_KEY_PREFIX}`,
+          }),
+      })
+      .prefault({}),
+  });
+  const redisSpace = redis.transform(({ name, config }) => ({ name, config: { ...config, key_prefix: `${config.key_prefix}${space}:` } }));
   /** Saving by interval is gone: what is answered is on the disk. */
   const keyValue = z
     .strictObject({
@@ -65,9 +88,9 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
       return fileBased.parse({ name: "file_based", config: config.file_path === undefined ? {} : { file_path: config.file_path } });
     });
   return z
-    .union([fileBased, inMemory, keyValue])
+    .union([fileBased, inMemory, redisSpace, keyValue])
     .prefault({ name: "file_based" })
-    .meta({ description: "Where the items are kept: file_based (default) or in_memory" });
+    .meta({ description: "Where the items are kept: file_based (default), in_memory or redis" });
 }
 
 export type AdapterConfig = z.output<ReturnType<typeof adapterConfigSchema>>;

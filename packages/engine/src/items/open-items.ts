@@ -21,5 +21,11 @@ export async function openItems(adapter: AdapterConfig, { dataDir, log, clock }:
       const { file_path: filePath, cache_bytes: cacheBytes, durability } = adapter.config;
       return openFileItems({ dataDir, filePath, cacheBytes, durability, log, clock });
     }
+    case "redis": {
+      const { redis_url: url, key_prefix: keyPrefix } = adapter.config;
+      // Loaded only by those who use it: the client makes the start slower and the process larger.
+      const { openRedisItems } = await import("./adapters/redis.ts");
+      return openRedisItems({ url, keyPrefix, dataDir, log, clock });
+    }
   }
 }

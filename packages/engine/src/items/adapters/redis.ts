@@ -1,0 +1,272 @@
+import { CallError } from "@svc/protocol";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { itemName } from "../item-cache.ts";
+import {
+  type Conflict,
+  type Durability,
+  type ExpiredItem,
+  type GroupPage,
+  type Item,
+  type ItemPage,
+  type ItemStore,
+  type ItemUpdate,
+  type ItemUpdated,
+  type ItemValue,
+  type ItemWrite,
+  type ItemWritten,
+  type Listing,
+  MAX_MANY_BYTES,
+  type ManyWritten,
+  type OneOfMany,
+  type PageRequest,
+} from "../item-store.ts";
+
+import { isPastEnd, manyTooLargeText } from "../plan-write.ts";
+import { writeSnapshotLines } from "../snapshot-lines.ts";
+import { allItems } from "./redis/all-items.ts";
+import { KeyTurns } from "./redis/key-turns.ts";
+import { RedisLink, type Settle, type Ticket } from "./redis/link.ts";
+import { RedisOutbox } from "./redis/outbox.ts";
+import { ownerOf } from "./redis/owner.ts";
+import { rangeOf } from "./redis/range.ts";
+import { itemOf } from "./redis/record.ts";
+import { type Script, scripts } from "./redis/script.ts";
+import { updateItem } from "./redis/update.ts";
+import { refusalOf, type WriteReply, writeArguments, writeBytes, writtenOf } from "./redis/write.ts";
+
+export interface RedisItemsOptions {
+  /** `redis://` or `rediss://` (TLS), with credentials and the number of the database where they are needed. */
+  readonly url: string;
+  /** Begins the names of all keys; no other store of items may use the same. */
+  readonly keyPrefix: string;
+  /** Absolute path of the data folder, which keeps the name of this engine's deliveries. */
+  readonly dataDir: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Deadline of each request, in milliseconds. Default 10,000. */
+  readonly requestTimeoutMs?: number;
+  /** Deadline of connecting, in milliseconds. Default 10,000. */
+  readonly connectTimeoutMs?: number;
+}
+
+type ManyReply = readonly ["done" | "too_large", ...(string | null)[]];
+
+/** Items in a Redis server, which several engines may share. Rejects with an Error that says why the server cannot be used. */
+export async function openRedisItems(options: RedisItemsOptions): Promise<ItemStore> {
+  const owner = ownerOf(options.dataDir);
+  const link = new RedisLink({
+    url: options.url,
+    probeKey: `${options.keyPrefix}probe`,
+    log: options.log,
+    clock: options.clock,
+    requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    maxRequests: 10_000,
+    maxBytes: 64 * 1024 * 1024,
+  });
+  await link.open();
+  return new RedisItems(link, options.keyPrefix, owner, options.clock);
+}
+
+/**
+ * Why the order is right: one connection carries all commands, each write is one script, and each answer is given in the turn in which the reply came.
+ * An update reads, applies its operations here and writes by comparing the version; while it is under way, other calls on its item wait.
+ */
+class RedisItems implements ItemStore {
+  readonly outbox: RedisOutbox;
+  readonly #link: RedisLink;
+  readonly #prefix: string;
+  readonly #owner: string;
+  readonly #clock: Clock;
+  readonly #turns = new KeyTurns();
+
+  constructor(link: RedisLink, prefix: string, owner: string, clock: Clock) {
+    this.#link = link;
+    this.#prefix = prefix;
+    this.#owner = owner;
+    this.#clock = clock;
+    this.outbox = new RedisOutbox(link, prefix, owner);
+  }
+
+  get durability(): Durability {
+    return this.#link.durability;
+  }
+
+  get(scope: string, key: string): Promise<Item | undefined> {
+    return this.#link.request<Item | undefined>(0, (ticket, settle) =>
+      this.#turns.take([itemName(scope, key)], (release) => {
+        ticket.command("HGET", [`${this.#prefix}items:${scope}`, key], (error, reply) => {
+          if (error === undefined) settle.resolve(this.#alive(key, reply as string | null));
+          else settle.reject(error);
+        });
+        // What is sent next comes behind it.
+        release();
+      }),
+    );
+  }
+
+  getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]> {
+    return this.#link.request<readonly (Item | undefined)[]>(0, (ticket, settle) =>
+      this.#turns.take(
+        keys.map((key) => itemName(scope, key)),
+        (release) => {
+          ticket.run(scripts.getMany, [this.#prefix, scope, MAX_MANY_BYTES, ...keys], (error, reply) => {
+            if (error === undefined) settle.resolve(this.#manyOf(keys, reply as ManyReply));
+            else settle.reject(error);
+          });
+          release();
+        },
+      ),
+    );
+  }
+
+  set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    return this.#writeOne({ type: "set", scope, key, value, write });
+  }
+
+  delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    return this.#writeOne({ type: "delete", scope, key, write });
+  }
+
+  update(scope: string, key: string, update: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
+    return this.#link.request<ItemUpdated | Conflict>(2 * (scope.length + key.length), (ticket, settle) =>
+      this.#turns.take([itemName(scope, key)], (release) =>
+        updateItem({ scope, key, update, write }, { prefix: this.#prefix, owner: this.#owner, ticket, settle, release }),
+      ),
+    );
+  }
+
+  writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten> {
+    if (writes.length === 0) return Promise.resolve({ status: "written", writes: [] });
+    return this.#write(writes, (reply): ManyWritten => {
+      if (reply[0] === "conflict") return { status: "conflict", index: Number(reply[1]), actual: Number(reply[2]) };
+      if (reply[0] !== "done") throw refusalOf(reply);
+      const [, ...replies] = reply;
+      return { status: "written", writes: replies.map((one, index) => writtenOf(nth(writes, index), one)) };
+    });
+  }
+
+  list(scope: string, options: { readonly maxBytes: number }): Promise<Listing> {
+    return this.#run(scripts.list, [scope, this.#clock.now(), options.maxBytes], (reply) => {
+      const [status, ...rest] = reply as readonly ["done" | "too_large", ...string[]];
+      if (status === "too_large") return { status, items: Number(rest[0]), bytes: Number(rest[1]) };
+      return { status: "complete", values: rest.map((record) => itemOf("", record).json) };
+    });
+  }
+
+  page(scope: string, { prefix, after, limit, maxBytes }: PageRequest): Promise<ItemPage> {
+    return this.#run(scripts.page, [scope, this.#clock.now(), limit, maxBytes, ...rangeOf(prefix, after)], (reply) => {
+      const [total, more, ...found] = reply as readonly string[];
+      const items = Array.from({ length: found.length / 2 }, (_, index) => itemOf(nth(found, 2 * index), nth(found, 2 * index + 1)));
+      return { items, more: more === "1", total: Number(total) };
+    });
+  }
+
+  scopes({ prefix }: { readonly prefix: string }): Promise<readonly string[]> {
+    const [from, to] = rangeOf(prefix, undefined);
+    return this.#link.request<readonly string[]>(0, (ticket, settle) =>
+      ticket.command("ZRANGEBYLEX", [`${this.#prefix}scopes`, from, to], (error, reply) => {
+        if (error === undefined) settle.resolve(reply as readonly string[]);
+        else settle.reject(error);
+      }),
+    );
+  }
+
+  groups({ prefix, after, limit }: Omit<PageRequest, "maxBytes">): Promise<GroupPage> {
+    return this.#run(scripts.groups, [limit, ...rangeOf(prefix, after)], (reply) => {
+      const [total, more, ...found] = reply as readonly [string, string, ...(readonly [string, string, string])[]];
+      return {
+        groups: found.map(([scope, items, bytes]) => ({ scope, items: Number(items), bytes: Number(bytes) })),
+        more: more === "1",
+        total: Number(total),
+      };
+    });
+  }
+
+  expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
+    return this.#run(scripts.expired, [now, limit], (reply) =>
+      (reply as readonly (readonly [string, string, string])[]).map(([scope, key, version]) => ({ scope, key, version: Number(version) })),
+    );
+  }
+
+  nextExpiry(): Promise<number | undefined> {
+    return this.#link.request<number | undefined>(0, (ticket, settle) =>
+      ticket.command("ZRANGE", [`${this.#prefix}expiry`, 0, 0, "WITHSCORES"], (error, reply) => {
+        const [, score] = (reply ?? []) as readonly string[];
+        if (error === undefined) settle.resolve(score === undefined ? undefined : Number(score));
+        else settle.reject(error);
+      }),
+    );
+  }
+
+  snapshot(file: string): Promise<{ readonly bytes: number }> {
+    return writeSnapshotLines(file, allItems(this));
+  }
+
+  problem(): string | undefined {
+    return this.#link.problem();
+  }
+
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+
+  #writeOne(one: OneOfMany): Promise<ItemWritten | Conflict> {
+    return this.#write([one], (reply): ItemWritten | Conflict => {
+      if (reply[0] === "conflict") return { status: "conflict", actual: Number(reply[2]) };
+      if (reply[0] !== "done") throw refusalOf(reply);
+      const { errors: _, ...written } = writtenOf(one, reply[1]);
+      return written;
+    });
+  }
+
+  #write<T>(writes: readonly OneOfMany[], read: (reply: WriteReply) => T): Promise<T> {
+    return this.#link.request<T>(writeBytes(writes), (ticket, settle) =>
+      this.#turns.take(
+        writes.map(({ scope, key }) => itemName(scope, key)),
+        (release) => {
+          this.#send(ticket, settle, writes, read);
+          release();
+        },
+      ),
+    );
+  }
+
+  #send<T>(ticket: Ticket, settle: Settle<T>, writes: readonly OneOfMany[], read: (reply: WriteReply) => T): void {
+    if (ticket.isOver) return;
+    ticket.run(scripts.write, writeArguments(this.#prefix, this.#owner, writes, undefined), (error, reply) => {
+      if (error === undefined) settle.resolve(read(reply as WriteReply));
+      else settle.reject(error);
+    });
+  }
+
+  #manyOf(keys: readonly string[], [status, ...records]: ManyReply): readonly (Item | undefined)[] {
+    if (status === "too_large") {
+      const bytes = Number(records[0]);
+      throw new CallError("payload_too_large", manyTooLargeText(bytes), { details: { bytes, limit: MAX_MANY_BYTES } });
+    }
+    return keys.map((key, index) => this.#alive(key, records[index] ?? null));
+  }
+
+  #run<T>(script: Script, args: readonly (string | number)[], read: (reply: unknown) => T): Promise<T> {
+    return this.#link.request<T>(0, (ticket, settle) =>
+      ticket.run(script, [this.#prefix, ...args], (error, reply) => {
+        if (error === undefined) settle.resolve(read(reply));
+        else settle.reject(error);
+      }),
+    );
+  }
+
+  #alive(key: string, record: string | null): Item | undefined {
+    if (record === null) return undefined;
+    const item = itemOf(key, record);
+    return isPastEnd(item, this.#clock.now()) ? undefined : item;
+  }
+}
+
+function nth<T>(list: readonly T[], index: number): T {
+  const found = list[index];
+  if (found === undefined) throw new Error(`Redis answered fewer than ${index + 1} entries; this is a defect of the engine`);
+  return found;
+}

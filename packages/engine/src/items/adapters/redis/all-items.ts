@@ -1,0 +1,25 @@
+import type { ItemStore } from "../../item-store.ts";
+import type { ItemInScope } from "../../snapshot-lines.ts";
+
+const PAGE = { limit: 500, maxBytes: 4 * 1024 * 1024 };
+
+type Pages = Pick<ItemStore, "groups" | "page">;
+
+/** All items, a page at a time. Redis shows no moment as a whole: what is there throughout comes once, what is written meanwhile as it was or as it became. */
+export async function* allItems(items: Pages): AsyncGenerator<ItemInScope> {
+  for (let after: string | undefined, hasMore = true; hasMore; ) {
+    const { groups, more } = await items.groups({ prefix: "", after, limit: PAGE.limit });
+    for (const { scope } of groups) yield* itemsOf(items, scope);
+    after = groups[groups.length - 1]?.scope;
+    hasMore = more;
+  }
+}
+
+async function* itemsOf(items: Pages, scope: string): AsyncGenerator<ItemInScope> {
+  for (let after: string | undefined, hasMore = true; hasMore; ) {
+    const page = await items.page(scope, { prefix: "", after, ...PAGE });
+    for (const item of page.items) yield { scope, item };
+    after = page.items[page.items.length - 1]?.key;
+    hasMore = page.more;
+  }
+}

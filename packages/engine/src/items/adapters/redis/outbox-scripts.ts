@@ -1,0 +1,65 @@
+// What lies where is told in write-script.ts.
+
+/** Arguments: prefix, owner, watcher, after, limit, most bytes. Answers `{seq, kind, scope, key, version, at, origin, previous or false, json or false}...`. */
+export const pendingScript = `
+local answer, bytes = {}, 0
+local waiting = redis.call('ZRANGEBYSCORE', ARGV[1] .. 'waiting:' .. ARGV[2] .. ':' .. ARGV[3], '(' .. ARGV[4], '+inf', 'LIMIT', 0, tonumber(ARGV[5]))
+for index, seq in ipairs(waiting) do
+  local name = ARGV[1] .. 'change:' .. seq
+  bytes = bytes + redis.call('HSTRLEN', name, 'previous') + redis.call('HSTRLEN', name, 'json') + 300
+  if index > 1 and bytes > tonumber(ARGV[6]) then
+    return answer
+  end
+  local fields = redis.call('HMGET', name, 'kind', 'scope', 'key', 'version', 'at', 'origin', 'previous', 'json')
+  answer[index] = { seq, unpack(fields, 1, 8) }
+end
+return answer
+`;
+
+const releaseFunction = `
+local function release(seq)
+  local name = ARGV[1] .. 'change:' .. seq
+  if redis.call('HINCRBY', name, 'waiting', -1) <= 0 then
+    redis.call('DEL', name)
+  end
+end
+local function forget_served(queue, watcher)
+  if redis.call('EXISTS', queue) == 0 then
+    redis.call('SREM', ARGV[1] .. 'watchers:' .. ARGV[2], watcher)
+  end
+end
+`;
+
+/** Arguments: prefix, owner, then watcher and seq of each delivery. */
+export const servedScript = `${releaseFunction}
+for index = 3, #ARGV, 2 do
+  local watcher, seq = ARGV[index], ARGV[index + 1]
+  local queue = ARGV[1] .. 'waiting:' .. ARGV[2] .. ':' .. watcher
+  if redis.call('ZREM', queue, seq) == 1 then
+    release(seq)
+    forget_served(queue, watcher)
+  end
+end
+return 0
+`;
+
+/** Arguments: prefix, owner, watcher, most of them. Answers how many were dropped. */
+export const forgetScript = `${releaseFunction}
+local queue = ARGV[1] .. 'waiting:' .. ARGV[2] .. ':' .. ARGV[3]
+local some = redis.call('ZRANGE', queue, 0, tonumber(ARGV[4]) - 1)
+for _, seq in ipairs(some) do
+  redis.call('ZREM', queue, seq)
+  release(seq)
+end
+forget_served(queue, ARGV[3])
+return #some
+`;
+
+/** Arguments: prefix, owner. Answers `{watcher, waiting}...`. */
+export const watchersScript = `
+local answer = {}
+for index, watcher in ipairs(redis.call('SMEMBERS', ARGV[1] .. 'watchers:' .. ARGV[2])) do
+  answer[index] = { watcher, tostring(redis.call('ZCARD', ARGV[1] .. 'waiting:' .. ARGV[2] .. ':' .. watcher)) }
+end
+return answer
+`;

@@ -1,0 +1,93 @@
+import { CallError } from "@svc/protocol";
+import type { Clock } from "../../../kernel/clock.ts";
+
+export interface RequestLimits {
+  /** Requests under way. */
+  readonly maxRequests: number;
+  /** The same in bytes. */
+  readonly maxBytes: number;
+  /** Deadline of each request, in milliseconds. */
+  readonly requestTimeoutMs: number;
+}
+
+/** A request that has not been answered. */
+export interface PendingRequest {
+  readonly bytes: number;
+  readonly deadline: number;
+  readonly reject: (error: CallError) => void;
+  /** Its caller was told that the deadline passed. */
+  isOver: boolean;
+}
+
+/** Least weight of a request, for its objects. */
+const REQUEST_OVERHEAD_BYTES = 256;
+
+/** The requests that wait for Redis: no more than the limits allow, and none beyond its deadline. */
+export class Requests {
+  readonly #limits: RequestLimits;
+  readonly #clock: Clock;
+  readonly #onLate: () => void;
+  /** In the order of their deadlines. */
+  readonly #pending = new Set<PendingRequest>();
+  #bytes = 0;
+  #cancelSweep: (() => void) | undefined;
+  #onIdle: (() => void) | undefined;
+
+  /** `onLate` is called when requests were failed because their deadline passed. */
+  constructor(limits: RequestLimits, clock: Clock, onLate: () => void) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#onLate = onLate;
+  }
+
+  /** Why no request of so many bytes can be added now; undefined when it can. One that is alone may have any size. */
+  refusalFor(bytes: number): CallError | undefined {
+    const { maxRequests, maxBytes } = this.#limits;
+    const requests = this.#pending.size;
+    if (requests === 0 || (requests < maxRequests && this.#bytes + REQUEST_OVERHEAD_BYTES + bytes <= maxBytes)) return undefined;
+    return new CallError("overloaded", `${requests} requests of ${this.#bytes} bytes wait for Redis already, and no more are taken; try again shortly`, {
+      details: { requests, bytes: this.#bytes, max_requests: maxRequests, max_bytes: maxBytes },
+    });
+  }
+
+  add(bytes: number, reject: (error: CallError) => void): PendingRequest {
+    const { requestTimeoutMs } = this.#limits;
+    const pending = { bytes: REQUEST_OVERHEAD_BYTES + bytes, deadline: this.#clock.monotonic() + requestTimeoutMs, reject, isOver: false };
+    this.#pending.add(pending);
+    this.#bytes += pending.bytes;
+    this.#cancelSweep ??= this.#clock.after(requestTimeoutMs, () => this.#sweep());
+    return pending;
+  }
+
+  remove(pending: PendingRequest): void {
+    if (!this.#pending.delete(pending)) return;
+    this.#bytes -= pending.bytes;
+    if (this.#pending.size === 0) this.#onIdle?.();
+  }
+
+  /** Resolves when none is left, which the deadlines see to. */
+  async drained(): Promise<void> {
+    if (this.#pending.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+    }
+    this.#cancelSweep?.();
+  }
+
+  #sweep(): void {
+    this.#cancelSweep = undefined;
+    const { requestTimeoutMs } = this.#limits;
+    const now = this.#clock.monotonic();
+    const late = [...this.#pending].filter((pending) => pending.deadline <= now);
+    for (const pending of late) {
+      pending.isOver = true;
+      this.remove(pending);
+      const message = `Redis did not answer within ${requestTimeoutMs} ms; a write may still happen`;
+      pending.reject(new CallError("call_timeout", message, { details: { timeout_ms: requestTimeoutMs } }));
+    }
+    const [next] = this.#pending;
+    if (next !== undefined) this.#cancelSweep = this.#clock.after(Math.max(1, next.deadline - now), () => this.#sweep());
+    if (late.length > 0) this.#onLate();
+  }
+}

@@ -1,0 +1,27 @@
+import { createHash } from "node:crypto";
+import { forgetScript, pendingScript, servedScript, watchersScript } from "./outbox-scripts.ts";
+import { expiredScript, getManyScript, groupsScript, listScript, pageScript } from "./read-scripts.ts";
+import { writeScript } from "./write-script.ts";
+
+/** A Lua script, and the name under which a server keeps it. */
+export interface Script {
+  readonly lua: string;
+  readonly sha: string;
+}
+
+export const scripts = {
+  write: script(writeScript),
+  getMany: script(getManyScript),
+  page: script(pageScript),
+  list: script(listScript),
+  groups: script(groupsScript),
+  expired: script(expiredScript),
+  pending: script(pendingScript),
+  served: script(servedScript),
+  forget: script(forgetScript),
+  watchers: script(watchersScript),
+};
+
+function script(lua: string): Script {
+  return { lua, sha: createHash("sha1").update(lua).digest("hex") };
+}

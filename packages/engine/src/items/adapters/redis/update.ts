@@ -1,0 +1,83 @@
+import { CallError } from "@svc/protocol";
+import type { Conflict, ItemUpdate, ItemUpdated, ItemWrite } from "../../item-store.ts";
+import { planWrite, tooLargeText } from "../../plan-write.ts";
+import type { Settle, Ticket } from "./link.ts";
+import { itemOf } from "./record.ts";
+import { scripts } from "./script.ts";
+import { type OneReply, oneSet, refusalOf, type WriteReply, writeArguments, writtenOf } from "./write.ts";
+
+export interface UpdateRequest {
+  readonly scope: string;
+  readonly key: string;
+  readonly update: ItemUpdate;
+  readonly write: ItemWrite;
+}
+
+export interface UpdateTools {
+  readonly prefix: string;
+  readonly owner: string;
+  readonly ticket: Ticket;
+  readonly settle: Settle<ItemUpdated | Conflict>;
+  /** Called when the next write of the item may begin. */
+  readonly release: () => void;
+}
+
+/** Reads the item, applies the operations, and writes if the item is still the same; begins anew when another engine was faster, up to the request's deadline. */
+export function updateItem({ scope, key, update, write }: UpdateRequest, { prefix, owner, ticket, settle, release }: UpdateTools): void {
+  function attempt(): void {
+    if (ticket.isOver) {
+      release();
+      return;
+    }
+    ticket.command("HGET", [`${prefix}items:${scope}`, key], (error, reply) => {
+      if (error === undefined) step(() => apply(reply as string | null));
+      else step(() => fail(error));
+    });
+  }
+
+  function apply(record: string | null): void {
+    const old = record === null ? undefined : itemOf(key, record);
+    const plan = planWrite(old, { scope, key }, { type: "update", update }, write, () => 0);
+    if (plan.status === "conflict") {
+      finish(plan);
+    } else if (plan.status === "too_large") {
+      fail(new CallError("payload_too_large", tooLargeText(plan.bytes, update.maxBytes), { details: { bytes: plan.bytes, limit: update.maxBytes } }));
+    } else if (plan.row !== "put" || plan.item === undefined) {
+      finish({ status: plan.status, item: plan.item, previous: plan.previous, changes: [], errors: plan.errors });
+    } else {
+      const one = oneSet(scope, key, plan.item, write);
+      ticket.run(scripts.write, writeArguments(prefix, owner, [one], old?.version ?? 0), (error, reply) => {
+        if (error !== undefined) step(() => fail(error));
+        else step(() => conclude(reply as WriteReply, (done) => ({ ...writtenOf(one, done), errors: plan.errors })));
+      });
+    }
+  }
+
+  function conclude(reply: WriteReply, read: (done: OneReply | undefined) => ItemUpdated): void {
+    if (reply[0] === "moved") attempt();
+    else if (reply[0] === "conflict") finish({ status: "conflict", actual: Number(reply[2]) });
+    else if (reply[0] === "done") finish(read(reply[1]));
+    else fail(refusalOf(reply));
+  }
+
+  function finish(answer: ItemUpdated | Conflict): void {
+    settle.resolve(answer);
+    release();
+  }
+
+  function fail(error: unknown): void {
+    settle.reject(error);
+    release();
+  }
+
+  /** A defect in one update must not keep the next one waiting. */
+  function step(action: () => void): void {
+    try {
+      action();
+    } catch (thrown) {
+      fail(thrown);
+    }
+  }
+
+  attempt();
+}
