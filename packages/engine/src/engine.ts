@@ -42,6 +42,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly logger?: Logger;
   readonly clock?: Clock;
+  /** The time of the modules that the config file names: what they keep, schedule and try again. Default: `clock`, by which all the rest goes. */
+  readonly moduleClock?: Clock;
 }
 
 export interface RunningEngine {
@@ -78,7 +80,8 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
   let engine: Engine;
   try {
     const token = config.engine.token ?? storedToken(tokenFileOf(config.file));
-    engine = new Engine({ config, load, env, token, lock, log, clock: options.clock ?? systemClock });
+    const clock = options.clock ?? systemClock;
+    engine = new Engine({ config, load, env, token, lock, log, clock, moduleClock: options.moduleClock ?? clock });
   } catch (error) {
     lock.release();
     throw error;
@@ -108,6 +111,7 @@ class Engine implements RunningEngine {
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly log: Logger;
     readonly clock: Clock;
+    readonly moduleClock: Clock;
   }) {
     this.#config = parts.config;
     this.#lock = parts.lock;
@@ -159,6 +163,7 @@ class Engine implements RunningEngine {
       mounts: this.#listeners.mounts,
       dataDir: parts.config.engine.dataDir,
       production: () => isExposed(this.#config),
+      clockOf: (name) => (configurableModules.some((module) => module.name === name) ? parts.moduleClock : parts.clock),
     });
     directory.setModuleHost(this.#host);
   }

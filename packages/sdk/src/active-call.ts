@@ -1,15 +1,19 @@
 import { CallError, type Caller, type Job } from "@svc/protocol";
 import type { CallContext, CallRequest, Inferred, ResultType } from "./calls.ts";
+import type { Channels } from "./channels/channels.ts";
 import { type Logger, withFields } from "./logger.ts";
 import type { AcceptedCall } from "./session.ts";
+import { WorkerState } from "./state/worker-state.ts";
+import { WorkerStream } from "./stream/worker-stream.ts";
 
 /** What an active call needs of its worker. */
 export interface ActiveCallHost {
   readonly logger: Logger;
+  readonly channels: Pick<Channels, "created" | "end">;
   startCall(request: CallRequest, parent: ActiveCall, signal: AbortSignal): Promise<unknown>;
 }
 
-/** A call that a handler has in hand. What few handlers use (signal, log, call) is made when first asked for. */
+/** A call that a handler has in hand. What few handlers use (signal, log, call, state, stream) is made when first asked for. */
 export class ActiveCall implements CallContext {
   readonly #host: ActiveCallHost;
   readonly #call: AcceptedCall;
@@ -17,6 +21,8 @@ export class ActiveCall implements CallContext {
   #abortReason: CallError | undefined;
   #log: Logger | undefined;
   #start: CallContext["call"] | undefined;
+  #state: WorkerState | undefined;
+  #stream: WorkerStream | undefined;
   /** Set by whoever waits for this call to be over. */
   onEnd: (() => void) | undefined;
   running = true;
@@ -70,6 +76,16 @@ export class ActiveCall implements CallContext {
     this.#start ??= <Result = Inferred, const Id extends string = string>(request: CallRequest<Id>) =>
       this.#host.startCall(request as CallRequest, this, request.signal ?? this.signal) as Promise<ResultType<Result, Id>>;
     return this.#start;
+  }
+
+  get state(): WorkerState {
+    this.#state ??= new WorkerState({ call: this.call, channels: this.#host.channels });
+    return this.#state;
+  }
+
+  get stream(): WorkerStream {
+    this.#stream ??= new WorkerStream({ call: this.call, channels: this.#host.channels });
+    return this.#stream;
   }
 
   /**

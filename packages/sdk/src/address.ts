@@ -1,4 +1,6 @@
 export const DEFAULT_ADDRESS = "ws://localhost:49134";
+/** Where the engine serves streams. */
+export const DEFAULT_STREAMS_ADDRESS = "ws://localhost:3112";
 
 /**
  * The engine's address: the argument, else the environment's `SVC_URL`, else `ws://localhost:49134`.
@@ -6,18 +8,31 @@ export const DEFAULT_ADDRESS = "ws://localhost:49134";
  */
 export function resolveAddress(argument: string | undefined, fromEnvironment: string | undefined): string {
   const [address, source] = pick(argument, fromEnvironment);
+  checkAddress(address, source, DEFAULT_ADDRESS);
+  return address;
+}
+
+/** Where the streams are: `url` (default `ws://localhost:3112`) with the members of `query` added. Throws TypeError when it is not a ws:// or wss:// URL. */
+export function streamsAddress(url: string | undefined, query: Readonly<Record<string, string>> = {}): string {
+  const address = url ?? DEFAULT_STREAMS_ADDRESS;
+  checkAddress(address, "the address of the streams", DEFAULT_STREAMS_ADDRESS);
+  const full = new URL(address);
+  for (const [name, value] of Object.entries(query)) full.searchParams.append(name, value);
+  return full.href;
+}
+
+function checkAddress(address: string, source: string, example: string): void {
   let url: URL;
   try {
     url = new URL(address);
   } catch (cause) {
-    throw new TypeError(`${source} is not a URL: ${JSON.stringify(address)}; give it as ${DEFAULT_ADDRESS}`, { cause });
+    throw new TypeError(`${source} is not a URL: ${JSON.stringify(address)}; give it as ${example}`, { cause });
   }
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
-    throw new TypeError(`${source} must begin with ws:// or wss://, not ${url.protocol}//; give it as ${DEFAULT_ADDRESS}`);
+    throw new TypeError(`${source} must begin with ws:// or wss://, not ${url.protocol}//; give it as ${example}`);
   }
   // A fragment is refused by WebSocket clients with a far less helpful error.
   if (url.hash !== "") throw new TypeError(`${source} must not hold a #fragment`);
-  return address;
 }
 
 function pick(argument: string | undefined, fromEnvironment: string | undefined): readonly [string, string] {

@@ -54,7 +54,7 @@ class BrowserSocket implements Socket {
     socket.addEventListener("error", () => {});
     socket.addEventListener("close", (event) => {
       const reason = event.reason ?? "";
-      this.#end(`closed with code ${event.code ?? 1005}${reason === "" ? "" : ` (${reason})`}`);
+      this.#end(`closed with code ${event.code ?? 1005}${reason === "" ? "" : ` (${reason})`}`, event.code);
     });
   }
 
@@ -80,9 +80,9 @@ class BrowserSocket implements Socket {
     this.#end("ended by this side");
   }
 
-  #end(reason: string): void {
+  #end(reason: string, code?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#events.closed(reason);
+    this.#events.closed(reason, undefined, code);
   }
 }

@@ -1,10 +1,11 @@
 import { noAmbient } from "./active-call.ts";
-import { resolveAddress } from "./address.ts";
+import { resolveAddress, streamsAddress } from "./address.ts";
 import { browserSockets } from "./browser-socket.ts";
 import { browserChannelSockets } from "./channels/browser-channel-socket.ts";
 import { systemClock } from "./clock.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import type { WorkerOptions } from "./options.ts";
+import { StreamClient, type StreamClientOptions } from "./stream-client/stream-client.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
@@ -38,6 +39,16 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
     greeting: { runtime: "browser", os: navigator?.userAgent ?? "unknown", language: navigator?.language, framework: "svc-browser" },
     logger: consoleLogger(),
   });
+}
+
+/**
+ * Connects to the engine's streams, to see what happens in them, and keeps connected. Returns at once.
+ *
+ * @throws TypeError for a URL that is none and for options out of range.
+ */
+export function connectStreams(options: StreamClientOptions = {}): StreamClient {
+  const address = streamsAddress(options.url, options.query);
+  return new StreamClient(address, options, { openSocket: browserSockets(options.token), clock: systemClock, logger: consoleLogger() });
 }
 
 function consoleLogger(): Logger {

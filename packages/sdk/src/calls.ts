@@ -1,6 +1,8 @@
 import type { Caller, Job } from "@svc/protocol";
 import type { Functions } from "./functions.ts";
 import type { Logger } from "./logger.ts";
+import type { WorkerState } from "./state/worker-state.ts";
+import type { WorkerStream } from "./stream/worker-stream.ts";
 
 type Part<Id, Name extends "payload" | "result"> = Id extends keyof Functions
   ? Functions[Id] extends { readonly [N in Name]: infer Type }
@@ -63,6 +65,10 @@ export interface CallContext {
   readonly log: Logger;
   /** As `worker.call`, but passes the trace on and, unless `signal` is given, is withdrawn when this call's signal aborts. */
   call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>>;
+  /** As `worker.state`, by this context's `call`. */
+  readonly state: WorkerState;
+  /** As `worker.stream`, by this context's `call`. */
+  readonly stream: WorkerStream;
 }
 
 /** Returns or resolves to the result, which must be JSON; undefined answers without one. What it throws becomes the caller's error. */

@@ -35,6 +35,8 @@ export interface ConnectionOptions {
   readonly backoff: Backoff;
   readonly logger: Logger;
   readonly events: ConnectionEvents;
+  /** Whether a close with this code is the engine's last word, after which no attempt is made. Default: none is. */
+  readonly isFinal?: ((closeCode: number) => boolean) | undefined;
 }
 
 /** Keeps one socket to the engine open: handshake deadline, heartbeat, and a new attempt after every close, clean or not. */
@@ -143,9 +145,9 @@ export class Connection {
         opened: () => this.#onOpened(),
         message: (text) => this.#onMessage(text),
         alive: () => this.#heard(),
-        closed: (reason, refusal) => {
+        closed: (reason, refusal, code) => {
           if (this.#socket === undefined) closedWhileOpening = reason;
-          else this.#onClosed(reason, refusal);
+          else this.#onClosed(reason, refusal, code);
         },
       });
     } catch (thrown) {
@@ -194,7 +196,7 @@ export class Connection {
     });
   }
 
-  #onClosed(reason: string, refusal?: UpgradeRefusal): void {
+  #onClosed(reason: string, refusal?: UpgradeRefusal, code?: number): void {
     const wasOpen = this.#open;
     this.#open = false;
     this.#socket = undefined;
@@ -209,12 +211,12 @@ export class Connection {
     }
     // A listener told of the loss may have shut the worker down already.
     if (this.#state === "closed") return;
-    this.#planNext();
+    this.#planNext(code !== undefined && this.#options.isFinal?.(code) === true);
   }
 
-  #planNext(): void {
+  #planNext(isOver: boolean): void {
     const { backoff, logger } = this.#options;
-    const delayMs = backoff.next();
+    const delayMs = isOver ? undefined : backoff.next();
     const status = this.#refusal === undefined ? {} : { status: this.#refusal.status };
     const fields = { address: this.#shownAddress, reason: this.#lastProblem, ...status, attempt: backoff.attempts };
     if (delayMs === undefined) {

@@ -17,12 +17,68 @@ export { type HttpHeaders, type HttpResponse, json, type ResponseOptions, redire
 export type { ResponseWriter } from "./http/response-writer.ts";
 export type { ServerSentEvent } from "./http/server-sent-event.ts";
 export type { HttpFunction, HttpFunctionAuth } from "./http-function.ts";
+export type {
+  ConditionOptions,
+  HelperOptions,
+  IterateOptions,
+  Page,
+  PageOptions,
+  SetResult,
+  UpdateOptions,
+  UpdateResult,
+  WriteOptions,
+} from "./items/item-types.ts";
+export type { UpdateOp, UpdateOpError, UpdatePath } from "./items/update-op.ts";
 export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions, type LogLevel, type LogRecord, silentLogger } from "./logger.ts";
 export type { WorkerOptions } from "./options.ts";
 export type { Binding } from "./provided-bindings.ts";
 export type { FunctionOptions, Registration, TriggerTypeInput } from "./registration-options.ts";
 export type { Format, JsonSchema } from "./schema.ts";
 export type { TriggerResult } from "./session.ts";
+export type { StateScope } from "./state/state-scope.ts";
+export type {
+  ExportedItem,
+  ExportOptions,
+  ImportItem,
+  ImportOptions,
+  ImportResult,
+  SetManyResult,
+  SnapshotOptions,
+  SnapshotResult,
+  StateEntry,
+  StateEvent,
+  StateGroup,
+  StateSelection,
+  StateWrite,
+} from "./state/state-types.ts";
+export type { WorkerState } from "./state/worker-state.ts";
+export type { StreamGroup } from "./stream/stream-group.ts";
+export type {
+  StreamChange,
+  StreamDeleteResult,
+  StreamEntry,
+  StreamEvent,
+  StreamJoinEvent,
+  StreamLeaveEvent,
+  StreamListing,
+  StreamNotice,
+  StreamSetResult,
+  StreamUpdateResult,
+} from "./stream/stream-types.ts";
+export type { WorkerStream } from "./stream/worker-stream.ts";
+export type { StreamClient, StreamClientOptions } from "./stream-client/stream-client.ts";
+export type { CollectionChange, CollectionOptions, StreamCollection } from "./stream-client/stream-collection.ts";
+export type {
+  GroupHandlers,
+  ItemHandlers,
+  StreamChoice,
+  StreamGap,
+  StreamHandlers,
+  StreamSubscription,
+  StreamUpdate,
+  SubscriptionStatus,
+  SyncFacts,
+} from "./stream-client/stream-handlers.ts";
 export * from "./trigger-configs.ts";
 export type { TriggerHandlers } from "./trigger-providers.ts";
 export type { TriggerTypeRef } from "./trigger-type-ref.ts";

@@ -45,7 +45,7 @@ class NodeSocket implements Socket {
     this.#socket.on("close", (code, reason) => {
       this.#flush();
       if (this.#refusal !== undefined) events.closed(describeRefusal(this.#refusal), this.#refusal);
-      else events.closed(this.#problem ?? `closed with code ${code}${reason.length === 0 ? "" : ` (${reason.toString()})`}`);
+      else events.closed(this.#problem ?? `closed with code ${code}${reason.length === 0 ? "" : ` (${reason.toString()})`}`, undefined, code);
     });
   }
 

@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { arch, hostname, platform, release } from "node:os";
 import type { ActiveCall, Ambient } from "./active-call.ts";
-import { resolveAddress } from "./address.ts";
+import { resolveAddress, streamsAddress } from "./address.ts";
 import { nodeChannelSockets } from "./channels/node-channel-socket.ts";
 import { systemClock } from "./clock.ts";
 import { createLogger, jsonLine, type Logger, logLevelFrom } from "./logger.ts";
 import { nodeSockets } from "./node-socket.ts";
 import type { WorkerOptions } from "./options.ts";
 import { processIsEnding, shutDownOnSignals } from "./process-signals.ts";
+import { StreamClient, type StreamClientOptions } from "./stream-client/stream-client.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
@@ -60,6 +61,22 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
   });
   if (options.handleSignals ?? true) shutDownOnSignals(worker);
   return worker;
+}
+
+export interface NodeStreamClientOptions extends StreamClientOptions {
+  /** Headers of the upgrade, e.g. `authorization`. Default: a bearer header of `token`, else of `SVC_TOKEN` where the URL has no password. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Connects to the engine's streams, to see what happens in them, and keeps connected. Returns at once.
+ *
+ * @throws TypeError for a URL that is none and for options out of range.
+ */
+export function connectStreams(options: NodeStreamClientOptions = {}): StreamClient {
+  const address = streamsAddress(options.url, options.query);
+  const bearer = options.token === undefined ? tokenHeader(address) : { authorization: `Bearer ${options.token}` };
+  return new StreamClient(address, options, { openSocket: nodeSockets({ ...bearer, ...options.headers }), clock: systemClock, logger: stderrLogger() });
 }
 
 function tokenHeader(address: string): Readonly<Record<string, string>> {

@@ -14,9 +14,9 @@ export interface SocketEvents {
   alive(): void;
   /**
    * Comes once, also when the socket never opened. `reason` is for people; `refusal` is there when an answer refused the upgrade and the
-   * platform tells.
+   * platform tells; `code` is the close code that the engine sent, if it did.
    */
-  closed(reason: string, refusal?: UpgradeRefusal): void;
+  closed(reason: string, refusal?: UpgradeRefusal, code?: number): void;
 }
 
 export interface Socket {

@@ -49,9 +49,51 @@ export interface HttpTriggerConfig {
   readonly compression?: boolean | undefined;
 }
 
+/** Which changes a `state` trigger is for; what is left out means all. */
+export interface StateTriggerConfig {
+  readonly scope?: string | undefined;
+  readonly key?: string | undefined;
+  /** Only keys that begin with it. */
+  readonly prefix?: string | undefined;
+  /** Default: all three kinds. */
+  readonly event_types?: readonly StateEventType[] | undefined;
+  /** Function that is asked first, with the event; when it answers false the function is not called. */
+  readonly condition_function_id?: string | undefined;
+  /** Calls of the function for one event before it is given up. */
+  readonly max_attempts?: number | undefined;
+}
+
+type ChangeKind = "created" | "updated" | "deleted";
+type StateEventType = ChangeKind | `state:${ChangeKind}`;
+type StateKindTriggerConfig = Omit<StateTriggerConfig, "event_types">;
+
+/** Whose joins and leaves a `stream:join` or `stream:leave` trigger is for. */
+export interface StreamJoinTriggerConfig {
+  /** Default: all streams. */
+  readonly stream_name?: string | undefined;
+  readonly condition_function_id?: string | undefined;
+}
+
+/** Which events a `stream` trigger is for. */
+export interface StreamTriggerConfig {
+  readonly stream_name: string;
+  /** Default: all groups. */
+  readonly group_id?: string | undefined;
+  /** Default: all items. */
+  readonly item_id?: string | undefined;
+  readonly condition_function_id?: string | undefined;
+}
+
 /** The configs of trigger types that `registerTrigger` knows; a project may declare more, as for `Functions`. */
 export interface TriggerConfigs {
   http: HttpTriggerConfig;
+  state: StateTriggerConfig;
+  "state:created": StateKindTriggerConfig;
+  "state:updated": StateKindTriggerConfig;
+  "state:deleted": StateKindTriggerConfig;
+  stream: StreamTriggerConfig;
+  "stream:join": StreamJoinTriggerConfig;
+  "stream:leave": StreamJoinTriggerConfig;
 }
 
 /** The config of a type in `TriggerConfigs`, else `unknown`. */

@@ -1,4 +1,17 @@
-import { type ChannelReader, type ChannelWriter, connect, type Handler, http, json, type Worker } from "@svc/sdk";
+import {
+  type ChannelReader,
+  type ChannelWriter,
+  connect,
+  connectStreams,
+  type Handler,
+  http,
+  json,
+  type StateEntry,
+  type StateEvent,
+  type StreamEvent,
+  type StreamJoinEvent,
+  type Worker,
+} from "@svc/sdk";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 
@@ -118,7 +131,84 @@ async function checks(worker: Worker): Promise<void> {
   );
 }
 
+interface Todo {
+  readonly text: string;
+}
+
+async function stateChecks(worker: Worker): Promise<void> {
+  const { state, stream } = worker;
+  expectTypeOf(await state.get("s", "k")).toEqualTypeOf<unknown>();
+  expectTypeOf(await state.get<number>("s", "k")).toEqualTypeOf<number | null>();
+  expectTypeOf((await state.set("s", "k", { a: 1 })).old_value).toEqualTypeOf<{ a: number } | null>();
+  // @ts-expect-error an operation that there is not
+  await state.update("s", "k", [{ type: "double", path: "a" }]);
+  // @ts-expect-error how much is missing
+  await state.update("s", "k", [{ type: "increment", path: ["a", "b"] }]);
+  // @ts-expect-error either keys or a prefix
+  await state.deleteMany("s", {});
+  for await (const entry of state.entries<number>("s")) expectTypeOf(entry).toEqualTypeOf<StateEntry<number>>();
+
+  // A scope types its values by their keys.
+  const math = state.scope<{ total: number; name: string }>("math");
+  expectTypeOf(await math.get("total")).toEqualTypeOf<number | null>();
+  expectTypeOf((await math.getEntry("name"))?.value).toEqualTypeOf<string | undefined>();
+  // @ts-expect-error a key that the scope does not know
+  await math.get("totl");
+  // @ts-expect-error a name is text
+  await math.set("name", 7);
+  const counters = state.scope<Readonly<Record<string, number>>>("counters");
+  expectTypeOf(await counters.list()).toEqualTypeOf<readonly number[]>();
+
+  const todos = stream.group<Todo>("todos", "mine");
+  expectTypeOf(await todos.get("a")).toEqualTypeOf<Todo | null>();
+  // @ts-expect-error the text is missing
+  await todos.set("a", {});
+
+  // The configs of triggers are checked.
+  worker.registerTrigger({ type: "state", function_id: "f", config: { scope: "math", event_types: ["state:created", "updated"] } });
+  worker.registerTrigger({ type: "state:deleted", function_id: "f", config: { prefix: "a" } });
+  worker.registerTrigger({ type: "stream", function_id: "f", config: { stream_name: "todos", group_id: "mine" } });
+  worker.registerTrigger({ type: "stream:join", function_id: "f", config: {} });
+  // @ts-expect-error no such kind of event
+  worker.registerTrigger({ type: "state", function_id: "f", config: { event_types: ["changed"] } });
+  // @ts-expect-error the stream is missing
+  worker.registerTrigger({ type: "stream", function_id: "f", config: {} });
+
+  // The kind of an event says what it holds.
+  worker.registerFunction("on::state", (event: StateEvent<number>) => {
+    if (event.event_type === "state:deleted") expectTypeOf(event.new_value).toEqualTypeOf<null>();
+    else expectTypeOf(event.new_value).toEqualTypeOf<number>();
+    if (event.event_type !== "state:created") expectTypeOf(event.old_value).toEqualTypeOf<number>();
+  });
+  worker.registerFunction("on::stream", ({ event }: StreamEvent<Todo>) => {
+    if (event.type === "event") expectTypeOf(event.event.type).toEqualTypeOf<string>();
+    else expectTypeOf(event.data).toEqualTypeOf<Todo>();
+  });
+  worker.registerFunction("on::join", (join: StreamJoinEvent<{ user: string }>) => ({ unauthorized: join.context?.user !== "ann" }));
+}
+
+function streamChecks(): void {
+  const client = connectStreams({ url: "ws://x" });
+  client.subscribe<Todo>({ streamName: "s", groupId: "g" }, { onSync: (data) => expectTypeOf(data).toEqualTypeOf<readonly Todo[]>() });
+  client.subscribe<Todo>(
+    { streamName: "s", groupId: "g", id: "a" },
+    {
+      onSync: (data) => expectTypeOf(data).toEqualTypeOf<Todo | null>(),
+      onEvent: (update) => {
+        if (update.type === "event") expectTypeOf(update.id).toEqualTypeOf<string | null>();
+        else expectTypeOf(update.data).toEqualTypeOf<Todo>();
+      },
+    },
+  );
+  expectTypeOf(client.collection<Todo>({ streamName: "s", groupId: "g" }).items).toEqualTypeOf<ReadonlyMap<string, Todo>>();
+}
+
 describe("the types", () => {
+  it("know state, streams and their events", () => {
+    expectTypeOf(stateChecks).toBeFunction();
+    expectTypeOf(streamChecks).toBeFunction();
+  });
+
   it("know functions that a project declares", () => {
     expectTypeOf(checks).toBeFunction();
     expectTypeOf(connect).returns.toEqualTypeOf<Worker>();

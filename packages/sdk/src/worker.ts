@@ -1,4 +1,4 @@
-import { CallError, type ChannelRef, FEATURES } from "@svc/protocol";
+import { CallError, type ChannelRef } from "@svc/protocol";
 import { AbortWatch } from "./abort-watch.ts";
 import type { ActiveCall, Ambient } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
@@ -14,6 +14,7 @@ import { Connection, type ConnectionState, notConnected } from "./connection.ts"
 import { DeadlineTimer } from "./deadline-timer.ts";
 import type { Functions } from "./functions.ts";
 import { type HttpFunction, httpFunctionProblem, notHere } from "./http-function.ts";
+import { introductionOf } from "./introduction.ts";
 import { type Logger, unthrowing, withFields } from "./logger.ts";
 import type { Greeting, WorkerOptions } from "./options.ts";
 import type { OutboundCall } from "./outbound-call.ts";
@@ -23,10 +24,11 @@ import { type Format, isZodSchema, type OutputOf, toJsonSchema, type ZodSchema }
 import { Session } from "./session.ts";
 import { quiet, within } from "./shutdown.ts";
 import type { OpenSocket } from "./socket.ts";
+import { WorkerState } from "./state/worker-state.ts";
+import { WorkerStream } from "./stream/worker-stream.ts";
 import { type ProvidedType, type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
 import { type TriggerTypeRef, triggerTypeRef } from "./trigger-type-ref.ts";
 import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.ts";
-import { VERSION } from "./version.ts";
 
 /** Bytes that may wait to be written; above it new calls are refused with `overloaded`. */
 export const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
@@ -56,6 +58,10 @@ export interface WaitOptions {
 /** A worker's connection to the engine. Made by `connect`. */
 export class Worker {
   readonly name: string;
+  /** Values by scope and key, shared by all workers (module `svc-state`). */
+  readonly state: WorkerState;
+  /** Items whose changes reach everyone who has joined their group (module `svc-stream`). */
+  readonly stream: WorkerStream;
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #ambient: Ambient;
@@ -113,9 +119,10 @@ export class Worker {
         state: (state) => this.#onState(state),
       },
     });
+    this.#channels = new Channels({ address, openSocket: platform.openChannelSocket, clock: platform.clock });
     this.#runner = new CallRunner({
       ambient: platform.ambient,
-      host: { logger: this.#logger, startCall: (request, parent, signal) => this.#start(request, undefined, parent, signal) },
+      host: { logger: this.#logger, channels: this.#channels, startCall: (request, parent, signal) => this.#start(request, undefined, parent, signal) },
       answers: {
         answer: (invocationId, result) => this.#session.answer(invocationId, result),
         fail: (invocationId, error) => this.#session.fail(invocationId, error.toWire()),
@@ -123,9 +130,11 @@ export class Worker {
     });
     this.#providers = new TriggerProviders({ logger: this.#logger, answer: (binding, error) => this.#session.answerBinding(binding, error) });
     this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
-    this.#channels = new Channels({ address, openSocket: platform.openChannelSocket, clock: platform.clock });
     this.#aborts = new AbortWatch((call) => this.#session.abort(call));
     this.#deadlines = new DeadlineTimer({ clock: platform.clock, nextMs: () => this.#session.nextDeadlineMs, expire: (nowMs) => this.#session.advance(nowMs) });
+    const helpers = { call: (request: CallRequest) => this.call<unknown>(request), channels: this.#channels };
+    this.state = new WorkerState(helpers);
+    this.stream = new WorkerStream(helpers);
     this.#connection.start();
   }
 
@@ -371,19 +380,4 @@ export class Worker {
       }
     }
   }
-}
-
-function introductionOf(name: string, options: WorkerOptions, greeting: Greeting): Readonly<Record<string, unknown>> {
-  return {
-    runtime: greeting.runtime,
-    version: VERSION,
-    name,
-    description: options.description,
-    os: greeting.os,
-    pid: greeting.pid,
-    isolation: greeting.isolation ?? null,
-    telemetry: { language: greeting.language, framework: greeting.framework },
-    kind: options.kind ?? "worker",
-    features: FEATURES,
-  };
 }

@@ -5,6 +5,7 @@ import { callerAccess } from "./access/caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import { resolveChannels } from "./channels/resolve-channels.ts";
 import { takeChannelReader } from "./channels/take-channel-reader.ts";
+import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
 import type { Kernel } from "./kernel.ts";
 import type { FunctionSpec, HttpMount, Module, ModuleContext, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
@@ -55,6 +56,7 @@ export class ModuleHost {
   readonly #mounts: MountPoints;
   readonly #dataDir: string;
   readonly #production: () => boolean;
+  readonly #clockOf: (module: string) => Clock;
   /** By instance. */
   readonly #running = new Map<string, Running>();
   readonly #failed = new Map<string, { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }>();
@@ -68,6 +70,8 @@ export class ModuleHost {
     readonly dataDir: string;
     /** See `ModuleContext.production`. */
     readonly production: () => boolean;
+    /** The time of a module. Default: the kernel's, for all. */
+    readonly clockOf?: (module: string) => Clock;
   }) {
     this.#known = new Map(options.modules.map((module) => [module.name, module]));
     this.#kernel = options.kernel;
@@ -75,6 +79,7 @@ export class ModuleHost {
     this.#mounts = options.mounts;
     this.#dataDir = options.dataDir;
     this.#production = options.production;
+    this.#clockOf = options.clockOf ?? (() => options.kernel.clock);
   }
 
   states(): ModuleState[] {
@@ -150,7 +155,7 @@ export class ModuleHost {
     mkdirSync(this.#dataDir, { recursive: true, mode: 0o700 });
     this.#starting.add(instanceName);
     try {
-      const context = this.#contextFor({ config, scope, abort, provider, log });
+      const context = this.#contextFor({ config, scope, abort, provider, log, clock: this.#clockOf(module.name) });
       const instance = await module.start(context);
       this.#running.set(instanceName, { instanceName, module, config, scope, provider, instance, abort, startedAtMs: kernel.clock.now() });
       kernel.changes.emit({ kind: "worker", id: provider.workerId, op: "created" });
@@ -188,14 +193,21 @@ export class ModuleHost {
     this.#kernel.changes.emit({ kind: "worker", id: provider.workerId, op: "removed" });
   }
 
-  #contextFor(own: { config: unknown; scope: Scope; abort: AbortController; provider: ModuleProvider; log: Kernel["log"] }): ModuleContext<unknown> {
-    const { config, scope, abort, provider, log } = own;
+  #contextFor(own: {
+    config: unknown;
+    scope: Scope;
+    abort: AbortController;
+    provider: ModuleProvider;
+    log: Kernel["log"];
+    clock: Clock;
+  }): ModuleContext<unknown> {
+    const { config, scope, abort, provider, log, clock } = own;
     const kernel = this.#kernel;
     const production = this.#production;
     return {
       config,
       log,
-      clock: kernel.clock,
+      clock,
       signal: abort.signal,
       dataDir: this.#dataDir,
       get production() {

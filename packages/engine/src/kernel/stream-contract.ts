@@ -49,8 +49,8 @@ export interface StreamSnapshot {
   readonly json: string;
   /** Version of an item as `json` has it; undefined for one that it does not have. Without it an event that `json` holds already may be sent again behind it. */
   readonly versionOf: ((id: string) => number | undefined) | undefined;
-  /** Of the values of a group, in their order, where they are known: a client that keeps the items by id needs them. Undefined for one item. */
-  readonly ids?: readonly string[] | undefined;
+  /** Of a group: the ids of its items, in the order of `json`, for clients that keep items by id; absent where they are not known. */
+  readonly itemIds?: () => readonly string[];
 }
 
 /** Whoever keeps the user-defined streams. */

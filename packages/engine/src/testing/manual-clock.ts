@@ -1,4 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
+import { ManualTimers } from "../test-kit/manual-timers.ts";
 
 /** A clock that stands still until it is moved. */
 export interface ManualClock extends Clock {
@@ -11,38 +12,18 @@ export interface ManualClock extends Clock {
 }
 
 export function manualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
-  let monotonic = 0;
-  let offset = startMs;
-  const timers = new Set<{ readonly dueAt: number; readonly action: () => void }>();
-
-  function nextDue(until: number): { readonly dueAt: number; readonly action: () => void } | undefined {
-    let earliest: { readonly dueAt: number; readonly action: () => void } | undefined;
-    for (const timer of timers) if (timer.dueAt <= until && (earliest === undefined || timer.dueAt < earliest.dueAt)) earliest = timer;
-    return earliest;
-  }
-
+  const timers = new ManualTimers(startMs);
   return {
-    now: () => offset + monotonic,
-    monotonic: () => monotonic,
-    after(ms, action) {
-      const timer = { dueAt: monotonic + ms, action };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
+    now: () => timers.now(),
+    monotonic: () => timers.monotonic(),
+    after: (ms, action) => timers.after(ms, action),
     advance(ms) {
-      const until = monotonic + ms;
-      for (let timer = nextDue(until); timer !== undefined; timer = nextDue(until)) {
-        timers.delete(timer);
-        monotonic = Math.max(monotonic, timer.dueAt);
-        timer.action();
-      }
-      monotonic = until;
+      const until = timers.monotonic() + ms;
+      while (timers.step(until));
     },
-    jumpTo(epochMs) {
-      offset = epochMs - monotonic;
-    },
+    jumpTo: (epochMs) => timers.jumpTo(epochMs),
     get pendingTimers() {
-      return timers.size;
+      return timers.pending;
     },
   };
 }

@@ -123,13 +123,13 @@ export class Opener {
       this.#failed(subscription, CallError.from(error));
       return;
     }
-    this.#sync(subscription, { json, ids: undefined }, { seq: topic.seq, gap, isJoin });
+    this.#sync(subscription, { json }, { seq: topic.seq, gap, isJoin });
     this.#goLive(subscription, []);
   }
 
   #sync(
     subscription: Subscription,
-    snapshot: Pick<StreamSnapshot, "json" | "ids">,
+    { json, itemIds }: Pick<StreamSnapshot, "json" | "itemIds">,
     about: { readonly seq: number; readonly gap: Gap | undefined; readonly isJoin: boolean },
   ): void {
     const { join } = subscription;
@@ -137,12 +137,12 @@ export class Opener {
     const { stream, group } = join;
     const now = this.#parts.clock.now();
     if (!this.#isExtended()) {
-      this.#outbox.sendSnapshot(sync(subscription, snapshot, now, undefined), { stream, group, type: "sync" });
+      this.#outbox.sendSnapshot(sync(subscription, json, now, undefined), { stream, group, type: "sync" });
       return;
     }
     if (isJoin) this.#outbox.send(joined(join, seq, false), { stream, group, type: "joined" });
     if (gap !== undefined) this.#outbox.send(gapNotice(join, gap, seq), { stream, group, type: "gap" });
-    this.#outbox.sendSnapshot(sync(subscription, snapshot, now, seq), { stream, group, type: "sync" });
+    this.#outbox.sendSnapshot(sync(subscription, json, now, { seq, itemIds: itemIds?.() }), { stream, group, type: "sync" });
   }
 
   #goLive(subscription: Subscription, missed: readonly NumberedEvent[]): void {

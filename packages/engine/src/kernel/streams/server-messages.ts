@@ -1,5 +1,5 @@
 import type { Frame } from "@svc/protocol";
-import type { StreamJoin, StreamSnapshot } from "../stream-contract.ts";
+import type { StreamJoin } from "../stream-contract.ts";
 import { asFrame, messageTail, openMessage } from "./numbered-event.ts";
 import { HEARTBEAT_MS } from "./stream-codes.ts";
 import type { Subscription } from "./subscription.ts";
@@ -44,11 +44,17 @@ export function heartbeat(timestamp: number, live: readonly Subscription[]): Fra
 
 export const PONG: Frame = '{"type":"pong"}';
 
-/** What there is, for one subscription. `seq` undefined: for a plain client. `ids` of the items of a group are for the others. */
-export function sync(subscription: Subscription, { json, ids }: Pick<StreamSnapshot, "json" | "ids">, timestamp: number, seq: number | undefined): Frame {
+/** What there is, for one subscription. `more` undefined: for a plain client. */
+export function sync(
+  subscription: Subscription,
+  json: string,
+  timestamp: number,
+  more: { readonly seq: number; readonly itemIds: readonly string[] | undefined } | undefined,
+): Frame {
   const opened = openStreamMessage(subscription.join, timestamp, `{"type":"sync","data":${json}}`);
-  if (seq === undefined) return asFrame(`${opened}}`);
-  return asFrame(opened + (ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`) + messageTail(seq, undefined, subscription.idJson));
+  if (more === undefined) return asFrame(`${opened}}`);
+  const ids = more.itemIds === undefined ? "" : `,"itemIds":${JSON.stringify(more.itemIds)}`;
+  return asFrame(opened + ids + messageTail(more.seq, undefined, subscription.idJson));
 }
 
 export function unauthorized(join: StreamJoin, timestamp: number): Frame {

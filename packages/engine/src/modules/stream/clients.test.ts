@@ -83,7 +83,7 @@ describe("a client that joins", () => {
     const first = extendedClient();
     join(first);
     const { data: welcome } = (await first.next(typeIs("welcome"))) as { data: { epoch: string } };
-    expect(await first.next(typeIs("stream"))).toMatchObject({ ids: ["a", "b"], seq: 2, subscriptionIds: ["1"], event: { type: "sync", data: [1, 2] } });
+    expect(await first.next(typeIs("stream"))).toMatchObject({ itemIds: ["a", "b"], seq: 2, subscriptionIds: ["1"], event: { type: "sync", data: [1, 2] } });
     first.close();
     await set("a", "changed");
     const second = extendedClient();

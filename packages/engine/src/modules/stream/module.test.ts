@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startRedisServer } from "../../items/testing/redis-server.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../testing/index.ts";
 import { streamConfigSchema } from "./config.ts";
 import { stream } from "./index.ts";
-import { watchStreams } from "./testing/watcher.ts";
+import { expectEventsInOrder } from "./testing/writers.ts";
 
 let dataDir: string;
 let engine: InMemoryEngine | undefined;
@@ -39,19 +40,16 @@ describe("the module svc-stream", () => {
     expect(await second.call("stream::set", { ...item, data: 2 })).toMatchObject({ old_value: 1, version: 2, seq: 1 });
   });
 
-  it("tells in order what concurrent writers wrote to the file, each once", async () => {
-    const running = await start();
-    const seen = await watchStreams(running, { stream_name: "s" });
-    const writes = Array.from({ length: 300 }, (_, n) => {
-      if (n % 7 === 3) return running.call("stream::delete", item);
-      if (n % 5 === 2) return running.call("stream::update", { ...item, ops: [{ type: "set", path: "n", value: n }] });
-      return running.call("stream::set", { ...item, data: { n } });
-    });
-    await Promise.all(writes);
-    await running.call("stream::set", { ...item, data: "end" });
-    const events = await seen.until((items) => items.at(-1)?.event.data === "end");
-    expect(events.map(({ version }) => version)).toEqual(events.map((_, index) => index + 1));
-    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  it.each(["file_based", "redis"])("tells in order what concurrent writers wrote to %s, each once", async (name) => {
+    const redis = name === "redis" ? await startRedisServer() : undefined;
+    try {
+      const running = await start({ adapter: redis === undefined ? { name } : { name, config: { redis_url: redis.url } } });
+      await expectEventsInOrder(running);
+    } finally {
+      await engine?.stop();
+      engine = undefined;
+      await redis?.stop();
+    }
   });
 
   it("takes a new limit while it runs, and starts anew for another adapter", async () => {

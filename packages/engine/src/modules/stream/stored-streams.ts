@@ -127,18 +127,18 @@ export class StoredStreams implements StreamKeeper {
     if (id !== undefined) {
       const item = await store.get(scope, id);
       // Events of other items are of no concern to who joins this one, and so they count as held.
-      return { json: item?.json ?? "null", versionOf: (key) => (key === id ? item?.version : Number.MAX_SAFE_INTEGER), ids: undefined };
+      return { json: item?.json ?? "null", versionOf: (key) => (key === id ? item?.version : Number.MAX_SAFE_INTEGER) };
     }
     const page = await store.page(scope, { prefix: "", after: undefined, limit: MAX_SNAPSHOT_ITEMS, maxBytes: MAX_LIST_BYTES });
     if (page.more) throw tooLarge({ stream, group }, page.total);
     let versions: ReadonlyMap<string, number> | undefined;
     return {
       json: `[${page.items.map(({ json }) => json).join(",")}]`,
+      itemIds: () => page.items.map(({ key }) => key),
       versionOf(key) {
         versions ??= new Map(page.items.map((item) => [item.key, item.version]));
         return versions.get(key);
       },
-      ids: page.items.map(({ key }) => key),
     };
   }
 

@@ -3,6 +3,7 @@ import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } fr
 import { stream } from "./index.ts";
 import { accessTo } from "./testing/restricted.ts";
 import { bindTrigger, Collected, type SeenEvent, watchStreams } from "./testing/watcher.ts";
+import { expectEventsInOrder } from "./testing/writers.ts";
 
 let clock: ManualClock;
 let engine: InMemoryEngine;
@@ -158,18 +159,6 @@ describe("a restricted connection", () => {
 
 describe("events of concurrent writers", () => {
   it("come in the order of versions, each once", async () => {
-    const seen = await watchStreams(engine, { stream_name: "s" });
-    const writes: Promise<unknown>[] = [];
-    for (let n = 0; n < 300; n++) {
-      const address = { stream_name: "s", group_id: "g", item_id: "1" };
-      if (n % 7 === 3) writes.push(engine.call("stream::delete", address));
-      else if (n % 5 === 2) writes.push(engine.call("stream::update", { ...address, ops: [{ type: "set", path: "n", value: n }] }));
-      else writes.push(set("1", { n }));
-    }
-    await Promise.all(writes);
-    await set("1", "end");
-    const events = await seen.until((items) => items.at(-1)?.event.data === "end");
-    expect(events.map(({ version }) => version)).toEqual(events.map((_, index) => index + 1));
-    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    await expectEventsInOrder(engine);
   });
 });

@@ -36,7 +36,7 @@ export class UserStreams {
     if (!this.#hooks.keeps(stream)) return this.#stored.snapshot({ stream, group }, id);
     const cause: Cause = { traceparent: undefined, baggage: undefined };
     const payload = await (id === undefined ? this.#hooked.list({ stream, group }, cause) : this.#hooked.get({ stream, group, id }, cause));
-    return { json: payload.text(), versionOf: undefined, ids: undefined };
+    return { json: payload.text(), versionOf: undefined };
   }
 
   /** `{stream: [{id, groups}], count}`: streams that hold something here; what functions keep is theirs to list. */

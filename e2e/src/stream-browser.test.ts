@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { connect, silentLogger, type Worker } from "@svc/sdk";
+import type { connectStreams as connectPageStreams, StreamCollection } from "@svc/sdk/browser";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startBrowser } from "./support/browser.ts";
+import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
+import { type PageServer, servePage } from "./support/pages.ts";
+import { freePorts } from "./support/ports.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const GROUP = { streamName: "board", groupId: "g" };
+
+/** What the page wrote down of the counter, in the order in which it was told. */
+type Note =
+  | { readonly kind: "event"; readonly n: number; readonly version: number | undefined }
+  /** `n` is null while there is no counter. */
+  | { readonly kind: "sync"; readonly n: number | null }
+  | { readonly kind: "gap"; readonly reason: string };
+
+/** What runs inside the page sees these globals. */
+declare const svc: { readonly connectStreams: typeof connectPageStreams };
+declare let notes: Note[];
+declare let board: StreamCollection<Readonly<Record<string, unknown>>>;
+
+/**
+ * Counts up in one item and moves others about, one write after another; a write is repeated until it is acknowledged, so that the counter has no
+ * hole. Prints each number once it is. Ends when its input does.
+ */
+const WRITER = `
+import sys, threading, time
+import svc
+
+worker = svc.connect(name="writer")
+over = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
+
+def until_done(function_id, item_id, **more):
+    while True:
+        try:
+            payload = {"stream_name": "board", "group_id": "g", "item_id": item_id, **more}
+            return worker.call({"function_id": function_id, "payload": payload})
+        except svc.CallError:
+            time.sleep(0.05)
+
+n = 0
+while not over.is_set():
+    n += 1
+    until_done("stream::set", "counter", data={"n": n})
+    print(n, flush=True)
+    until_done("stream::set", f"item {n % 7}", data={"at": n})
+    if n % 5 == 0:
+        until_done("stream::delete", f"item {n % 3}")
+worker.shutdown()
+`;
+
+const project = mkdtempSync(join(tmpdir(), "svc-stream-browser-"));
+let ports: Ports;
+let engine: EngineProcess;
+let worker: Worker;
+let served: PageServer;
+let browser: Browser;
+let writer: ChildProcess;
+let acknowledged = 0;
+
+async function start(): Promise<EngineProcess> {
+  return startEngine({ cwd: project, ports });
+}
+
+beforeAll(async () => {
+  [ports, served, browser] = await Promise.all([freePorts(), servePage(), startBrowser()]);
+  writeFileSync(join(project, "config.yaml"), `engine:\n  allowed_origins: ["${served.origin}"]\nworkers:\n  - name: svc-stream\n`);
+  engine = await start();
+  worker = connect(`ws://localhost:${ports.bridge}`, { handleSignals: false, logger: silentLogger, reconnect: { initialDelayMs: 100, maxDelayMs: 500 } });
+  await worker.connected();
+});
+
+afterAll(async () => {
+  writer?.kill("SIGKILL");
+  await browser?.close();
+  await Promise.all([served?.stop(), worker?.shutdown({ timeout_ms: 1 })]);
+  engine?.child.kill("SIGKILL");
+  await engine?.exited;
+  rmSync(project, { recursive: true, force: true });
+});
+
+function startWriter(): void {
+  writer = spawn(join(root, ".venv/bin/python"), ["-c", WRITER], {
+    env: { ...process.env, PYTHONPATH: join(root, "python/src"), SVC_URL: `ws://localhost:${ports.bridge}`, SVC_LOG_LEVEL: "silent" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  if (writer.stdout === null) throw new Error("the writer has no output");
+  createInterface({ input: writer.stdout }).on("line", (line) => {
+    acknowledged = Number(line);
+  });
+}
+
+/** Resolves when so many more writes of the counter were acknowledged and the page has seen the latest of them. */
+async function moreWrites(count: number, tab: Page): Promise<void> {
+  const goal = acknowledged + count;
+  await expect.poll(() => acknowledged, { timeout: 60_000 }).toBeGreaterThanOrEqual(goal);
+  await tab.waitForFunction((n) => Number(board.get("counter")?.n) >= n, goal, { timeout: 60_000 });
+}
+
+it("a page sees what a Python worker does to a stream over two restarts of the engine, without a hole", async () => {
+  const tab = await browser.newPage();
+  await tab.goto(`${served.origin}/`);
+  await tab.evaluate(
+    ([url, group]) => {
+      const client = svc.connectStreams({ url, reconnect: { initialDelayMs: 100, maxDelayMs: 500 } });
+      notes = [];
+      board = client.collection(group);
+      client.subscribe<{ n: number }>(
+        { ...group, id: "counter" },
+        {
+          onSync: (item) => notes.push({ kind: "sync", n: item === null ? null : item.n }),
+          onGap: ({ reason }) => notes.push({ kind: "gap", reason }),
+          onEvent: (update) => {
+            if (update.type === "create" || update.type === "update") notes.push({ kind: "event", n: update.data.n, version: update.version });
+          },
+        },
+      );
+      return board.ready;
+    },
+    [`ws://localhost:${ports.realtime}`, GROUP] as const,
+  );
+  startWriter();
+  await moreWrites(50, tab);
+  for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+    engine.child.kill(signal);
+    await engine.exited;
+    engine = await start();
+    await moreWrites(50, tab);
+  }
+  writer.stdin?.end();
+  await once(writer, "close");
+  const last = acknowledged;
+  await tab.waitForFunction((n) => Number(board.get("counter")?.n) === n && board.status === "live", last, { timeout: 60_000 });
+
+  const truth = new Map<string, unknown>();
+  for await (const { item_id, value } of worker.stream.entries(GROUP.streamName, GROUP.groupId)) truth.set(item_id, value);
+  await expect.poll(async () => new Map([...(await tab.evaluate(() => [...board.items]))].sort()), { timeout: 30_000 }).toEqual(new Map([...truth].sort()));
+
+  const seen = await tab.evaluate(() => notes);
+  expect(seen.filter(({ kind }) => kind === "gap").length).toBeGreaterThanOrEqual(2);
+  let [n, version, afterGap] = [0, 0, true];
+  for (const note of seen) {
+    if (note.kind === "gap") afterGap = true;
+    else if (note.kind === "sync") {
+      // The first one, and those after a gap, may make up for events; none goes back.
+      expect(afterGap).toBe(true);
+      expect(note.n ?? 0).toBeGreaterThanOrEqual(n);
+      n = note.n ?? 0;
+      version = 0;
+    } else {
+      expect(note.n).toBe(n + 1);
+      if (version > 0) expect(note.version).toBe(version + 1);
+      [n, version, afterGap] = [note.n, note.version ?? 0, false];
+    }
+  }
+  expect(n).toBe(last);
+});

@@ -1,0 +1,154 @@
+// The SDK's stream client and helpers against the real engine, in this process.
+
+import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
+import { connect, connectStreams, type StreamClient, type StreamUpdate, silentLogger, type Worker } from "@svc/sdk";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+
+let engine: TestEngine;
+let worker: Worker;
+const clients: StreamClient[] = [];
+let group: { readonly streamName: string; readonly groupId: string };
+let number = 0;
+
+beforeAll(async () => {
+  engine = await startTestEngine({ modules: ["svc-state", "svc-stream"] });
+  worker = connect(engine.url, { handleSignals: false, logger: silentLogger });
+  await worker.connected();
+});
+
+beforeEach(() => {
+  group = { streamName: "todos", groupId: `g ${++number}/ü` };
+});
+
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+});
+
+afterAll(async () => {
+  await worker?.shutdown({ timeout_ms: 1 });
+  await engine?.stop();
+});
+
+function open(): StreamClient {
+  const client = connectStreams({ url: engine.streamsUrl, logger: silentLogger, reconnect: { initialDelayMs: 10 } });
+  clients.push(client);
+  return client;
+}
+
+describe("a stream client", () => {
+  it("has what there is, and then everything that a worker does, in order", async () => {
+    const items = worker.stream.group<{ n: number }>(group.streamName, group.groupId);
+    await items.set("b", { n: 1 });
+    await items.set("a", { n: 0 });
+    const updates: StreamUpdate<{ n: number }>[] = [];
+    const syncs: unknown[] = [];
+    const subscription = open().subscribe<{ n: number }>(group, {
+      onSync: (data, facts) => syncs.push([data, facts.itemIds]),
+      onEvent: (update) => updates.push(update),
+    });
+    await vi.waitFor(() => expect(subscription.status).toBe("live"));
+    expect(syncs).toEqual([
+      [
+        [{ n: 0 }, { n: 1 }],
+        ["a", "b"],
+      ],
+    ]);
+    const { version, seq } = await items.set("a", { n: 5 });
+    await items.update("b", [{ type: "increment", path: "n", by: 2 }]);
+    await items.send({ type: "cheer", data: { loud: true } });
+    await items.send({ id: "a", type: "wink" });
+    await items.delete("b");
+    await vi.waitFor(() => expect(updates).toHaveLength(5));
+    expect(updates[0]).toMatchObject({ type: "update", id: "a", data: { n: 5 }, version, seq });
+    expect(updates.slice(1)).toMatchObject([
+      { type: "update", id: "b", data: { n: 3 }, version: 2 },
+      { type: "event", id: null, event: { type: "cheer", data: { loud: true } } },
+      { type: "event", id: "a", event: { type: "wink", data: null } },
+      { type: "delete", id: "b", data: { n: 3 } },
+    ]);
+    expect(updates.map((update) => update.seq)).toEqual([0, 1, 2, 3, 4].map((more) => (seq ?? Number.NaN) + more));
+  });
+
+  it("keeps a collection right while a worker writes it faster than one turn", async () => {
+    const items = worker.stream.group<number>(group.streamName, group.groupId);
+    const collection = open().collection<number>(group);
+    await collection.ready;
+    await Promise.all(Array.from({ length: 300 }, (_, index) => items.set(`i${index % 50}`, index)));
+    await Promise.all(Array.from({ length: 10 }, (_, index) => items.delete(`i${index}`)));
+    const truth = new Map<string, number>();
+    for await (const { item_id, value } of items.entries({ pageSize: 7 })) truth.set(item_id, value);
+    expect(truth.size).toBe(40);
+    await vi.waitFor(() => expect(new Map([...collection.items].sort())).toEqual(new Map([...truth].sort())));
+  });
+
+  it("joins the engine's own streams, whose items have their ids within", async () => {
+    const workers = open().collection<{ id: string; name: string }>({ streamName: "svc.workers", groupId: "all" });
+    await workers.ready;
+    expect([...workers.items.values()].map(({ name }) => name)).toContain(worker.name);
+  });
+
+  it("sees one item only, if that is all it joined, and is told when it may not join", async () => {
+    const items = worker.stream.group<number>(group.streamName, group.groupId);
+    const seen: unknown[] = [];
+    const client = open();
+    const subscription = client.subscribe<number>({ ...group, id: "a" }, { onSync: (value) => seen.push(value), onEvent: (update) => seen.push(update.seq) });
+    await vi.waitFor(() => expect(subscription.status).toBe("live"));
+    await items.set("b", 1);
+    const { seq } = await items.set("a", 2);
+    await vi.waitFor(() => expect(seen).toEqual([null, seq]));
+
+    worker.registerFunction("no::entry", () => ({ unauthorized: true }));
+    const trigger = worker.registerTrigger({ type: "stream:join", function_id: "no::entry", config: { stream_name: "secrets" } });
+    expect((await trigger.registered).status).toBe("active");
+    const errors: string[] = [];
+    const refused = client.subscribe({ streamName: "secrets", groupId: "g" }, { onError: ({ code }) => errors.push(code) });
+    await vi.waitFor(() => expect(refused.status).toBe("refused"));
+    expect(errors).toHaveLength(1);
+    trigger.unregister();
+    await vi.waitFor(() => expect(refused.status).toBe("live"), { timeout: 10_000 });
+  });
+});
+
+describe("worker.state", () => {
+  it("does what it says, on the real store", async () => {
+    const math = worker.state.scope<{ total: number; names: string[] }>("math");
+    expect(await math.set("total", 1)).toMatchObject({ old_value: null, new_value: 1, version: 1 });
+    await expect(math.set("total", 2, { ifVersion: 7 })).rejects.toMatchObject({ code: "state_conflict", details: { expected: 7, actual: 1 } });
+    expect(await math.update("total", [{ type: "increment", path: "", by: 4 }])).toMatchObject({ old_value: 1, new_value: 5, version: 2 });
+    expect(
+      await math.update("names", [
+        { type: "increment", path: "x", by: 1 },
+        { type: "append", path: [], value: "no" },
+      ]),
+    ).toMatchObject({
+      errors: [{ op_index: 1 }],
+    });
+    await math.setMany({ names: ["ann"], total: 6 });
+    expect(await math.getMany(["names", "total"])).toMatchObject([{ value: ["ann"] }, { value: 6, version: 3 }]);
+    expect(await worker.state.listGroups()).toContain("math");
+    const sizes = [];
+    for await (const size of worker.state.groups({ prefix: "math" })) sizes.push(size);
+    expect(sizes).toMatchObject([{ scope: "math", items: 2 }]);
+    expect(await math.delete("total")).toBe(6);
+    expect(await math.deleteMany({ prefix: "" })).toEqual({ deleted: 1 });
+    expect(await math.list()).toEqual([]);
+  });
+
+  it("exports what another import takes, over channels, every digit kept by lines", async () => {
+    const { state } = worker;
+    await state.import(
+      (function* () {
+        for (let index = 0; index < 5_000; index++) yield { scope: "big", key: `k${String(index).padStart(4, "0")}`, value: { index, text: "ü".repeat(50) } };
+        yield '{"scope":"big","key":"z","value":12345678901234567890}';
+      })(),
+    );
+    const lines: string[] = [];
+    for await (const line of state.exportLines({ scope: "big" })) lines.push(line);
+    expect(lines).toHaveLength(5_001);
+    expect(lines.at(-1)).toContain('"value":12345678901234567890');
+    expect(await state.import(lines, { onExisting: "skip" })).toEqual({ imported: 0, skipped: 5_001 });
+    await expect(state.import(lines, { onExisting: "fail" })).rejects.toMatchObject({ code: expect.any(String) });
+    await expect(state.import(["{oops"])).rejects.toMatchObject({ message: expect.stringContaining("1") });
+    for await (const item of state.export({ scope: "big", prefix: "k0042" })) expect(item).toMatchObject({ key: "k0042", value: { index: 42 } });
+  });
+});

@@ -1,0 +1,86 @@
+import type { HelperOptions, ItemFacts, WriteOptions } from "../items/item-types.ts";
+
+/** An item of state with its version. */
+export interface StateEntry<Value = unknown> extends ItemFacts {
+  readonly key: string;
+  readonly value: Value;
+}
+
+/** How much a scope holds. */
+export interface StateGroup {
+  readonly scope: string;
+  readonly items: number;
+  /** Of JSON. */
+  readonly bytes: number;
+}
+
+/** One write of `setMany`. */
+export interface StateWrite extends Pick<WriteOptions, "ifVersion" | "expiresInMs"> {
+  readonly scope: string;
+  readonly key: string;
+  readonly value: unknown;
+}
+
+export interface SetManyResult {
+  readonly items: readonly { readonly scope: string; readonly key: string; readonly version: number }[];
+  readonly durability?: "relaxed" | "memory";
+}
+
+/** Which items of a scope: these keys (1 to 1,000), or all whose keys begin with the prefix. */
+export type StateSelection = { readonly keys: readonly string[] } | { readonly prefix: string };
+
+/** What an export holds of an item. */
+export interface ExportedItem<Value = unknown> {
+  readonly scope: string;
+  readonly key: string;
+  readonly value: Value;
+  readonly version: number;
+  readonly updated_at: string;
+  readonly expires_at?: string;
+}
+
+export interface ExportOptions extends HelperOptions {
+  /** Default: all scopes. */
+  readonly scope?: string | undefined;
+  /** Only keys that begin with it. */
+  readonly prefix?: string | undefined;
+}
+
+export interface ImportOptions extends HelperOptions {
+  /** What to do about an item that is there already. Default `overwrite`. */
+  readonly onExisting?: "overwrite" | "skip" | "fail" | undefined;
+}
+
+/** What an import takes: a line of an export as text, or what it says. */
+export type ImportItem = string | Pick<ExportedItem, "scope" | "key" | "value" | "expires_at">;
+
+export interface ImportResult {
+  readonly imported: number;
+  readonly skipped: number;
+}
+
+export interface SnapshotOptions extends HelperOptions {
+  /** Of the file. Default: made of the time. */
+  readonly name?: string | undefined;
+}
+
+export interface SnapshotResult {
+  /** Path on the engine's machine. */
+  readonly file: string;
+  readonly bytes: number;
+}
+
+interface StateChange {
+  readonly type: "state";
+  readonly scope: string;
+  readonly key: string;
+  readonly version: number;
+  /** ISO 8601. */
+  readonly updated_at: string;
+}
+
+/** What the function of a `state` trigger is called with. */
+export type StateEvent<Value = unknown> =
+  | (StateChange & { readonly event_type: "state:created"; readonly old_value: null; readonly new_value: Value })
+  | (StateChange & { readonly event_type: "state:updated"; readonly old_value: Value; readonly new_value: Value })
+  | (StateChange & { readonly event_type: "state:deleted"; readonly old_value: Value; readonly new_value: null });

@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type WebSocket, WebSocketServer } from "ws";
+
+export type Message = Readonly<Record<string, unknown>>;
+
+/** The engine's side of one connection; the test reads what the client says and writes what the engine would. */
+export class ScriptedConnection {
+  readonly socket: WebSocket;
+  readonly request: IncomingMessage;
+  readonly received: Message[] = [];
+  readonly #waiting = new Set<() => void>();
+  readonly closed: Promise<number>;
+
+  constructor(socket: WebSocket, request: IncomingMessage) {
+    this.socket = socket;
+    this.request = request;
+    socket.on("message", (data) => {
+      this.received.push(JSON.parse(String(data)) as Message);
+      for (const look of [...this.#waiting]) look();
+    });
+    this.closed = new Promise((resolve) => socket.on("close", (code) => resolve(code)));
+  }
+
+  say(message: Message | string): void {
+    this.socket.send(typeof message === "string" ? message : JSON.stringify(message));
+  }
+
+  /** The so-manieth message of a type, from 1, past or to come. */
+  async heard(type: string, number = 1): Promise<Message> {
+    for (;;) {
+      const found = this.received.filter((message) => message.type === type)[number - 1];
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => {
+        const look = (): void => {
+          this.#waiting.delete(look);
+          resolve();
+        };
+        this.#waiting.add(look);
+      });
+    }
+  }
+
+  /** Answers the hello. */
+  async welcome(epoch = "first"): Promise<void> {
+    await this.heard("hello");
+    this.say({ type: "welcome", data: { connectionId: "c", epoch, heartbeatMs: 10_000 } });
+  }
+
+  /** Answers a join, and tells what there is. */
+  async admit(join: Message, seq: number, data: unknown, more: Message = {}): Promise<void> {
+    const { subscriptionId, streamName, groupId, id } = join.data as Message;
+    this.say({ type: "joined", data: { subscriptionId, streamName, groupId, id, seq, resumed: false } });
+    this.event([String(subscriptionId)], seq, { type: "sync", data }, more);
+  }
+
+  event(subscriptionIds: readonly string[], seq: number, event: Message, more: Message = {}): void {
+    this.say({ type: "stream", timestamp: 1_000 + seq, streamName: "todos", groupId: "g", id: null, event, seq, subscriptionIds, ...more });
+  }
+}
+
+/** A real WebSocket server in the engine's place. */
+export class ScriptedStreams {
+  readonly #server: WebSocketServer;
+  readonly #connections: ScriptedConnection[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  private constructor(server: WebSocketServer) {
+    this.#server = server;
+    server.on("connection", (socket, request) => {
+      this.#connections.push(new ScriptedConnection(socket, request));
+      for (const look of [...this.#waiting]) look();
+    });
+  }
+
+  static async start(port = 0): Promise<ScriptedStreams> {
+    const server = new WebSocketServer({ port, host: "127.0.0.1", handleProtocols: () => "svc" });
+    await once(server, "listening");
+    return new ScriptedStreams(server);
+  }
+
+  get url(): string {
+    return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get connections(): number {
+    return this.#connections.length;
+  }
+
+  /** The so-manieth connection, from 1, past or to come. */
+  async connection(number = 1): Promise<ScriptedConnection> {
+    for (;;) {
+      const found = this.#connections[number - 1];
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => {
+        const look = (): void => {
+          this.#waiting.delete(look);
+          resolve();
+        };
+        this.#waiting.add(look);
+      });
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.#server.clients) client.terminate();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+}

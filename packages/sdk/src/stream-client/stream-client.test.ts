@@ -1,0 +1,309 @@
+import { tokenOfSubprotocols } from "@svc/protocol";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { WebSocket } from "ws";
+import { connectStreams as connectPage } from "../browser.ts";
+import { silentLogger } from "../logger.ts";
+import { connectStreams, type NodeStreamClientOptions } from "../node.ts";
+import { type ScriptedConnection, ScriptedStreams } from "./scripted-streams.test.support.ts";
+import type { StreamClient } from "./stream-client.ts";
+import type { StreamUpdate } from "./stream-handlers.ts";
+
+const fast = { initialDelayMs: 5, maxDelayMs: 20 };
+let engine: ScriptedStreams;
+const clients: StreamClient[] = [];
+
+beforeEach(async () => {
+  engine = await ScriptedStreams.start();
+});
+
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+  await engine.stop();
+});
+
+function open(options: NodeStreamClientOptions = {}): StreamClient {
+  const client = connectStreams({ url: engine.url, logger: silentLogger, reconnect: fast, ...options });
+  clients.push(client);
+  return client;
+}
+
+/** Writes down all that a group's subscription tells, and lets a test wait for it. */
+function notebook() {
+  const told: unknown[] = [];
+  const write = (what: unknown): void => {
+    told.push(what);
+  };
+  return {
+    told,
+    handlers: {
+      onSync: (data: unknown, { seq }: { readonly seq: number }) => write(["sync", seq, data]),
+      onEvent: (update: StreamUpdate) =>
+        write(update.type === "event" ? ["event", update.seq, update.event] : [update.type, update.seq, update.id, update.data]),
+      onGap: (gap: unknown) => write(["gap", gap]),
+      onError: ({ code }: { readonly code: string }) => write(["error", code]),
+      onStatus: (status: string) => write(status),
+    },
+    until: (entry: unknown) => vi.waitFor(() => expect(told).toContainEqual(entry), { timeout: 5_000 }),
+  };
+}
+
+const group = { streamName: "todos", groupId: "g" };
+
+async function greeted(number = 1, epoch = "first"): Promise<ScriptedConnection> {
+  const connection = await engine.connection(number);
+  await connection.welcome(epoch);
+  return connection;
+}
+
+describe("a stream client", () => {
+  it("says hello, joins when it was welcomed, and tells what there is and what happens", async () => {
+    const client = open();
+    const notes = notebook();
+    const subscription = client.subscribe(group, notes.handlers);
+    const connection = await engine.connection();
+    expect(await connection.heard("hello")).toEqual({ type: "hello", data: { version: 1 } });
+    expect(connection.received).toHaveLength(1);
+    await connection.welcome();
+    await client.connected();
+    const join = await connection.heard("join");
+    expect(join.data).toEqual({ subscriptionId: "s1", ...group });
+    await connection.admit(join, 3, [{ n: 1 }]);
+    connection.event(["s1"], 4, { type: "create", data: { n: 2 } }, { id: "b", version: 1 });
+    connection.event(["s1"], 5, { type: "event", event: { type: "cheer", data: "!" } });
+    connection.event(["s1"], 6, { type: "delete", data: { n: 2 } }, { id: "b", version: 2 });
+    await notes.until(["delete", 6, "b", { n: 2 }]);
+    expect(notes.told).toEqual([
+      ["sync", 3, [{ n: 1 }]],
+      "live",
+      ["create", 4, "b", { n: 2 }],
+      ["event", 5, { type: "cheer", data: "!" }],
+      ["delete", 6, "b", { n: 2 }],
+    ]);
+    expect([subscription.status, subscription.seq]).toEqual(["live", 6]);
+  });
+
+  it("goes on where it stopped after a lost connection, each event once (gap 41)", async () => {
+    const client = open();
+    const notes = notebook();
+    client.subscribe(group, notes.handlers);
+    const first = await greeted();
+    await first.admit(await first.heard("join"), 3, []);
+    first.event(["s1"], 4, { type: "create", data: 4 }, { id: "a" });
+    await notes.until(["create", 4, "a", 4]);
+    first.socket.terminate();
+
+    const second = await greeted(2);
+    const join = await second.heard("join");
+    expect(join.data).toEqual({ subscriptionId: "s1", ...group, since: { epoch: "first", seq: 4 } });
+    second.say({ type: "joined", data: { subscriptionId: "s1", ...group, id: null, seq: 6, resumed: true } });
+    for (const seq of [4, 5, 5, 6, 4]) second.event(["s1"], seq, { type: "update", data: seq }, { id: "a" });
+    await notes.until(["update", 6, "a", 6]);
+    second.event(["s1"], 7, { type: "update", data: 7 }, { id: "a" });
+    await notes.until(["update", 7, "a", 7]);
+    expect(notes.told).toEqual([
+      ["sync", 3, []],
+      "live",
+      ["create", 4, "a", 4],
+      "joining",
+      "live",
+      ["update", 5, "a", 5],
+      ["update", 6, "a", 6],
+      ["update", 7, "a", 7],
+    ]);
+  });
+
+  it("takes the sync after a gap for the truth, and a restarted engine's numbers for new ones (gap 41)", async () => {
+    const client = open();
+    const notes = notebook();
+    client.subscribe(group, notes.handlers);
+    const first = await greeted();
+    await first.admit(await first.heard("join"), 50, ["old"]);
+    await notes.until(["sync", 50, ["old"]]);
+    first.socket.terminate();
+
+    const second = await greeted(2, "second");
+    await second.heard("join");
+    second.say({ type: "joined", data: { subscriptionId: "s1", ...group, id: null, seq: 2, resumed: false } });
+    const gap = { since: 50, seq: 2, reason: "restarted" };
+    second.say({ type: "gap", data: { subscriptionId: "s1", ...group, ...gap } });
+    // What comes before the sync is in it.
+    second.event(["s1"], 2, { type: "update", data: "early" }, { id: "a" });
+    second.event(["s1"], 2, { type: "sync", data: ["new"] });
+    second.event(["s1"], 3, { type: "update", data: "later" }, { id: "a" });
+    await notes.until(["update", 3, "a", "later"]);
+    expect(notes.told.slice(2)).toEqual(["joining", ["gap", gap], ["sync", 2, ["new"]], "live", ["update", 3, "a", "later"]]);
+  });
+
+  it("tells one message to all the subscriptions that it is for, and to no other", async () => {
+    const client = open();
+    const [all, one, other] = [notebook(), notebook(), notebook()];
+    client.subscribe(group, all.handlers);
+    client.subscribe({ ...group, id: "a" }, one.handlers);
+    client.subscribe({ ...group, id: "b" }, other.handlers);
+    const connection = await greeted();
+    for (const number of [1, 2, 3]) await connection.admit(await connection.heard("join", number), 0, number === 1 ? [] : null);
+    connection.event(["s1", "s2", "gone"], 1, { type: "create", data: 1 }, { id: "a" });
+    connection.event(["s1", "s3"], 2, { type: "create", data: 2 }, { id: "b" });
+    await other.until(["create", 2, "b", 2]);
+    expect(all.told.slice(2)).toEqual([
+      ["create", 1, "a", 1],
+      ["create", 2, "b", 2],
+    ]);
+    expect(one.told.slice(2)).toEqual([["create", 1, "a", 1]]);
+    expect(one.told[0]).toEqual(["sync", 0, null]);
+  });
+
+  it("goes on from where the engine says that it is, though nothing happened to its item", async () => {
+    const client = open();
+    const notes = notebook();
+    const subscription = client.subscribe({ ...group, id: "a" }, notes.handlers);
+    const first = await greeted();
+    await first.admit(await first.heard("join"), 3, null);
+    const positions = [{ subscriptionId: "s1", seq: 40 }, { subscriptionId: "gone", seq: 9 }, null];
+    first.say({ type: "heartbeat", timestamp: 1, positions });
+    first.say({ type: "heartbeat", timestamp: 2 });
+    await vi.waitFor(() => expect(subscription.seq).toBe(40));
+    first.socket.terminate();
+    const second = await greeted(2);
+    expect((await second.heard("join")).data).toMatchObject({ since: { epoch: "first", seq: 40 } });
+  });
+
+  it("leaves, and tells nothing afterwards", async () => {
+    const client = open();
+    const [gone, stays] = [notebook(), notebook()];
+    const subscription = client.subscribe(group, gone.handlers);
+    client.subscribe(group, stays.handlers);
+    const connection = await greeted();
+    for (const number of [1, 2]) await connection.admit(await connection.heard("join", number), 0, []);
+    await gone.until("live");
+    subscription.leave();
+    subscription.leave();
+    expect(await connection.heard("leave")).toEqual({ type: "leave", data: { subscriptionId: "s1", ...group } });
+    await stays.until("live");
+    connection.event(["s1", "s2"], 1, { type: "create", data: 1 }, { id: "a" });
+    await stays.until(["create", 1, "a", 1]);
+    expect(gone.told).toEqual([["sync", 0, []], "live", "closed"]);
+    expect(connection.received.filter(({ type }) => type === "leave")).toHaveLength(1);
+  });
+
+  it("does not join what was left before there was a connection", async () => {
+    const client = open();
+    client.subscribe(group, {}).leave();
+    client.subscribe({ ...group, id: "x" }, {});
+    const connection = await greeted();
+    expect((await connection.heard("join")).data).toMatchObject({ subscriptionId: "s2" });
+  });
+
+  it("tries a refused join again, unless it is malformed", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const client = open();
+      const [later, never] = [notebook(), notebook()];
+      client.subscribe(group, later.handlers);
+      client.subscribe({ ...group, id: "x" }, never.handlers);
+      const connection = await greeted();
+      await connection.heard("join", 2);
+      connection.say({ type: "error", data: { code: "FORBIDDEN", message: "not you", subscriptionId: "s1" } });
+      connection.event(["s1"], 0, { type: "unauthorized" });
+      connection.say({ type: "error", data: { code: "invalid_name", message: "no", subscriptionId: "s2" } });
+      while (!never.told.includes("closed")) await new Promise((resolve) => setImmediate(resolve));
+      expect(later.told).toEqual(["refused", ["error", "FORBIDDEN"]]);
+      expect(never.told).toEqual([["error", "invalid_name"], "closed"]);
+      await vi.advanceTimersByTimeAsync(1_300);
+      const again = await connection.heard("join", 3);
+      expect(again.data).toMatchObject({ subscriptionId: "s1" });
+      expect(connection.received.filter(({ type }) => type === "join")).toHaveLength(3);
+      await connection.admit(again, 1, []);
+      while (!later.told.includes("live")) await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it.each([4401, 4403])("takes close code %i for the last word (gap 42)", async (code) => {
+    const client = open();
+    const notes = notebook();
+    client.subscribe(group, notes.handlers);
+    const waiting = client.connected();
+    const connection = await engine.connection();
+    await connection.heard("hello");
+    connection.socket.close(code, "who are you?");
+    await expect(waiting).rejects.toMatchObject({ code: "disconnected", message: expect.stringContaining("who are you?") });
+    expect(client.connectionState).toBe("failed");
+    expect(notes.told).toEqual([["error", "disconnected"], "closed"]);
+    expect(client.subscribe(group, {}).status).toBe("closed");
+    expect(engine.connections).toBe(1);
+  });
+
+  it("tries again after every other close, and when the greeting is refused", async () => {
+    const client = open();
+    (await greeted()).socket.close(4008, "too slow");
+    const second = await engine.connection(2);
+    await second.heard("hello");
+    second.say({ type: "error", data: { code: "invalid_message", message: "hello?" } });
+    await greeted(3);
+    await client.connected();
+  });
+
+  it("is not disturbed by nonsense, nor by a handler that throws", async () => {
+    const client = open();
+    const notes = notebook();
+    client.subscribe(group, {
+      onSync: () => {
+        throw new Error("the page's own");
+      },
+      onEvent: () => {
+        throw new Error("the page's own");
+      },
+    });
+    client.subscribe(group, notes.handlers);
+    const connection = await greeted();
+    for (const number of [1, 2]) await connection.admit(await connection.heard("join", number), 0, []);
+    for (const text of ["", "{oops", "null", "[]", "7", '{"type":7}', '{"type":"stream"}', '{"type":"gap"}', '{"type":"joined","data":7}', '{"type":"later"}'])
+      connection.say(text);
+    connection.say({ type: "stream", seq: 1, subscriptionIds: ["s2"], event: { type: "event", event: null } });
+    connection.say({ type: "stream", seq: 1, subscriptionIds: ["s2"], event: { type: "jump", data: 1 } });
+    connection.event(["s1", "s2"], 1, { type: "create", data: 1 }, { id: "a" });
+    await notes.until(["create", 1, "a", 1]);
+    expect(notes.told).toEqual([["sync", 0, []], "live", ["create", 1, "a", 1]]);
+  });
+
+  it("refuses names that are none, and to join once it is closed", async () => {
+    const client = open();
+    expect(() => client.subscribe({ streamName: "", groupId: "g" }, {})).toThrow(TypeError);
+    expect(() => client.subscribe({ streamName: "s", groupId: 7 as never }, {})).toThrow(TypeError);
+    expect(() => client.subscribe({ ...group, id: "" }, {})).toThrow("1 to 1024 characters");
+    const notes = notebook();
+    client.subscribe(group, notes.handlers);
+    await client.close();
+    expect(notes.told).toEqual(["closed"]);
+    expect(() => client.subscribe(group, {})).toThrow("was closed");
+  });
+
+  it("sends token, headers and query on Node as a header and in the address", async () => {
+    open({ token: "t0ken", headers: { "x-user": "ann" }, query: { room: "a b" } });
+    const { request } = await engine.connection();
+    expect(request.headers).toMatchObject({ authorization: "Bearer t0ken", "x-user": "ann" });
+    expect(request.url).toBe("/?room=a+b");
+    expect(() => connectStreams({ url: "http://x" })).toThrow("the address of the streams must begin with ws://");
+  });
+
+  it("sends its token as a subprotocol from a page", async () => {
+    // The platform's WebSocket is played by `ws`, which has the same interface; e2e has a real browser.
+    const platform = globalThis as { WebSocket?: unknown };
+    const before = platform.WebSocket;
+    platform.WebSocket = WebSocket;
+    try {
+      const page = connectPage({ url: engine.url, token: "sécret", query: { a: "1" }, logger: silentLogger, reconnect: fast });
+      clients.push(page);
+      const connection = await greeted();
+      await page.connected();
+      expect(tokenOfSubprotocols(connection.request.headers["sec-websocket-protocol"])).toBe("sécret");
+      expect(connection.request.url).toBe("/?a=1");
+      connection.socket.close(4403);
+      await vi.waitFor(() => expect(page.connectionState).toBe("failed"));
+    } finally {
+      platform.WebSocket = before;
+    }
+  });
+});

@@ -1,0 +1,173 @@
+import { CallError } from "@svc/protocol";
+import { Backoff } from "../backoff.ts";
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import type { InboundEvent } from "./inbound-message.ts";
+import type { StreamChoice, StreamGap, StreamHandlers, StreamSubscription, StreamUpdate, SubscriptionStatus } from "./stream-handlers.ts";
+
+/** What a subscription needs of its client. */
+export interface SubscriptionHost {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of the engine's present run; undefined while not connected. */
+  epoch(): string | undefined;
+  send(message: Readonly<Record<string, unknown>>): void;
+  /** It is over. */
+  drop(subscription: Subscription): void;
+}
+
+/** How far a subscription has come; numbers of one run of the engine mean nothing in another. */
+interface Position {
+  readonly epoch: string;
+  readonly seq: number;
+}
+
+/** One thing joined; it outlives connections. The client's side of it. */
+export class Subscription implements StreamSubscription {
+  readonly streamName: string;
+  readonly groupId: string;
+  readonly id: string | undefined;
+  readonly #name: string;
+  readonly #host: SubscriptionHost;
+  readonly #handlers: StreamHandlers<unknown, unknown>;
+  readonly #backoff = new Backoff();
+  #status: SubscriptionStatus = "joining";
+  #position: Position | undefined;
+  /** Events that come before the sync are in it. */
+  #awaitsSync = true;
+  #cancelRetry: (() => void) | undefined;
+
+  constructor(name: string, choice: StreamChoice & { readonly id?: string | undefined }, handlers: StreamHandlers<unknown, unknown>, host: SubscriptionHost) {
+    this.#name = name;
+    this.streamName = choice.streamName;
+    this.groupId = choice.groupId;
+    this.id = choice.id;
+    this.#handlers = handlers;
+    this.#host = host;
+  }
+
+  get status(): SubscriptionStatus {
+    return this.#status;
+  }
+
+  get seq(): number | undefined {
+    return this.#position?.seq;
+  }
+
+  leave(): void {
+    if (this.#status === "closed") return;
+    if (this.#host.epoch() !== undefined) this.#host.send({ type: "leave", data: this.#address() });
+    this.#close();
+  }
+
+  /** The engine is there. */
+  join(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+    this.#awaitsSync = true;
+    this.#host.send({ type: "join", data: { ...this.#address(), since: this.#position } });
+  }
+
+  /** The connection is gone. */
+  lost(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+    this.#enter("joining");
+  }
+
+  /** It cannot go on. */
+  fail(error: CallError): void {
+    this.#tell("onError", (handlers) => handlers.onError?.(error));
+    this.#close();
+  }
+
+  joined(resumed: boolean): void {
+    this.#backoff.reset();
+    if (!resumed) return;
+    this.#awaitsSync = false;
+    this.#enter("live");
+  }
+
+  missed(gap: StreamGap): void {
+    this.#awaitsSync = true;
+    this.#enter("joining");
+    this.#tell("onGap", (handlers) => handlers.onGap?.(gap));
+  }
+
+  /** Everything up to there was told, also of other items than this one's. */
+  isAt(seq: number): void {
+    if (this.#awaitsSync || this.#position === undefined || seq <= this.#position.seq) return;
+    this.#position = { epoch: this.#position.epoch, seq };
+  }
+
+  /** The engine refused the join, or takes it back. */
+  refused(error: CallError): void {
+    if (this.#status === "closed" || this.#cancelRetry !== undefined) return;
+    // What is malformed stays so.
+    if (error.code.startsWith("invalid_")) {
+      this.fail(error);
+      return;
+    }
+    this.#cancelRetry = this.#host.clock.after(this.#backoff.next() ?? 0, () => {
+      if (this.#host.epoch() === undefined) return;
+      this.#enter("joining");
+      this.join();
+    });
+    this.#enter("refused");
+    this.#tell("onError", (handlers) => handlers.onError?.(error));
+  }
+
+  received(event: InboundEvent): void {
+    const epoch = this.#host.epoch();
+    if (this.#status === "closed" || epoch === undefined) return;
+    const { type, seq } = event;
+    if (type === "sync") {
+      this.#awaitsSync = false;
+      this.#position = { epoch, seq };
+      this.#tell("onSync", (handlers) => handlers.onSync?.(event.data, { seq, itemIds: event.itemIds }));
+      this.#enter("live");
+      return;
+    }
+    if (type === "unauthorized") {
+      this.refused(new CallError("FORBIDDEN", `joining group ${this.groupId} of stream ${this.streamName} is not allowed`));
+      return;
+    }
+    const update = updateOf(event);
+    if (update === undefined || this.#awaitsSync || (this.#position?.epoch === epoch && seq <= this.#position.seq)) return;
+    this.#position = { epoch, seq };
+    this.#tell("onEvent", (handlers) => handlers.onEvent?.(update));
+  }
+
+  #address(): Readonly<Record<string, unknown>> {
+    return { subscriptionId: this.#name, streamName: this.streamName, groupId: this.groupId, id: this.id };
+  }
+
+  #close(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+    this.#host.drop(this);
+    this.#enter("closed");
+  }
+
+  #enter(status: SubscriptionStatus): void {
+    if (this.#status === status || this.#status === "closed") return;
+    this.#status = status;
+    this.#tell("onStatus", (handlers) => handlers.onStatus?.(status));
+  }
+
+  /** What a handler throws must not reach the socket's loop, nor another handler. */
+  #tell(what: keyof StreamHandlers<unknown, unknown>, call: (handlers: StreamHandlers<unknown, unknown>) => void): void {
+    try {
+      call(this.#handlers);
+    } catch (error) {
+      this.#host.logger.error("a handler of a stream subscription failed", { stream: this.streamName, group: this.groupId, handler: what, error });
+    }
+  }
+}
+
+function updateOf({ type, id, data, event, seq, version, timestamp }: InboundEvent): StreamUpdate | undefined {
+  if (type === "create" || type === "update" || type === "delete") return { type, id: id ?? "", data, seq, version, timestamp };
+  if (type !== "event" || typeof event !== "object" || event === null) return undefined;
+  const { type: kind, data: notice } = event as { readonly type?: unknown; readonly data?: unknown };
+  return { type: "event", id, event: { type: String(kind), data: notice }, seq, timestamp };
+}
