@@ -52,16 +52,14 @@ def connect(engine: Engine, lines: list[str]) -> Iterator[Callable[..., svc.Work
 
 @pytest.fixture(scope="session")
 def real_engine() -> Iterator[TestEngine]:
-    with start_real_engine("workers:\n  - name: svc-http\n") as engine:
+    with start_real_engine(["svc-http"]) as engine:
         yield engine
 
 
 @pytest.fixture(scope="session")
 def keeping_engine() -> Iterator[TestEngine]:
     """The real engine with state and streams; scopes and streams must not be those of another test."""
-    adapter = "{adapter: {name: in_memory}}"
-    modules = "".join(f"  - name: {name}\n    config: {adapter}\n" for name in ("svc-state", "svc-stream"))
-    with start_real_engine(f"workers:\n{modules}") as engine:
+    with start_real_engine(["svc-state", "svc-stream"]) as engine:
         yield engine
 
 

@@ -12,11 +12,7 @@ from real_engine import start_real_engine
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "security.md"
 
-CONFIG = """engine:
-  bridge:
-    rbac:
-      auth_function_id: auth::check
-"""
+CONFIG = {"engine": {"bridge": {"rbac": {"auth_function_id": "auth::check"}}}}
 
 
 def test_the_auth_function_of_the_security_guide_decides_over_connections(
@@ -25,7 +21,7 @@ def test_the_auth_function_of_the_security_guide_decides_over_connections(
     [sample] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     program = tmp_path / "check.py"
     program.write_text(sample, "utf-8")
-    with start_real_engine(CONFIG) as engine:
+    with start_real_engine(config=CONFIG) as engine:
         token = (engine.folder / ".svc" / "token").read_text("utf-8").strip()
         monkeypatch.setenv("SVC_URL", engine.url)
         # The worker that decides holds the engine's token; nobody else could provide the function.

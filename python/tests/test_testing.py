@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from real_engine import PROGRAM
+from svc import CallError
 from svc.testing import EngineStartError, start_test_engine
 from svc.testing.command import svc_command
 
@@ -46,17 +47,31 @@ def test_an_engine_is_there_within_the_block_and_gone_behind_it_with_its_workers
     assert not is_running(engine.pid)
     assert not engine.folder.exists()
     assert worker.connection_state == "closed"
-    assert json.loads(engine.log[-1])["message"] == "the engine has stopped"
+    assert json.loads(engine.logs[-1])["message"] == "the engine has stopped"
     engine.stop()
 
 
 def test_engines_side_by_side_share_nothing() -> None:
-    config = {"workers": [{"name": "svc-state", "config": {"adapter": {"name": "in_memory"}}}]}
-    with start_test_engine(config=config) as one, start_test_engine(config=json.dumps(config)) as other:
+    with start_test_engine(modules=["svc-state"]) as one, start_test_engine(modules=["svc-state"]) as other:
         assert one.url != other.url
         one.connect().state.set("s", "k", 1)
         assert one.connect().state.get("s", "k") == 1
         assert other.connect().state.get("s", "k") is None
+
+
+def test_config_blocks_and_a_folder_of_ones_own_are_used(tmp_path: Path) -> None:
+    config = {
+        "svc-state": {"adapter": {"name": "file_based"}, "max_value_bytes": 10},
+        "engine": {"mode": "development"},
+    }
+    for value in (1, 2):
+        with start_test_engine(modules=["svc-state"], config=config, folder=tmp_path) as engine:
+            assert engine.connect().state.set("s", "k", value)["version"] == value
+            with pytest.raises(CallError, match="max_value_bytes"):
+                engine.connect().state.set("s", "k", "12345678901")
+    assert (tmp_path / ".svc" / "data" / "state.db").is_file()
+    with pytest.raises(ValueError, match="not loaded: svc-http"):
+        start_test_engine(modules=["svc-state"], config={"svc-http": {}})
 
 
 HOLDS_AN_ENGINE = """

@@ -73,6 +73,7 @@ class StreamJoinTriggerConfig(TypedDict, total=False):
     """Config of triggers of the types ``stream:join`` and ``stream:leave``."""
 
     stream_name: str
+    group_id: str
     condition_function_id: str
 
 

@@ -51,7 +51,8 @@ class _AppendOp(TypedDict):
 
 
 class AppendOp(_AppendOp, total=False):
-    """Puts ``value`` behind the others of a list (nothing there becomes a list), or behind a text."""
+    """Puts ``value`` behind the others of a list, or a text behind a text. Where nothing is, a list is made, but for a
+    text whose path names a member of the root or the root, which stays a text."""
 
     path: UpdatePath
 

@@ -2,13 +2,13 @@
 
 from svc.testing import start_test_engine
 
-with start_test_engine() as engine:
+with start_test_engine(modules=["svc-state"]) as engine:
     worker = engine.connect()
     worker.state.set("scope", "key", 1)
 
 With pytest, ``pytest_plugins = ["svc.testing.pytest_plugin"]`` in ``conftest.py`` offers it as fixtures.
 """
 
-from .engine import DEFAULT_MODULES, EngineStartError, TestEngine, start_test_engine
+from .engine import EngineStartError, TestEngine, start_test_engine
 
-__all__ = ["start_test_engine", "TestEngine", "EngineStartError", "DEFAULT_MODULES"]
+__all__ = ["start_test_engine", "TestEngine", "EngineStartError"]

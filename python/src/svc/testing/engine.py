@@ -21,8 +21,6 @@ from svc.worker import Worker
 
 from .command import svc_command
 
-#: What an engine runs unless told otherwise; what it keeps, it keeps in memory.
-DEFAULT_MODULES = ("svc-state", "svc-stream", "svc-http")
 _KEEPS_ITEMS = ("svc-state", "svc-stream")
 _STOP_DEADLINE_S = 15.0
 _MAX_LOG_LINES = 10_000
@@ -40,29 +38,39 @@ class TestEngine:
         url: For workers, e.g. ``ws://localhost:40123``.
         http_url: Of the HTTP API, e.g. ``http://localhost:40124``.
         streams_url: Of streams, e.g. ``ws://localhost:40125``.
-        folder: Its project folder, where ``config.yaml`` lies; gone behind it.
-        log: The last 10,000 lines of its log, one JSON object each.
+        folder: Its project folder, where ``config.yaml`` lies; a temporary one is gone behind it.
+        logs: The last 10,000 lines of its log, one JSON object each.
     """
 
     #: pytest takes classes of this name for tests otherwise.
     __test__ = False
 
     def __init__(
-        self, command: Sequence[str], config: str, environment: Mapping[str, str], start_timeout_s: float
+        self,
+        command: Sequence[str],
+        config: Mapping[str, Any],
+        *,
+        env: Mapping[str, str],
+        folder: Path | None,
+        start_timeout_s: float,
     ) -> None:
         self._stopped = False
         self._workers: list[Worker] = []
-        self.log: deque[str] = deque(maxlen=_MAX_LOG_LINES)
+        self.logs: deque[str] = deque(maxlen=_MAX_LOG_LINES)
         #: Lines of the start; None behind the last that ever comes.
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._is_starting = True
-        self._folder = tempfile.TemporaryDirectory(prefix="svc-test-", ignore_cleanup_errors=True)
-        self.folder = Path(self._folder.name)
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        if folder is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="svc-test-", ignore_cleanup_errors=True)
+            folder = Path(self._temporary.name)
+        self.folder = folder
         try:
-            (self.folder / "config.yaml").write_text(config, "utf-8")
-            self._process = _start(command, self.folder, environment)
+            # JSON is YAML.
+            (self.folder / "config.yaml").write_text(json.dumps(config), "utf-8")
+            self._process = _start(command, self.folder, env)
         except BaseException:
-            self._folder.cleanup()
+            self._remove_folder()
             raise
         self._reader = threading.Thread(target=self._read_log, name="svc-test-engine-log", daemon=True)
         self._reader.start()
@@ -97,7 +105,7 @@ class TestEngine:
                 worker.shutdown(_WORKER_GRACE_S)
         finally:
             self._end_process()
-            self._folder.cleanup()
+            self._remove_folder()
 
     def __enter__(self) -> TestEngine:
         return self
@@ -121,16 +129,20 @@ class TestEngine:
                     return facts
 
     def _said(self) -> str:
-        return "".join(self.log) or "nothing"
+        return "".join(self.logs) or "nothing"
 
     def _read_log(self) -> None:
         assert self._process.stderr is not None
         with self._process.stderr as stderr:
             for line in stderr:
-                self.log.append(line)
+                self.logs.append(line)
                 if self._is_starting:
                     self._lines.put(line)
         self._lines.put(None)
+
+    def _remove_folder(self) -> None:
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def _end_process(self) -> None:
         assert self._process.stdin is not None
@@ -146,28 +158,33 @@ class TestEngine:
 
 def start_test_engine(
     *,
-    modules: Sequence[str] = DEFAULT_MODULES,
-    config: str | Mapping[str, Any] | None = None,
-    environment: Mapping[str, str] | None = None,
+    modules: Sequence[str] = (),
+    config: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
+    folder: str | Path | None = None,
     command: Sequence[str] | None = None,
     start_timeout_s: float = 30.0,
 ) -> TestEngine:
     """Starts an engine on free loopback ports, with a project folder of its own, and returns when it is up.
 
-    It stops with the ``with`` block, and by itself when this process ends, however that ends.
+    It stops with its ``with`` block, and by itself when this process ends, however that ends.
 
     Args:
-        modules: What it runs; ``svc-state`` and ``svc-stream`` keep their items in memory.
-        config: A whole ``config.yaml``, as text or as a dict, in place of ``modules``.
-        environment: Added to this process's environment, of which variables that begin with ``SVC_`` are left out, but
-            for ``SVC_TOKEN``.
+        modules: Modules to load, e.g. ``["svc-http", "svc-state", "svc-stream"]``.
+        config: Config blocks by module, as ``config.yaml`` has them, and ``engine`` for the block of that name.
+            ``svc-state`` and ``svc-stream`` keep their items in memory unless their block names an ``adapter``.
+        env: Added to this process's environment, of which variables that begin with ``SVC_`` are left out, but for
+            ``SVC_TOKEN``.
+        folder: An existing folder of your own, to keep data from one engine to the next. Default: a temporary one.
         command: The words that start svc. Default: ``SVC_BIN``, ``svc`` on ``PATH``, or that of ``node_modules/.bin``
             in this folder or above.
         start_timeout_s: Seconds until the engine must be up.
 
     Raises:
         EngineStartError: there is no ``svc``, or it did not start; the message says why.
+        ValueError: a block of a module that is not loaded.
     """
+    project = _project(modules, dict(config or {}))
     words = svc_command() if command is None else list(command)
     if not words:
         raise EngineStartError(
@@ -177,21 +194,29 @@ def start_test_engine(
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith("SVC_") or name == "SVC_TOKEN"
     }
-    return TestEngine(words, _config_text(modules, config), {**inherited, **(environment or {})}, start_timeout_s)
+    return TestEngine(
+        words,
+        project,
+        env={**inherited, **(env or {})},
+        folder=None if folder is None else Path(folder),
+        start_timeout_s=start_timeout_s,
+    )
 
 
-def _config_text(modules: Sequence[str], config: str | Mapping[str, Any] | None) -> str:
-    if isinstance(config, str):
-        return config
-    # JSON is YAML.
-    return json.dumps({"workers": [_module(name) for name in modules]} if config is None else dict(config))
+def _project(modules: Sequence[str], blocks: dict[str, Any]) -> dict[str, Any]:
+    """What stands in ``config.yaml``."""
+    engine = blocks.pop("engine", None)
+    workers = [{"name": name, "config": _block(name, blocks.pop(name, {}))} for name in modules]
+    if blocks:
+        raise ValueError(f"config has blocks of modules that are not loaded: {', '.join(blocks)}")
+    return {"workers": workers} if engine is None else {"engine": engine, "workers": workers}
 
 
-def _module(name: str) -> dict[str, Any]:
-    return {"name": name, "config": {"adapter": {"name": "in_memory"}}} if name in _KEEPS_ITEMS else {"name": name}
+def _block(name: str, block: Mapping[str, Any]) -> dict[str, Any]:
+    return {**({"adapter": {"name": "in_memory"}} if name in _KEEPS_ITEMS else {}), **block}
 
 
-def _start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
+def _start(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> subprocess.Popen[str]:
     # It stops when our end of its standard input closes, which the system does at our end, whatever that is. Keys on
     # the terminal do not reach it: it is there until the tests are over.
     ports = ("--bridge-port", "0", "--http-port", "0", "--ws-port", "0")
@@ -201,7 +226,7 @@ def _start(command: Sequence[str], folder: Path, environment: Mapping[str, str])
         return subprocess.Popen(
             words,
             cwd=folder,
-            env=dict(environment),
+            env=dict(env),
             stdin=pipe,
             stdout=subprocess.DEVNULL,
             stderr=pipe,

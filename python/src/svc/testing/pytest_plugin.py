@@ -18,7 +18,7 @@ from .engine import TestEngine, start_test_engine
 @pytest.fixture(scope="session")
 def svc_engine_options() -> dict[str, Any]:
     """What ``start_test_engine`` is given for ``svc_engine``. Override it in your ``conftest.py``."""
-    return {}
+    return {"modules": ["svc-http", "svc-state", "svc-stream"]}
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,5 @@
 import { CallError, Payload } from "@svc/protocol";
+import { opsJson } from "../../items/ops-json.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import { deletedByHook, gottenByHook, groupsOfHook, listedByHook, writtenByHook } from "./hook-answers.ts";
 import type { HookedOperation, Hooks } from "./hooks.ts";
@@ -38,7 +39,7 @@ export class HookedStreams implements StreamKeeper {
 
   async update(address: ItemAddress, update: Update, cause: Cause): Promise<Payload> {
     const atomic = update.atomic ? "" : ',"atomic":false';
-    const input = `${itemInput(address)}${choicesInput(update)}${atomic},"ops":${JSON.stringify(update.ops)}`;
+    const input = `${itemInput(address)}${choicesInput(update)}${atomic},"ops":${opsJson(update.ops)}`;
     return this.#written(address, await this.#call("update", address.stream, input, cause), cause);
   }
 
