@@ -58,7 +58,7 @@ export class Writes {
 
   async set(request: SetRequest, origin: WriteOrigin): Promise<ItemWritten> {
     const { scope, key } = request;
-    const written = await this.#store.set(scope, key, valueOf(request), this.#write(request, origin));
+    const written = await this.#store.set(scope, key, itemValue(request), this.#write(request, origin));
     return this.#settled(request, written, origin);
   }
 
@@ -77,7 +77,7 @@ export class Writes {
   async setMany(requests: readonly SetRequest[], origin: WriteOrigin): Promise<readonly ItemWritten[]> {
     const writes = requests.map((request): OneOfMany => {
       const { scope, key } = request;
-      return { type: "set", scope, key, value: valueOf(request), write: this.#write(request, origin) };
+      return { type: "set", scope, key, value: itemValue(request), write: this.#write(request, origin) };
     });
     const written = await this.#store.writeMany(writes);
     if (written.status === "conflict") throw conflictAt(written.index, requests[written.index], written.actual);
@@ -113,7 +113,7 @@ export class Writes {
   }
 }
 
-function valueOf({ value: { json, bytes }, expiresAt }: SetRequest): ItemValue {
+function itemValue({ value: { json, bytes }, expiresAt }: SetRequest): ItemValue {
   return { json, bytes, expiresAt };
 }
 
