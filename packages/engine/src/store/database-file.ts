@@ -36,9 +36,9 @@ const QUOTED_PROBLEMS = 3;
  * Throws DatabaseRefused for a damaged file, one of a newer version, and one that cannot be read or written.
  */
 export function openDatabaseFile(options: OpenFileOptions): Database {
-  const mustCheck = options.check === "always" || endedUncleanly(options.file);
   let database: Database | undefined;
   try {
+    const mustCheck = options.check === "always" || endedUncleanly(options.file);
     database = openDatabase(options.file, options.driver);
     database.exec(`${SETTINGS}; ${SYNCHRONOUS[options.durability ?? "durable"]}`);
     if (mustCheck) refuseDamage(options.file, database);
@@ -76,11 +76,26 @@ function endedUncleanly(file: string): boolean {
 }
 
 function refuseDamage(file: string, database: Database): void {
-  const problems = database.prepare<{ readonly quick_check: string }>("PRAGMA quick_check(10)").all();
-  if (problems.length === 1 && problems[0]?.quick_check === "ok") return;
-  const quoted = problems.slice(0, QUOTED_PROBLEMS).map((row) => row.quick_check.replaceAll("\n", " "));
+  const problems = findDamage(database);
+  if (problems.length === 1 && problems[0] === "ok") return;
+  const quoted = problems.slice(0, QUOTED_PROBLEMS).map((problem) => problem.replaceAll("\n", " "));
   throw new DatabaseRefused(damageText(file, quoted.join("; ")));
 }
+
+/** What the check found; `ok` alone when it found nothing. It looks at pages first, and then may fail on what it reads from them: with a limit of one finding it does not get that far. */
+function findDamage(database: Database): string[] {
+  try {
+    return database
+      .prepare<CheckRow>("PRAGMA quick_check(10)")
+      .all()
+      .map((row) => row.quick_check);
+  } catch (thrown) {
+    if (!(thrown instanceof SqlError) || thrown.resultCode !== resultCodes.corrupt) throw thrown;
+    return [database.prepare<CheckRow>("PRAGMA quick_check(1)").get()?.quick_check ?? thrown.message];
+  }
+}
+
+type CheckRow = { readonly quick_check: string };
 
 function damageText(file: string, finding: string): string {
   return (
@@ -103,8 +118,16 @@ function upgrade(file: string, database: Database, schema: readonly string[]): v
 }
 
 function refusalOf(file: string, thrown: unknown): unknown {
-  if (!(thrown instanceof SqlError)) return thrown;
+  if (!(thrown instanceof SqlError)) return isSystemError(thrown) ? cannotOpen(file, thrown) : thrown;
   if (thrown.resultCode === resultCodes.notADatabase || thrown.resultCode === resultCodes.corrupt)
     return new DatabaseRefused(damageText(file, thrown.message), thrown);
-  return new DatabaseRefused(`the database ${file} cannot be opened: ${thrown.message}; its folder must exist, be writable and have space left`, thrown);
+  return cannotOpen(file, thrown);
+}
+
+function cannotOpen(file: string, cause: Error): DatabaseRefused {
+  return new DatabaseRefused(`the database ${file} cannot be opened: ${cause.message}; its folder must exist, be writable and have space left`, cause);
+}
+
+function isSystemError(thrown: unknown): thrown is NodeJS.ErrnoException {
+  return thrown instanceof Error && "syscall" in thrown;
 }
