@@ -12,17 +12,22 @@ export interface ItemInScope {
 }
 
 /** The snapshot of an adapter without a file of its own: one line of JSON for each item. Rejects with `storage_failed`. */
-export function writeSnapshotLines(file: string, items: Iterable<ItemInScope> | AsyncIterable<ItemInScope>): Promise<{ readonly bytes: number }> {
+export function writeSnapshotLines(
+  file: string,
+  pages: Iterable<Iterable<ItemInScope>> | AsyncIterable<Iterable<ItemInScope>>,
+): Promise<{ readonly bytes: number }> {
   return writeWhole(file, async (draft) => {
     const handle = await open(draft, "wx", 0o600);
     try {
       let gathered = "";
-      for await (const { scope, item } of items) {
-        gathered += `${itemLine(scope, item)}\n`;
-        if (gathered.length < WRITE_CHARACTERS) continue;
-        // Goes on where the one before ended.
-        await handle.writeFile(gathered);
-        gathered = "";
+      for await (const page of pages) {
+        for (const { scope, item } of page) {
+          gathered += `${itemLine(scope, item)}\n`;
+          if (gathered.length < WRITE_CHARACTERS) continue;
+          // Goes on where the one before ended.
+          await handle.writeFile(gathered);
+          gathered = "";
+        }
       }
       await handle.writeFile(gathered);
     } finally {

@@ -1,5 +1,5 @@
 import { type Database, resultCodes, SqlError } from "./driver.ts";
-import { type ProcedureTable, Refusal } from "./procedures.ts";
+import { type Gathering, type ProcedureTable, Refusal } from "./procedures.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
 /** The database, not one request, is out of order: nothing of the batch was committed, and the connection must not be used again. */
@@ -20,12 +20,13 @@ type Run = (input: unknown) => unknown;
  * Runs the requests in order and commits them as one transaction. One that fails is undone by itself and does not touch the others.
  * Throws DatabaseFailed when the database is out of order; nothing of the batch is then written.
  */
-export function runBatch(database: Database, procedures: ProcedureTable, requests: readonly Request[]): Answer[] {
+export function runBatch(database: Database, procedures: ProcedureTable, gathering: Gathering, requests: readonly Request[]): Answer[] {
   if (!requests.some((request) => procedureOf(procedures, request)?.kind === "write")) {
     return requests.map((request) => answer(procedures, request, (run, input) => run(input)));
   }
   // Savepoints cost a fifth of the throughput, and failures are rare. So the first run goes without; if a request fails in it, all of it is undone and run again with them.
-  return inTransaction(database, () => runAll(procedures, requests)) ?? inTransaction(database, () => runIsolated(database, procedures, requests)) ?? [];
+  const first = inTransaction(database, gathering, () => runAll(procedures, requests));
+  return first ?? inTransaction(database, gathering, () => runIsolated(database, procedures, gathering, requests)) ?? [];
 }
 
 /** Runs one request outside of a transaction, for reads after the batch around them failed. */
@@ -38,26 +39,32 @@ export function isRead(procedures: ProcedureTable, request: Request): boolean {
 }
 
 /** Commits what `work` did, or undoes it when that answers undefined. */
-function inTransaction(database: Database, work: () => Answer[] | undefined): Answer[] | undefined {
+function inTransaction(database: Database, gathering: Gathering, work: () => Answer[] | undefined): Answer[] | undefined {
   command(database, "BEGIN IMMEDIATE");
-  let answers: Answer[] | undefined;
   try {
-    answers = work();
-  } catch (thrown) {
-    undo(database);
-    throw thrown;
-  }
-  if (answers === undefined) {
-    command(database, "ROLLBACK");
-    return undefined;
-  }
-  try {
+    const answers = work();
+    if (answers === undefined) {
+      gathering.discard();
+      command(database, "ROLLBACK");
+      return undefined;
+    }
+    flush(gathering);
     command(database, "COMMIT");
+    return answers;
   } catch (thrown) {
+    gathering.discard();
     undo(database);
     throw thrown;
   }
-  return answers;
+}
+
+/** What cannot be written of the gathered belongs to no single request. */
+function flush(gathering: Gathering): void {
+  try {
+    gathering.flush();
+  } catch (thrown) {
+    throw thrown instanceof SqlError ? new DatabaseFailed(thrown, "what was gathered") : thrown;
+  }
 }
 
 function runAll(procedures: ProcedureTable, requests: readonly Request[]): Answer[] | undefined {
@@ -70,15 +77,17 @@ function runAll(procedures: ProcedureTable, requests: readonly Request[]): Answe
   return answers;
 }
 
-function runIsolated(database: Database, procedures: ProcedureTable, requests: readonly Request[]): Answer[] {
+function runIsolated(database: Database, procedures: ProcedureTable, gathering: Gathering, requests: readonly Request[]): Answer[] {
   return requests.map((request) =>
     answer(procedures, request, (run, input) => {
       command(database, "SAVEPOINT request");
       try {
         const output = run(input);
+        flush(gathering);
         command(database, "RELEASE request");
         return output;
       } catch (thrown) {
+        gathering.discard();
         if (!endsBatch(thrown)) command(database, "ROLLBACK TO request; RELEASE request");
         throw thrown;
       }

@@ -16,12 +16,21 @@ export type ProcedureTable = Readonly<Record<string, Procedure<never, unknown>>>
 export type InputOf<P> = P extends Procedure<infer Input, unknown> ? Input : never;
 export type OutputOf<P> = P extends Procedure<never, infer Output> ? Output : never;
 
+/**
+ * For procedures that gather something in memory over the requests of a transaction rather than write it each time, e.g. counts. `flush` writes what
+ * was gathered: it is called before anything is committed. `discard` forgets it: it is called when what was done since the last `flush` was undone.
+ */
+export interface Gathering {
+  flush(): void;
+  discard(): void;
+}
+
 /** What a file of procedures exports. */
 export interface ProceduresModule {
   /** SQL that leads from one schema version to the next; the database's version is how many of them have run. Only ever append. */
   readonly schema: readonly string[];
-  /** Called once the schema is current, and again after each reopening. */
-  openProcedures(database: Database): ProcedureTable;
+  /** Called once the schema is current, and again after each reopening. `gather` may be called once, before it returns. */
+  openProcedures(database: Database, gather: (gathering: Gathering) => void): ProcedureTable;
 }
 
 export function read<Input, Output>(run: (input: Input) => Output): Procedure<Input, Output> {

@@ -64,6 +64,18 @@ describe("a batch of requests", () => {
     session.close();
   });
 
+  it("writes what its requests gathered before the commit, without what failed", () => {
+    const session = open(freshFile());
+    run(session, ["addLater", "a"], ["addLater", "b"]);
+    expect(run(session, texts)).toEqual([done(["a", "b"])]);
+    run(session, ["addLater", "c"], ["addThenRefuse", "d"], ["addLater", "e"]);
+    expect(run(session, texts)).toEqual([done(["a", "b", "c", "e"])]);
+    expect(run(session, ["addLater", "f"], ["breakCommit", null], texts)).toMatchObject([{ status: "failed" }, { status: "failed" }, { status: "done" }]);
+    run(session, ["add", "g"]);
+    expect(run(session, texts)).toEqual([done(["a", "b", "c", "e", "g"])]);
+    session.close();
+  });
+
   it("fails as a whole when it cannot be committed, its reads excepted, and the next one works", () => {
     const session = open(freshFile());
     run(session, ["add", "before"]);
@@ -87,6 +99,32 @@ describe("a batch of requests", () => {
     session.probe();
     expect(session.problem).toBeUndefined();
     expect(run(session, ["add", long])).toEqual([done(1)]);
+    session.close();
+  });
+});
+
+describe("a relaxed session", () => {
+  it("writes its log back before it writes again once the log could not be synced", () => {
+    const file = freshFile();
+    const session = new Session(file, ledger, defaultDriver(), "relaxed");
+    run(session, ["add", "x".repeat(100_000)]);
+    const before = statSync(`${file}-wal`).size;
+    session.noteUnsynced("EIO: i/o error, fdatasync");
+    expect(session.problem).toMatch(/cannot sync .*the writes of the last second would not survive a power cut: EIO/);
+    expect(run(session, texts)).toMatchObject([{ status: "done" }]);
+    expect(session.problem).toMatch(/cannot sync/);
+    run(session, ["add", "small"]);
+    expect(session.problem).toBeUndefined();
+    expect(statSync(`${file}-wal`).size).toBeLessThan(before);
+    expect(statSync(file).size).toBeGreaterThan(100_000);
+    session.close();
+  });
+
+  it("finds out by itself that its log can be synced again", () => {
+    const session = new Session(freshFile(), ledger, defaultDriver(), "relaxed");
+    session.noteUnsynced("EIO");
+    session.probe();
+    expect(session.problem).toBeUndefined();
     session.close();
   });
 });

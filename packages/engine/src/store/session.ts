@@ -1,13 +1,16 @@
 import { DatabaseFailed, isRead, runAlone, runBatch } from "./batch.ts";
 import { closeDatabaseFile, closeQuietly, DatabaseRefused, openDatabaseFile, type StoreDurability } from "./database-file.ts";
 import { type Database, type DriverName, SqlError } from "./driver.ts";
-import type { ProceduresModule, ProcedureTable } from "./procedures.ts";
+import type { Gathering, ProceduresModule, ProcedureTable } from "./procedures.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
 interface Connection {
   readonly database: Database;
   readonly procedures: ProcedureTable;
+  readonly gathering: Gathering;
 }
+
+const NOTHING_GATHERED: Gathering = { flush: () => {}, discard: () => {} };
 
 /**
  * One database file over its whole life in the store thread: opened, used batch by batch, reopened after a failure, closed.
@@ -44,7 +47,7 @@ export class Session {
     const writes = requests.some((request) => !isRead(connection.procedures, request));
     try {
       if (writes) this.#writeBack(connection.database);
-      const answers = runBatch(connection.database, connection.procedures, requests);
+      const answers = runBatch(connection.database, connection.procedures, connection.gathering, requests);
       if (writes) this.#problem = undefined;
       return answers;
     } catch (thrown) {
@@ -91,7 +94,11 @@ export class Session {
     const database = openDatabaseFile({ file: this.#file, schema: this.#module.schema, check, driver: this.#driver, durability: this.#durability });
     this.#suspect = false;
     try {
-      return { database, procedures: this.#module.openProcedures(database) };
+      let gathering = NOTHING_GATHERED;
+      const procedures = this.#module.openProcedures(database, (given) => {
+        gathering = given;
+      });
+      return { database, procedures, gathering };
     } catch (thrown) {
       closeQuietly(database);
       throw thrown instanceof SqlError ? new DatabaseRefused(`the database ${this.#file} cannot be used: ${thrown.message}`, thrown) : thrown;

@@ -15,6 +15,11 @@ export class ExpiryQueue {
   readonly #ends = new Map<string, number>();
   #heap: Expiry[] = [];
 
+  /** Those out of date included. */
+  get entries(): number {
+    return this.#heap.length;
+  }
+
   /** `at` undefined: the item does not end, or is gone. */
   put(scope: string, key: string, at: number | undefined): void {
     // Most stores hold nothing that ends, and pay nothing here.

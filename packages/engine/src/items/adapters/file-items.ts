@@ -226,8 +226,10 @@ function writeInput({ scope, key }: ItemAddress, { now, ifVersion, notice }: Ite
   return input;
 }
 
-function setInput(address: ItemAddress, { json, bytes, expiresAt }: ItemValue, write: ItemWrite): SetInput {
-  const input: { -readonly [Member in keyof SetInput]: SetInput[Member] } = Object.assign(writeInput(address, write), { json, bytes });
+function setInput({ scope, key }: ItemAddress, { json, bytes, expiresAt }: ItemValue, { now, ifVersion, notice }: ItemWrite): SetInput {
+  const input: { -readonly [Member in keyof SetInput]: SetInput[Member] } = { scope, key, now, json, bytes };
+  if (ifVersion !== undefined) input.ifVersion = ifVersion;
+  if (notice !== undefined && notice.watchers.length > 0) input.notice = noticeInput(notice);
   if (expiresAt !== undefined) input.expiresAt = expiresAt;
   return input;
 }

@@ -21,13 +21,17 @@ function freshFolder(): string {
   return folder;
 }
 
-function openIn(dataDir: string, options: { readonly filePath?: string; readonly cacheBytes?: number; readonly clock?: Clock } = {}): Promise<ItemStore> {
+function openIn(
+  dataDir: string,
+  options: { readonly filePath?: string; readonly cacheBytes?: number; readonly clock?: Clock; readonly durability?: "durable" | "relaxed" } = {},
+): Promise<ItemStore> {
   return openFileItems({
     dataDir,
     filePath: options.filePath ?? "state.db",
     cacheBytes: options.cacheBytes ?? 1_000_000,
     log: silentLogger,
     clock: options.clock ?? systemClock,
+    durability: options.durability ?? "durable",
   });
 }
 
@@ -115,6 +119,40 @@ describe("the file adapter", () => {
     await first.close();
     const second = await openIn(freshFolder(), { filePath: elsewhere });
     await second.close();
+  });
+
+  it("does not start where it cannot write, says where, and keeps nothing in memory instead", async () => {
+    const file = join(freshFolder(), "a-file");
+    writeFileSync(file, "");
+    await expect(openIn(join(file, "below"))).rejects.toThrow(/state\.db cannot be opened: ENOTDIR.*; its folder must exist, be writable/);
+    // Not even root may make files here.
+    await expect(openIn("/proc/self")).rejects.toThrow(/\/proc\/self\/state\.db cannot be opened/);
+  });
+
+  it("does not start on a damaged file after an unclean stop, and names file, page and what to do", async () => {
+    const folder = freshFolder();
+    const file = join(folder, "state.db");
+    const before = await openIn(folder);
+    for (let index = 0; index < 200; index++) await before.set("s", `k${index}`, newValue(JSON.stringify("x".repeat(500))), newWrite());
+    await before.close();
+    const bytes = readFileSync(file);
+    bytes.fill(0xee, 10 * 4096, 11 * 4096);
+    writeFileSync(file, bytes);
+    writeFileSync(`${file}-wal`, "what a killed process left");
+    await expect(openIn(folder)).rejects.toThrow(/state\.db is damaged: .*[Pp]age \d+.*Nothing was changed.*sqlite3 .* \.recover/);
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+  });
+
+  it("says that it is relaxed, and has all there after it was closed and opened", async () => {
+    const folder = freshFolder();
+    const before = await openIn(folder, { durability: "relaxed" });
+    expect(before.durability).toBe("relaxed");
+    await before.set("s", "k", newValue("1"), newWrite());
+    await before.close();
+    const after = await openIn(folder);
+    expect(after.durability).toBe("durable");
+    expect(await after.get("s", "k")).toMatchObject({ json: "1" });
+    await after.close();
   });
 
   it("refuses a file that is no database, and leaves it as it is", async () => {

@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { itemStoreSuite } from "../testing/item-store-suite.ts";
+import { outboxLimitSuite } from "../testing/outbox-limit-suite.ts";
 import { newValue, newWrite, noticeFor, suiteClock } from "../testing/suite/harness.ts";
 import { memoryItems } from "./memory.ts";
 
 itemStoreSuite("in_memory", async (clock) => memoryItems({ maxBytes: 1_000_000_000, clock }));
+outboxLimitSuite("in_memory", async (clock) => memoryItems({ maxBytes: 1_000_000_000, clock }));
 
 describe("the memory adapter", () => {
   const clock = suiteClock();

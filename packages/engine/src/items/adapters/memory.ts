@@ -173,7 +173,7 @@ class MemoryItems implements ItemStore {
         if (item !== undefined) found.push({ scope, item });
       }
     }
-    return writeSnapshotLines(file, found);
+    return writeSnapshotLines(file, [found]);
   }
 
   problem(): undefined {

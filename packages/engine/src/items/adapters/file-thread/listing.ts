@@ -2,6 +2,7 @@ import type { Database } from "../../../store/driver.ts";
 import { read } from "../../../store/procedures.ts";
 import type { ExpiredItem, GroupPage, Item, ItemPage, Listing, PageRequest } from "../../item-store.ts";
 import { fitting, rangeBehind, rangeOf } from "./ranges.ts";
+import type { ScopeTable } from "./scope-table.ts";
 import { original, stored } from "./stored-text.ts";
 
 export interface PageInput extends PageRequest {
@@ -23,7 +24,7 @@ type GroupRow = { readonly scope: string; readonly items: number; readonly bytes
 const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 
 /** Reading scopes, and what ended. */
-export function openListingProcedures(database: Database) {
+export function openListingProcedures(database: Database, counted: ScopeTable) {
   const scopeSize = database.prepare<{ readonly items: number; readonly bytes: number }>("SELECT items, bytes FROM scopes WHERE scope = ?");
   const aliveSize = database.prepare<{ readonly items: number; readonly bytes: number }>(
     `SELECT count(*) AS items, coalesce(sum(bytes), 0) AS bytes FROM items WHERE scope = ? AND ${ALIVE}`,
@@ -43,6 +44,7 @@ export function openListingProcedures(database: Database) {
   const firstEnd = database.prepare<{ readonly expires_at: number }>("SELECT expires_at FROM items WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1");
 
   function list({ scope, maxBytes, now }: ListInput): Listing {
+    counted.flush();
     const name = stored(scope);
     if ((scopeSize.get(name)?.bytes ?? 0) > maxBytes) {
       const size = aliveSize.get(name, now) ?? { items: 0, bytes: 0 };
@@ -52,6 +54,7 @@ export function openListingProcedures(database: Database) {
   }
 
   function page({ scope, prefix, after, limit, maxBytes, now }: PageInput): ItemPage {
+    counted.flush();
     const name = stored(scope);
     const range = rangeOf(prefix);
     const total = prefix === "" ? (scopeSize.get(name)?.items ?? 0) : (countRange.get(name, ...range)?.total ?? 0);
@@ -65,6 +68,7 @@ export function openListingProcedures(database: Database) {
   }
 
   function groups({ prefix, after, limit }: Omit<PageRequest, "maxBytes">): GroupPage {
+    counted.flush();
     const range = rangeOf(prefix);
     const found = groupsIn.all(...rangeBehind(range, after), limit + 1);
     return {
@@ -74,6 +78,11 @@ export function openListingProcedures(database: Database) {
     };
   }
 
+  function scopes(prefix: string): readonly string[] {
+    counted.flush();
+    return namesIn.all(...rangeOf(prefix)).map((row) => original(row.scope));
+  }
+
   function expired({ now, limit }: { readonly now: number; readonly limit: number }): readonly ExpiredItem[] {
     return ended.all(now, limit).map(({ scope, key, version }) => ({ scope: original(scope), key: original(key), version }));
   }
@@ -81,7 +90,7 @@ export function openListingProcedures(database: Database) {
   return {
     list: read(list),
     page: read(page),
-    scopes: read((prefix: string): readonly string[] => namesIn.all(...rangeOf(prefix)).map((row) => original(row.scope))),
+    scopes: read(scopes),
     groups: read(groups),
     expired: read(expired),
     nextExpiry: read((_: null) => firstEnd.get()?.expires_at),

@@ -5,6 +5,7 @@ import { type Conflict, type Item, MAX_MANY_BYTES } from "../../item-store.ts";
 import { type ItemAddress, isPastEnd, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../../plan-write.ts";
 import type { UpdateOp, UpdateOpError } from "../../update-op.ts";
 import type { ChangeLog, NoticeInput, ToldOutput } from "./deliveries.ts";
+import type { ScopeTable } from "./scope-table.ts";
 import { stored } from "./stored-text.ts";
 
 /** What each write is told. */
@@ -68,21 +69,13 @@ interface Found {
 }
 
 /** Reading and writing single items. */
-export function openWriteProcedures(database: Database, log: ChangeLog) {
+export function openWriteProcedures(database: Database, scopes: ScopeTable, log: ChangeLog) {
   const one = database.prepare<Row>("SELECT id, version, updated_at, expires_at, bytes, json FROM items WHERE scope = ? AND key = ?");
-  const floorOf = database.prepare<{ readonly floor: number }>(
-    "SELECT max(coalesce((SELECT floor FROM scopes WHERE scope = ?), 0), version) AS floor FROM shared_floor",
-  );
   const insert = database.prepare("INSERT INTO items (scope, key, version, updated_at, expires_at, bytes, json) VALUES (?, ?, ?, ?, ?, ?, ?)");
   // Most items do not end, and what does not touch `expires_at` need not look after its index.
   const replace = database.prepare("UPDATE items SET version = ?, updated_at = ?, bytes = ?, json = ? WHERE id = ?");
   const replaceEnding = database.prepare("UPDATE items SET version = ?, updated_at = ?, expires_at = ?, bytes = ?, json = ? WHERE id = ?");
   const remove = database.prepare("DELETE FROM items WHERE id = ?");
-  const countUp = database.prepare(
-    "INSERT INTO scopes (scope, items, floor, bytes) VALUES (?, 1, 0, ?) ON CONFLICT (scope) DO UPDATE SET items = items + 1, bytes = bytes + excluded.bytes",
-  );
-  const resize = database.prepare("UPDATE scopes SET bytes = bytes + ? WHERE scope = ?");
-  const countDown = database.prepare("UPDATE scopes SET items = items - 1, bytes = bytes - ?, floor = max(floor, ?) WHERE scope = ?");
 
   function find({ scope, key }: ItemAddress): Found | undefined {
     const row = one.get(stored(scope), stored(key));
@@ -107,7 +100,7 @@ export function openWriteProcedures(database: Database, log: ChangeLog) {
   function perform(input: WriteInput, intent: WriteIntent, replaced?: (bytes: number) => void): WriteOutput | Conflict {
     const found = find(input);
     const { now, ifVersion } = input;
-    const plan = planWrite(found?.item, input, intent, { now, ifVersion }, () => floorOf.get(stored(input.scope))?.floor ?? 0);
+    const plan = planWrite(found?.item, input, intent, { now, ifVersion }, () => scopes.floor(stored(input.scope)));
     if (plan.status === "conflict") return plan;
     if (plan.status === "too_large") {
       const limit = intent.type === "update" ? intent.update.maxBytes : 0;
@@ -117,7 +110,7 @@ export function openWriteProcedures(database: Database, log: ChangeLog) {
     const scope = stored(input.scope);
     if (plan.row === "remove" && found !== undefined) {
       remove.run(found.id);
-      countDown.run(found.item.bytes, found.item.version + 1, scope);
+      scopes.note(scope, { items: -1, bytes: -found.item.bytes, floor: found.item.version + 1 });
     } else if (plan.row === "put" && plan.item !== undefined) {
       put(scope, found, plan.item);
     }
@@ -128,12 +121,12 @@ export function openWriteProcedures(database: Database, log: ChangeLog) {
   function put(scope: string, found: Found | undefined, { key, version, updatedAt, expiresAt, bytes, json }: Item): void {
     if (found === undefined) {
       insert.run(scope, stored(key), version, updatedAt, expiresAt ?? null, bytes, json);
-      countUp.run(scope, bytes);
+      scopes.note(scope, { items: 1, bytes, floor: 0 });
       return;
     }
     if (expiresAt === found.item.expiresAt) replace.run(version, updatedAt, bytes, json, found.id);
     else replaceEnding.run(version, updatedAt, expiresAt ?? null, bytes, json, found.id);
-    if (bytes !== found.item.bytes) resize.run(bytes - found.item.bytes, scope);
+    if (bytes !== found.item.bytes) scopes.note(scope, { items: 0, bytes: bytes - found.item.bytes, floor: 0 });
   }
 
   function tell(plan: WritePlan, old: Item | undefined, notice: NoticeInput): readonly (ToldOutput | undefined)[] | undefined {
@@ -151,10 +144,12 @@ export function openWriteProcedures(database: Database, log: ChangeLog) {
       if (bytes > MAX_MANY_BYTES) throw manyTooLarge(bytes);
     };
     const writes: WriteOutput[] = [];
+    scopes.flush();
     database.exec("SAVEPOINT many");
     for (const [index, input] of inputs.entries()) {
       const output = perform(input, input.type === "set" ? setIntent(input) : { type: "delete" }, count);
       if (output.status === "conflict") {
+        scopes.discard();
         database.exec("ROLLBACK TO many; RELEASE many");
         return { status: "conflict", index, actual: output.actual };
       }

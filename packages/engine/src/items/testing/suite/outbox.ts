@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { type Delivery, MAX_WAITING_DELIVERIES, type Outbox } from "../../outbox.ts";
-import { newValue, newWrite, noticeFor, type Suite, written } from "./harness.ts";
+import type { Delivery, Outbox } from "../../outbox.ts";
+import { noticeFor, type Suite, written } from "./harness.ts";
 
 export function outboxTests(suite: Suite): void {
   function pending(watcher: string, request: Partial<Parameters<Outbox["pending"]>[0]> = {}): Promise<readonly Delivery[]> {
@@ -88,29 +88,4 @@ export function outboxTests(suite: Suite): void {
     expect(await pending("v")).toHaveLength(3);
     expect(await suite.store.outbox.watchers()).toEqual([{ watcher: "v", waiting: 3 }]);
   });
-
-  it("refuses writes for a watcher with 100,000 deliveries waiting, and takes them again once some were served", async () => {
-    const notice = noticeFor(["slow"]);
-    const batch = (round: number) =>
-      suite.store.writeMany(
-        Array.from({ length: 1_000 }, (_, index) => ({
-          type: "set" as const,
-          scope: "s",
-          key: `k${index}`,
-          value: newValue(String(round)),
-          write: newWrite({ notice }),
-        })),
-      );
-    for (let round = 0; round < MAX_WAITING_DELIVERIES / 1_000; round++) await batch(round);
-    const refused = { code: "overloaded", message: expect.stringContaining("slow"), details: { watcher: "slow", waiting: MAX_WAITING_DELIVERIES } };
-    await expect(suite.set("s", "one", "1", { notice })).rejects.toMatchObject(refused);
-    await expect(batch(-1)).rejects.toMatchObject(refused);
-    expect(await suite.store.get("s", "one")).toBeUndefined();
-    expect(await suite.json("s", "k0")).toBe(String(MAX_WAITING_DELIVERIES / 1_000 - 1));
-    expect(await suite.set("s", "two", "1")).toMatchObject({ status: "written" });
-    await suite.store.outbox.served(await pending("slow", { limit: 1 }));
-    expect(await suite.set("s", "one", "1", { notice })).toMatchObject({ status: "written" });
-    expect(await suite.store.outbox.forget("slow")).toBe(MAX_WAITING_DELIVERIES);
-    expect(await suite.store.outbox.watchers()).toEqual([]);
-  }, 60_000);
 }
