@@ -14,6 +14,9 @@ import type { StateTriggerSettings } from "./settings.ts";
 /** Events tell what this function would: who may not call it may not be told. */
 export const READS_VALUES = "state::get";
 
+/** So often in a row a worker went with one delivery in its hands before that is said. */
+const SUSPICIOUS_TRIES = 5;
+
 /** Items of one binding that are served at a time. */
 const MAX_RUNNING = 16;
 
@@ -233,6 +236,7 @@ export class Deliveries {
         this.#pauseFor(backOffMs(this.#busyTries));
         return { waitMs: 0 };
       case "interrupted":
+        if (entry.tries === SUSPICIOUS_TRIES) this.#warnOfEnds(entry);
         return { waitMs: backOffMs(entry.tries) };
       case "failed":
         entry.attempts += 1;
@@ -240,6 +244,12 @@ export class Deliveries {
         this.#giveUp(entry, error);
         return "over";
     }
+  }
+
+  /** Nothing is given up: it may be chance. But it may also be this change that its worker dies of. */
+  #warnOfEnds({ delivery: { change }, tries }: Entry): void {
+    const fields = { functionId: this.#parts.binding.functionId, ...whichChange(change), tries };
+    this.#parts.log.warn("workers went again and again while they had this change in their hands; it is tried on", fields);
   }
 
   #giveUp({ delivery: { change }, attempts }: Entry, error: CallError): void {

@@ -219,6 +219,22 @@ describe("deliveries of a state trigger", () => {
     expect(second.names()).toEqual(["created k@1", "updated k@2", "updated k@3"]);
   });
 
+  it("are tried on when workers go again and again with one in their hands, which is said", async () => {
+    for (let round = 0; round < 6; round++) {
+      const mortal = await listener(engine, "on::change", () => mortal.worker.close());
+      await bind(mortal.worker, "on::change", { max_attempts: 1 });
+      if (round === 0) await set("k", 1);
+      await advanceUntil(clock, () => mortal.told.length === 1);
+      await mortal.worker.closed;
+    }
+    const survivor = await listener(engine);
+    await bind(survivor.worker, "on::change", { max_attempts: 1 });
+    await advanceUntil(clock, () => survivor.told.length === 1);
+    expect(engine.logs.filter(({ message }) => message.startsWith("workers went again"))).toEqual([
+      expect.objectContaining({ level: "warn", fields: expect.objectContaining({ functionId: "on::change", key: "k", version: 1 }) }),
+    ]);
+  });
+
   it("are dropped when the trigger is taken back, and do not come when it is asked for again", async () => {
     const open = gate();
     const changes = await listener(engine, "on::change", () => open.passed);
@@ -307,7 +323,7 @@ describe("triggers that fire one another", () => {
   it.each([
     ["that passes the trace on", true, undefined],
     ["of a published client that does not", false, [] as const],
-  ])("are stopped after 16 firings of a function %s (gap 38)", async (_, passesTrace, features) => {
+  ])("are stopped after 16 firings of a function %s (gap 38) (S-3)", async (_, passesTrace, features) => {
     const { writer, errors } = await selfWriter(passesTrace, features);
     await set("k", 0);
     await writer.count(16);
