@@ -63,13 +63,13 @@ export interface StreamSource {
   admit(join: StreamJoin): Promise<{ readonly refusal: string } | undefined>;
   /** A subscription has ended: by a leave, or with its connection. Told once for each join that was admitted. */
   left(join: StreamJoin): void;
-  /** Every stream and group that holds an item; others appear in listings while they have subscribers. */
+  /** Every stream and group that holds an item, or as many as can be listed; others appear in listings while they have subscribers. */
   groups(): Promise<readonly { readonly stream: string; readonly group: string; readonly items: number }[]>;
 }
 
 /** What the keeper of user-defined streams is given. */
 export interface StreamPublisher {
-  /** Numbers the event, keeps it for those who come back, and sends it to its subscribers. Answers its sequence number in (stream, group). */
+  /** Numbers the event, keeps it for those who come back, and sends it to its subscribers. Answers its sequence number in (stream, group); 0, having done nothing, once it is stopped. Throws TypeError for a system stream. */
   publish(event: StreamEvent): number;
   readonly stop: Undo;
 }
@@ -112,7 +112,10 @@ export interface StreamView {
 export interface Streams {
   /** Throws TypeError for a name that is taken or does not begin with `svc.`. */
   provideSystemStream(spec: SystemStreamSpec): SystemStream;
-  /** Takes over the user-defined streams. One module at a time does; without any, joining one is refused with a hint. */
+  /**
+   * Takes over the user-defined streams. One module at a time does; without any, joining one is refused with a hint. Connections that `source` would have
+   * authenticated are closed (1012), so that they come again; so are those that use it when it stops.
+   */
   serveUserStreams(source: StreamSource): StreamPublisher;
   /** All streams, by name. */
   list(): Promise<readonly StreamView[]>;

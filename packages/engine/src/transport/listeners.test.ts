@@ -261,7 +261,7 @@ describe("the HTTP listener", () => {
 });
 
 describe("the real-time listener", () => {
-  it("opens sockets, and refuses foreign pages and names and unknown paths (W1, W2, W5, W9)", async () => {
+  it("opens sockets, and refuses foreign pages and names and unknown paths (W1, W2, W5, W6, W9)", async () => {
     const realtime = new Realtime(systemClock, () => rules, silentLogger, {
       serves: (path) => path === "/",
       accept: (socket) => socket.onMessage((text) => socket.send(`echo ${text}`)),

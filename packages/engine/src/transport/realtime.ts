@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
-import { every } from "../kernel/clock.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
+import { Heartbeat } from "../kernel/heartbeat.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { StreamClient } from "../kernel/stream-contract.ts";
 import type { RealtimeSocket } from "../kernel/streams/realtime-socket.ts";
@@ -12,8 +12,10 @@ import { headersOf, pathOf, queryOf } from "./request-facts.ts";
 import type { Refusal } from "./token-guard.ts";
 import { acceptWebSocket } from "./websocket.ts";
 
-const PING_EVERY_MS = 10_000;
-const DEAD_AFTER_MS = 25_000;
+/** Every so many looks at a client a ping goes out: each 10 s. */
+const LOOKS_PER_PING = 4;
+/** A client that sends nothing for so long, no answer to a ping either, is cut off, in milliseconds: with the pace of the looks, within 25 s. */
+const DEAD_AFTER_MS = 22_500;
 /** A client's message over this many bytes closes its connection: clients of this listener only join, leave and say who they are. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 const CLOSE_GOING_AWAY = 1001;
@@ -48,6 +50,7 @@ export class Realtime {
   readonly #isReady: () => boolean;
   readonly #isTrusted: (request: IncomingMessage) => boolean;
   readonly #sockets = new Set<FrameSocket>();
+  readonly #heartbeat: Heartbeat;
 
   /** Without `access` whoever reaches the listener is let in. */
   constructor(clock: Clock, rules: () => AccessRules, log: Logger, server: RealtimeServer, access: ListenerAccess = {}) {
@@ -56,6 +59,7 @@ export class Realtime {
     this.#isTrusted = access.isTrusted ?? (() => false);
     this.#tokenRefusal = access.tokenRefusal ?? (() => undefined);
     this.#clock = clock;
+    this.#heartbeat = new Heartbeat(clock);
     this.#log = log;
     this.#rules = rules;
     this.listener = new Listener({
@@ -99,24 +103,40 @@ export class Realtime {
     let lastHeardAt = this.#clock.monotonic();
     let onMessage: (text: string) => void = () => {};
     const closeListeners: (() => void)[] = [];
+    let looks = 0;
+    let queuedBytes = 0;
+    const beating = {
+      beat: () => {
+        // Who takes what is queued is alive, though its answer to a ping may have to wait until it has come to the ping.
+        if (socket.queuedBytes < queuedBytes) lastHeardAt = this.#clock.monotonic();
+        queuedBytes = socket.queuedBytes;
+        if (this.#clock.monotonic() - lastHeardAt >= DEAD_AFTER_MS) socket.terminate();
+        else if (++looks % LOOKS_PER_PING === 0) socket.ping();
+      },
+    };
     this.#sockets.add(socket);
-    const stopHeartbeat = every(this.#clock, PING_EVERY_MS, () => {
-      if (this.#clock.monotonic() - lastHeardAt >= DEAD_AFTER_MS) socket.terminate();
-      else socket.ping();
-    });
+    this.#heartbeat.add(beating);
+    /** The connection is over, or will be once the peer has heard of it. */
+    const end = (): void => {
+      for (const listener of closeListeners.splice(0)) listener();
+    };
+    const close = (code: number, reason: string): void => {
+      socket.close(code, reason);
+      end();
+    };
     socket.listen({
       onFrame: (bytes) => {
         lastHeardAt = this.#clock.monotonic();
-        if (bytes.length > MAX_MESSAGE_BYTES) socket.close(CLOSE_TOO_BIG, `a message may have ${MAX_MESSAGE_BYTES} bytes`);
-        else this.#guarded(socket, () => onMessage(bytes.toString("utf8")));
+        if (bytes.length > MAX_MESSAGE_BYTES) close(CLOSE_TOO_BIG, `a message may have ${MAX_MESSAGE_BYTES} bytes`);
+        else this.#guarded(close, () => onMessage(bytes.toString("utf8")));
       },
       onAlive: () => {
         lastHeardAt = this.#clock.monotonic();
       },
       onClosed: () => {
-        stopHeartbeat();
+        this.#heartbeat.remove(beating);
         this.#sockets.delete(socket);
-        for (const listener of closeListeners) listener();
+        end();
       },
     });
     this.#server.accept({
@@ -130,17 +150,17 @@ export class Realtime {
         onMessage = listener;
       },
       onClose: (listener) => closeListeners.push(listener),
-      close: (code, reason) => socket.close(code, reason),
+      close,
     });
   }
 
   /** A defect in the handling of a message ends that socket and nothing else. */
-  #guarded(socket: FrameSocket, action: () => void): void {
+  #guarded(close: (code: number, reason: string) => void, action: () => void): void {
     try {
       action();
     } catch (error) {
       this.#log.error("a real-time message could not be handled", { error });
-      socket.close(CLOSE_INTERNAL_ERROR, "the engine failed to handle the message");
+      close(CLOSE_INTERNAL_ERROR, "the engine failed to handle the message");
     }
   }
 }

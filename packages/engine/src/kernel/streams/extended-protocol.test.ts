@@ -219,6 +219,8 @@ describe("the extended protocol", () => {
     streams.write("todos", "g", "a", "1");
     const idle = await connect();
     streams.stop();
+    // A write that was under way when the module stopped.
+    expect(streams.write("todos", "g", "a", "2")).toBe(0);
     expect(user.socket.ended).toMatchObject({ code: 1012 });
     expect(streams.left).toEqual(["s"]);
     expect(idle.socket.ended).toBeUndefined();
@@ -272,5 +274,11 @@ describe("the extended protocol", () => {
     expect(demand).toEqual([true, false, true]);
     stream.stop();
     expect(third.socket.take()).toMatchObject([{ type: "error", data: { code: "NOT_FOUND", subscriptionId: "s" } }]);
+    expect([stream.subscribers, demand.at(-1)]).toEqual([0, false]);
+    engine.kernel.streams.provideSystemStream({ name: "svc.test", summary: "", snapshot: () => "[]" });
+    third.join("s", system);
+    third.socket.take();
+    publish();
+    expect(third.socket.take()).toEqual([]);
   });
 });

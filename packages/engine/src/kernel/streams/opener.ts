@@ -3,6 +3,7 @@ import type { StreamSnapshot } from "../stream-contract.ts";
 import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
 import type { Outbox } from "./outbox.ts";
 import { type Gap, gapNotice, joined, sync } from "./server-messages.ts";
+import { MAX_SUBSCRIPTIONS } from "./stream-codes.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { SYSTEM_PREFIX } from "./stream-path.ts";
 import type { Subscription } from "./subscription.ts";
@@ -36,7 +37,7 @@ export class Opener {
   readonly #outbox: Outbox;
   readonly #isExtended: () => boolean;
   readonly #failed: OpenerParts["failed"];
-  readonly #queue: (() => Promise<void>)[] = [];
+  #queue: { readonly subscription: Subscription; readonly run: () => Promise<void> }[] = [];
   #busy = false;
 
   constructor({ parts, outbox, isExtended, failed }: OpenerParts) {
@@ -49,13 +50,13 @@ export class Opener {
   /** A subscription has been joined. */
   open(subscription: Subscription, since: Since | undefined): void {
     if (!this.#busy && this.#outbox.hasRoom && isSystem(subscription)) this.#openSystem(subscription, since);
-    else this.#later(() => this.#start(subscription, since));
+    else this.#later(subscription, () => this.#start(subscription, since));
   }
 
   /** Events were left out after that number, since the client does not keep up. */
   reopen(subscription: Subscription, since: number): void {
     subscription.state = "opening";
-    this.#later(() => this.#read(subscription, { since, reason: "overflow" }, { isJoin: false }));
+    this.#later(subscription, () => this.#read(subscription, { since, reason: "overflow" }, { isJoin: false }));
   }
 
   async #start(subscription: Subscription, since: Since | undefined): Promise<void> {
@@ -156,8 +157,10 @@ export class Opener {
     }
   }
 
-  #later(task: () => Promise<void>): void {
-    this.#queue.push(task);
+  #later(subscription: Subscription, run: () => Promise<void>): void {
+    // Each that has not ended is in here once; a client that joins and leaves while it takes nothing must not make it grow.
+    if (this.#queue.length >= 2 * MAX_SUBSCRIPTIONS) this.#queue = this.#queue.filter((task) => !task.subscription.hasEnded);
+    this.#queue.push({ subscription, run });
     if (this.#busy) return;
     this.#busy = true;
     this.#work().catch((error: unknown) => this.#parts.log.error("a stream subscription could not be opened", { error }));
@@ -165,7 +168,7 @@ export class Opener {
 
   async #work(): Promise<void> {
     try {
-      for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) await task();
+      for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) await task.run();
     } finally {
       this.#busy = false;
     }

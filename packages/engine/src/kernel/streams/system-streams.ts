@@ -54,8 +54,9 @@ export class SystemStreams {
       },
       stop: () => {
         if (this.#provided.get(name) !== own) return;
-        this.#provided.delete(name);
+        // While it is still counted: whoever holds it learns that nobody watches any more.
         this.#onStopped(name);
+        this.#provided.delete(name);
       },
     };
   }

@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { loadConfig } from "./config/index.ts";
+import { systemClock } from "./kernel/clock.ts";
+import { silentLogger } from "./kernel/logger.ts";
+import type { StreamClient } from "./kernel/stream-contract.ts";
+import { memoryStreams } from "./kernel/streams/testing/memory-streams.ts";
+import { Listeners } from "./listeners.ts";
+import { inMemoryEngine } from "./testing/index.ts";
+
+const TOKEN = "a-token-of-the-engine";
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+async function scene() {
+  const dir = mkdtempSync(join(tmpdir(), "svc-listeners-"));
+  undo.push(() => rmSync(dir, { recursive: true, force: true }));
+  const file = join(dir, "config.yaml");
+  writeFileSync(file, "engine:\n  mode: production\n");
+  const config = loadConfig(file, { env: {}, overrides: { bridgePort: 0, httpPort: 0, realtimePort: 0 }, modules: [] });
+  const { kernel } = await inMemoryEngine();
+  const listeners = new Listeners({ kernel, token: TOKEN, clock: systemClock, log: silentLogger, config: () => config });
+  await listeners.bind(config);
+  undo.push(() => listeners.close());
+  /** How an upgrade is answered. */
+  const upgrade = (headers: Record<string, string> = {}): Promise<WebSocket | number | undefined> => {
+    const socket = new WebSocket(`${listeners.addresses.realtime}/`, { headers });
+    undo.push(() => socket.terminate());
+    return new Promise((resolve) => {
+      socket.once("open", () => resolve(socket));
+      socket.once("unexpected-response", (_request, response) => resolve(response.statusCode));
+      socket.on("error", () => {});
+    });
+  };
+  return { kernel, listeners, upgrade };
+}
+
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+describe("the listener of streams", () => {
+  it("lets clients in while every module runs, and before and after asks them to come again", async () => {
+    const { listeners, upgrade } = await scene();
+    expect(await upgrade(bearer(TOKEN))).toBe(503);
+    listeners.startServing();
+    expect(await upgrade(bearer(TOKEN))).toBeInstanceOf(WebSocket);
+    listeners.startDraining();
+    expect(await upgrade(bearer(TOKEN))).toBe(503);
+  });
+
+  it("wants the engine's token where one is needed, until the keeper of the streams decides who may connect (gap 42)", async () => {
+    const { kernel, listeners, upgrade } = await scene();
+    listeners.startServing();
+    expect(await upgrade()).toBe(401);
+    expect(await upgrade(bearer("theirs"))).toBe(401);
+    const asked: StreamClient[] = [];
+    const streams = memoryStreams(kernel.streams, {
+      authenticate(client) {
+        asked.push(client);
+        return Promise.resolve(
+          client.headers.authorization === "Bearer theirs" ? { ok: true, context: null, systemStreams: false } : { ok: false, code: 4403, reason: "not you" },
+        );
+      },
+    });
+    expect(await upgrade(bearer("theirs"))).toBeInstanceOf(WebSocket);
+    const [closed] = (await once((await upgrade()) as WebSocket, "close")) as [number];
+    expect(closed).toBe(4403);
+    expect(asked).toMatchObject([{ trusted: false, path: "/", address: expect.stringMatching(/^(127\.0\.0\.1|::1):\d+$/) }, { trusted: false }]);
+    expect(await upgrade(bearer(TOKEN))).toBeInstanceOf(WebSocket);
+    expect(asked).toHaveLength(2);
+    streams.stop();
+    expect(await upgrade(bearer("theirs"))).toBe(401);
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { ANONYMOUS } from "../../kernel/access/grants.ts";
+import { policyOf } from "../../kernel/access/policy.ts";
+import { SessionAccess } from "../../kernel/access/session-access.ts";
+import { memoryStreams } from "../../kernel/streams/testing/memory-streams.ts";
+import { inMemoryEngine } from "../../testing/index.ts";
+import { type EngineInfo, engineFunctions } from "./index.ts";
+
+function mayCall(...patterns: string[]): SessionAccess {
+  const rule = { authFunctionId: undefined, exposeFunctions: patterns.map((pattern) => `match("${pattern}")`), roles: [], tokens: [] };
+  const hooks = { onFunctionRegistrationFunctionId: undefined, onTriggerRegistrationFunctionId: undefined, onTriggerTypeRegistrationFunctionId: undefined };
+  return new SessionAccess(ANONYMOUS, policyOf({ tokenRequired: false, rbac: { ...rule, ...hooks }, middlewareFunctionId: undefined }));
+}
+
+const TODOS = {
+  name: "todos",
+  type: "user",
+  groups: [
+    { group_id: "a", items: 2, subscribers: 1 },
+    { group_id: "b", items: null, subscribers: 2 },
+  ],
+  subscribers: 3,
+};
+const TAP = { name: "svc.stream.messages", type: "system", groups: [{ group_id: "all", items: null, subscribers: 1 }], subscribers: 1 };
+
+async function scene() {
+  const engine = await inMemoryEngine({ modules: [engineFunctions(() => ({}) as EngineInfo)] });
+  const streams = memoryStreams(engine.kernel.streams);
+  streams.write("todos", "a", "1", "1");
+  streams.write("todos", "a", "2", "2");
+  const socket = engine.openSocket("/");
+  for (const [at, [streamName, groupId]] of [
+    ["todos", "a"],
+    ["todos", "b"],
+    ["todos", "b"],
+    ["svc.stream.messages", "all"],
+  ].entries()) {
+    socket.say({ type: "join", data: { subscriptionId: String(at), streamName, groupId } });
+    await socket.next();
+  }
+  return engine;
+}
+
+describe("engine::streams::list", () => {
+  it("shows every stream with its groups, their items and subscribers; the engine's own on request", async () => {
+    const engine = await scene();
+    expect(await engine.call("engine::streams::list", {})).toEqual({ streams: [TODOS] });
+    expect(await engine.call("engine::streams::list", { include_system: true })).toEqual({ streams: [TAP, TODOS] });
+  });
+
+  it("shows a restricted caller users' streams if it may list those, and never the engine's own", async () => {
+    const engine = await scene();
+    const [reader, other] = [
+      await engine.connectWorker({ access: mayCall("engine::*", "stream::*") }),
+      await engine.connectWorker({ access: mayCall("engine::*") }),
+    ];
+    expect(await reader.call("engine::streams::list", { include_system: true })).toMatchObject({ result: { streams: [TODOS] } });
+    expect(await other.call("engine::streams::list", { include_system: true })).toMatchObject({ result: { streams: [] } });
+  });
+});
