@@ -21,12 +21,16 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["e2e/src/**/*.test.ts"],
-          exclude: ["e2e/src/compat/**"],
+          exclude: ["e2e/src/compat/**", "e2e/src/faults/**"],
           environment: "node",
           testTimeout: 240_000,
           hookTimeout: 240_000,
           fileParallelism: false,
         },
+      },
+      {
+        extends: true,
+        test: { name: "faults", include: ["e2e/src/faults/**/*.test.ts"], environment: "node", testTimeout: 300_000, fileParallelism: false },
       },
     ],
   },

@@ -14,23 +14,30 @@ const MAX_OUTPUT_CHARS = 8192;
 export interface EngineProcess extends Server {
   /** Port of the HTTP listener; 0 where the baseline stands in, which has none. */
   readonly httpPort: number;
+  /** Port of the real-time listener; 0 as above. */
+  readonly realtimePort: number;
   /** From starting the process until its worker socket took a connection, in milliseconds. */
   readonly listeningAfterMs: number;
+}
+
+export interface ModuleEntry {
+  readonly name: "svc-state";
+  readonly config?: object;
 }
 
 export interface EngineOptions {
   readonly kind: "svc" | "naive";
   /** Folder for this engine's config, data and logs; made by the function. */
   readonly folder: string;
-  /** Modules to load besides `svc-http`. */
-  readonly modules?: readonly "svc-state"[];
+  /** Modules to load besides `svc-http` and `svc-stream`. */
+  readonly modules?: readonly ModuleEntry[];
   /** Folder to write a CPU profile into when the engine stops. */
   readonly profileFolder?: string | undefined;
 }
 
 /** Starts the engine as a user does, with `svc --config`, and waits until workers can connect. */
 export async function startEngine(options: EngineOptions): Promise<EngineProcess> {
-  if (options.kind === "naive") return { ...(await startServer("naive-engine")), httpPort: 0, listeningAfterMs: 0 };
+  if (options.kind === "naive") return { ...(await startServer("naive-engine")), httpPort: 0, realtimePort: 0, listeningAfterMs: 0 };
   if (!existsSync(CLI)) throw new Error(`${CLI} is missing; build the repository first (npm run build)`);
   mkdirSync(options.folder, { recursive: true });
   const [bridgePort, httpPort, realtimePort] = (await freePorts(3)) as [number, number, number];
@@ -57,14 +64,14 @@ export async function startEngine(options: EngineOptions): Promise<EngineProcess
     await pause(PROBE_MS);
   }
   const listeningAfterMs = performance.now() - startedMs;
-  return { pid: pidOf(child), port: bridgePort, httpPort, listeningAfterMs, stop: () => stopProcess(child) };
+  return { pid: pidOf(child), port: bridgePort, httpPort, realtimePort, listeningAfterMs, stop: () => stopProcess(child) };
 }
 
 interface ConfigValues {
   readonly bridgePort: number;
   readonly httpPort: number;
   readonly realtimePort: number;
-  readonly modules: readonly string[];
+  readonly modules: readonly ModuleEntry[];
 }
 
 function configText({ bridgePort, httpPort, realtimePort, modules }: ConfigValues): string {
@@ -78,7 +85,7 @@ function configText({ bridgePort, httpPort, realtimePort, modules }: ConfigValue
     `    config: { host: 127.0.0.1, port: ${httpPort} }`,
     "  - name: svc-stream",
     `    config: { host: 127.0.0.1, port: ${realtimePort} }`,
-    ...modules.map((name) => `  - name: ${name}`),
+    ...modules.flatMap(({ name, config }) => [`  - name: ${name}`, `    config: ${JSON.stringify(config ?? {})}`]),
     "",
   ].join("\n");
 }

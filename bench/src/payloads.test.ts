@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { payloadOfBytes } from "./payloads.ts";
+import { otherThan, payloadOfBytes } from "./payloads.ts";
 
 describe("payloads", () => {
   for (const bytes of [32, 100, 101, 10_240, 102_400, 1_048_576]) {
@@ -14,6 +14,12 @@ describe("payloads", () => {
     const { items, fill } = JSON.parse(payloadOfBytes(10_240)) as { items: unknown[]; fill: string };
     expect(items.length).toBeGreaterThan(100);
     expect(fill.length).toBeLessThan(100);
+  });
+
+  it("have another of the same size", () => {
+    const text = payloadOfBytes(100);
+    expect(otherThan(text)).toHaveLength(100);
+    expect(JSON.parse(otherThan(text))).not.toEqual(JSON.parse(text));
   });
 
   it("refuse a size that cannot be reached", () => {

@@ -18,6 +18,11 @@ export function payloadOfBytes(bytes: number): string {
   return `${opening}${records.join(",")}${closing(bytes - used)}`;
 }
 
+/** A payload of the same size with another value in it. */
+export function otherThan(payload: string): string {
+  return payload.replace('{"items":[', '{"ITEMS":[');
+}
+
 function recordText(index: number): string {
   return `{"id":${index},"name":"item ${index}","price":${index * 3}.25,"tags":["a","bc"],"ok":${index % 3 === 0}}`;
 }

@@ -254,6 +254,11 @@ export class WebSocketClient {
     }
   }
 
+  /** Reads nothing any more. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
   /** Drops the connection. */
   destroy(): void {
     this.#socket.destroy();

@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemsOf } from "./state-load/check-history.ts";
 import { startLoad } from "./state-load/load.ts";
-import { finalItems, say, settled, summaryOf, watchersAreBound } from "./state-load/look.ts";
+import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "./state-load/look.ts";
 import { allKeys, seeded } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { freePorts } from "./support/ports.ts";
@@ -35,7 +34,7 @@ describe("an engine that is killed with -9 ten times under 10,000 sets and updat
     const moments = Array.from({ length: KILLS }, () => Math.floor(random() * (OPERATIONS - 400)) + 200).sort((a, b) => a - b);
     const url = `ws://localhost:${ports.bridge}`;
     const load = await startLoad({ folder: join(project, "journals"), url, seed, operations: OPERATIONS, inFlight: 8 });
-    const looker = connect(url, { name: "looker", handleSignals: false, reconnect: { initialDelayMs: 100, maxDelayMs: 500 } });
+    const looker = connectLooker(url);
     try {
       await watchersAreBound(looker);
       const startedAt = performance.now();

@@ -1,5 +1,6 @@
-import { ID_BYTES, SlotIds, slotOfId } from "../frame-template.ts";
-import { payloadOfBytes } from "../payloads.ts";
+import { type FrameTemplate, ID_BYTES, SlotIds, slotOfId } from "../frame-template.ts";
+import { LARGE_SCOPE, PAGE_PREFIX } from "../large-scope.ts";
+import { otherThan, payloadOfBytes } from "../payloads.ts";
 import { ClosedLoop } from "./closed-loop.ts";
 import type { CallLoad, Window } from "./load.ts";
 import { equals, expectPayload, FrameCheck, Peer } from "./peer.ts";
@@ -10,21 +11,46 @@ const STATE_SCOPE = "bench";
 
 interface Target {
   readonly functionId: string;
-  dataOf(slot: number): string;
+  /** Payloads that a slot sends in turn: where a second value would be the first one again, nothing would be written. */
+  dataOf(slot: number): readonly string[];
   isResult(result: unknown): boolean;
 }
 
 function targetOf(load: CallLoad): Target {
   const payload = payloadOfBytes(load.payloadBytes);
-  const expected: unknown = JSON.parse(payload);
-  if (load.target === "echo") return { functionId: ECHO, dataOf: () => payload, isResult: equals(expected) };
-  const item = (slot: number): string => `"scope":"${STATE_SCOPE}","key":"key-${String(slot).padStart(5, "0")}"`;
-  if (load.target === "state::get") return { functionId: load.target, dataOf: (slot) => `{${item(slot)}}`, isResult: equals(expected) };
-  return {
-    functionId: load.target,
-    dataOf: (slot) => `{${item(slot)},"value":${payload}}`,
-    isResult: (result) => equals(expected)((result as { new_value?: unknown } | null)?.new_value),
-  };
+  const isPayload = equals(JSON.parse(payload));
+  if (load.target === "echo") return { functionId: ECHO, dataOf: () => [payload], isResult: isPayload };
+  const item = (slot: number, name: string): string => `"scope":"${STATE_SCOPE}","key":"${name}-${String(slot).padStart(5, "0")}"`;
+  switch (load.target) {
+    case "state::get":
+      return { functionId: load.target, dataOf: (slot) => [`{${item(slot, "key")}}`], isResult: isOneOf(payload, otherThan(payload)) };
+    case "state::set": {
+      const values = [payload, otherThan(payload)];
+      const isValue = isOneOf(...values);
+      return {
+        functionId: load.target,
+        dataOf: (slot) => values.map((value) => `{${item(slot, "key")},"value":${value}}`),
+        isResult: (result) => isValue((result as { new_value?: unknown } | null)?.new_value),
+      };
+    }
+    case "state::update":
+      return {
+        functionId: load.target,
+        dataOf: (slot) => [`{${item(slot, "counter")},"ops":[{"type":"increment","path":"n","by":1}]}`],
+        isResult: (result) => typeof (result as { new_value?: { n?: unknown } } | null)?.new_value?.n === "number",
+      };
+    case "state::entries":
+      return {
+        functionId: load.target,
+        dataOf: () => [`{"scope":"${LARGE_SCOPE}","prefix":"${PAGE_PREFIX}","limit":100}`],
+        isResult: (result) => (result as { items?: unknown[] } | null)?.items?.length === 100,
+      };
+  }
+}
+
+function isOneOf(...values: readonly string[]): (value: unknown) => boolean {
+  const checks = values.map((value) => equals(JSON.parse(value)));
+  return (value) => checks.some((check) => check(value));
 }
 
 /** Calls in a closed loop through an engine, from and to connections of this process. */
@@ -34,9 +60,13 @@ export async function runCalls(load: CallLoad): Promise<Window> {
   try {
     const callers: Peer[] = [];
     const slotIds = Array.from({ length: load.concurrency }, (_, slot) => new SlotIds(slot));
-    const templates = slotIds.map((_, slot) => (load.target === "echo" && slot > 0 ? undefined : callTemplate(target.functionId, target.dataOf(slot))));
+    const templates = slotIds.map((_, slot) => (load.target === "echo" && slot > 0 ? undefined : templatesOf(target, slot)));
+    const turns = new Uint32Array(load.concurrency);
     const loop = new ClosedLoop(load, load.concurrency, (slot) => {
-      const template = templates[slot] ?? (templates[0] as NonNullable<(typeof templates)[0]>);
+      const ofSlot = templates[slot] ?? (templates[0] as NonNullable<(typeof templates)[0]>);
+      const turn = turns[slot] as number;
+      turns[slot] = turn + 1;
+      const template = ofSlot[turn % ofSlot.length] as FrameTemplate;
       (callers[slot % callers.length] as Peer).queue(template.withId((slotIds[slot] as SlotIds).next()));
     });
     const onLost = (error: Error): void => loop.fail(error);
@@ -60,6 +90,10 @@ export async function runCalls(load: CallLoad): Promise<Window> {
   } finally {
     for (const peer of peers) peer.close();
   }
+}
+
+function templatesOf(target: Target, slot: number): FrameTemplate[] {
+  return target.dataOf(slot).map((data) => callTemplate(target.functionId, data));
 }
 
 async function connectCallee(load: CallLoad, name: string, onLost: (error: Error) => void): Promise<Peer> {

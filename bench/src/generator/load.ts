@@ -13,7 +13,7 @@ export interface CallLoad extends WindowSettings {
   /** Port of the engine's worker socket. */
   readonly port: number;
   /** `echo` goes through the engine to a callee of the generator; the others are answered by the engine's state module. */
-  readonly target: "echo" | "state::set" | "state::get";
+  readonly target: "echo" | "state::set" | "state::get" | "state::update" | "state::entries";
   readonly callers: number;
   /** Connections that answer; 0 for the state targets. */
   readonly callees: number;
@@ -56,7 +56,24 @@ export interface StreamLoad extends WindowSettings {
   readonly itemBytes: number;
 }
 
-export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad | StreamLoad;
+/** Events from one publisher to many WebSocket clients. Operations are events; latencies are those of each client's each event. */
+export interface FanOutLoad extends WindowSettings {
+  readonly kind: "fan-out";
+  /** Through a stream of the engine, or through a server that sends what one says to all. */
+  readonly via: "stream" | "broadcast";
+  /** Where the clients connect. */
+  readonly port: number;
+  /** Where a worker publishes; not used by a broadcast. */
+  readonly bridgePort: number;
+  readonly clients: number;
+  readonly payloadBytes: number;
+  /** One event each so many milliseconds; 0: the next one when all clients have the one before. */
+  readonly intervalMs: number;
+  /** Another client, of the extended protocol, that has stopped reading and has as much waiting for it as it may. */
+  readonly withStalledClient: boolean;
+}
+
+export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad | StreamLoad | FanOutLoad;
 
 /** Opens connections that each register one function and then stay silent, until `close-idle`. */
 export interface OpenIdle {

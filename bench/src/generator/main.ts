@@ -1,6 +1,7 @@
 // The load generator's process. Takes one task at a time from its parent and answers with the window it measured.
 import { runCalls } from "./calls.ts";
 import { runEcho } from "./echo.ts";
+import { runFanOut } from "./fan-out.ts";
 import { runHttp } from "./http.ts";
 import { closeIdle, openIdle } from "./idle.ts";
 import type { GeneratorTask, TaskReply, TaskRequest, Window } from "./load.ts";
@@ -17,6 +18,8 @@ async function run(task: GeneratorTask): Promise<Window | undefined> {
       return runRelay(task);
     case "http":
       return runHttp(task);
+    case "fan-out":
+      return runFanOut(task);
     case "stream":
       return runStream(task);
     case "open-idle":

@@ -1,12 +1,27 @@
 import { channelStream } from "./channel-stream.ts";
-import { durableState } from "./durable-state.ts";
 import { footprint } from "./footprint.ts";
 import { httpCalls } from "./http-calls.ts";
+import { largeState } from "./large-state.ts";
 import { payloadSizes } from "./payload-sizes.ts";
 import type { Scenario } from "./scenario.ts";
 import { sdkCalls } from "./sdk-calls.ts";
 import { singleCall } from "./single-call.ts";
 import { smallCalls } from "./small-calls.ts";
+import { stalledClient } from "./stalled-client.ts";
+import { stateCalls } from "./state-calls.ts";
+import { streamFanOut } from "./stream-fan-out.ts";
 
 /** In the order of the budget table. */
-export const scenarios: readonly Scenario[] = [smallCalls, singleCall, payloadSizes, sdkCalls, httpCalls, footprint, durableState, channelStream];
+export const scenarios: readonly Scenario[] = [
+  smallCalls,
+  singleCall,
+  payloadSizes,
+  sdkCalls,
+  httpCalls,
+  footprint,
+  stateCalls,
+  channelStream,
+  largeState,
+  streamFanOut,
+  stalledClient,
+];

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Bar } from "../bars.ts";
-import { type EngineProcess, startEngine } from "../engine-process.ts";
+import { type EngineProcess, type ModuleEntry, startEngine } from "../engine-process.ts";
 import type { Options } from "../options.ts";
 import type { Generator, Server } from "../processes.ts";
 import type { Measurement } from "../table.ts";
@@ -30,7 +30,7 @@ export interface Scenario {
 }
 
 /** An engine for this scenario; `name` keeps several apart. */
-export function engineFor(context: ScenarioContext, name: string, modules: readonly "svc-state"[] = []): Promise<EngineProcess> {
+export function engineFor(context: ScenarioContext, name: string, modules: readonly ModuleEntry[] = []): Promise<EngineProcess> {
   return startEngine({
     kind: context.options.engine,
     folder: join(context.folder, name),

@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe("the guide to state", () => {
-  it.each(["visits", "reader", "updates", "reserve", "session", "copy"])("prints what it says: %s", async (name) => {
+  it.each(["visits", "reader", "updates", "reserve", "session", "copy-users"])("prints what it says: %s", async (name) => {
     const { output } = await guide.finish(name, { env: { SVC_LOG_LEVEL: "warn" } });
     expect(output).toBe(guide.text(`${name}-output`));
   });

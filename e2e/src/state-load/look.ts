@@ -1,9 +1,15 @@
-import type { Worker } from "@svc/sdk";
+import { connect, createLogger, type Worker } from "@svc/sdk";
 import { eventually } from "../support/processes.ts";
 import { type FinalItem, repetitions, toldTo } from "./check-history.ts";
 import type { History } from "./journal.ts";
 import type { Load } from "./load.ts";
 import { WORKERS } from "./plan.ts";
+
+/** A worker that only looks; an engine that goes away is nothing new to it. */
+export function connectLooker(url: string): Worker {
+  const logger = createLogger({ level: "silent", write: () => {} });
+  return connect(url, { name: "looker", handleSignals: false, logger, reconnect: { initialDelayMs: 100, maxDelayMs: 500 } });
+}
 
 /** Resolves when each worker's trigger is active: from then on nothing may be missed, whatever happens to the engine. */
 export async function watchersAreBound(worker: Worker): Promise<void> {

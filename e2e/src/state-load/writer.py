@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import threading
+import time
 
 import svc
 
@@ -68,6 +69,16 @@ turns = iter(range(operations))
 done = 0
 
 
+def write(function_id, payload):
+    while True:
+        try:
+            return worker.call({"function_id": function_id, "payload": payload, "timeout_ms": 20_000})
+        except svc.CallError as error:
+            if error.code != "function_not_found":
+                raise
+        time.sleep(0.05)
+
+
 def lane():
     global done
     while True:
@@ -86,10 +97,12 @@ def lane():
                 {"type": "set", "path": "by", "value": by},
             ]
         try:
-            written = worker.call({"function_id": f"state::{kind}", "payload": payload, "timeout_ms": 20_000})
+            written = write(f"state::{kind}", payload)
             note({"ack": {"key": key, "version": written["version"], "value": written["new_value"]}})
         except svc.CallError as error:
             note({"failed": {"key": key, "by": by, "code": error.code}})
+            if error.code == "storage_failed":
+                time.sleep(0.2)
         with lock:
             done += 1
             if done % 10 == 0:

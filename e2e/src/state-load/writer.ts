@@ -31,6 +31,20 @@ worker.registerTrigger({ type: "state", function_id: `load::told-${number}`, con
 let next = 0;
 let done = 0;
 
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** An engine that has just started may not have svc-state yet; then nothing was done. */
+async function write(functionId: string, payload: unknown): Promise<{ readonly new_value: unknown; readonly version: number }> {
+  for (;;) {
+    try {
+      return await worker.call({ function_id: functionId, payload, timeout_ms: 20_000 });
+    } catch (error) {
+      if ((error as CallError).code !== "function_not_found") throw error;
+      await pause(50);
+    }
+  }
+}
+
 async function lane(): Promise<void> {
   while (next < operations) {
     const mine = next++;
@@ -48,10 +62,13 @@ async function lane(): Promise<void> {
             ],
           };
     try {
-      const written = await worker.call<{ new_value: unknown; version: number }>({ function_id: `state::${kind}`, payload, timeout_ms: 20_000 });
+      const written = await write(`state::${kind}`, payload);
       note({ ack: { key, version: written.version, value: written.new_value } });
     } catch (error) {
-      note({ failed: { key, by, code: (error as CallError).code } });
+      const { code } = error as CallError;
+      note({ failed: { key, by, code } });
+      // A disk without room does not get any by being asked again at once.
+      if (code === "storage_failed") await pause(200);
     }
     done += 1;
     if (done % 10 === 0) process.stdout.write(`done ${done}\n`);

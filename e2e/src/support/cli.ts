@@ -39,13 +39,18 @@ export interface EngineProcess {
 }
 
 /** Starts `svc --config FILE` and resolves when it is up. */
-export async function startEngine(options: { readonly cwd: string; readonly ports: Ports; readonly config?: string }): Promise<EngineProcess> {
+export async function startEngine(options: {
+  readonly cwd: string;
+  readonly ports: Ports;
+  readonly config?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}): Promise<EngineProcess> {
   const { bridge, http, realtime } = options.ports;
   const flags = ["--bridge-port", String(bridge), "--http-port", String(http), "--ws-port", String(realtime)];
   const { SVC_URL: _, ...env } = process.env;
   const child = spawn(process.execPath, [svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags], {
     cwd: options.cwd,
-    env: { ...env, NO_COLOR: "1" },
+    env: { ...env, ...options.env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

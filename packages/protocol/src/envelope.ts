@@ -325,7 +325,8 @@ export function memberSpans(frame: string, names: ReadonlySet<string>): Map<stri
     at = skipSpace(frame, at);
     if (frame.charCodeAt(at) !== QUOTE) return spans;
     const keyEnd = endOfString(frame, at);
-    const key = JSON.parse(frame.slice(at, keyEnd + 1)) as string;
+    const raw = frame.slice(at + 1, keyEnd);
+    const key = raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
     const start = skipSpace(frame, skipSpace(frame, keyEnd + 1) + 1);
     const end = endOfValue(frame, start);
     if (end === -1) return spans;

@@ -1,6 +1,7 @@
 import type { Item, ItemUpdated, ItemValue, ItemWrite, ItemWritten, NumberedChange } from "../item-store.ts";
 import type { ItemChange } from "../outbox.ts";
 import type { ItemAddress } from "../plan-write.ts";
+import type { ToldOutput } from "./file-thread/deliveries.ts";
 import type { WriteOutput } from "./file-thread/writes.ts";
 
 const NOBODY: readonly string[] = [];
@@ -26,16 +27,17 @@ export function deleteAnswer(address: ItemAddress, write: ItemWrite, output: Wri
 }
 
 /** `json`: what the item became; undefined when it was deleted. */
-function changesOf({ scope, key }: ItemAddress, write: ItemWrite, output: WriteOutput, json: string | undefined): readonly NumberedChange[] {
+function changesOf(address: ItemAddress, { now }: ItemWrite, output: WriteOutput, json: string | undefined): readonly NumberedChange[] {
   if (output.status === "unchanged") return NOTHING;
   const { lapsed, previous, version = 0, told } = output;
-  const changes: NumberedChange[] = [];
-  const add = (change: Pick<ItemChange, "kind" | "version" | "previous" | "json">): void => {
-    const { seq, watchers } = told?.[changes.length] ?? { seq: undefined, watchers: NOBODY };
-    changes.push({ ...change, scope, key, at: write.now, seq, watchers });
-  };
-  if (lapsed !== undefined) add({ kind: "deleted", version: lapsed.version, previous: lapsed.json, json: undefined });
-  if (json !== undefined) add({ kind: previous === undefined ? "created" : "updated", version, previous, json });
-  else if (lapsed === undefined) add({ kind: "deleted", version, previous, json: undefined });
-  return changes;
+  const lapse = lapsed && change(address, { kind: "deleted", version: lapsed.version, previous: lapsed.json, json: undefined, at: now }, told?.[0]);
+  if (lapse !== undefined && json === undefined) return [lapse];
+  const kind = json === undefined ? "deleted" : previous === undefined ? "created" : "updated";
+  const main = change(address, { kind, version, previous, json, at: now }, told?.[lapse === undefined ? 0 : 1]);
+  return lapse === undefined ? [main] : [lapse, main];
+}
+
+function change({ scope, key }: ItemAddress, happened: Omit<ItemChange, "scope" | "key">, told: ToldOutput | undefined): NumberedChange {
+  const { kind, version, previous, json, at } = happened;
+  return { kind, scope, key, version, previous, json, at, seq: told?.seq, watchers: told?.watchers ?? NOBODY };
 }

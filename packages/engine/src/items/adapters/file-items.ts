@@ -25,7 +25,7 @@ import type { ItemAddress } from "../plan-write.ts";
 import { deleteAnswer, setAnswer, updateAnswer } from "./file-answers.ts";
 import { FileOutbox, noticeInput } from "./file-outbox.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
-import type { ManyOutput, OneInput, WriteInput } from "./file-thread/writes.ts";
+import type { ManyOutput, OneInput, SetInput, WriteInput } from "./file-thread/writes.ts";
 
 export interface FileItemsParts {
   /** Absolute path of the database. */
@@ -91,10 +91,9 @@ export class FileItems implements ItemStore {
 
   set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
     const address = { scope, key };
-    const { json, bytes, expiresAt } = value;
     return this.#cached.write(
       [address],
-      () => this.#call("set", { ...writeInput(address, write), json, bytes, expiresAt }, { bytes: writeBytes(address, write) + bytes }),
+      () => this.#call("set", setInput(address, value, write), { bytes: writeBytes(address, write) + value.bytes }),
       (output, remember) => {
         if (output.status === "conflict") return output;
         const answer = setAnswer(address, value, write, output);
@@ -107,7 +106,7 @@ export class FileItems implements ItemStore {
   update(scope: string, key: string, { ops, atomic, maxBytes, expiresAt }: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
     const address = { scope, key };
     const opsJson = stringifyExact(ops);
-    const input = { ...writeInput(address, write), opsJson, atomic, maxBytes, expiresAt };
+    const input = { ...writeInput(address, write), opsJson, atomic, maxBytes, ...(expiresAt === undefined ? undefined : { expiresAt }) };
     return this.#cached.write(
       [address],
       () => this.#call("update", input, { bytes: writeBytes(address, write) + 2 * opsJson.length }),
@@ -219,15 +218,24 @@ function manyAnswer(writes: readonly OneOfMany[], output: ManyOutput, remember: 
   return { status: "written", writes: answers };
 }
 
+// Every member costs its way between the threads, so none is sent that says nothing.
 function writeInput({ scope, key }: ItemAddress, { now, ifVersion, notice }: ItemWrite): WriteInput {
-  return { scope, key, now, ifVersion, notice: noticeInput(notice) };
+  const input: { -readonly [Member in keyof WriteInput]: WriteInput[Member] } = { scope, key, now };
+  if (ifVersion !== undefined) input.ifVersion = ifVersion;
+  if (notice !== undefined && notice.watchers.length > 0) input.notice = noticeInput(notice);
+  return input;
+}
+
+function setInput(address: ItemAddress, { json, bytes, expiresAt }: ItemValue, write: ItemWrite): SetInput {
+  const input: { -readonly [Member in keyof SetInput]: SetInput[Member] } = Object.assign(writeInput(address, write), { json, bytes });
+  if (expiresAt !== undefined) input.expiresAt = expiresAt;
+  return input;
 }
 
 function oneInput(one: OneOfMany): OneInput {
-  const input = writeInput(one, one.write);
-  if (one.type === "delete") return { type: "delete", ...input };
-  const { json, bytes, expiresAt } = one.value;
-  return { type: "set", ...input, json, bytes, expiresAt };
+  return one.type === "set"
+    ? Object.assign(setInput(one, one.value, one.write), { type: one.type })
+    : Object.assign(writeInput(one, one.write), { type: one.type });
 }
 
 function nameBytes({ scope, key }: ItemAddress): number {

@@ -4,8 +4,7 @@ import type { NoticeInput } from "./file-thread/deliveries.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 
 /** A set of names in a message between threads costs more than a list. */
-export function noticeInput(notice: Notice | undefined): NoticeInput | undefined {
-  if (notice === undefined || notice.watchers.length === 0) return undefined;
+export function noticeInput(notice: Notice): NoticeInput {
   return { watchers: notice.watchers.map(({ id, kinds }) => ({ id, kinds: [...kinds] })), origin: notice.origin };
 }
 

@@ -1,14 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { openDatabase } from "../../store/driver.ts";
-import { threadUrl } from "../../store/thread-url.ts";
 import type { ItemStore } from "../item-store.ts";
 import { itemStoreSuite } from "../testing/item-store-suite.ts";
 import { newValue, newWrite } from "../testing/suite/harness.ts";
@@ -106,19 +102,6 @@ describe("the file adapter", () => {
     await after.close();
   });
 
-  it("keeps every acknowledged set when its process is killed with -9", async () => {
-    const folder = freshFolder();
-    const acknowledged = await setUntilKilled(folder, 2_000);
-    expect(acknowledged.length).toBeGreaterThanOrEqual(2_000);
-    const after = await openIn(folder);
-    for (const [key, version] of lastVersions(acknowledged)) {
-      const item = await after.get("crash", key);
-      expect(item?.version).toBeGreaterThanOrEqual(version);
-      expect(item?.json).toBe(JSON.stringify({ key, round: item?.version }));
-    }
-    await after.close();
-  });
-
   it("says what to do when file_path is a folder", async () => {
     const folder = freshFolder();
     mkdirSync(join(folder, "state_store.db"));
@@ -142,30 +125,3 @@ describe("the file adapter", () => {
     expect(readFileSync(file, "utf8")).toBe("not a database. ".repeat(500));
   });
 });
-
-interface Acknowledged {
-  readonly key: string;
-  readonly version: number;
-}
-
-/** Lets a real process set items as fast as it can and kills it with -9 once it has acknowledged `count` of them. */
-async function setUntilKilled(folder: string, count: number): Promise<Acknowledged[]> {
-  const child = spawn(process.execPath, [threadUrl(new URL("../testing/endless-writer.ts", import.meta.url)).pathname, folder], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const exited = once(child, "exit");
-  const acknowledged: Acknowledged[] = [];
-  for await (const line of createInterface({ input: child.stdout })) {
-    // The last line may be cut by the kill.
-    if (!/^key-\d+ \d+$/.test(line)) continue;
-    const [key = "", version = ""] = line.split(" ");
-    acknowledged.push({ key, version: Number(version) });
-    if (acknowledged.length === count) child.kill("SIGKILL");
-  }
-  await exited;
-  return acknowledged;
-}
-
-function lastVersions(acknowledged: readonly Acknowledged[]): ReadonlyMap<string, number> {
-  return new Map(acknowledged.map(({ key, version }) => [key, version]));
-}

@@ -16,6 +16,7 @@ import {
   type Listing,
   MAX_MANY_BYTES,
   type ManyWritten,
+  type NumberedChange,
   type OneOfMany,
   type PageRequest,
 } from "../item-store.ts";
@@ -207,7 +208,7 @@ class MemoryItems implements ItemStore {
     return all.map(({ scope, key, plan: { row, status, item, previous, errors }, told }) => {
       if (row === "put" && item !== undefined) this.#scopes.put(scope, item);
       else if (row === "remove") this.#scopes.remove(scope, key);
-      const changes = told.map((one) => ({ ...one.change, seq: this.outbox.put(one), watchers: one.watchers }));
+      const changes = told.map((one) => numbered(one, this.outbox.put(one)));
       return { status, item, previous, changes, errors };
     });
   }
@@ -238,4 +239,9 @@ function plan(old: Item | undefined, address: ItemAddress, intent: WriteIntent, 
 
 function refuseTooMany(bytes: number): void {
   if (bytes > MAX_MANY_BYTES) throw new CallError("payload_too_large", manyTooLargeText(bytes), { details: { bytes, limit: MAX_MANY_BYTES } });
+}
+
+/** Member by member: spreading costs each write more than the rest of it. */
+function numbered({ change: { kind, scope, key, version, previous, json, at }, watchers }: Told, seq: number | undefined): NumberedChange {
+  return { kind, scope, key, version, previous, json, at, seq, watchers };
 }

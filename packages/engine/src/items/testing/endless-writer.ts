@@ -2,28 +2,37 @@ import { once } from "node:events";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { openFileItems } from "../adapters/file.ts";
+import type { ChangeKind } from "../outbox.ts";
 
-// A process of its own for the crash tests: sets items in the folder named by its argument until it is killed, and prints `KEY VERSION` for each one acknowledged.
+// A process of its own for the crash tests: writes items in the folder named by its first argument until it is killed, half of the writers by sets and half
+// by updates, and prints `KEY VERSION SEQ` for each write acknowledged. The second argument is the durability.
 const WRITERS = 50;
 
 process.stdout.setMaxListeners(WRITERS);
-const dataDir = process.argv[2];
+const [dataDir, durability] = process.argv.slice(2);
 if (dataDir === undefined) throw new Error("name the data folder as the first argument");
-const state = await openFileItems({ dataDir, filePath: "state.db", cacheBytes: 1_000_000, log: silentLogger, clock: systemClock });
+const items = await openFileItems({
+  dataDir,
+  filePath: "state.db",
+  cacheBytes: 1_000_000,
+  durability: durability === "relaxed" ? "relaxed" : "durable",
+  log: silentLogger,
+  clock: systemClock,
+});
+const kinds: ReadonlySet<ChangeKind> = new Set(["created", "updated", "deleted"]);
+const notice = { watchers: [{ id: "watcher", kinds }], origin: "" };
 
-async function writeForEver(key: string): Promise<never> {
+async function writeForEver(key: string, byUpdate: boolean): Promise<never> {
   for (let round = 1; ; round++) {
-    const json = JSON.stringify({ key, round });
-    const outcome = await state.set(
-      "crash",
-      key,
-      { json, bytes: Buffer.byteLength(json), expiresAt: undefined },
-      { now: systemClock.now(), ifVersion: undefined, notice: undefined },
-    );
-    if (outcome.status === "conflict") throw new Error("a set without if_version found a conflict");
+    const json = JSON.stringify({ round });
+    const write = { now: systemClock.now(), ifVersion: undefined, notice };
+    const outcome = byUpdate
+      ? await items.update("crash", key, { ops: [{ type: "increment", path: "round", by: 1 }], atomic: true, maxBytes: 1_000, expiresAt: "keep" }, write)
+      : await items.set("crash", key, { json, bytes: json.length, expiresAt: undefined }, write);
+    if (outcome.status === "conflict") throw new Error("a write without if_version found a conflict");
     // Printed after the acknowledgement; a line that is lost with the process is one piece of evidence less.
-    if (!process.stdout.write(`${key} ${outcome.item?.version}\n`)) await once(process.stdout, "drain");
+    if (!process.stdout.write(`${key} ${outcome.item?.version} ${outcome.changes[0]?.seq}\n`)) await once(process.stdout, "drain");
   }
 }
 
-await Promise.all(Array.from({ length: WRITERS }, (_, index) => writeForEver(`key-${index}`)));
+await Promise.all(Array.from({ length: WRITERS }, (_, index) => writeForEver(`key-${index}`, index % 2 === 0)));

@@ -17,9 +17,3 @@ export interface ChangeListener {
   /** The changes are stored. Called in the order in which they were made, as far as one key goes. */
   changed(changes: readonly NumberedChange[], origin: WriteOrigin): void;
 }
-
-/** Nobody listens. */
-export const noListener: ChangeListener = {
-  notice: () => undefined,
-  changed() {},
-};

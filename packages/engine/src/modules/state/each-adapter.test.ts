@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openItems } from "../../items/open-items.ts";
+import { type RedisServer, startRedisServer } from "../../items/testing/redis-server.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../testing/index.ts";
@@ -19,10 +20,25 @@ const WORKERS = 4;
 const INCREMENTS = 1_000;
 const IN_FLIGHT = 50;
 
-const adapters: readonly { readonly name: string; readonly durability: string | undefined; readonly adapter: unknown }[] = [
-  { name: "in_memory", durability: "memory", adapter: { name: "in_memory" } },
-  { name: "file_based", durability: undefined, adapter: { name: "file_based" } },
-  { name: "file_based, relaxed", durability: "relaxed", adapter: { name: "file_based", config: { durability: "relaxed" } } },
+let redis: RedisServer;
+let spaces = 0;
+beforeAll(async () => {
+  redis = await startRedisServer();
+});
+afterAll(() => redis.stop());
+
+interface AdapterCase {
+  readonly name: string;
+  readonly durability: string | undefined;
+  readonly adapter: () => unknown;
+}
+
+const adapters: readonly AdapterCase[] = [
+  { name: "in_memory", durability: "memory", adapter: () => ({ name: "in_memory" }) },
+  { name: "file_based", durability: undefined, adapter: () => ({ name: "file_based" }) },
+  { name: "file_based, relaxed", durability: "relaxed", adapter: () => ({ name: "file_based", config: { durability: "relaxed" } }) },
+  // The server does not sync its log.
+  { name: "redis", durability: "memory", adapter: () => ({ name: "redis", config: { redis_url: redis.url, key_prefix: `${++spaces}:` } }) },
 ];
 
 describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
@@ -31,9 +47,10 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
   let engine: InMemoryEngine;
 
   beforeEach(async () => {
-    config = stateConfigSchema.parse({ adapter });
+    const block = { adapter: adapter() };
+    config = stateConfigSchema.parse(block);
     dataDir = mkdtempSync(join(root, "data-"));
-    engine = await inMemoryEngine({ modules: [state], config: { "svc-state": config }, dataDir });
+    engine = await inMemoryEngine({ modules: [state], config: { "svc-state": block }, dataDir });
   });
   afterEach(() => engine.stop());
 

@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import { state } from "./index.ts";
 import { stateEngine } from "./testing/state-engine.ts";
 
 const START = Date.UTC(2026, 0, 1);
@@ -63,5 +67,28 @@ describe("items with an end", () => {
       code: "invalid_input",
       message: expect.stringContaining("`expires_in_ms`"),
     });
+  });
+});
+
+describe("items whose end passes while the engine is down", () => {
+  it("are gone when it is back, and their deletion is told to the trigger that is there again", async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), "svc-state-expiry-"));
+    const start = (): Promise<InMemoryEngine> => inMemoryEngine({ modules: [state], config: { "svc-state": {} }, dataDir, clock });
+    const before = await start();
+    await before.call("state::set", { scope: "s", key: "k", value: "the last", expires_in_ms: 1_000 });
+    await before.call("state::set", { scope: "s", key: "stays", value: 1 });
+    await before.stop();
+
+    clock.advance(5_000);
+    const after = await start();
+    expect(await after.call("state::list", { scope: "s" })).toEqual([1]);
+    const worker = await after.connectWorker();
+    const told = new Promise<unknown>((resolve) => worker.serve("on::deleted", resolve));
+    worker.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "state:deleted", function_id: "on::deleted", config: {} });
+    await worker.next((frame) => frame.type === "triggerregistrationresult");
+    clock.advance(0);
+    expect(await told).toMatchObject({ event_type: "state:deleted", key: "k", old_value: "the last", new_value: null, version: 2 });
+    await after.stop();
+    rmSync(dataDir, { recursive: true });
   });
 });

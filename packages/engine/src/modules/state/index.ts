@@ -46,7 +46,12 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
   provideWriting(context, services);
   provideDeletingMany(context, services);
   provideTransferring(context, { ...services, exports, snapshotEnding: config.adapter.name === "file_based" ? "db" : "ndjson" });
-  await sweep.start();
+  try {
+    await sweep.start();
+  } catch (error) {
+    await triggers.stop();
+    throw error;
+  }
   return {
     reconfigure(next) {
       if (JSON.stringify(next.adapter) !== JSON.stringify(config.adapter)) return "restart";

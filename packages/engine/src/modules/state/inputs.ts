@@ -30,7 +30,7 @@ export const deleteInput = z.object({ scope, key, if_version: ifVersion });
 export const updateInput = z.object({
   scope,
   key,
-  ops: updateOpsSchema,
+  ops: updateOpsSchema.meta({ description: "1 to 1,000 operations, done in order: set, merge, increment, decrement, append, remove" }),
   atomic: z.boolean().default(true).meta({ description: "Default true: one failing operation, and nothing is written. False: the others are done" }),
   if_version: ifVersion,
   expires_in_ms: expiresIn,

@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import type { Conflict, Durability, ItemStore, ItemUpdated, ItemWrite, ItemWritten, OneOfMany } from "../../items/item-store.ts";
+import type { Conflict, Durability, ItemStore, ItemUpdated, ItemValue, ItemWrite, ItemWritten, OneOfMany } from "../../items/item-store.ts";
 import type { StoredJson } from "../../items/stored-json.ts";
 import type { UpdateOp } from "../../items/update-op.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -57,8 +57,8 @@ export class Writes {
   }
 
   async set(request: SetRequest, origin: WriteOrigin): Promise<ItemWritten> {
-    const { scope, key, value, expiresAt } = request;
-    const written = await this.#store.set(scope, key, { ...value, expiresAt }, this.#write(request, origin));
+    const { scope, key } = request;
+    const written = await this.#store.set(scope, key, valueOf(request), this.#write(request, origin));
     return this.#settled(request, written, origin);
   }
 
@@ -76,8 +76,8 @@ export class Writes {
   /** All or none. Throws `state_conflict` with `details.index`. */
   async setMany(requests: readonly SetRequest[], origin: WriteOrigin): Promise<readonly ItemWritten[]> {
     const writes = requests.map((request): OneOfMany => {
-      const { scope, key, value, expiresAt } = request;
-      return { type: "set", scope, key, value: { ...value, expiresAt }, write: this.#write(request, origin) };
+      const { scope, key } = request;
+      return { type: "set", scope, key, value: valueOf(request), write: this.#write(request, origin) };
     });
     const written = await this.#store.writeMany(writes);
     if (written.status === "conflict") throw conflictAt(written.index, requests[written.index], written.actual);
@@ -111,6 +111,10 @@ export class Writes {
     if (item?.expiresAt !== undefined) this.#onExpiry(item.expiresAt);
     if (changes.length > 0) this.#listener.changed(changes, origin);
   }
+}
+
+function valueOf({ value: { json, bytes }, expiresAt }: SetRequest): ItemValue {
+  return { json, bytes, expiresAt };
 }
 
 function conflict(request: WriteRequest, actual: number): CallError {

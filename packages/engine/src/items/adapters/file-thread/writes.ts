@@ -1,7 +1,7 @@
 import type { Database } from "../../../store/driver.ts";
 import { type Procedure, Refusal, read, write } from "../../../store/procedures.ts";
 import { parseExact } from "../../exact-json.ts";
-import { type Conflict, type Item, type ItemValue, MAX_MANY_BYTES } from "../../item-store.ts";
+import { type Conflict, type Item, MAX_MANY_BYTES } from "../../item-store.ts";
 import { type ItemAddress, isPastEnd, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../../plan-write.ts";
 import type { UpdateOp, UpdateOpError } from "../../update-op.ts";
 import type { ChangeLog, NoticeInput, ToldOutput } from "./deliveries.ts";
@@ -10,18 +10,22 @@ import { stored } from "./stored-text.ts";
 /** What each write is told. */
 export interface WriteInput extends ItemAddress {
   readonly now: number;
-  readonly ifVersion: number | undefined;
-  readonly notice: NoticeInput | undefined;
+  readonly ifVersion?: number;
+  readonly notice?: NoticeInput;
 }
 
-export interface SetInput extends WriteInput, ItemValue {}
+export interface SetInput extends WriteInput {
+  readonly json: string;
+  readonly bytes: number;
+  readonly expiresAt?: number;
+}
 
 export interface UpdateInput extends WriteInput {
   /** JSON of the operations: as text they keep the digits of their numbers. */
   readonly opsJson: string;
   readonly atomic: boolean;
   readonly maxBytes: number;
-  readonly expiresAt: number | undefined | "keep";
+  readonly expiresAt?: number | "keep";
 }
 
 export type OneInput = ({ readonly type: "set" } & SetInput) | ({ readonly type: "delete" } & WriteInput);
@@ -102,7 +106,8 @@ export function openWriteProcedures(database: Database, log: ChangeLog) {
 
   function perform(input: WriteInput, intent: WriteIntent, replaced?: (bytes: number) => void): WriteOutput | Conflict {
     const found = find(input);
-    const plan = planWrite(found?.item, input, intent, input, () => floorOf.get(stored(input.scope))?.floor ?? 0);
+    const { now, ifVersion } = input;
+    const plan = planWrite(found?.item, input, intent, { now, ifVersion }, () => floorOf.get(stored(input.scope))?.floor ?? 0);
     if (plan.status === "conflict") return plan;
     if (plan.status === "too_large") {
       const limit = intent.type === "update" ? intent.update.maxBytes : 0;
@@ -148,7 +153,7 @@ export function openWriteProcedures(database: Database, log: ChangeLog) {
     const writes: WriteOutput[] = [];
     database.exec("SAVEPOINT many");
     for (const [index, input] of inputs.entries()) {
-      const output = perform(input, input.type === "set" ? { type: "set", value: input } : { type: "delete" }, count);
+      const output = perform(input, input.type === "set" ? setIntent(input) : { type: "delete" }, count);
       if (output.status === "conflict") {
         database.exec("ROLLBACK TO many; RELEASE many");
         return { status: "conflict", index, actual: output.actual };
@@ -162,14 +167,19 @@ export function openWriteProcedures(database: Database, log: ChangeLog) {
   return {
     get: read(({ scope, key, now }: ItemAddress & { readonly now: number }) => alive(scope, key, now)),
     getMany: read(getMany),
-    set: write((input: SetInput) => perform(input, { type: "set", value: input })),
+    set: write((input: SetInput) => perform(input, setIntent(input))),
     update: write((input: UpdateInput) => {
+      const { atomic, maxBytes, expiresAt } = input;
       const ops = parseExact(input.opsJson) as readonly UpdateOp[];
-      return perform(input, { type: "update", update: { ops, atomic: input.atomic, maxBytes: input.maxBytes, expiresAt: input.expiresAt } });
+      return perform(input, { type: "update", update: { ops, atomic, maxBytes, expiresAt } });
     }),
     delete: write((input: WriteInput) => perform(input, { type: "delete" })),
     writeMany: write(writeMany),
   } satisfies Record<string, Procedure<never, unknown>>;
+}
+
+function setIntent({ json, bytes, expiresAt }: SetInput): WriteIntent {
+  return { type: "set", value: { json, bytes, expiresAt } };
 }
 
 function itemOf(key: string, row: Row): Item {
@@ -180,20 +190,18 @@ function manyTooLarge(bytes: number): Refusal {
   return new Refusal("payload_too_large", manyTooLargeText(bytes), { bytes, limit: MAX_MANY_BYTES });
 }
 
+/** Every member costs its way between the threads, so none is sent that says nothing. */
 function outputOf(plan: WritePlan, intent: WriteIntent, told: WriteOutput["told"]): WriteOutput {
   const { status, item, previous, changes, errors } = plan;
   const [first] = changes;
-  const last = changes[changes.length - 1];
-  const lapsed = first?.kind === "deleted" && previous === undefined ? first : undefined;
-  const version = last?.version ?? item?.version;
-  return {
-    status,
-    ...(previous === undefined || (status === "unchanged" && intent.type === "set") ? undefined : { previous }),
-    ...(version === undefined ? undefined : { version }),
-    ...(status === "unchanged" && item !== undefined ? { updatedAt: item.updatedAt } : undefined),
-    ...(intent.type === "update" && item !== undefined ? { updated: { json: item.json, bytes: item.bytes, expiresAt: item.expiresAt } } : undefined),
-    ...(lapsed === undefined ? undefined : { lapsed: { json: lapsed.previous ?? "null", version: lapsed.version } }),
-    ...(told === undefined ? undefined : { told }),
-    ...(errors.length === 0 ? undefined : { errors }),
-  };
+  const version = changes[changes.length - 1]?.version ?? item?.version;
+  const output: { -readonly [Member in keyof WriteOutput]: WriteOutput[Member] } = { status };
+  if (version !== undefined) output.version = version;
+  if (previous !== undefined && (status === "written" || intent.type !== "set")) output.previous = previous;
+  if (status === "unchanged" && item !== undefined) output.updatedAt = item.updatedAt;
+  if (intent.type === "update" && item !== undefined) output.updated = { json: item.json, bytes: item.bytes, expiresAt: item.expiresAt };
+  if (first?.kind === "deleted" && previous === undefined) output.lapsed = { json: first.previous ?? "null", version: first.version };
+  if (told !== undefined) output.told = told;
+  if (errors.length > 0) output.errors = errors;
+  return output;
 }

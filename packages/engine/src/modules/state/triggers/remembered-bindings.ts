@@ -20,6 +20,7 @@ export class RememberedBindings {
   readonly #log: Logger;
   readonly #keys = new Set<string>();
   #dirty = false;
+  #isFailing = false;
   #saving: Promise<void> | undefined;
   #closed = false;
   #cancelRetry = (): void => {};
@@ -91,10 +92,12 @@ export class RememberedBindings {
           await file.close();
         }
         await rename(temporary, this.#file);
+        this.#isFailing = false;
       }
     } catch (error) {
       this.#dirty = true;
-      this.#log.warn("the list of state triggers cannot be saved", { file: this.#file, error });
+      if (!this.#isFailing) this.#log.warn("the list of state triggers cannot be saved at present", { file: this.#file, error });
+      this.#isFailing = true;
       await rm(temporary, { force: true }).catch(() => {});
     }
   }

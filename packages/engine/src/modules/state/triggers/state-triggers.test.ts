@@ -379,4 +379,22 @@ describe("a restricted connection", () => {
     await reader.count(1);
     expect(guest.told).toHaveLength(0);
   });
+
+  it("is not left with what an unrestricted worker asked for as well, when that one takes it back", async () => {
+    const owner = await listener(engine, "shared::fn");
+    await bind(owner.worker, "shared::fn", {}, { id: "owners" });
+    const guest = await engine.connectWorker({ name: "guest", access: accessTo(["shared::fn"]) });
+    expect(await bind(guest, "shared::fn")).toMatchObject({ status: "active" });
+    await set("k", 1);
+    await owner.count(1);
+    owner.worker.say({ type: "unregistertrigger", id: "owners" });
+    await turns();
+    await set("k", 2);
+    await turns();
+    expect(owner.names()).toEqual(["created k@1"]);
+    expect(triggerOf("shared::fn")).toMatchObject({ status: "error", reason: expect.stringContaining("state::get") });
+    await bind(owner.worker, "shared::fn", {}, { id: "owners" });
+    await owner.count(2);
+    expect(triggerOf("shared::fn")).toMatchObject({ status: "active" });
+  });
 });

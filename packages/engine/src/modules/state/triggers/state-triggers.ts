@@ -94,8 +94,10 @@ export class StateTriggers implements ChangeListener {
   }
 
   changed(changes: readonly NumberedChange[], origin: WriteOrigin): void {
-    for (const { seq, watchers, ...change } of changes) {
-      if (seq === undefined) continue;
+    for (const numbered of changes) {
+      // Most writes concern nobody, and a copy of each would cost them more than the rest of this.
+      if (numbered.seq === undefined) continue;
+      const { seq, watchers, ...change } = numbered;
       const text =
         this.#noted.get(origin)?.get(itemName(change.scope, change.key)) ??
         encodeOrigin({ traceparent: origin.traceparent ?? newTraceparent(), baggage: origin.baggage, depth: 0, chain: [] });

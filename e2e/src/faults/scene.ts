@@ -1,0 +1,95 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Worker } from "@svc/sdk";
+import { problemsOf } from "../state-load/check-history.ts";
+import { type Load, startLoad } from "../state-load/load.ts";
+import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "../state-load/look.ts";
+import { seeded } from "../state-load/plan.ts";
+import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
+import { freePorts } from "../support/ports.ts";
+
+/** An engine whose data lie on a disk that is going to fail, and the load of four workers. */
+export class Scene {
+  readonly random: () => number;
+  readonly load: Load;
+  readonly looker: Worker;
+  engine: EngineProcess;
+  readonly #project: string;
+  readonly #ports: Ports;
+  readonly #env: Readonly<Record<string, string>>;
+
+  private constructor(parts: {
+    readonly random: () => number;
+    readonly load: Load;
+    readonly looker: Worker;
+    readonly engine: EngineProcess;
+    readonly project: string;
+    readonly ports: Ports;
+    readonly env: Readonly<Record<string, string>>;
+  }) {
+    this.random = parts.random;
+    this.load = parts.load;
+    this.looker = parts.looker;
+    this.engine = parts.engine;
+    this.#project = parts.project;
+    this.#ports = parts.ports;
+    this.#env = parts.env;
+  }
+
+  /** `folder` is for journals; `env` is added to the engine's environment. The load has not begun. */
+  static async open(options: {
+    readonly name: string;
+    readonly folder: string;
+    readonly dataDir: string;
+    readonly operations: number;
+    readonly env?: Readonly<Record<string, string>>;
+  }): Promise<Scene> {
+    const { folder, dataDir, operations, env = {} } = options;
+    const { seed, random } = seeded();
+    say(`${options.name}: seed ${seed}; SVC_SEED=${seed} repeats the operations and the moments`);
+    const project = join(folder, "project");
+    mkdirSync(project);
+    writeFileSync(join(project, "config.yaml"), `engine:\n  data_dir: ${dataDir}\nworkers:\n  - name: svc-state\n`);
+    const ports = await freePorts();
+    const engine = await startEngine({ cwd: project, ports, env });
+    const url = `ws://localhost:${ports.bridge}`;
+    const load = await startLoad({ folder: join(folder, "journals"), url, seed, operations, inFlight: 8 });
+    const looker = connectLooker(url);
+    await watchersAreBound(looker);
+    return new Scene({ random, load, looker, engine, project, ports, env });
+  }
+
+  async kill(): Promise<void> {
+    this.engine.child.kill("SIGKILL");
+    await this.engine.exited;
+  }
+
+  async startAgain(): Promise<void> {
+    this.engine = await startEngine({ cwd: this.#project, ports: this.#ports, env: this.#env });
+  }
+
+  /** Waits until all is written and told, and answers what is wrong; see `problemsOf`. */
+  async problems(name: string): Promise<string[]> {
+    await this.load.finished;
+    await settled(this.load, this.looker);
+    const history = this.load.history();
+    say(`${name}: ${summaryOf(history)}`);
+    return problemsOf(history, await finalItems(this.looker));
+  }
+
+  async close(): Promise<void> {
+    await this.looker.shutdown({ timeout_ms: 1_000 });
+    await this.load.stop();
+    this.engine.child.kill("SIGCONT");
+    await this.kill();
+  }
+}
+
+/** So many moments between the first operations and the last ones, in order. */
+export function moments(count: number, operations: number, random: () => number): number[] {
+  return Array.from({ length: count }, () => Math.floor(random() * operations * 0.9 + operations * 0.02)).sort((a, b) => a - b);
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

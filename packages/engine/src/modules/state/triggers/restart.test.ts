@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../../testing/index.ts";
+import { state } from "../index.ts";
+import { bind, gate, listener, turns } from "./testing/listeners.ts";
+
+let dataDir: string;
+let clock: ManualClock;
+let engine: InMemoryEngine;
+
+async function start(): Promise<void> {
+  clock = manualClock(Date.UTC(2026, 0, 1));
+  engine = await inMemoryEngine({ modules: [state], config: { "svc-state": {} }, clock, dataDir });
+}
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "svc-state-triggers-"));
+  await start();
+});
+afterEach(async () => {
+  await engine.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const set = (key: string, value: unknown): Promise<unknown> => engine.call("state::set", { scope: "s", key, value });
+
+/** Ends the engine while a handler has a delivery in its hands for good. */
+async function restart(): Promise<void> {
+  await stop();
+  await start();
+}
+
+/** What is under way has 5 s; the store, which has deadlines of its own, is asked to close only then. */
+async function stop(): Promise<void> {
+  const stopped = engine.stop();
+  await turns(50);
+  clock.advance(5_000);
+  await stopped;
+}
+
+/** Writes three versions of a key whose handler never answers. */
+async function leaveThree(): Promise<void> {
+  const stuck = await listener(engine, "on::change", () => new Promise(() => {}));
+  await bind(stuck.worker, "on::change");
+  for (const value of [1, 2, 3]) await set("k", value);
+  await stuck.count(1);
+}
+
+/** Lets time pass in steps in which the store, whose thread knows no manual clock, has answered. */
+async function pass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 1_000) {
+    clock.advance(1_000);
+    await engine.call("state::list_groups", {});
+  }
+}
+
+/** Resolves when the store has answered whatever was asked of it before. */
+async function storeAnswered(): Promise<void> {
+  await engine.call("state::list_groups", {});
+  await turns(50);
+}
+
+describe("state triggers after a restart", () => {
+  it("go on with what was not served, before newer changes of the same item (gap 38)", async () => {
+    await leaveThree();
+    await restart();
+    const changes = await listener(engine);
+    await set("k", 4);
+    await bind(changes.worker, "on::change");
+    await set("k", 5);
+    await changes.count(5);
+    expect(changes.names()).toEqual(["created k@1", "updated k@2", "updated k@3", "updated k@4", "updated k@5"]);
+  });
+
+  it("tell of what was written before their worker was back, also when nothing was left over (gap 38)", async () => {
+    const first = await listener(engine);
+    await bind(first.worker, "on::change", { prefix: "k" });
+    await set("k", 1);
+    await first.count(1);
+    await restart();
+    await set("k", 2);
+    await set("other", 1);
+    const second = await listener(engine);
+    await bind(second.worker, "on::change", { prefix: "k" });
+    await second.count(1);
+    await storeAnswered();
+    expect(second.names()).toEqual(["updated k@2"]);
+  });
+
+  it("are forgotten when nobody asks for them within 10 minutes, with what waited, and said so", async () => {
+    await leaveThree();
+    await restart();
+    await set("k", 4);
+    await pass(599_000);
+    await storeAnswered();
+    expect(engine.logs.filter(({ message }) => message.includes("forgotten"))).toEqual([]);
+    await pass(1_000);
+    await storeAnswered();
+    expect(engine.logs.find(({ message }) => message === "deliveries of a state trigger were forgotten")?.fields).toMatchObject({
+      trigger: "on::change on any key in any scope",
+      deliveries: 4,
+      reason: "nobody asked for it again within 10 minutes",
+    });
+    await set("k", 5);
+    const changes = await listener(engine);
+    await bind(changes.worker, "on::change");
+    await set("k", 6);
+    await changes.count(1);
+    expect(changes.names()).toEqual(["updated k@6"]);
+  });
+
+  it("do not come back when they were taken back before", async () => {
+    const open = gate();
+    const changes = await listener(engine, "on::change", () => open.passed);
+    await bind(changes.worker, "on::change", {}, { id: "mine" });
+    await set("k", 1);
+    await set("k", 2);
+    await changes.count(1);
+    changes.worker.say({ type: "unregistertrigger", id: "mine" });
+    open.open();
+    await storeAnswered();
+    await restart();
+    await set("k", 3);
+    const again = await listener(engine);
+    await bind(again.worker, "on::change");
+    await set("k", 4);
+    await again.count(1);
+    await storeAnswered();
+    expect(again.names()).toEqual(["updated k@4"]);
+  });
+
+  it("wait for the new store when the module is configured anew while a worker stays connected", async () => {
+    const open = gate();
+    const changes = await listener(engine, "on::change", ({ event }) => (event.version === 1 ? open.passed : null));
+    await bind(changes.worker, "on::change");
+    for (const value of [1, 2, 3]) await set("k", value);
+    await changes.count(1);
+    const applied = engine.applyModules([{ name: "svc-state", config: { adapter: { name: "file_based", config: { cache_bytes: 0 } } } }]);
+    await turns(50);
+    open.open();
+    expect(await applied).toEqual([]);
+    await changes.count(3);
+    await storeAnswered();
+    expect(changes.names()).toEqual(["created k@1", "updated k@2", "updated k@3"]);
+  });
+
+  it("are served when the list of the last run cannot be read; that is in the log", async () => {
+    await leaveThree();
+    await stop();
+    writeFileSync(join(dataDir, "state-triggers.json"), "{ no json");
+    await start();
+    expect(engine.logs.some(({ level, message }) => level === "warn" && message.startsWith("the list of state triggers"))).toBe(true);
+    const changes = await listener(engine);
+    await bind(changes.worker, "on::change");
+    await changes.count(3);
+    expect(changes.names()).toEqual(["created k@1", "updated k@2", "updated k@3"]);
+  });
+});
