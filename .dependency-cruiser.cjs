@@ -89,6 +89,13 @@ module.exports = {
       to: { path: "/testing/|[.]test[-.]support[.]" },
     },
     {
+      name: "test-kit-is-for-users",
+      comment: "The engine does not need what it offers to tests.",
+      severity: "error",
+      from: { path: "^packages/", pathNot: `^packages/engine/src/test-kit/|${tests}` },
+      to: { path: "^packages/engine/src/test-kit/" },
+    },
+    {
       name: "no-undeclared",
       comment: "What is imported is declared.",
       severity: "error",

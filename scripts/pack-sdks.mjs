@@ -1,5 +1,5 @@
-// Packs the two SDKs for scaffolds: packages/cli/assets/svc-sdk-<version>.tgz and svc-<version>-py3-none-any.whl.
-// The npm package carries @svc/protocol inside, because our packages are on no registry. Runs after `tsc -b`; does nothing when
+// Packs what scaffolds get: the SDKs, packages/cli/assets/svc-sdk-<version>.tgz and svc-<version>-py3-none-any.whl, and for tests the engine,
+// svc-engine-<version>.tgz. The npm packages carry @svc/protocol inside, because our packages are on no registry. Runs after `tsc -b`; does nothing when
 // the sources are those of the last run. `node scripts/pack-sdks.mjs` runs it alone.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -14,7 +14,7 @@ const hashFile = join(assetsDir, "sources.sha256");
 const MIN_PYTHON = [3, 10];
 
 /**
- * Packs both SDKs unless they are packed already.
+ * Packs the SDKs and the engine unless they are packed already.
  * @param {{ signal: AbortSignal, note: (line: string) => void, outcome: (text: string) => void }} context
  */
 export async function packSdks({ signal, note, outcome }) {
@@ -26,7 +26,11 @@ export async function packSdks({ signal, note, outcome }) {
   await mkdir(assetsDir, { recursive: true });
   const staging = await mkdtemp(join(tmpdir(), "svc-pack-"));
   try {
-    const packages = [await packTypescript(staging, { signal }), await packPython(staging, { signal, note })];
+    const packages = [
+      await packTypescript("sdk", staging, { signal }),
+      await packTypescript("engine", staging, { signal }),
+      await packPython(staging, { signal, note }),
+    ];
     // Old versions must not travel into scaffolds; the hash goes first, so that a run that dies in between is repeated.
     await rm(assetsDir, { recursive: true, force: true });
     await mkdir(assetsDir, { recursive: true });
@@ -54,6 +58,8 @@ async function sourcesHash() {
     "packages/protocol/package.json",
     "packages/sdk/src",
     "packages/sdk/package.json",
+    "packages/engine/src",
+    "packages/engine/package.json",
     "tsconfig.base.json",
     "python/src",
     "python/pyproject.toml",
@@ -85,24 +91,26 @@ async function filesOf(path) {
     .sort();
 }
 
-async function packTypescript(staging, { signal }) {
-  const stage = join(staging, "sdk");
-  const sdk = await stagePackage("sdk", stage);
+async function packTypescript(name, staging, { signal }) {
+  const stage = join(staging, name);
+  const facts = await stagePackage(name, stage);
   await stagePackage("protocol", join(stage, "node_modules/@svc/protocol"));
-  await writeFile(join(stage, "package.json"), JSON.stringify({ ...sdk, bundleDependencies: ["@svc/protocol"] }, null, 2));
+  await writeFile(join(stage, "package.json"), JSON.stringify({ ...facts, bundleDependencies: ["@svc/protocol"] }, null, 2));
   const { stdout } = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", staging], { signal, cwd: stage });
   return join(staging, JSON.parse(stdout)[0].filename);
 }
+
+const IN_TESTS_ONLY = /\.test\.|\.test[-.]support\.|\.tsbuildinfo$|\.map$|[\\/]testing(?:[\\/]|$)/;
 
 /** Copies what a package publishes: its dist without tests, and a package.json that speaks of nothing else. */
 async function stagePackage(name, target) {
   const source = join(root, "packages", name);
   if (!existsSync(join(source, "dist"))) throw new StepFailure(`packages/${name} is not built`, { fix: "run `npm run build` first." });
   await mkdir(target, { recursive: true });
-  await cp(join(source, "dist"), join(target, "dist"), { recursive: true, filter: (path) => !/\.test\.|\.test-support\.|\.tsbuildinfo$|\.map$/.test(path) });
+  await cp(join(source, "dist"), join(target, "dist"), { recursive: true, filter: (path) => !IN_TESTS_ONLY.test(path) });
   await cp(join(root, "LICENSE"), join(target, "LICENSE")).catch(ignoreMissing);
   const { devDependencies: _, files: _files, ...facts } = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
-  const exports = JSON.parse(JSON.stringify(facts.exports, (key, value) => (key === "@svc/source" ? undefined : value)));
+  const exports = JSON.parse(JSON.stringify(facts.exports, (key, value) => (key === "@svc/source" || key === "./testing" ? undefined : value)));
   const published = { ...facts, exports, files: ["dist"] };
   await writeFile(join(target, "package.json"), JSON.stringify(published, null, 2));
   return published;

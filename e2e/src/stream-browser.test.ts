@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -165,4 +165,40 @@ it("a page sees what a Python worker does to a stream over two restarts of the e
     }
   }
   expect(n).toBe(last);
+});
+
+it("a page is let in to the streams by the engine's token, where that is wanted, and by nothing else", async () => {
+  const [strictPorts, folder] = [await freePorts(), mkdtempSync(join(tmpdir(), "svc-stream-token-"))];
+  writeFileSync(join(folder, "config.yaml"), `engine:\n  mode: production\n  allowed_origins: ["${served.origin}"]\nworkers:\n  - name: svc-stream\n`);
+  const strict = await startEngine({ cwd: folder, ports: strictPorts });
+  const token = readFileSync(join(folder, ".svc/token"), "utf8").trim();
+  const tab = await browser.newPage();
+  await tab.goto(`${served.origin}/`);
+  const outcomes = await tab.evaluate(
+    async ([url, secret]) => {
+      const outcome = async (options: { readonly url?: string; readonly token?: string }): Promise<string> => {
+        const client = svc.connectStreams({ url, reconnect: { maxAttempts: 0 }, ...options });
+        const workers = client.collection({ streamName: "svc.workers", groupId: "all" });
+        try {
+          await workers.ready;
+          return workers.status;
+        } catch (error) {
+          return (error as { code: string }).code;
+        } finally {
+          await client.close();
+        }
+      };
+      return [
+        await outcome({ token: secret }),
+        await outcome({ url: url.replace("ws://", `ws://svc:${secret}@`) }),
+        await outcome({}),
+        await outcome({ token: "guessed" }),
+      ];
+    },
+    [`ws://localhost:${strictPorts.realtime}`, token] as const,
+  );
+  expect(outcomes).toEqual(["live", "live", "disconnected", "disconnected"]);
+  strict.child.kill("SIGTERM");
+  await strict.exited;
+  rmSync(folder, { recursive: true, force: true });
 });

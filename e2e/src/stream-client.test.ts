@@ -1,5 +1,7 @@
 // The SDK's stream client and helpers against the real engine, in this process.
 
+import { once } from "node:events";
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
 import { connect, connectStreams, type StreamClient, type StreamUpdate, silentLogger, type Worker } from "@svc/sdk";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -33,6 +35,43 @@ function open(): StreamClient {
   const client = connectStreams({ url: engine.streamsUrl, logger: silentLogger, reconnect: { initialDelayMs: 10 } });
   clients.push(client);
   return client;
+}
+
+/** Hands connections on to a port of this machine, and cuts them when told. */
+async function breakableProxy(port: number) {
+  const open = new Set<Socket>();
+  const made = { connections: 0 };
+  const server = createServer((near) => {
+    made.connections++;
+    const far = createConnection({ port, host: "localhost" });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(one);
+      one.on("error", () => {});
+      one.on("close", () => {
+        open.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const cut = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get connections() {
+      return made.connections;
+    },
+    cut,
+    stop() {
+      server.close();
+      cut();
+    },
+  };
 }
 
 describe("a stream client", () => {
@@ -79,6 +118,35 @@ describe("a stream client", () => {
     for await (const { item_id, value } of items.entries({ pageSize: 7 })) truth.set(item_id, value);
     expect(truth.size).toBe(40);
     await vi.waitFor(() => expect(new Map([...collection.items].sort())).toEqual(new Map([...truth].sort())));
+  });
+
+  it("has every event once though its connection breaks time and again, and no gap while the engine stays (gap 41)", async () => {
+    const items = worker.stream.group<number>(group.streamName, group.groupId);
+    const proxy = await breakableProxy(Number(new URL(engine.streamsUrl).port));
+    // The engine wants to be called by its own name.
+    const headers = { host: new URL(engine.streamsUrl).host };
+    const client = connectStreams({ url: proxy.url, headers, logger: silentLogger, reconnect: { initialDelayMs: 5, maxDelayMs: 20 } });
+    clients.push(client);
+    const told: number[] = [];
+    let syncs = 0;
+    const gaps: unknown[] = [];
+    const subscription = client.subscribe<number>(group, {
+      onSync: () => syncs++,
+      onGap: (gap) => gaps.push(gap),
+      onEvent: (update) => {
+        if (update.type !== "event") told.push(update.data);
+      },
+    });
+    await vi.waitFor(() => expect(subscription.status).toBe("live"));
+    for (let n = 1; n <= 300; n++) {
+      await items.set(`i${n % 3}`, n);
+      if (n % 60 === 30) proxy.cut();
+    }
+    await vi.waitFor(() => expect(told.at(-1)).toBe(300), { timeout: 10_000 });
+    expect(told).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
+    expect([syncs, gaps]).toEqual([1, []]);
+    expect(proxy.connections).toBeGreaterThan(1);
+    proxy.stop();
   });
 
   it("joins the engine's own streams, whose items have their ids within", async () => {
@@ -150,5 +218,27 @@ describe("worker.state", () => {
     await expect(state.import(lines, { onExisting: "fail" })).rejects.toMatchObject({ code: expect.any(String) });
     await expect(state.import(["{oops"])).rejects.toMatchObject({ message: expect.stringContaining("1") });
     for await (const item of state.export({ scope: "big", prefix: "k0042" })) expect(item).toMatchObject({ key: "k0042", value: { index: 42 } });
+  });
+
+  it("has its events delivered to the functions of state triggers", async () => {
+    const events: unknown[] = [];
+    worker.registerFunction("on::change", (event) => {
+      events.push(event);
+    });
+    const trigger = worker.registerTrigger({
+      type: "state",
+      function_id: "on::change",
+      config: { scope: "watched", event_types: ["created", "state:deleted"] },
+    });
+    const { status } = await trigger.registered;
+    expect(status).toBe("active");
+    await worker.state.set("watched", "k", 1);
+    await worker.state.set("watched", "k", 2);
+    await worker.state.delete("watched", "k");
+    await vi.waitFor(() => expect(events).toHaveLength(2));
+    expect(events).toMatchObject([
+      { type: "state", event_type: "state:created", scope: "watched", key: "k", old_value: null, new_value: 1, version: 1 },
+      { type: "state", event_type: "state:deleted", old_value: 2, new_value: null, version: 3 },
+    ]);
   });
 });

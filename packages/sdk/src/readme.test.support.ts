@@ -67,3 +67,28 @@ const answer = worker.call<{ size: number }>({ function_id: "files::size", paylo
 for await (const piece of createReadStream("big.bin")) await writer.write(piece);
 await writer.end();
 console.log((await answer).size);
+
+import type { StateEvent } from "@svc/sdk";
+
+const math = worker.state.scope<{ total: number; log: string[] }>("math");
+const { version } = await math.set("total", 1);
+await math.set("total", 2, { ifVersion: version }); // else CallError `state_conflict`, details { expected, actual }
+await math.update("total", [{ type: "increment", path: "", by: 40 }]);
+await worker.state.set("sessions", "ann", { cart: [] }, { expiresInMs: 3_600_000 });
+for await (const { key, value } of worker.state.entries<{ cart: string[] }>("sessions", { prefix: "a" })) console.log(key, value.cart.length);
+
+worker.registerFunction("math::changed", (event: StateEvent<number>) => console.log(event.event_type, event.key, event.new_value));
+worker.registerTrigger({ type: "state", function_id: "math::changed", config: { scope: "math", key: "total", event_types: ["updated"] } });
+
+import { connectStreams } from "@svc/sdk";
+
+const todos = worker.stream.group<{ text: string; done: boolean }>("todos", "mine");
+await todos.set("1", { text: "buy tea", done: false });
+await todos.update("1", [{ type: "set", path: "done", value: true }]);
+await todos.send({ type: "cheer", data: "well done" }); // reaches who is there; is not stored
+
+const streams = connectStreams();
+const mine = streams.collection<{ text: string; done: boolean }>({ streamName: "todos", groupId: "mine" });
+mine.onChange((_change, items) => console.log(items.size, "todos"));
+await mine.ready;
+streams.subscribe({ streamName: "todos", groupId: "mine" }, { onEvent: (update) => console.log(update.seq, update.type, update.id) });

@@ -5,6 +5,9 @@ import type { Logger } from "../logger.ts";
 import type { InboundEvent } from "./inbound-message.ts";
 import type { StreamChoice, StreamGap, StreamHandlers, StreamSubscription, StreamUpdate, SubscriptionStatus } from "./stream-handlers.ts";
 
+/** The engine answers a join within half of this, however slow those are whom it asks. */
+export const JOIN_DEADLINE_MS = 60_000;
+
 /** What a subscription needs of its client. */
 export interface SubscriptionHost {
   readonly clock: Clock;
@@ -36,6 +39,7 @@ export class Subscription implements StreamSubscription {
   /** Events that come before the sync are in it. */
   #awaitsSync = true;
   #cancelRetry: (() => void) | undefined;
+  #cancelDeadline: (() => void) | undefined;
 
   constructor(name: string, choice: StreamChoice & { readonly id?: string | undefined }, handlers: StreamHandlers<unknown, unknown>, host: SubscriptionHost) {
     this.#name = name;
@@ -62,16 +66,16 @@ export class Subscription implements StreamSubscription {
 
   /** The engine is there. */
   join(): void {
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
+    this.#cancelTimers();
     this.#awaitsSync = true;
+    const late = new CallError("call_timeout", `the engine has not answered the join of stream ${this.streamName} within ${JOIN_DEADLINE_MS} ms`);
+    this.#cancelDeadline = this.#host.clock.after(JOIN_DEADLINE_MS, () => this.refused(late));
     this.#host.send({ type: "join", data: { ...this.#address(), since: this.#position } });
   }
 
   /** The connection is gone. */
   lost(): void {
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
+    this.#cancelTimers();
     this.#enter("joining");
   }
 
@@ -82,6 +86,7 @@ export class Subscription implements StreamSubscription {
   }
 
   joined(resumed: boolean): void {
+    this.#cancelTimers();
     this.#backoff.reset();
     if (!resumed) return;
     this.#awaitsSync = false;
@@ -108,6 +113,7 @@ export class Subscription implements StreamSubscription {
       this.fail(error);
       return;
     }
+    this.#cancelTimers();
     this.#cancelRetry = this.#host.clock.after(this.#backoff.next() ?? 0, () => {
       if (this.#host.epoch() === undefined) return;
       this.#enter("joining");
@@ -143,10 +149,16 @@ export class Subscription implements StreamSubscription {
   }
 
   #close(): void {
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
+    this.#cancelTimers();
     this.#host.drop(this);
     this.#enter("closed");
+  }
+
+  #cancelTimers(): void {
+    this.#cancelRetry?.();
+    this.#cancelDeadline?.();
+    this.#cancelRetry = undefined;
+    this.#cancelDeadline = undefined;
   }
 
   #enter(status: SubscriptionStatus): void {

@@ -1,0 +1,41 @@
+// The engine's test kit as users have it: engine, worker and stream client in one process.
+import { manualClock, startTestEngine } from "@svc/engine/test-kit";
+import { connect, connectStreams, type StateEvent, silentLogger } from "@svc/sdk";
+import { expect, it, vi } from "vitest";
+
+it("a leap of a year ends what was to end, and breaks neither a connection nor a call in hand (gap 76)", async () => {
+  const clock = manualClock(Date.UTC(2030, 5, 1));
+  const engine = await startTestEngine({ modules: ["svc-state", "svc-stream"], clock });
+  const worker = connect(engine.url, { handleSignals: false, logger: silentLogger });
+  const client = connectStreams({ url: engine.streamsUrl, logger: silentLogger });
+  try {
+    let finish: (() => void) | undefined;
+    worker.registerFunction("slow", () => new Promise<string>((resolve) => (finish = () => resolve("done"))));
+    const ended: string[] = [];
+    worker.registerFunction("ended", (event: StateEvent) => ended.push(event.key));
+    await worker.registerTrigger({ type: "state:deleted", function_id: "ended", config: { scope: "s" } }).registered;
+    const board = client.collection<string>({ streamName: "board", groupId: "g" });
+    await board.ready;
+    const lost: string[] = [];
+    worker.onConnectionState((state) => lost.push(state));
+    client.onConnectionState((state) => lost.push(state));
+
+    await worker.state.set("s", "month", 1, { expiresInMs: 30 * 86_400_000 });
+    await worker.state.set("s", "week", 1, { expiresInMs: 7 * 86_400_000 });
+    await worker.stream.set("board", "g", "note", "soon gone", { expiresInMs: 86_400_000 });
+    await vi.waitFor(() => expect(board.get("note")).toBe("soon gone"));
+    const call = worker.call({ function_id: "slow", payload: null });
+    await vi.waitFor(() => expect(finish).toBeDefined());
+
+    await clock.advance(365 * 86_400_000);
+    expect(new Date(clock.now()).toISOString()).toBe("2031-06-01T00:00:00.000Z");
+    await vi.waitFor(() => expect([ended.toSorted(), board.size]).toEqual([["month", "week"], 0]));
+    finish?.();
+    expect(await call).toBe("done");
+    expect(lost).toEqual([]);
+  } finally {
+    await client.close();
+    await worker.shutdown({ timeout_ms: 1 });
+    await engine.stop();
+  }
+});

@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { silentLogger } from "../logger.ts";
+import { ManualClock } from "../manual-clock.test.support.ts";
+import { JOIN_DEADLINE_MS, Subscription } from "./stream-subscription.ts";
+
+function setUp() {
+  const clock = new ManualClock();
+  const sent: unknown[] = [];
+  const told: string[] = [];
+  const subscription = new Subscription(
+    "s1",
+    { streamName: "todos", groupId: "g" },
+    { onError: ({ code }) => told.push(code), onStatus: (status) => told.push(status) },
+    { clock, logger: silentLogger, epoch: () => "first", send: (message) => sent.push(message.type), drop: () => told.push("dropped") },
+  );
+  return { clock, sent, told, subscription };
+}
+
+it("a join that the engine leaves unanswered is made again", () => {
+  const { clock, sent, told, subscription } = setUp();
+  subscription.join();
+  clock.advance(JOIN_DEADLINE_MS - 1);
+  expect(told).toEqual([]);
+  clock.advance(1);
+  expect(told).toEqual(["refused", "call_timeout"]);
+  clock.advance(1_300);
+  expect(sent).toEqual(["join", "join"]);
+  subscription.joined(true);
+  expect(told.slice(2)).toEqual(["joining", "live"]);
+  expect(clock.timers).toBe(0);
+});
+
+it("a subscription that is left, or whose connection is lost, waits for nothing any more", () => {
+  const { clock, sent, told, subscription } = setUp();
+  subscription.join();
+  subscription.lost();
+  expect(clock.timers).toBe(0);
+  subscription.join();
+  subscription.leave();
+  expect(clock.timers).toBe(0);
+  expect(sent).toEqual(["join", "join", "leave"]);
+  expect(told).toEqual(["dropped", "closed"]);
+});
