@@ -6,7 +6,7 @@ const PAGE = { limit: 500, maxBytes: 4 * 1024 * 1024 };
 type Pages = Pick<ItemStore, "groups" | "page">;
 
 /** All items, a page at a time. Redis shows no moment as a whole: what is there throughout comes once, what is written meanwhile as it was or as it became. */
-export async function* allItems(items: Pages): AsyncGenerator<ItemInScope> {
+export async function* allItems(items: Pages): AsyncGenerator<readonly ItemInScope[]> {
   for (let after: string | undefined, hasMore = true; hasMore; ) {
     const { groups, more } = await items.groups({ prefix: "", after, limit: PAGE.limit });
     for (const { scope } of groups) yield* itemsOf(items, scope);
@@ -15,10 +15,10 @@ export async function* allItems(items: Pages): AsyncGenerator<ItemInScope> {
   }
 }
 
-async function* itemsOf(items: Pages, scope: string): AsyncGenerator<ItemInScope> {
+async function* itemsOf(items: Pages, scope: string): AsyncGenerator<readonly ItemInScope[]> {
   for (let after: string | undefined, hasMore = true; hasMore; ) {
     const page = await items.page(scope, { prefix: "", after, ...PAGE });
-    for (const item of page.items) yield { scope, item };
+    yield page.items.map((item) => ({ scope, item }));
     after = page.items[page.items.length - 1]?.key;
     hasMore = page.more;
   }
