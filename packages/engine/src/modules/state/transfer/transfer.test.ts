@@ -206,6 +206,17 @@ describe("state::import", () => {
     await gone;
   });
 
+  it("counts no import any more whose caller gave up, also when nothing came", async () => {
+    for (let index = 0; index < 17; index++) {
+      const abort = new AbortController();
+      const answer = engine.call("state::import", { lines: engine.kernel.channels.create().ref("read") }, { signal: abort.signal });
+      abort.abort();
+      await expect(answer).rejects.toMatchObject({ code: "call_cancelled" });
+      await turns();
+    }
+    expect(await importText(line("a", 1))).toEqual({ imported: 1, skipped: 0 });
+  });
+
   it("refuses refs that open nothing", async () => {
     const channel = engine.kernel.channels.create();
     const ref = channel.ref("read");
