@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { lockDataFolder } from "../../store/data-folder.ts";
+import { type DataFolderLock, lockDataFolder } from "../../store/data-folder.ts";
 import { openStore } from "../../store/store.ts";
 import type { ItemStore } from "../item-store.ts";
 import { FileItems } from "./file-items.ts";
@@ -22,6 +22,9 @@ export interface FileItemsOptions {
   readonly clock: Clock;
 }
 
+/** Files in use by this process. Two modules on one file would list each other's items, and read what the other has changed since. */
+const inUse = new Set<string>();
+
 /** Items in a SQLite file. Rejects with an Error that says why the file cannot be used. */
 export async function openFileItems(options: FileItemsOptions): Promise<ItemStore> {
   const { dataDir, log, clock, durability = "durable", cacheBytes } = options;
@@ -29,15 +32,37 @@ export async function openFileItems(options: FileItemsOptions): Promise<ItemStor
   if (existsSync(file) && statSync(file).isDirectory()) {
     throw new Error(`file_path ${file} is a folder, and the items are kept in one file; name a file that does not exist yet, e.g. ${file}/items.db`);
   }
-  const lock = isInside(dataDir, file) ? undefined : lockDataFolder(dirname(file));
+  if (inUse.has(file)) throw new Error(`file_path ${file} is in use by another module of this engine; give each a file of its own`);
+  const unlock = isInside(dataDir, file) ? undefined : lockFolder(dirname(file));
+  const release = (): void => {
+    inUse.delete(file);
+    unlock?.();
+  };
+  inUse.add(file);
   try {
     const procedures = new URL("./file-thread/procedures.ts", import.meta.url);
     const store = await openStore<ItemProcedures>({ file, procedures, durability, log, clock });
-    return new FileItems({ file, store, durability, cacheBytes, clock, onClosed: () => lock?.release() });
+    return new FileItems({ file, store, durability, cacheBytes, clock, onClosed: release });
   } catch (error) {
-    lock?.release();
+    release();
     throw error;
   }
+}
+
+/** Locks that this process holds on folders outside of its data folder, which may hold the files of several modules. */
+const folderLocks = new Map<string, { readonly lock: DataFolderLock; users: number }>();
+
+/** Answers what gives the folder back, to be called once. Throws as `lockDataFolder` does. */
+function lockFolder(folder: string): () => void {
+  const held = folderLocks.get(folder) ?? { lock: lockDataFolder(folder), users: 0 };
+  held.users += 1;
+  folderLocks.set(folder, held);
+  return () => {
+    held.users -= 1;
+    if (held.users > 0) return;
+    folderLocks.delete(folder);
+    held.lock.release();
+  };
 }
 
 /** The data folder's lock keeps other engines off; a file elsewhere needs a lock of its own. */
