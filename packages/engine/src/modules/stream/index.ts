@@ -74,6 +74,8 @@ export const stream = defineModule<StreamConfig>({
           await stores.close();
           events.stop();
           publisher.stop();
+          // That has ended subscriptions.
+          await leaves.settle();
           hooks.stop();
         },
       };
