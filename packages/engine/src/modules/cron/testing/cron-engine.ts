@@ -109,3 +109,12 @@ export async function settled(engine: InMemoryEngine, id: string): Promise<void>
 export async function turns(count = 10): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
+
+/** A gate that a handler waits at. */
+export function gate(): { readonly passed: Promise<void>; open(): void } {
+  let open = (): void => {};
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open: () => open() };
+}
