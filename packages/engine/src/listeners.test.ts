@@ -43,6 +43,41 @@ async function scene() {
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
+describe("the listener of workers", () => {
+  const connect = (listeners: Listeners): WebSocket => {
+    const socket = new WebSocket(`${listeners.addresses.bridge}/`, { headers: bearer(TOKEN) });
+    socket.on("error", () => {});
+    undo.push(() => socket.terminate());
+    return socket;
+  };
+
+  it("has workers wait until every module runs, so that none finds a function of a module missing", async () => {
+    const { listeners, upgrade } = await scene();
+    const early = connect(listeners);
+    let isOpen = false;
+    early.once("open", () => {
+      isOpen = true;
+    });
+    // The listener of streams has answered: by then the one of workers, asked before, would have.
+    expect(await upgrade(bearer(TOKEN))).toBe(503);
+    expect(await upgrade(bearer(TOKEN))).toBe(503);
+    expect(isOpen).toBe(false);
+    listeners.startServing();
+    const [greeting] = (await once(early, "message")) as [Buffer];
+    expect(JSON.parse(greeting.toString())).toMatchObject({ type: "workerregistered" });
+    expect(await once(connect(listeners), "message")).toHaveLength(2);
+  });
+
+  it("cuts those who wait when the engine does not come up", async () => {
+    const { listeners, upgrade } = await scene();
+    const early = connect(listeners);
+    expect(await upgrade(bearer(TOKEN))).toBe(503);
+    const closed = new Promise((resolve) => early.once("close", resolve));
+    listeners.close();
+    await closed;
+  });
+});
+
 describe("the listener of streams", () => {
   it("lets clients in while every module runs, and before and after asks them to come again", async () => {
     const { listeners, upgrade } = await scene();

@@ -156,9 +156,10 @@ export class Listeners {
     this.#log.warn(`listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${named}`);
   }
 
-  /** Every module has started: clients of streams are let in from now on. */
+  /** Every module has started: workers, who waited, and clients of streams are let in from now on. */
   startServing(): void {
     this.#isServing = true;
+    for (const bridge of this.#bridges) bridge.startServing();
   }
 
   /** New HTTP requests and clients of streams are refused from now on. */

@@ -34,6 +34,7 @@ async function site(rules: Partial<AccessSettings> = {}, options: Parameters<typ
   const settings: AccessSettings = { tokenRequired: false, rbac: rbac(), middlewareFunctionId: undefined, ...rules };
   engine.kernel.reservedIds.configure([settings]);
   const bridge = new Bridge(engine.kernel, () => ({ allowedOrigins: [], allowedHosts: [] }), { guard: new TokenGuard(TOKEN), settings: () => settings });
+  bridge.startServing();
   await bridge.listener.bind({ host: "127.0.0.1", port: 0 });
   undo.push(() => bridge.listener.close());
   const boss = await engine.connectWorker({ name: "boss" });

@@ -8,6 +8,7 @@ import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { Admissions } from "./admission.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
+import { HeldUpgrades } from "./held-upgrades.ts";
 import { answerError, Listener, refuseUpgrade } from "./listener.ts";
 import type { Refusal, TokenGuard } from "./token-guard.ts";
 import { acceptWebSocket } from "./websocket.ts";
@@ -31,6 +32,7 @@ export class Bridge {
   readonly #rules: () => AccessRules;
   readonly #admissions: Admissions | undefined;
   readonly #telemetry = new Set<FrameSocket>();
+  readonly #held = new HeldUpgrades();
   #closing = false;
 
   /** Without `access` whoever reaches the listener is let in. */
@@ -49,9 +51,15 @@ export class Bridge {
     });
   }
 
+  /** Every module has started: who came before is let in now. */
+  startServing(): void {
+    this.#held.open();
+  }
+
   /** Cuts every worker's socket. No close frame: one published client takes a clean close for the end and never comes back. */
   dropAll(): void {
     this.#closing = true;
+    this.#held.dropAll();
     for (const session of this.#kernel.sessions.all()) session.hangUp();
     this.#kernel.channelSockets.dropAll();
     for (const sink of this.#telemetry) sink.hangUp();
@@ -63,6 +71,12 @@ export class Bridge {
       refuseUpgrade(stream, refusal.status, refusal.code, refusal.message);
       return;
     }
+    if (this.#held.isOpen) this.#route(request, stream, head);
+    else if (!this.#held.hold(stream, () => this.#route(request, stream, head)))
+      refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is starting; connect again", { "retry-after": "1" });
+  }
+
+  #route(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (this.#closing) {
       refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");

@@ -21,6 +21,7 @@ async function site() {
     deadlines: { defaultTimeoutMs: 30_000, legacyCallTimeoutMs: 900_000 },
   });
   const bridge = new Bridge(kernel, () => ({ allowedOrigins: [], allowedHosts: [] }));
+  bridge.startServing();
   await bridge.listener.bind({ host: "127.0.0.1", port: 0 });
   undo.push(() => bridge.listener.close());
   return { kernel, bridge, channel: kernel.channels.create(), url: `ws://127.0.0.1:${bridge.listener.port}` };

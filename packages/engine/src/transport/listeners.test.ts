@@ -27,6 +27,7 @@ async function bridge() {
     deadlines: { defaultTimeoutMs: 30_000, legacyCallTimeoutMs: 900_000 },
   });
   const made = new Bridge(kernel, () => rules);
+  made.startServing();
   await made.listener.bind(LOOPBACK);
   undo.push(() => made.listener.close());
   return { kernel, made, port: made.listener.port };
