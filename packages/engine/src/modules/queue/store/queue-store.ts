@@ -1,3 +1,4 @@
+import type { Procedure } from "../../../store/procedures.ts";
 import type { Store } from "../../../store/store.ts";
 import type { AddedJob, EndedState, FailedAttempt, JobState, JobView, NewJob, QueueCounts, TakenJob } from "./job.ts";
 
@@ -30,8 +31,11 @@ export interface EndOutput {
 export interface PeekInput {
   readonly queue: string;
   readonly state: JobState;
-  /** `seq` of the last one seen; undefined: from the first. Order: of acceptance; dead letters: of their death, the latest first. */
-  readonly after?: number | undefined;
+  /**
+   * The last one seen: its `seq`, and `at`, which is `runAt` of delayed ones, `failedAt` of dead ones, else 0; undefined: from the first. Order: of
+   * acceptance; delayed ones of when they are due; dead ones of their death, the latest first.
+   */
+  readonly after?: { readonly seq: number; readonly at: number } | undefined;
   readonly offset?: number | undefined;
   readonly limit: number;
   /** Together, of data; the page ends early rather than exceed it, but holds at least one. */
@@ -94,9 +98,8 @@ export type JobProcedures = {
   readonly job: Read<string, JobView | { readonly queue: string; readonly ended: EndedState } | undefined>;
 };
 
-// The shapes of `Procedure`, so that the names above read as a table.
-type Write<Input, Output> = { readonly kind: "read" | "write"; run(input: Input): Output };
-type Read<Input, Output> = Write<Input, Output>;
+type Write<Input, Output> = Procedure<Input, Output>;
+type Read<Input, Output> = Procedure<Input, Output>;
 
 /** Jobs in SQLite, in a file or in memory: the same procedures. */
 export type QueueStore = Store<JobProcedures>;
