@@ -12,6 +12,9 @@ const PAYLOAD_BYTES = 100;
 const SYNC_TIMEOUT_MS = 30_000;
 const IN_FLIGHT = [1, 128] as const;
 
+/** Alone in flight, a durable call wakes four threads and waits for one sync, which on a fast disk is the shorter part. */
+const LEAST_OF_SYNCS = 0.25;
+
 interface Case {
   readonly operation: StoreOperation;
   readonly durability: StoreDurability;
@@ -77,7 +80,7 @@ function barsOf(rates: (name: string) => readonly number[], floor: readonly numb
   const set = (concurrency: 1 | 128): Case => ({ operation: "set", durability: "durable", concurrency });
   return [
     { ...quoted, what: "durable sets, 128, vs fdatasync rate", measured: ratio(of(set(128)), floor), limit: 3 },
-    { ...quoted, what: "durable sets, 1, vs fdatasync rate", measured: ratio(of(set(1)), floor), limit: 0.5 },
+    { ...quoted, what: "durable sets, 1, vs fdatasync rate", measured: ratio(of(set(1)), floor), limit: LEAST_OF_SYNCS },
     {
       ...quoted,
       what: "gets, 128, vs routed calls",

@@ -30,7 +30,16 @@ describe("CallError", () => {
   });
 
   it("spells codes of its own in snake_case", () => {
-    const published = new Set(["FORBIDDEN", "AUTH_ERROR", "NOT_FOUND", "INVALID_ARGUMENTS", "CONDITION_NOT_MET", "MIDDLEWARE_TIMEOUT", "UNKNOWN"]);
+    const published = new Set([
+      "FORBIDDEN",
+      "JSON_ERROR",
+      "AUTH_ERROR",
+      "NOT_FOUND",
+      "INVALID_ARGUMENTS",
+      "CONDITION_NOT_MET",
+      "MIDDLEWARE_TIMEOUT",
+      "UNKNOWN",
+    ]);
     for (const code of Object.keys(errorCodes)) if (!published.has(code)) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
   });
 });

@@ -78,11 +78,26 @@ function endedUncleanly(file: string): boolean {
 }
 
 function refuseDamage(file: string, database: Database): void {
-  const problems = database.prepare<{ readonly quick_check: string }>("PRAGMA quick_check(10)").all();
-  if (problems.length === 1 && problems[0]?.quick_check === "ok") return;
-  const quoted = problems.slice(0, QUOTED_PROBLEMS).map((row) => row.quick_check.replaceAll("\n", " "));
+  const problems = findDamage(database);
+  if (problems.length === 1 && problems[0] === "ok") return;
+  const quoted = problems.slice(0, QUOTED_PROBLEMS).map((problem) => problem.replaceAll("\n", " "));
   throw new DatabaseRefused(damageText(file, quoted.join("; ")));
 }
+
+/** What the check found; `ok` alone when it found nothing. It looks at pages first, and then may fail on what it reads from them: with a limit of one finding it does not get that far. */
+function findDamage(database: Database): string[] {
+  try {
+    return database
+      .prepare<CheckRow>("PRAGMA quick_check(10)")
+      .all()
+      .map((row) => row.quick_check);
+  } catch (thrown) {
+    if (!(thrown instanceof SqlError) || thrown.resultCode !== resultCodes.corrupt) throw thrown;
+    return [database.prepare<CheckRow>("PRAGMA quick_check(1)").get()?.quick_check ?? thrown.message];
+  }
+}
+
+type CheckRow = { readonly quick_check: string };
 
 function damageText(file: string, finding: string): string {
   return (
