@@ -28,6 +28,9 @@ export const errorCodes = {
   channel_closed: row(502, "unknown", false, "The other end of a channel went away before the end."),
   enqueue_error: row(503, "no", true, "The job could not be put on the queue."),
   queue_not_found: row(404, "no", false, "No queue of this name is declared."),
+  queue_not_set: row(400, "no", false, "The request names no queue."),
+  message_id_not_set: row(400, "no", false, "The request names no message."),
+  topic_required: row(400, "no", false, "The request names no topic to look at."),
   queue_full: row(503, "no", true, "The queue holds as many jobs, bytes or dead letters as it may."),
   job_not_found: row(404, "no", false, "The queue holds no job of this id, or not in the state that is asked for."),
   FORBIDDEN: row(403, "no", false, "The caller may not do this."),
@@ -74,6 +77,7 @@ export const errorCodes = {
   http_response_failed: row(502, "yes", false, "The answer of a function reached over HTTP broke off or is too large."),
   http_error: row(502, "unknown", false, "A function reached over HTTP answered with a status of failure."),
   invalid_response: row(502, "yes", false, "A function reached over HTTP answered with something that is not JSON."),
+  topic_not_set: row(400, "no", false, "Something was published without naming a topic."),
   worker_not_found: row(404, "no", false, "No worker of this name is configured."),
 } as const satisfies Record<string, ErrorCodeFacts>;
 
