@@ -6,26 +6,16 @@ import type { Undo } from "../../../kernel/scope.ts";
 import { waitMs } from "../backoff.ts";
 import type { JobServer, QueueCore } from "../queue-core.ts";
 import type { QueueSettings } from "../queue-settings.ts";
-import type { BacklogBounds, Subscription } from "../store/topic.ts";
+import type { Subscription } from "../store/topic.ts";
+import { BACKLOG_BOUNDS, Backlog, type Trace } from "./backlog.ts";
 import { queueOfSubscription } from "./queue-name.ts";
 import { groupOf, type SubscriptionConfig, settingsOfSubscription, subscriptionConfigSchema } from "./subscription-config.ts";
 
-const HOUR_MS = 3_600_000;
-const WEEK_MS = 7 * 24 * HOUR_MS;
-
-/** Beyond them the oldest messages of a topic without subscriptions go. */
-export const BACKLOG_BOUNDS: BacklogBounds = { messages: 10_000, bytes: 64 * 1024 ** 2, allMessages: 100_000, allBytes: 512 * 1024 ** 2, ageMs: WEEK_MS };
-
 /** A subscription that no trigger asks for is forgotten after so long, and what waits for it. */
-export const FORGET_AFTER_MS = WEEK_MS;
+export const FORGET_AFTER_MS = 7 * 24 * 3_600_000;
 
-const SWEEP_MS = HOUR_MS;
+const SWEEP_MS = 3_600_000;
 const MAX_SUBSCRIPTIONS = 10_000;
-
-/** A topic that drops messages is not logged about more often. */
-const WARN_EVERY_MS = 60_000;
-/** Topics that are remembered for that. */
-const MAX_WARNED = 1_000;
 
 interface Known {
   readonly topic: string;
@@ -64,7 +54,7 @@ export interface Published {
 export class Topics {
   readonly #parts: TopicsParts;
   readonly #byTopic = new Map<string, Map<string, Known>>();
-  readonly #warned = new Map<string, number>();
+  readonly #backlog: Backlog;
   readonly #timers = new Set<() => void>();
   #base: QueueSettings;
   #count = 0;
@@ -73,6 +63,7 @@ export class Topics {
   constructor(parts: TopicsParts) {
     this.#parts = parts;
     this.#base = parts.base;
+    this.#backlog = new Backlog({ store: parts.core.store, clock: parts.clock, log: parts.log });
   }
 
   /** Takes up the subscriptions of earlier runs. */
@@ -109,12 +100,12 @@ export class Topics {
   }
 
   /** Resolves when the message is on the disk for every subscription, or in the backlog. */
-  async publish(topic: string, data: Payload, trace: { readonly traceparent: string | undefined; readonly baggage: string | undefined }): Promise<Published> {
+  async publish(topic: string, data: Payload, trace: Trace): Promise<Published> {
     const { core } = this.#parts;
     const messageId = randomUUID();
     const known = [...(this.#byTopic.get(topic)?.values() ?? [])];
     if (known.length === 0) {
-      await this.#keep(messageId, topic, data, trace);
+      await this.#backlog.keep(messageId, topic, data, trace, this.#base.maxJobBytes);
       return { messageId, subscriptions: 0 };
     }
     await core.add(
@@ -228,38 +219,6 @@ export class Topics {
     );
   }
 
-  async #keep(
-    id: string,
-    topic: string,
-    data: Payload,
-    trace: { readonly traceparent: string | undefined; readonly baggage: string | undefined },
-  ): Promise<void> {
-    const { core, clock, log } = this.#parts;
-    const text = data.text();
-    const bytes = Buffer.byteLength(text);
-    const { maxJobBytes } = this.#base;
-    if (bytes > maxJobBytes) {
-      throw new CallError("payload_too_large", `the message has ${bytes} bytes; a topic takes ${maxJobBytes}`, { details: { bytes, limit: maxJobBytes } });
-    }
-    const message = { id, topic, data: text, bytes, ...trace };
-    const { old, dropped } = await core.store.call("keep", { message, now: clock.now(), bounds: BACKLOG_BOUNDS }, { bytes });
-    if (old > 0) log.info("messages that nobody subscribed to for a week are dropped", { messages: old });
-    if (dropped > 0 && this.#mayWarn(topic)) {
-      log.warn("nobody has subscribed to a topic, and as many of its messages wait as may; the oldest are dropped", { topic, bounds: BACKLOG_BOUNDS });
-    }
-  }
-
-  #mayWarn(topic: string): boolean {
-    const now = this.#parts.clock.monotonic();
-    const last = this.#warned.get(topic);
-    if (last !== undefined && now - last < WARN_EVERY_MS) return false;
-    this.#warned.delete(topic);
-    this.#warned.set(topic, now);
-    const [oldest] = this.#warned.keys();
-    if (this.#warned.size > MAX_WARNED && oldest !== undefined) this.#warned.delete(oldest);
-    return true;
-  }
-
   async #forget(known: Known): Promise<number> {
     const { core } = this.#parts;
     const { topic, functionId, queue } = known;
@@ -299,7 +258,7 @@ export class Topics {
           messages: await this.#forget(known),
         });
       }
-      while ((await core.store.call("dropOld", { before: now - BACKLOG_BOUNDS.ageMs })) > 0);
+      await this.#backlog.dropOld(now);
     } catch (error) {
       if (!this.#stopped) log.warn("subscriptions cannot be looked through at present", { error });
     }
