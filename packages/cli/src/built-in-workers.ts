@@ -23,6 +23,12 @@ export const builtInWorkers: readonly BuiltInWorker[] = [
       "Streams: stream::set, stream::get, ... and whoever has joined over WebSocket sees each change. port and host are those of the real-time listener.",
   },
   {
+    name: "svc-event",
+    summary: "events by topic, for every function that listens",
+    config: { max_waiting_events: 1000 },
+    comment: "Events: publish, event::emit, and triggers of type event or subscribe. max_waiting_events is for a function that does not keep up.",
+  },
+  {
     name: "svc-http",
     summary: "serves functions as HTTP routes",
     config: { port: 3111, host: "127.0.0.1" },

@@ -71,6 +71,7 @@ export const errorCodes = {
   http_response_failed: row(502, "yes", false, "The answer of a function reached over HTTP broke off or is too large."),
   http_error: row(502, "unknown", false, "A function reached over HTTP answered with a status of failure."),
   invalid_response: row(502, "yes", false, "A function reached over HTTP answered with something that is not JSON."),
+  topic_not_set: row(400, "no", false, "Something was published without naming a topic."),
   worker_not_found: row(404, "no", false, "No worker of this name is configured."),
 } as const satisfies Record<string, ErrorCodeFacts>;
 

@@ -1,7 +1,8 @@
 import type { Module } from "../kernel/module.ts";
+import { event } from "./event/index.ts";
 import { httpModule } from "./http/index.ts";
 import { state } from "./state/index.ts";
 import { stream } from "./stream/index.ts";
 
 /** Modules that a config file may name; one line each. */
-export const configurableModules: readonly Module[] = [httpModule, state, stream];
+export const configurableModules: readonly Module[] = [httpModule, state, stream, event];

@@ -1,11 +1,11 @@
 import { CallError, Payload } from "@svc/protocol";
+import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
+import { FailureNotes } from "../../deliveries/failure-notes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { StreamJoin } from "../../kernel/stream-contract.ts";
-import { DeliveryQueue } from "./delivery-queue.ts";
-import { FailureNotes } from "./failure-notes.ts";
 import { namePatternFits } from "./names.ts";
 import { type ClientTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
 

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import { accessTo, bindTrigger, Collected, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
 import { stream } from "./index.ts";
-import { accessTo } from "./testing/restricted.ts";
-import { bindTrigger, Collected } from "./testing/watcher.ts";
 
 let clock: ManualClock;
 let engine: InMemoryEngine;

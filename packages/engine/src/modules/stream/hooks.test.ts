@@ -1,9 +1,8 @@
 import { type FunctionId, Payload } from "@svc/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../testing/index.ts";
+import { accessTo, type Collected, type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../testing/index.ts";
 import { stream } from "./index.ts";
-import { accessTo } from "./testing/restricted.ts";
-import { type Collected, type SeenEvent, watchStreams } from "./testing/watcher.ts";
+import { type SeenEvent, watchStreams } from "./testing/watcher.ts";
 
 let engine: InMemoryEngine;
 let worker: InMemoryWorker;

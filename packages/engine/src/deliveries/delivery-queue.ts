@@ -32,13 +32,13 @@ export class DeliveryQueue<Item> {
     this.#options = options;
   }
 
-  /** `bytes`: what the item holds of memory, about. */
-  push(lane: string, item: Item, bytes: number): void {
+  /** `bytes`: what the item holds of memory, about. False when there was no room for it. */
+  push(lane: string, item: Item, bytes: number): boolean {
     const { maxWaiting, maxBytes, onDropped } = this.#options;
     // One that is larger than all the room together still passes when nothing else waits.
     if (this.#waiting >= maxWaiting || (this.#waiting > 0 && this.#bytes + bytes > maxBytes)) {
       onDropped(item);
-      return;
+      return false;
     }
     let waiting = this.#lanes.get(lane);
     if (waiting === undefined) {
@@ -50,6 +50,7 @@ export class DeliveryQueue<Item> {
     this.#waiting++;
     this.#bytes += bytes;
     this.#startMore();
+    return true;
   }
 
   /** Forgets what waits; what is being handed over goes on. */
