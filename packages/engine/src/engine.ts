@@ -221,6 +221,7 @@ class Engine implements RunningEngine {
     await this.#stopWatching();
     this.#stopWatchingCertificates();
     this.#listeners.startDraining();
+    this.#host.startDraining();
     const { inFlight } = this.#kernel.router.counts;
     if (inFlight > 0) this.#log.info("finishing calls in flight", { inFlight, graceMs });
     const isIdle = await this.#kernel.router.drain(graceMs);

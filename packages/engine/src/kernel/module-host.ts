@@ -61,6 +61,7 @@ export class ModuleHost {
   readonly #running = new Map<string, Running>();
   readonly #failed = new Map<string, { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }>();
   readonly #starting = new Set<string>();
+  readonly #draining = new AbortController();
 
   constructor(options: {
     readonly modules: readonly Module[];
@@ -120,6 +121,11 @@ export class ModuleHost {
       }
     }
     return problems;
+  }
+
+  /** Tells the modules that the engine begins to shut down. */
+  startDraining(): void {
+    this.#draining.abort();
   }
 
   /** Stops all modules, latest first. */
@@ -209,6 +215,7 @@ export class ModuleHost {
       log,
       clock,
       signal: abort.signal,
+      draining: this.#draining.signal,
       dataDir: this.#dataDir,
       get production() {
         return production();

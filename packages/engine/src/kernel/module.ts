@@ -280,6 +280,8 @@ export interface ModuleContext<Config> {
   readonly clock: Clock;
   /** Aborts when the grace period of a stop ends. */
   readonly signal: AbortSignal;
+  /** Aborts when the engine begins to shut down: a module that starts work by itself starts nothing more, and finishes what it has in hand. */
+  readonly draining: AbortSignal;
   /** Absolute path of the data folder, e.g. `/project/.svc/data`. Exists. */
   readonly dataDir: string;
   /**

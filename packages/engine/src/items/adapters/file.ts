@@ -1,8 +1,8 @@
 import { existsSync, statSync } from "node:fs";
-import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { lockDataFolder } from "../../store/data-folder.ts";
+import { lockForFile } from "../../store/data-folder.ts";
 import { openStore } from "../../store/store.ts";
 import type { ItemStore } from "../item-store.ts";
 import { FileItems } from "./file-items.ts";
@@ -29,7 +29,7 @@ export async function openFileItems(options: FileItemsOptions): Promise<ItemStor
   if (existsSync(file) && statSync(file).isDirectory()) {
     throw new Error(`file_path ${file} is a folder, and the items are kept in one file; name a file that does not exist yet, e.g. ${file}/items.db`);
   }
-  const lock = isInside(dataDir, file) ? undefined : lockDataFolder(dirname(file));
+  const lock = lockForFile(dataDir, file);
   try {
     const procedures = new URL("./file-thread/procedures.ts", import.meta.url);
     const store = await openStore<ItemProcedures>({ file, procedures, durability, log, clock });
@@ -38,10 +38,4 @@ export async function openFileItems(options: FileItemsOptions): Promise<ItemStor
     lock?.release();
     throw error;
   }
-}
-
-/** The data folder's lock keeps other engines off; a file elsewhere needs a lock of its own. */
-function isInside(folder: string, file: string): boolean {
-  const path = relative(folder, dirname(file));
-  return path === "" || (!path.startsWith("..") && !isAbsolute(path));
 }

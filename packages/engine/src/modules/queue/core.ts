@@ -1,0 +1,278 @@
+import { randomUUID } from "node:crypto";
+import { CallError } from "@svc/protocol";
+import type { ModuleContext } from "../../kernel/module.ts";
+import type { Undo } from "../../kernel/scope.ts";
+import { ExpiryTimer } from "./expiry-timer.ts";
+import { newJobOf } from "./new-job.ts";
+import { QueueClock } from "./queue-clock.ts";
+import type { JobRequest, JobServer, QueueCore } from "./queue-core.ts";
+import { LEASE_MS, QueueRunner } from "./queue-runner.ts";
+import type { QueueSettings } from "./queue-settings.ts";
+import type { AddedJob, QueueCounts } from "./store/job.ts";
+import type { QueueStore } from "./store/queue-store.ts";
+
+const RENEW_MS = 10_000;
+
+/** How long handlers may go on when the module stops in a running engine; the module itself has twice that. */
+const STOP_GRACE_MS = 5_000;
+
+/** Jobs that one step of a long piece of work touches, so that others are not kept waiting. */
+const STEP = 2_000;
+
+/** No back-off is longer; what is further away after a start comes from a clock that was set meanwhile. */
+const LONGEST_BACKOFF_MS = 15 * 60_000;
+
+type CoreContext = Pick<ModuleContext<unknown>, "call" | "clock" | "log" | "directory" | "draining">;
+
+/** Takes back what an earlier run had in hand, and is ready for queues to be declared. */
+export async function startQueueCore(context: CoreContext, store: QueueStore): Promise<QueueCore> {
+  const core = new Core(context, store);
+  await core.start();
+  return core;
+}
+
+class Core implements QueueCore {
+  readonly store: QueueStore;
+  readonly #context: CoreContext;
+  readonly #clock: QueueClock;
+  readonly #run = randomUUID();
+  readonly #runners = new Map<string, QueueRunner>();
+  /** Runners of undone declarations that still have jobs in hand. */
+  readonly #leaving = new Set<QueueRunner>();
+  readonly #paused = new Set<string>();
+  readonly #expiry: ExpiryTimer;
+  #cancelRenewal: () => void = () => {};
+  #unlisten: Undo = () => {};
+  #stopped = false;
+  /** Until then (monotonic) there may be jobs that were taken for nobody. */
+  #doubtUntil = 0;
+
+  constructor(context: CoreContext, store: QueueStore) {
+    this.#context = context;
+    this.store = store;
+    this.#clock = new QueueClock(context.clock, (byMs) => this.#clockJumped(byMs));
+    this.#expiry = new ExpiryTimer({ store, clock: this.#clock, log: context.log, onExpired: () => this.#wakeAll() });
+  }
+
+  async start(): Promise<void> {
+    const { draining, directory, log } = this.#context;
+    const found = await this.store.call("recover", { run: this.#run, now: this.#clock.now(), maxDelayMs: LONGEST_BACKOFF_MS });
+    if (found > 0) log.info("jobs that were running when the engine ended are waiting again", { jobs: found });
+    for (const { queue, paused } of await this.store.call("counts", null)) if (paused) this.#paused.add(queue);
+    await this.#expiry.start();
+    const unlistenDirectory = directory.onChange(({ kind, id }) => {
+      if (kind === "function") for (const runner of this.#runners.values()) runner.functionChanged(id);
+    });
+    const onDraining = (): void => this.#stopFetching();
+    draining.addEventListener("abort", onDraining);
+    this.#unlisten = () => {
+      unlistenDirectory();
+      draining.removeEventListener("abort", onDraining);
+    };
+    this.#renewLater();
+  }
+
+  declare(name: string, settings: QueueSettings): Undo {
+    if (this.#runners.has(name)) throw new TypeError(`the queue ${name} is declared already`);
+    const { directory, log } = this.#context;
+    const runner = new QueueRunner({
+      name,
+      settings,
+      store: this.store,
+      clock: this.#clock,
+      log,
+      run: this.#run,
+      directory,
+      call: (functionId, payload, options) => this.#context.call(functionId, payload, options),
+      isPaused: this.#paused.has(name),
+      onDoubt: () => {
+        this.#doubtUntil = this.#clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
+      },
+    });
+    this.#runners.set(name, runner);
+    runner.wake();
+    return () => {
+      if (this.#runners.get(name) !== runner) return;
+      this.#runners.delete(name);
+      runner.stopFetching();
+      this.#leaving.add(runner);
+      void runner.idle().then(() => this.#leaving.delete(runner));
+    };
+  }
+
+  settingsOf(name: string): QueueSettings | undefined {
+    return this.#runners.get(name)?.settings;
+  }
+
+  names(): readonly string[] {
+    return [...this.#runners.keys()];
+  }
+
+  serve(queue: string, server: JobServer): Undo {
+    return this.#runnerOf(queue).serve(server);
+  }
+
+  async add(requests: readonly JobRequest[]): Promise<readonly AddedJob[]> {
+    const now = this.#clock.now();
+    const jobs = requests.map((request) => newJobOf(request, this.#runnerOf(request.queue).settings, now));
+    const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
+    const added = await this.store.call("add", { jobs, now }, { bytes });
+    for (const { queue, runAt, expiresAt } of jobs) {
+      if (expiresAt !== undefined) this.#expiry.note(expiresAt);
+      const runner = this.#runners.get(queue);
+      if (runAt === undefined || runAt <= now) runner?.wake();
+      else runner?.noteDue(runAt);
+    }
+    return added;
+  }
+
+  wake(queue: string): void {
+    this.#runners.get(queue)?.serverChanged();
+  }
+
+  async pause(queue: string): Promise<void> {
+    const runner = this.#runnerOf(queue);
+    await this.store.call("setPaused", { queue, paused: true });
+    this.#paused.add(queue);
+    runner.setPaused(true);
+  }
+
+  async resume(queue: string): Promise<void> {
+    const runner = this.#runnerOf(queue);
+    await this.store.call("setPaused", { queue, paused: false });
+    this.#paused.delete(queue);
+    runner.setPaused(false);
+  }
+
+  purge(queue: string): Promise<number> {
+    return inSteps((limit) => this.store.call("purge", { queue, limit }));
+  }
+
+  async cancel(jobId: string): Promise<void> {
+    const found = await this.store.call("cancel", { id: jobId });
+    if (found === undefined) throw new CallError("job_not_found", `there is no job ${jobId}`, { details: { job_id: jobId } });
+    if (found.state === "dead") {
+      throw new CallError("job_not_found", `job ${jobId} is a dead letter of queue ${found.queue}; discard or redrive it`, { details: { job_id: jobId } });
+    }
+    const runner = this.#runners.get(found.queue);
+    const wasInHand = found.state === "active" && (await this.#cancelInHand(found.seq));
+    const unblocked = found.state === "active" && !wasInHand ? (await this.store.call("drop", { seq: found.seq })).unblocked : found.unblocked;
+    if (unblocked) runner?.wake();
+  }
+
+  async redrive(queue: string, { ids, data }: Parameters<QueueCore["redrive"]>[1] = {}): Promise<number> {
+    const payload = data === undefined ? undefined : { data: data.text(), bytes: data.byteLength };
+    const now = this.#clock.now();
+    const redriven =
+      ids === undefined
+        ? await inSteps((limit) => this.store.call("redrive", { queue, payload, limit, now }))
+        : await this.store.call("redrive", { queue, ids, payload, limit: ids.length, now });
+    if (redriven > 0) this.#runners.get(queue)?.wake();
+    return redriven;
+  }
+
+  discard(queue: string, ids?: readonly string[]): Promise<number> {
+    if (ids !== undefined) return this.store.call("discard", { queue, ids, limit: ids.length });
+    return inSteps((limit) => this.store.call("discard", { queue, limit }));
+  }
+
+  async counts(queue: string): Promise<QueueCounts> {
+    const none = { waiting: 0, delayed: 0, active: 0, dead: 0, bytes: 0, paused: false, added: 0, done: 0, died: 0, expired: 0, cancelled: 0 };
+    return (await this.store.call("countsOf", queue)) ?? { queue, ...none };
+  }
+
+  async stop(): Promise<void> {
+    this.#unlisten();
+    this.#stopFetching();
+    const runners = this.#allRunners();
+    const idle = Promise.all(runners.map((runner) => runner.idle()));
+    // When the whole engine stops, handlers had their time already.
+    if (!this.#context.draining.aborted) await this.#within(STOP_GRACE_MS, idle);
+    for (const runner of runners) runner.cut();
+    await idle;
+    this.#cancelRenewal();
+    await this.store.close();
+  }
+
+  #stopFetching(): void {
+    this.#stopped = true;
+    this.#expiry.stop();
+    for (const runner of this.#allRunners()) runner.stopFetching();
+  }
+
+  #allRunners(): QueueRunner[] {
+    return [...this.#runners.values(), ...this.#leaving];
+  }
+
+  #runnerOf(queue: string): QueueRunner {
+    const runner = this.#runners.get(queue);
+    if (runner === undefined) throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
+    return runner;
+  }
+
+  async #cancelInHand(seq: number): Promise<boolean> {
+    for (const runner of this.#allRunners()) if (await runner.cancel(seq)) return true;
+    return false;
+  }
+
+  #wakeAll(): void {
+    for (const runner of this.#runners.values()) runner.wake();
+  }
+
+  #renewLater(): void {
+    this.#cancelRenewal = this.#context.clock.after(RENEW_MS, () => {
+      void this.#renew().finally(() => {
+        if (!this.#stopped || this.#allRunners().some(({ seqs }) => seqs.length > 0)) this.#renewLater();
+      });
+    });
+  }
+
+  /** An idle engine writes nothing. */
+  async #renew(): Promise<void> {
+    // Notices a jump of the clock.
+    this.#clock.now();
+    const seqs = this.#allRunners().flatMap((runner) => runner.seqs);
+    const now = Math.round(this.#clock.monotonic());
+    if (seqs.length === 0 && this.#doubtUntil < now) return;
+    try {
+      const queues = await this.store.call("renew", { seqs, run: this.#run, now, leaseUntil: now + LEASE_MS });
+      for (const queue of queues) {
+        this.#context.log.warn("jobs were taken and nobody had them in hand; they are waiting again", { queue });
+        this.#runners.get(queue)?.wake();
+      }
+    } catch (error) {
+      // What is in hand is safe all the same: it is renewed before anything is given back.
+      this.#context.log.warn("leases of jobs cannot be renewed at present", { error });
+    }
+  }
+
+  #clockJumped(byMs: number): void {
+    this.#context.log.warn("the clock was set; delays of jobs move along", { byMs });
+    this.store.call("shift", { byMs }).then(
+      () => {
+        this.#expiry.clockJumped();
+        for (const runner of this.#runners.values()) runner.clockJumped();
+      },
+      (error) => this.#context.log.error("delays of jobs could not be moved along with the clock", { byMs, error }),
+    );
+  }
+
+  #within(ms: number, work: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#context.clock.after(ms, resolve);
+      void work.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+}
+
+async function inSteps(step: (limit: number) => Promise<number>): Promise<number> {
+  let all = 0;
+  for (;;) {
+    const some = await step(STEP);
+    all += some;
+    if (some < STEP) return all;
+  }
+}

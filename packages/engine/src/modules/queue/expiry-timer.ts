@@ -1,0 +1,70 @@
+import type { Logger } from "../../kernel/logger.ts";
+import type { QueueClock } from "./queue-clock.ts";
+import type { QueueStore } from "./store/queue-store.ts";
+
+const LONGEST_TIMER_MS = 3_600_000;
+const RETRY_MS = 5_000;
+
+/** Drops jobs that are past their time to live when that comes, whether or not anybody would take them. */
+export class ExpiryTimer {
+  readonly #store: QueueStore;
+  readonly #clock: QueueClock;
+  readonly #log: Logger;
+  readonly #onExpired: () => void;
+  #next = Number.POSITIVE_INFINITY;
+  #cancel: () => void = () => {};
+  #sweeping = false;
+  #stopped = false;
+
+  constructor(parts: { readonly store: QueueStore; readonly clock: QueueClock; readonly log: Logger; readonly onExpired: () => void }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#onExpired = parts.onExpired;
+  }
+
+  start(): Promise<void> {
+    return this.#sweep();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+  }
+
+  /** A job was put on a queue that ends then. */
+  note(at: number): void {
+    if (at < this.#next) this.#arm(at);
+  }
+
+  clockJumped(): void {
+    void this.#sweep();
+  }
+
+  #arm(at: number): void {
+    if (this.#stopped) return;
+    this.#cancel();
+    this.#next = at;
+    this.#cancel = this.#clock.after(Math.min(LONGEST_TIMER_MS, Math.max(1, at - this.#clock.now())), () => void this.#sweep());
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#sweeping || this.#stopped) return;
+    this.#sweeping = true;
+    this.#cancel();
+    this.#next = Number.POSITIVE_INFINITY;
+    try {
+      const { expired, next } = await this.#store.call("expire", { now: this.#clock.now() });
+      if (expired > 0) {
+        this.#log.info("jobs were not begun in their time to live and are dropped", { jobs: expired });
+        this.#onExpired();
+      }
+      if (next !== undefined) this.note(next);
+    } catch (error) {
+      this.#log.warn("jobs past their time to live cannot be dropped at present", { error });
+      this.note(this.#clock.now() + RETRY_MS);
+    } finally {
+      this.#sweeping = false;
+    }
+  }
+}

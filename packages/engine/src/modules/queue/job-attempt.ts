@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+import { CallError, Payload } from "@svc/protocol";
+import type { Directory } from "../../kernel/directory.ts";
+import type { CallOptions } from "../../kernel/module.ts";
+import type { FailedAttempt, TakenJob } from "./store/job.ts";
+
+/** Of what is kept of a failure. */
+const MAX_MESSAGE = 4_096;
+const MAX_STACK = 16_384;
+
+/** One run of one job's handler. Resolves with undefined when it ended well. */
+export interface Attempt {
+  readonly error: CallError;
+  readonly failure: FailedAttempt;
+}
+
+export interface AttemptParts {
+  readonly job: TakenJob;
+  readonly run: (payload: Payload, options: CallOptions) => Promise<unknown>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  readonly directory: Pick<Directory, "workerById">;
+}
+
+export async function attemptJob({ job, run, timeoutMs, signal, now, directory }: AttemptParts): Promise<Attempt | undefined> {
+  const attempt = job.attempts + 1;
+  const traceparent = job.traceparent ?? newTraceparent();
+  let workerId: string | undefined;
+  let workerName: string | undefined;
+  try {
+    await run(Payload.fromText(job.data), {
+      timeoutMs,
+      traceparent,
+      baggage: job.baggage,
+      job: { queue: job.queue, id: job.id, attempt },
+      signal,
+      onStarted(call) {
+        workerId = call.workerId;
+        // By the time it fails the worker may be gone.
+        workerName = directory.workerById(workerId)?.name;
+      },
+    });
+    return undefined;
+  } catch (thrown) {
+    const error = CallError.from(thrown);
+    const failure: FailedAttempt = {
+      attempt,
+      at: now(),
+      code: error.code,
+      message: error.message.slice(0, MAX_MESSAGE),
+      stack: error.stacktrace?.slice(0, MAX_STACK),
+      worker: workerId === undefined ? undefined : `${workerName ?? "worker"} (${workerId})`,
+      traceId: traceparent.slice(3, 35),
+    };
+    return { error, failure };
+  }
+}
+
+/** For a job that came without a trace: its attempts can be found by it. */
+export function newTraceparent(): string {
+  return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
+}

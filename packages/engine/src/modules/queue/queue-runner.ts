@@ -1,0 +1,354 @@
+import { CallError, type Payload } from "@svc/protocol";
+import type { Directory } from "../../kernel/directory.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { CallOptions } from "../../kernel/module.ts";
+import { retryDelayMs, waitMs } from "./backoff.ts";
+import { failureOf } from "./failure.ts";
+import { type Attempt, attemptJob } from "./job-attempt.ts";
+import { Parking } from "./parking.ts";
+import type { QueueClock } from "./queue-clock.ts";
+import type { JobServer } from "./queue-core.ts";
+import type { QueueSettings } from "./queue-settings.ts";
+import type { TakenJob } from "./store/job.ts";
+import type { EndOutput, QueueStore } from "./store/queue-store.ts";
+
+/** A job is held so long before it is given back, unless the lease goes on. */
+export const LEASE_MS = 30_000;
+
+/** Data of jobs taken in one go. */
+const TAKE_BYTES = 16 * 1024 * 1024;
+
+/** A timer for a job that is due later than this looks again then; timers of the runtime end at 24 days. */
+const LONGEST_TIMER_MS = 3_600_000;
+
+export interface RunnerParts {
+  readonly name: string;
+  readonly settings: QueueSettings;
+  readonly store: QueueStore;
+  readonly clock: QueueClock;
+  readonly log: Logger;
+  /** This run of the engine. */
+  readonly run: string;
+  readonly directory: Pick<Directory, "functionById" | "workerById">;
+  readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<unknown>;
+  readonly isPaused: boolean;
+  /** A take may have happened although it was not answered. */
+  readonly onDoubt: () => void;
+}
+
+/** A job that was taken and has not been put back or ended. */
+interface Hand {
+  readonly job: TakenJob;
+  readonly abort: AbortController;
+  /** Why it was aborted. */
+  cut: "cancelled" | "stopped" | undefined;
+  /** Its handler has ended and the store is being told: its place is free for the next one. */
+  ending: boolean;
+  readonly ended: Promise<void>;
+}
+
+type Ending = (job: TakenJob) => Promise<EndOutput>;
+
+/** Runs the jobs of one queue: takes as many as may run, and never waits for anything by looking again and again. */
+export class QueueRunner {
+  readonly #parts: RunnerParts;
+  readonly #parking: Parking;
+  readonly #hands = new Map<number, Hand>();
+  #server: JobServer | undefined;
+  #paused: boolean;
+  #stopped = false;
+  /** There may be jobs to take. */
+  #mayHave = true;
+  #fetching = false;
+  #fetchIsDue = false;
+  #failures = 0;
+  #cancelPause: (() => void) | undefined;
+  #cancelDue: (() => void) | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    this.#paused = parts.isPaused;
+    this.#parking = new Parking({ clock: parts.clock, isThere: (key) => !this.#isAway(key), onFree: () => this.wake() });
+  }
+
+  get settings(): QueueSettings {
+    return this.#parts.settings;
+  }
+
+  /** Jobs in hand. */
+  get seqs(): readonly number[] {
+    return [...this.#hands.keys()];
+  }
+
+  serve(server: JobServer): () => void {
+    this.#server = server;
+    this.#parking.free("");
+    this.wake();
+    return () => {
+      if (this.#server === server) this.#server = undefined;
+    };
+  }
+
+  /** There may be something to take, or somebody to give it to. */
+  wake(): void {
+    this.#mayHave = true;
+    this.#fetchSoon();
+  }
+
+  /** Whoever serves the jobs without a function may have come back. */
+  serverChanged(): void {
+    this.#parking.free("");
+    this.wake();
+  }
+
+  functionChanged(id: string): void {
+    this.#parking.free(id);
+    if (this.#server?.functionIds.includes(id) === true) this.#parking.free("");
+  }
+
+  /** A delayed job was put on the queue. */
+  noteDue(at: number): void {
+    if (at >= this.#dueAt || this.#stopped) return;
+    this.#cancelDue?.();
+    this.#dueAt = at;
+    const { clock } = this.#parts;
+    this.#cancelDue = clock.after(Math.min(LONGEST_TIMER_MS, Math.max(0, at - clock.now())), () => this.#lookForDue());
+  }
+
+  /** The clock was set: what is due when has changed. */
+  clockJumped(): void {
+    this.#lookForDue();
+  }
+
+  setPaused(paused: boolean): void {
+    this.#paused = paused;
+    if (!paused) this.wake();
+  }
+
+  /** Withdraws a job in hand; resolves when it is taken out. False when it is not in hand. */
+  async cancel(seq: number): Promise<boolean> {
+    const hand = this.#hands.get(seq);
+    if (hand === undefined) return false;
+    hand.cut ??= "cancelled";
+    hand.abort.abort();
+    await hand.ended;
+    return true;
+  }
+
+  stopFetching(): void {
+    this.#stopped = true;
+    this.#cancelDue?.();
+    this.#cancelPause?.();
+    this.#parking.clear();
+  }
+
+  /** Takes what is in hand from its handlers; it is given back with its attempts unchanged. */
+  cut(): void {
+    for (const hand of this.#hands.values()) {
+      hand.cut ??= "stopped";
+      hand.abort.abort();
+    }
+  }
+
+  /** Resolves when nothing is in hand. */
+  async idle(): Promise<void> {
+    while (this.#hands.size > 0 || this.#fetching) {
+      await Promise.all([...this.#hands.values()].map(({ ended }) => ended));
+      if (this.#fetching) await this.#fetchEnded;
+    }
+  }
+
+  #fetchEnded: Promise<void> = Promise.resolve();
+
+  #lookForDue(): void {
+    this.#cancelDue?.();
+    this.#cancelDue = undefined;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.wake();
+  }
+
+  /** What one turn brings is taken together. */
+  #fetchSoon(): void {
+    if (this.#fetchIsDue) return;
+    this.#fetchIsDue = true;
+    setImmediate(() => {
+      this.#fetchIsDue = false;
+      this.#fetch();
+    });
+  }
+
+  get #room(): number {
+    let running = 0;
+    for (const { ending } of this.#hands.values()) if (!ending) running += 1;
+    return this.#parts.settings.concurrency - running;
+  }
+
+  #fetch(): void {
+    if (!this.#mayHave || this.#fetching || this.#stopped || this.#paused || this.#cancelPause !== undefined || this.#room <= 0) return;
+    this.#mayHave = false;
+    this.#fetching = true;
+    this.#fetchEnded = this.#take().finally(() => {
+      this.#fetching = false;
+      if (this.#mayHave) this.#fetchSoon();
+    });
+  }
+
+  async #take(): Promise<void> {
+    const { name, store, clock, run, log } = this.#parts;
+    const leaseUntil = Math.round(clock.monotonic() + LEASE_MS);
+    try {
+      const now = clock.now();
+      const except = this.#parking.keys();
+      const { jobs, more, nextDue } = await store.call("take", { queue: name, limit: this.#room, maxBytes: TAKE_BYTES, except, now, run, leaseUntil });
+      this.#failures = 0;
+      if (more) this.#mayHave = true;
+      if (nextDue !== undefined) this.noteDue(nextDue);
+      for (const job of jobs) this.#start(job);
+    } catch (error) {
+      this.#mayHave = true;
+      this.#failures += 1;
+      this.#parts.onDoubt();
+      if (this.#failures === 1) log.warn("jobs cannot be taken at present", { queue: name, error });
+      this.#pauseFor(Math.min(5_000, waitMs(this.#failures)));
+    }
+  }
+
+  #pauseFor(ms: number): void {
+    if (this.#stopped) return;
+    this.#cancelPause?.();
+    this.#cancelPause = this.#parts.clock.after(ms, () => {
+      this.#cancelPause = undefined;
+      this.#fetchSoon();
+    });
+  }
+
+  #start(job: TakenJob): void {
+    let ended = (): void => {};
+    const hand: Hand = {
+      job,
+      abort: new AbortController(),
+      cut: undefined,
+      ending: false,
+      ended: new Promise((resolve) => {
+        ended = resolve;
+      }),
+    };
+    this.#hands.set(job.seq, hand);
+    void this.#carryOut(hand).finally(() => {
+      this.#hands.delete(job.seq);
+      ended();
+      // A place is free, where the store could not be told before.
+      if (this.#mayHave) this.#fetchSoon();
+    });
+  }
+
+  /** Never rejects. */
+  async #carryOut(hand: Hand): Promise<void> {
+    const { log, name } = this.#parts;
+    try {
+      const ending = await this.#endingOf(hand);
+      await this.#record(hand, ending);
+    } catch (error) {
+      // Its lease runs out, and then it is tried again.
+      this.#parts.onDoubt();
+      log.error("a job went wrong in the engine", { queue: name, job: hand.job.id, error });
+    }
+  }
+
+  /** Runs the job and says what is to become of it. */
+  async #endingOf(hand: Hand): Promise<Ending> {
+    const { store, clock, directory, settings } = this.#parts;
+    const { job, abort } = hand;
+    const key = job.functionId ?? "";
+    if (this.#stopped || this.#isAway(key)) {
+      if (!this.#stopped) this.#parking.park(key);
+      return release(store);
+    }
+    const run = this.#runOf(job);
+    const attempt = await attemptJob({ job, run, timeoutMs: settings.timeoutMs, signal: abort.signal, now: () => clock.now(), directory });
+    if (attempt === undefined) {
+      this.#parking.served(key);
+      return ({ seq }) => store.call("done", { seq });
+    }
+    if (hand.cut === "cancelled") return ({ seq }) => store.call("drop", { seq });
+    return this.#endingAfter(attempt, hand, key);
+  }
+
+  #endingAfter({ error, failure }: Attempt, { job, cut }: Hand, key: string): Ending {
+    const { store, clock, settings, name, log } = this.#parts;
+    const kind = failureOf(error, this.#functionIdsOf(job));
+    if (kind === "missing" || kind === "busy") {
+      if (!this.#stopped) this.#parking.park(key);
+      return release(store);
+    }
+    // While the engine shuts down workers go because it ends them: that is no fault of the job.
+    if (cut === "stopped" || (kind === "stopped" && this.#stopped)) return release(store);
+    this.#parking.served(key);
+    if (failure.attempt >= job.maxAttempts) {
+      const fields = { queue: name, job: job.id, functionId: job.functionId, attempts: failure.attempt, code: error.code, problem: error.message };
+      log.error("a job failed as often as it may; it is a dead letter now", fields);
+      return ({ seq }) => store.call("bury", { seq, failure });
+    }
+    const runAt = clock.now() + (kind === "stopped" ? 0 : retryDelayMs(settings.backoff, failure.attempt));
+    return async ({ seq }) => {
+      const output = await store.call("retry", { seq, failure, runAt });
+      this.noteDue(runAt);
+      return output;
+    };
+  }
+
+  /** Tells the store. Until it knows, the job is in hand: its lease goes on, and nobody else gets it. */
+  async #record(hand: Hand, ending: Ending): Promise<void> {
+    const { log, name } = this.#parts;
+    for (let failures = 1; ; failures++) {
+      try {
+        // The next one is asked for in the same batch, for which that must be scheduled first; the store frees the place before it looks.
+        hand.ending = failures === 1;
+        if (hand.ending && (this.#mayHave || hand.job.group !== undefined)) this.wake();
+        const { unblocked } = await ending(hand.job);
+        if (unblocked) this.wake();
+        return;
+      } catch (error) {
+        hand.ending = false;
+        if (failures === 1) log.warn("the end of a job cannot be recorded at present", { queue: name, job: hand.job.id, error });
+        // It stays active in the store, and the next start gives it back.
+        if (hand.cut === "stopped" || (CallError.is(error) && error.code === "draining")) return;
+        await this.#pauseBeforeAgain(hand, Math.min(5_000, waitMs(failures)));
+      }
+    }
+  }
+
+  #pauseBeforeAgain({ abort }: Hand, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        cancel();
+        abort.signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const cancel = this.#parts.clock.after(ms, end);
+      if (!abort.signal.aborted) abort.signal.addEventListener("abort", end);
+    });
+  }
+
+  #isAway(key: string): boolean {
+    if (key === "") return this.#server === undefined || this.#server.isAway();
+    return this.#parts.directory.functionById(key) === undefined;
+  }
+
+  #functionIdsOf({ functionId }: TakenJob): readonly string[] {
+    return functionId === undefined ? (this.#server?.functionIds ?? []) : [functionId];
+  }
+
+  #runOf(job: TakenJob): (payload: Payload, options: CallOptions) => Promise<unknown> {
+    const { functionId } = job;
+    if (functionId !== undefined) return (payload, options) => this.#parts.call(functionId, payload, options);
+    const server = this.#server;
+    if (server === undefined) throw new TypeError("nobody serves this queue");
+    return (payload, options) => server.run(job, payload, options);
+  }
+}
+
+function release(store: QueueStore): Ending {
+  return ({ seq }) => store.call("release", { seq });
+}

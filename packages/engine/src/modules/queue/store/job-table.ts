@@ -1,0 +1,192 @@
+import { original, stored } from "../../../items/adapters/file-thread/stored-text.ts";
+import type { Database, Statement } from "../../../store/driver.ts";
+import type { EndedState, FailedAttempt, JobState } from "./job.ts";
+import type { QueueTable } from "./queue-table.ts";
+
+/** What `jobs.state` holds. */
+export const READY = 0;
+export const BLOCKED = 1;
+export const DELAYED = 2;
+export const ACTIVE = 3;
+export const DEAD = 4;
+
+/** What `jobs.timed` holds. */
+export const AT_ONCE = 0;
+export const AFTER_A_DURATION = 1;
+export const AT_AN_INSTANT = 2;
+
+/** Attempts that are remembered of a job. */
+const REMEMBERED_FAILURES = 20;
+
+export type JobRow = {
+  readonly seq: number;
+  readonly id: string;
+  readonly queue: number;
+  readonly function: string;
+  readonly state: number;
+  readonly priority: number;
+  readonly due: number;
+  readonly timed: number;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly failed_at: number | null;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly bytes: number;
+  readonly grp: string | null;
+  readonly dedupe: string | null;
+  readonly traceparent: string | null;
+  readonly baggage: string | null;
+};
+
+export const JOB_COLUMNS =
+  "seq, id, queue, function, state, priority, due, timed, created_at, expires_at, failed_at, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage";
+
+export function stateOf(state: number): JobState {
+  if (state === DELAYED) return "delayed";
+  if (state === ACTIVE) return "active";
+  return state === DEAD ? "dead" : "waiting";
+}
+
+/** What all procedures do to jobs: each change of state in one place, together with the counts. */
+export class JobTable {
+  readonly queues: QueueTable;
+  readonly #bySeq: Statement<JobRow>;
+  readonly #byId: Statement<JobRow>;
+  readonly #insert: Statement;
+  readonly #lastSeq: Statement<{ readonly seq: number }>;
+  readonly #insertBody: Statement;
+  readonly #setState: Statement;
+  readonly #delete: Statement;
+  readonly #deleteBody: Statement;
+  readonly #deleteFailures: Statement;
+  readonly #trimFailures: Statement;
+  readonly #insertFailure: Statement;
+  readonly #failures: Statement;
+  readonly #body: Statement<{ readonly data: string }>;
+  readonly #endDedupe: Statement;
+  readonly #firstOfGroup: Statement<JobRow>;
+
+  constructor(database: Database, queues: QueueTable) {
+    this.queues = queues;
+    this.#bySeq = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE seq = ?`);
+    this.#byId = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ?`);
+    this.#insert = database.prepare(`INSERT INTO jobs (${JOB_COLUMNS.slice("seq, ".length)}) VALUES (${Array.from({ length: 17 }, () => "?").join(", ")})`);
+    this.#lastSeq = database.prepare("SELECT last_insert_rowid() AS seq");
+    this.#insertBody = database.prepare("INSERT INTO bodies (seq, data) VALUES (?, ?)");
+    this.#setState = database.prepare("UPDATE jobs SET state = ?, due = ?, timed = ?, attempts = ?, failed_at = ?, lease_run = NULL WHERE seq = ?");
+    this.#delete = database.prepare("DELETE FROM jobs WHERE seq = ?");
+    this.#deleteBody = database.prepare("DELETE FROM bodies WHERE seq = ?");
+    this.#deleteFailures = database.prepare("DELETE FROM failures WHERE job = ?");
+    this.#trimFailures = database.prepare("DELETE FROM failures WHERE id IN (SELECT id FROM failures WHERE job = ? ORDER BY id DESC LIMIT -1 OFFSET ?)");
+    this.#insertFailure = database.prepare("INSERT INTO failures (job, attempt, at, code, message, stack, worker, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+    this.#failures = database.prepare("SELECT attempt, at, code, message, stack, worker, trace FROM failures WHERE job = ? ORDER BY id");
+    this.#body = database.prepare("SELECT data FROM bodies WHERE seq = ?");
+    this.#endDedupe = database.prepare("UPDATE dedupe_keys SET ended = ? WHERE queue = ? AND key = ? AND job = ?");
+    this.#firstOfGroup = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND grp = ? AND grp IS NOT NULL AND state < 4 ORDER BY seq LIMIT 1`);
+  }
+
+  find(seq: number): JobRow | undefined {
+    return this.#bySeq.get(seq);
+  }
+
+  byId(id: string): JobRow | undefined {
+    return this.#byId.get(id);
+  }
+
+  data(seq: number): string {
+    return this.#body.get(seq)?.data ?? "null";
+  }
+
+  /** Puts a job in, in the state that its time and its group give it. Answers its `seq`. */
+  put(job: Omit<JobRow, "seq" | "state">, data: string, now: number): number {
+    const { queue, grp, due, timed } = job;
+    const isBehind = grp !== null && this.#firstOfGroup.get(queue, grp) !== undefined;
+    const state = isBehind ? BLOCKED : timed !== AT_ONCE && due > now ? DELAYED : READY;
+    const { id, priority, created_at, expires_at, failed_at, attempts, max_attempts, bytes, dedupe, traceparent, baggage } = job;
+    // In the order of the columns.
+    const values = [id, queue, job.function, state, priority, due, timed, created_at, expires_at, failed_at];
+    this.#insert.run(...values, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage);
+    const seq = this.#lastSeq.get()?.seq ?? 0;
+    this.#insertBody.run(seq, data);
+    this.#count(queue, state, 1, bytes);
+    return seq;
+  }
+
+  /** From one state to another; `more` says what else changes. */
+  move(
+    job: JobRow,
+    state: number,
+    more: { readonly due?: number; readonly timed?: number; readonly attempts?: number; readonly failedAt?: number | null } = {},
+  ): void {
+    const { due = job.due, timed = job.timed, attempts = job.attempts, failedAt = job.failed_at } = more;
+    this.#setState.run(state, due, timed, attempts, failedAt, job.seq);
+    this.#count(job.queue, job.state, -1, 0);
+    this.#count(job.queue, state, 1, 0);
+  }
+
+  /** Takes a job out of the table, its failures too. */
+  remove(job: JobRow): void {
+    this.take(job);
+    // Others have none. One that was redriven remembers when it died.
+    if (job.attempts > 0 || job.failed_at !== null) this.#deleteFailures.run(job.seq);
+  }
+
+  /** Takes a job out and leaves its failures. */
+  take(job: JobRow): void {
+    this.#delete.run(job.seq);
+    this.#deleteBody.run(job.seq);
+    this.#count(job.queue, job.state, -1, -job.bytes);
+  }
+
+  /** A job has come to its end. Answers whether another one may run for that. */
+  end(job: JobRow, how: EndedState): boolean {
+    this.remove(job);
+    const row = this.queues.byId(job.queue);
+    row[how] += 1;
+    this.queues.changed(row);
+    if (job.dedupe !== null) this.#endDedupe.run(how, job.queue, job.dedupe, job.id);
+    return this.unblock(job);
+  }
+
+  /** The first of the group may run, when this one is out of its way. */
+  unblock({ queue, grp }: Pick<JobRow, "queue" | "grp">): boolean {
+    const first = grp === null ? undefined : this.#firstOfGroup.get(queue, grp);
+    if (first === undefined || first.state !== BLOCKED) return false;
+    this.move(first, first.timed === AT_ONCE ? READY : DELAYED);
+    return true;
+  }
+
+  fail(job: JobRow, failure: FailedAttempt): void {
+    const { attempt, at, code, message, stack, worker, traceId } = failure;
+    this.#insertFailure.run(job.seq, attempt, at, stored(code), stored(message), orNull(stack), orNull(worker), traceId ?? null);
+    if (attempt > REMEMBERED_FAILURES) this.#trimFailures.run(job.seq, REMEMBERED_FAILURES);
+  }
+
+  failures(seq: number): FailedAttempt[] {
+    return this.#failures.all(seq).map((row) => ({
+      attempt: Number(row.attempt),
+      at: Number(row.at),
+      code: original(String(row.code)),
+      message: original(String(row.message)),
+      stack: orUndefined(row.stack),
+      worker: orUndefined(row.worker),
+      traceId: orUndefined(row.trace),
+    }));
+  }
+
+  #count(queue: number, state: number, by: number, bytes: number): void {
+    const row = this.queues.byId(queue);
+    row[state === BLOCKED || state === READY ? "waiting" : stateOf(state)] += by;
+    row.bytes += bytes;
+    this.queues.changed(row);
+  }
+}
+
+function orNull(text: string | undefined): string | null {
+  return text === undefined ? null : stored(text);
+}
+
+function orUndefined(text: unknown): string | undefined {
+  return typeof text === "string" ? original(text) : undefined;
+}

@@ -1,0 +1,85 @@
+import { original } from "../../../items/adapters/file-thread/stored-text.ts";
+import type { Database, Statement } from "../../../store/driver.ts";
+import { read } from "../../../store/procedures.ts";
+import type { EndedState, JobState, JobView } from "./job.ts";
+import { DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, stateOf } from "./job-table.ts";
+import type { JobProcedures, PeekInput } from "./queue-store.ts";
+
+interface Listing {
+  /** From the first one. Parameters: queue, limit, offset. */
+  readonly all: Statement<JobRow>;
+  /** Behind the given one. Parameters: queue, at (not where the order is that of acceptance), seq, limit, offset. */
+  readonly after: Statement<JobRow>;
+}
+
+export function openLookingProcedures(database: Database, jobs: JobTable) {
+  function listing(condition: string, order: string, isBehind: string): Listing {
+    const select = `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND ${condition}`;
+    const page = `ORDER BY ${order} LIMIT ? OFFSET ?`;
+    return { all: database.prepare(`${select} ${page}`), after: database.prepare(`${select} AND ${isBehind} ${page}`) };
+  }
+  const listings: Readonly<Record<JobState, Listing>> = {
+    waiting: listing("state < 2", "seq", "seq > ?"),
+    delayed: listing("state = 2", "due, seq", "(due, seq) > (?, ?)"),
+    active: listing("state = 3", "seq", "seq > ?"),
+    dead: listing("state = 4", "failed_at DESC, seq DESC", "(failed_at, seq) < (?, ?)"),
+  };
+  const ended = database.prepare<{ readonly queue: number; readonly ended: EndedState | null }>("SELECT queue, ended FROM dedupe_keys WHERE job = ? LIMIT 1");
+
+  function view(job: JobRow): JobView {
+    const state = stateOf(job.state);
+    return {
+      seq: job.seq,
+      id: job.id,
+      queue: jobs.queues.byId(job.queue).name,
+      functionId: job.function === "" ? undefined : job.function,
+      state,
+      data: jobs.data(job.seq),
+      bytes: job.bytes,
+      attempts: job.attempts,
+      maxAttempts: job.max_attempts,
+      priority: job.priority,
+      createdAt: job.created_at,
+      runAt: job.state === DELAYED ? job.due : undefined,
+      expiresAt: job.expires_at ?? undefined,
+      group: textOf(job.grp),
+      dedupeKey: textOf(job.dedupe),
+      traceparent: job.traceparent ?? undefined,
+      failedAt: job.state === DEAD ? (job.failed_at ?? undefined) : undefined,
+      failures: jobs.failures(job.seq),
+    };
+  }
+
+  function peek({ queue: name, state, after, offset = 0, limit, maxBytes }: PeekInput): readonly JobView[] {
+    const queue = jobs.queues.find(name);
+    if (queue === undefined) return [];
+    const { all, after: behind } = listings[state];
+    const place = after === undefined ? [] : state === "delayed" || state === "dead" ? [after.at, after.seq] : [after.seq];
+    const rows = (after === undefined ? all : behind).all(queue.id, ...place, limit, offset);
+    let bytes = 0;
+    const fitting = rows.findIndex((row, index) => {
+      bytes += row.bytes;
+      return index > 0 && bytes > maxBytes;
+    });
+    return (fitting === -1 ? rows : rows.slice(0, fitting)).map(view);
+  }
+
+  return {
+    counts: read((_: null) => jobs.queues.names().map((name) => jobs.queues.counts(jobs.queues.open(name)))),
+    countsOf: read((name: string) => {
+      const queue = jobs.queues.find(name);
+      return queue === undefined ? undefined : jobs.queues.counts(queue);
+    }),
+    peek: read(peek),
+    job: read((id: string) => {
+      const job = jobs.byId(id);
+      if (job !== undefined) return view(job);
+      const row = ended.get(id);
+      return row === undefined || row.ended === null ? undefined : { queue: jobs.queues.byId(row.queue).name, ended: row.ended };
+    }),
+  } satisfies Partial<JobProcedures>;
+}
+
+function textOf(text: string | null): string | undefined {
+  return text === null ? undefined : original(text);
+}

@@ -1,0 +1,67 @@
+import type { Database } from "../../../store/driver.ts";
+import { Refusal, write } from "../../../store/procedures.ts";
+import { ACTIVE, AT_ONCE, DEAD, JOB_COLUMNS, type JobRow, type JobTable, stateOf } from "./job-table.ts";
+import type { JobProcedures } from "./queue-store.ts";
+
+export function openManagingProcedures(database: Database, jobs: JobTable) {
+  // The last of a group goes first: then no other one is unblocked only to be purged next.
+  const waiting = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq DESC LIMIT ?`);
+  const delayed = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 ORDER BY due DESC LIMIT ?`);
+  const dead = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 4 ORDER BY failed_at, seq LIMIT ?`);
+  const moveFailures = database.prepare("UPDATE failures SET job = ? WHERE job = ?");
+
+  function lettersOf(name: string, ids: readonly string[] | undefined, limit: number): JobRow[] {
+    const queue = jobs.queues.find(name);
+    if (ids === undefined) return queue === undefined ? [] : dead.all(queue.id, limit);
+    return [...new Set(ids)].map((id) => {
+      const job = jobs.byId(id);
+      if (job === undefined || job.state !== DEAD || job.queue !== queue?.id) {
+        const problem = `queue ${name} has no dead letter ${id}; nothing was changed`;
+        throw new Refusal("job_not_found", problem, { queue: name, job_id: id });
+      }
+      return job;
+    });
+  }
+
+  function redriveOne(job: JobRow, payload: { readonly data: string; readonly bytes: number } | undefined, now: number): void {
+    const { data, bytes } = payload ?? { data: jobs.data(job.seq), bytes: job.bytes };
+    const queue = jobs.queues.byId(job.queue);
+    queue.last_due = Math.max(now, queue.last_due);
+    // Taken out and put in again: it gets a new place, and what it failed with stays with it.
+    jobs.take(job);
+    const seq = jobs.put({ ...job, bytes, due: queue.last_due, timed: AT_ONCE, expires_at: null, attempts: 0 }, data, now);
+    moveFailures.run(seq, job.seq);
+  }
+
+  return {
+    cancel: write(({ id }) => {
+      const job = jobs.byId(id);
+      if (job === undefined) return undefined;
+      const unblocked = job.state < ACTIVE && jobs.end(job, "cancelled");
+      return { queue: jobs.queues.byId(job.queue).name, state: stateOf(job.state), seq: job.seq, unblocked };
+    }),
+    setPaused: write(({ queue, paused }) => {
+      const row = jobs.queues.open(queue);
+      row.paused = paused ? 1 : 0;
+      jobs.queues.changed(row);
+    }),
+    purge: write(({ queue: name, limit }) => {
+      const queue = jobs.queues.find(name);
+      if (queue === undefined) return 0;
+      const found = waiting.all(queue.id, limit);
+      found.push(...delayed.all(queue.id, limit - found.length));
+      for (const job of found) jobs.end(jobs.find(job.seq) ?? job, "cancelled");
+      return found.length;
+    }),
+    redrive: write(({ queue, ids, payload, limit, now }) => {
+      const letters = lettersOf(queue, ids, limit);
+      for (const job of letters) redriveOne(job, payload, now);
+      return letters.length;
+    }),
+    discard: write(({ queue, ids, limit }) => {
+      const letters = lettersOf(queue, ids, limit);
+      for (const job of letters) jobs.remove(job);
+      return letters.length;
+    }),
+  } satisfies Partial<JobProcedures>;
+}

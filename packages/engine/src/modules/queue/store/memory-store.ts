@@ -1,0 +1,46 @@
+import { CallError } from "@svc/protocol";
+import { DatabaseFailed, runBatch } from "../../../store/batch.ts";
+import { openDatabase } from "../../../store/driver.ts";
+import type { Gathering } from "../../../store/procedures.ts";
+import { openProcedures, schema } from "./procedures.ts";
+import type { QueueStore } from "./queue-store.ts";
+
+/** The same procedures without a file: nothing outlives the process, nothing waits for a disk. Jobs are bounded by the limits of their queues. */
+export function openMemoryStore(): QueueStore {
+  const database = openDatabase(":memory:");
+  database.exec(schema.join(";\n"));
+  let gathering: Gathering | undefined;
+  const procedures = openProcedures(database, (given) => {
+    gathering = given;
+  });
+  let closed = false;
+  return {
+    async call(name, input) {
+      if (closed) throw new CallError("draining", "the queues are closing and take no more requests");
+      const answer = runOne({ procedure: name, input });
+      if (answer?.status === "refused") throw new CallError(answer.code, answer.message, { details: answer.details });
+      if (answer?.status !== "done") throw storageFailed(answer?.message ?? "no answer");
+      // What the procedure of that name returned.
+      return answer.output as never;
+    },
+    problem: () => undefined,
+    async close() {
+      if (!closed) database.close();
+      closed = true;
+    },
+  };
+
+  function runOne(request: { readonly procedure: string; readonly input: unknown }) {
+    if (gathering === undefined) throw new TypeError("the procedures count nothing");
+    try {
+      return runBatch(database, procedures, gathering, [request])[0];
+    } catch (thrown) {
+      if (thrown instanceof DatabaseFailed) throw storageFailed(thrown.message);
+      throw thrown;
+    }
+  }
+}
+
+function storageFailed(reason: string): CallError {
+  return new CallError("storage_failed", reason, { details: { reason } });
+}

@@ -1,0 +1,37 @@
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { Logger } from "../../../kernel/logger.ts";
+import { lockForFile } from "../../../store/data-folder.ts";
+import { openStore } from "../../../store/store.ts";
+import { openMemoryStore } from "./memory-store.ts";
+import type { JobProcedures, QueueStore } from "./queue-store.ts";
+
+export type QueueAdapter = { readonly name: "in_memory" } | { readonly name: "file_based"; readonly config: { readonly file_path: string } };
+
+/** Rejects with an Error for people when the file cannot be used. */
+export async function openQueueStore(
+  adapter: QueueAdapter,
+  { dataDir, log, clock }: { readonly dataDir: string; readonly log: Logger; readonly clock: Clock },
+): Promise<QueueStore> {
+  if (adapter.name === "in_memory") return openMemoryStore();
+  const file = resolve(dataDir, adapter.config.file_path);
+  if (existsSync(file) && statSync(file).isDirectory()) {
+    throw new Error(`file_path ${file} is a folder, and the jobs are kept in one file; name a file that does not exist yet, e.g. ${file}/queue.db`);
+  }
+  const lock = lockForFile(dataDir, file);
+  try {
+    const store = await openStore<JobProcedures>({ file, procedures: new URL("./procedures.ts", import.meta.url), log, clock });
+    return {
+      call: (name, input, options) => store.call(name, input, options),
+      problem: () => store.problem(),
+      async close() {
+        await store.close();
+        lock?.release();
+      },
+    };
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}

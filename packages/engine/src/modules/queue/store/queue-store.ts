@@ -1,0 +1,105 @@
+import type { Procedure } from "../../../store/procedures.ts";
+import type { Store } from "../../../store/store.ts";
+import type { AddedJob, EndedState, FailedAttempt, JobState, JobView, NewJob, QueueCounts, TakenJob } from "./job.ts";
+
+export interface TakeInput {
+  readonly queue: string;
+  readonly limit: number;
+  /** Together, of data; the first one is taken in any case. */
+  readonly maxBytes: number;
+  /** Functions that take no jobs at present; `""` stands for jobs without a function. */
+  readonly except: readonly string[];
+  readonly now: number;
+  /** This run of the engine: what another run has left as active is taken back. */
+  readonly run: string;
+  readonly leaseUntil: number;
+}
+
+export interface TakeOutput {
+  readonly jobs: readonly TakenJob[];
+  /** There may be more that could run at once. */
+  readonly more: boolean;
+  /** When the next delayed job of the queue becomes due; undefined: there is none. */
+  readonly nextDue: number | undefined;
+}
+
+/** `unblocked`: the next job of its group may run, now or when it is due. */
+export interface EndOutput {
+  readonly unblocked: boolean;
+}
+
+export interface PeekInput {
+  readonly queue: string;
+  readonly state: JobState;
+  /**
+   * The last one seen: its `seq`, and `at`, which is `runAt` of delayed ones, `failedAt` of dead ones, else 0; undefined: from the first. Order: of
+   * acceptance; delayed ones of when they are due; dead ones of their death, the latest first.
+   */
+  readonly after?: { readonly seq: number; readonly at: number } | undefined;
+  readonly offset?: number | undefined;
+  readonly limit: number;
+  /** Together, of data; the page ends early rather than exceed it, but holds at least one. */
+  readonly maxBytes: number;
+}
+
+export type JobProcedures = {
+  // Jobs on their way.
+  /** All of them or none. Refuses `queue_full`. */
+  readonly add: Write<{ readonly jobs: readonly NewJob[]; readonly now: number }, readonly AddedJob[]>;
+  readonly take: Write<TakeInput, TakeOutput>;
+  /** Leases of jobs in hand go on; jobs whose lease ran out and that nobody has in hand are given back. Answers their queues. */
+  readonly renew: Write<{ readonly seqs: readonly number[]; readonly run: string; readonly now: number; readonly leaseUntil: number }, readonly string[]>;
+  readonly done: Write<{ readonly seq: number }, EndOutput>;
+  /** The handler ran and failed; it waits until `runAt` and keeps its place in its group. */
+  readonly retry: Write<{ readonly seq: number; readonly failure: FailedAttempt; readonly runAt: number }, EndOutput>;
+  /** The handler did not run: given back with its attempts unchanged, to its place. */
+  readonly release: Write<{ readonly seq: number }, EndOutput>;
+  readonly bury: Write<{ readonly seq: number; readonly failure: FailedAttempt }, EndOutput>;
+  /** Gives back what earlier runs of the engine had in hand. Delays of retries longer than `maxDelayMs` are cut. Answers how many were in hand. */
+  readonly recover: Write<{ readonly run: string; readonly now: number; readonly maxDelayMs: number }, number>;
+  /** Drops what is past its end. Answers how many, and when the next one is. */
+  readonly expire: Write<{ readonly now: number }, { readonly expired: number; readonly next: number | undefined }>;
+  /** The clock was set: what was asked for as a duration moves along. */
+  readonly shift: Write<{ readonly byMs: number }, void>;
+
+  // Management.
+  /** Undefined: there is no such job. `active`: it runs; the caller withdraws the call and then `drop`s it. */
+  readonly cancel: Write<
+    { readonly id: string },
+    { readonly queue: string; readonly state: JobState; readonly seq: number; readonly unblocked: boolean } | undefined
+  >;
+  /** Takes out a job in hand as cancelled. */
+  readonly drop: Write<{ readonly seq: number }, EndOutput>;
+  readonly setPaused: Write<{ readonly queue: string; readonly paused: boolean }, void>;
+  /** Takes out jobs that wait or are delayed, so many at once. Answers how many; ask again until none. */
+  readonly purge: Write<{ readonly queue: string; readonly limit: number }, number>;
+  /**
+   * Dead letters wait again, at the end of their queue and group, with all their attempts before them. `ids` undefined: `limit` of them, the oldest
+   * first; ask again until none. With `ids` all of them or none: refuses `job_not_found` when one is not a dead letter of the queue.
+   */
+  readonly redrive: Write<
+    {
+      readonly queue: string;
+      readonly ids?: readonly string[] | undefined;
+      readonly payload?: { readonly data: string; readonly bytes: number } | undefined;
+      readonly limit: number;
+      readonly now: number;
+    },
+    number
+  >;
+  /** Takes out dead letters. All of `ids` or none: refuses `job_not_found`. `ids` undefined: `limit` of them. */
+  readonly discard: Write<{ readonly queue: string; readonly ids?: readonly string[] | undefined; readonly limit: number }, number>;
+
+  // Looking, without scans.
+  readonly counts: Read<null, readonly QueueCounts[]>;
+  readonly countsOf: Read<string, QueueCounts | undefined>;
+  readonly peek: Read<PeekInput, readonly JobView[]>;
+  /** By the job's id. A text instead: it has ended, and its dedupe key is still remembered. */
+  readonly job: Read<string, JobView | { readonly queue: string; readonly ended: EndedState } | undefined>;
+};
+
+type Write<Input, Output> = Procedure<Input, Output>;
+type Read<Input, Output> = Procedure<Input, Output>;
+
+/** Jobs in SQLite, in a file or in memory: the same procedures. */
+export type QueueStore = Store<JobProcedures>;

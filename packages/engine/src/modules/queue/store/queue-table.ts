@@ -1,0 +1,98 @@
+import type { Database, Statement } from "../../../store/driver.ts";
+import type { Gathering } from "../../../store/procedures.ts";
+import type { QueueCounts } from "./job.ts";
+
+/** What is kept of one queue. */
+export interface QueueRow {
+  readonly id: number;
+  readonly name: string;
+  paused: number;
+  /** The latest `due` of a job that was to run at once: later ones do not overtake it when the clock is set back. */
+  last_due: number;
+  waiting: number;
+  delayed: number;
+  active: number;
+  dead: number;
+  bytes: number;
+  added: number;
+  done: number;
+  died: number;
+  expired: number;
+  cancelled: number;
+}
+
+type Column = Exclude<keyof QueueRow, "id" | "name">;
+
+const COLUMNS: readonly Column[] = ["paused", "last_due", "waiting", "delayed", "active", "dead", "bytes", "added", "done", "died", "expired", "cancelled"];
+
+/** The queues and their counts. Many jobs of one batch count in one row, so it is written once, before the commit. */
+export class QueueTable implements Gathering {
+  readonly #byName = new Map<string, QueueRow>();
+  readonly #byId = new Map<number, QueueRow>();
+  readonly #changed = new Set<QueueRow>();
+  readonly #named: Statement;
+  readonly #numbered: Statement;
+  readonly #all: Statement<{ readonly name: string }>;
+  readonly #insert: Statement;
+  readonly #update: Statement;
+
+  constructor(database: Database) {
+    const columns = `id, name, ${COLUMNS.join(", ")}`;
+    this.#named = database.prepare(`SELECT ${columns} FROM queues WHERE name = ?`);
+    this.#numbered = database.prepare(`SELECT ${columns} FROM queues WHERE id = ?`);
+    this.#all = database.prepare("SELECT name FROM queues ORDER BY name");
+    this.#insert = database.prepare("INSERT INTO queues (name) VALUES (?)");
+    this.#update = database.prepare(`UPDATE queues SET ${COLUMNS.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`);
+  }
+
+  /** Undefined: nothing was ever put on it. */
+  find(name: string): QueueRow | undefined {
+    return this.#byName.get(name) ?? this.#remember(this.#named.get(name));
+  }
+
+  /** Makes it when it is new. */
+  open(name: string): QueueRow {
+    const known = this.find(name);
+    if (known !== undefined) return known;
+    this.#insert.run(name);
+    return this.find(name) as QueueRow;
+  }
+
+  byId(id: number): QueueRow {
+    return this.#byId.get(id) ?? (this.#remember(this.#numbered.get(id)) as QueueRow);
+  }
+
+  /** To be called after a row was changed. */
+  changed(row: QueueRow): void {
+    this.#changed.add(row);
+  }
+
+  names(): string[] {
+    return this.#all.all().map(({ name }) => name);
+  }
+
+  counts(row: QueueRow): QueueCounts {
+    const { name, paused, waiting, delayed, active, dead, bytes, added, done, died, expired, cancelled } = row;
+    return { queue: name, waiting, delayed, active, dead, bytes, paused: paused === 1, added, done, died, expired, cancelled };
+  }
+
+  flush(): void {
+    for (const row of this.#changed) this.#update.run(...COLUMNS.map((column) => row[column]), row.id);
+    this.#changed.clear();
+  }
+
+  discard(): void {
+    this.#changed.clear();
+    this.#byName.clear();
+    this.#byId.clear();
+  }
+
+  #remember(found: unknown): QueueRow | undefined {
+    if (found === undefined) return undefined;
+    // What the columns hold is said by the schema. Copied: a driver's row need not be an ordinary object.
+    const row = { ...(found as QueueRow) };
+    this.#byName.set(row.name, row);
+    this.#byId.set(row.id, row);
+    return row;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * SQL from one version of the file to the next; only ever appended to.
+ *
+ * `jobs.state`: 0 ready, 1 behind another of its group, 2 delayed, 3 active, 4 dead. `due` orders what is ready, and says when a delayed job may run.
+ * `timed`: 0 `due` is when it was accepted, 1 it was reckoned from a duration, 2 it is an instant that was asked for. `function` is empty where a job
+ * names none. Data lies apart, so that a change of state does not write it again.
+ */
+export const schema: readonly string[] = [
+  `CREATE TABLE queues (
+     id INTEGER PRIMARY KEY,
+     name TEXT NOT NULL UNIQUE,
+     paused INTEGER NOT NULL DEFAULT 0,
+     last_due INTEGER NOT NULL DEFAULT 0,
+     waiting INTEGER NOT NULL DEFAULT 0,
+     delayed INTEGER NOT NULL DEFAULT 0,
+     active INTEGER NOT NULL DEFAULT 0,
+     dead INTEGER NOT NULL DEFAULT 0,
+     bytes INTEGER NOT NULL DEFAULT 0,
+     added INTEGER NOT NULL DEFAULT 0,
+     done INTEGER NOT NULL DEFAULT 0,
+     died INTEGER NOT NULL DEFAULT 0,
+     expired INTEGER NOT NULL DEFAULT 0,
+     cancelled INTEGER NOT NULL DEFAULT 0
+   );
+   CREATE TABLE jobs (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE,
+     queue INTEGER NOT NULL,
+     function TEXT NOT NULL,
+     state INTEGER NOT NULL,
+     priority INTEGER NOT NULL,
+     due INTEGER NOT NULL,
+     timed INTEGER NOT NULL,
+     created_at INTEGER NOT NULL,
+     expires_at INTEGER,
+     failed_at INTEGER,
+     attempts INTEGER NOT NULL,
+     max_attempts INTEGER NOT NULL,
+     bytes INTEGER NOT NULL,
+     lease_run TEXT,
+     lease_until INTEGER,
+     grp TEXT,
+     dedupe TEXT,
+     traceparent TEXT,
+     baggage TEXT
+   );
+   CREATE INDEX ready_jobs ON jobs (queue, function, priority DESC, due, seq) WHERE state = 0;
+   CREATE INDEX waiting_jobs ON jobs (queue, seq) WHERE state < 2;
+   CREATE INDEX delayed_jobs ON jobs (queue, due, seq) WHERE state = 2;
+   CREATE INDEX active_jobs ON jobs (queue, seq) WHERE state = 3;
+   CREATE INDEX dead_jobs ON jobs (queue, failed_at, seq) WHERE state = 4;
+   CREATE INDEX live_groups ON jobs (queue, grp, seq) WHERE grp IS NOT NULL AND state < 4;
+   CREATE INDEX ending_jobs ON jobs (expires_at) WHERE expires_at IS NOT NULL AND state < 3;
+   CREATE TABLE bodies (seq INTEGER PRIMARY KEY, data TEXT NOT NULL);
+   CREATE TABLE failures (
+     id INTEGER PRIMARY KEY,
+     job INTEGER NOT NULL,
+     attempt INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     code TEXT NOT NULL,
+     message TEXT NOT NULL,
+     stack TEXT,
+     worker TEXT,
+     trace TEXT
+   );
+   CREATE INDEX failures_of_job ON failures (job, id);
+   CREATE TABLE dedupe_keys (
+     queue INTEGER NOT NULL,
+     key TEXT NOT NULL,
+     job TEXT NOT NULL,
+     ended TEXT,
+     expires_at INTEGER NOT NULL,
+     PRIMARY KEY (queue, key)
+   ) WITHOUT ROWID;
+   CREATE INDEX dedupe_keys_of_job ON dedupe_keys (job);
+   CREATE INDEX ending_dedupe_keys ON dedupe_keys (expires_at)`,
+];
