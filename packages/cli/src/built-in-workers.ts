@@ -34,6 +34,12 @@ export const builtInWorkers: readonly BuiltInWorker[] = [
     config: { port: 3111, host: "127.0.0.1" },
     comment: "HTTP routes, made by triggers of type http. port and host are those of the engine's HTTP listener.",
   },
+  {
+    name: "svc-cron",
+    summary: "runs functions at set times",
+    config: { max_running: 1_000 },
+    comment: "Functions at set times, by triggers of type cron. max_running: runs at the same time, over all triggers; the others wait for their turn.",
+  },
 ];
 
 /** By its name, with or without `svc-`. */

@@ -55,6 +55,8 @@ export class CronJob implements Due {
   #backlogUntil = Number.NEGATIVE_INFINITY;
   #waitingFrom: number | undefined;
   #running = 0;
+  /** Ticks that are started as soon as there is a slot. */
+  readonly #unstored = new Set<number>();
   #nextSeq = 1;
   #paused = false;
   /** Monotonic. */
@@ -246,7 +248,9 @@ export class CronJob implements Due {
     const { clock, log, store, slots } = this.#host;
     const decidedBefore = this.#decidedUntil;
     this.#running += 1;
+    this.#unstored.add(tick);
     const mayGoOn = await slots.take();
+    this.#unstored.delete(tick);
     try {
       const binding = this.#binding() ?? this.#bindings.values().next().value;
       if (!mayGoOn || binding === undefined) {
@@ -264,7 +268,7 @@ export class CronJob implements Due {
         manual: false,
         passedOver: 0,
       };
-      if (!(await store.start({ id: this.id, run, decidedUntil: tick }))) {
+      if (!(await store.start({ id: this.id, run, decidedUntil: Math.max(tick, this.#storable(this.#decidedUntil)) }))) {
         log.warn("a tick of a cron trigger was not started, because it had been decided on before", { job: this.id, function: this.#functionId, tick });
         return;
       }
@@ -333,8 +337,13 @@ export class CronJob implements Due {
         manual: false,
         passedOver: (isSame ? before.passedOver : 0) + Math.min(count, MAX_CATCH_UP),
       },
-      last,
+      this.#storable(last),
     );
+  }
+
+  /** Up to where the store may take ticks for decided on: not past those that it has not been told of. */
+  #storable(decidedUntil: number): number {
+    return Math.min(decidedUntil, ...[...this.#unstored].map((tick) => tick - 1));
   }
 
   #record(run: Run, decidedUntil: number | undefined): void {

@@ -1,5 +1,5 @@
-import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, type ManualClock } from "../../../testing/index.ts";
 import type { Module } from "../../../kernel/module.ts";
+import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, type ManualClock } from "../../../testing/index.ts";
 import { cron } from "../index.ts";
 
 /** An engine with svc-cron, its store in `dataDir`. */
