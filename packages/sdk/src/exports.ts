@@ -37,6 +37,7 @@ export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions
 export type { WorkerOptions } from "./options.ts";
 export type { Binding } from "./provided-bindings.ts";
 export type {
+  EndedJob,
   EnqueuedJob,
   EnqueueOptions,
   JobFailure,

@@ -7,7 +7,7 @@ import type { Worker } from "./worker.ts";
 const answers: Readonly<Record<string, unknown>> = {
   "event::emit": { delivered_to: 3 },
   "event::list": { topics: [{ topic: "t" }] },
-  "cron::list": { triggers: [{ trigger_id: "x" }] },
+  "cron::list": { triggers: [{ trigger_id: "x" }], cursor: null, total: 1 },
   "cron::history": { runs: [{ outcome: "ok" }] },
   "cron::trigger_now": { outcome: "enqueued" },
   "queue::enqueue": { job_id: "j", duplicate: false },
@@ -69,12 +69,22 @@ it("worker.cron calls the functions of the same names with the members of the wi
   ]);
 });
 
+it("worker.cron.list turns the pages", async () => {
+  engine.reply = ({ type, invocation_id, function_id, data }) => {
+    if (type !== "invokefunction" || invocation_id === undefined) return undefined;
+    const isLast = (data as { cursor?: string }).cursor === "2";
+    return { type: "invocationresult", invocation_id, function_id, result: { triggers: [{ trigger_id: isLast ? "b" : "a" }], cursor: isLast ? null : "2" } };
+  };
+  expect(await worker.cron.list()).toEqual([{ trigger_id: "a" }, { trigger_id: "b" }]);
+});
+
 it("worker.queue calls the functions of the same names with the members of the wire", async () => {
   const { queue } = worker;
   const options = { delayMs: 1, runAt: new Date(0), priority: 2, dedupeKey: "k", expiresInMs: 3, group: "g", maxAttempts: 4 };
   const wire = { delay_ms: 1, run_at: "1970-01-01T00:00:00.000Z", priority: 2, dedupe_key: "k", expires_in_ms: 3, group: "g", max_attempts: 4 };
   expect(await queue.enqueue("q", "f", { a: 1 }, { ...options, timeout_ms: 1_000 })).toEqual({ job_id: "j", duplicate: false });
   await queue.enqueue("q", "f");
+  await queue.enqueue("q", null, 2);
   expect(await queue.enqueueMany([{ queue: "q", functionId: "f", data: 1, ...options }])).toEqual([{ job_id: "j", duplicate: true }]);
   await queue.publish("t", 1);
   expect(await queue.list()).toEqual([{ queue: "q" }]);
@@ -91,6 +101,7 @@ it("worker.queue calls the functions of the same names with the members of the w
   expect(asked).toEqual([
     ["queue::enqueue", { queue: "q", function_id: "f", ...wire, data: { a: 1 } }],
     ["queue::enqueue", { queue: "q", function_id: "f", data: null }],
+    ["queue::enqueue", { queue: "q", data: 2 }],
     ["queue::enqueue_many", { jobs: [{ queue: "q", function_id: "f", ...wire, data: 1 }] }],
     ["svc::durable::publish", { topic: "t", data: 1 }],
     ["queue::list", {}],

@@ -27,6 +27,7 @@ export class DeliveryQueue<Item> {
   #waiting = 0;
   #bytes = 0;
   #active = 0;
+  #whenIdle: (() => void)[] = [];
 
   constructor(options: DeliveryQueueOptions<Item>) {
     this.#options = options;
@@ -51,6 +52,12 @@ export class DeliveryQueue<Item> {
     this.#bytes += bytes;
     this.#startMore();
     return true;
+  }
+
+  /** Resolves when nothing waits nor is being handed over. */
+  idle(): Promise<void> {
+    if (this.#waiting === 0 && this.#active === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
   /** Forgets what waits; what is being handed over goes on. */
@@ -89,5 +96,6 @@ export class DeliveryQueue<Item> {
       else lanes.delete(lane);
     }
     this.#startMore();
+    if (this.#waiting === 0 && this.#active === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }

@@ -12,12 +12,20 @@ export interface CronEvent {
 export type CronOutcome = "ok" | "error" | "skipped" | "enqueued";
 
 export interface CronRun {
+  /** When it was due; of several ticks that were passed over together, the last. */
   readonly scheduled_time: string;
+  /** Null: nothing was started. */
   readonly started_at: string | null;
+  /** Null: it goes on. */
   readonly finished_at: string | null;
-  readonly outcome: CronOutcome;
+  /** Null: it goes on. */
+  readonly outcome: CronOutcome | null;
   /** Why it failed, or was skipped. */
-  readonly error?: string | null;
+  readonly error?: string;
+  /** Somebody asked for it. */
+  readonly manual?: boolean;
+  /** Ticks that nothing was started for, and that this one stands for. */
+  readonly passed_over?: number;
 }
 
 /** One trigger of type `cron` and when it runs. */
@@ -27,18 +35,21 @@ export interface CronSchedule {
   readonly expression: string;
   readonly timezone: string;
   readonly status: "active" | "paused" | "inactive" | "error";
-  /** The next five, RFC 3339 in UTC; fewer where the schedule ends before. */
+  /** Why it is inactive or in error. */
+  readonly reason?: string;
+  /** The next five, RFC 3339 in UTC; fewer where the schedule ends before, none while it is paused. */
   readonly next_runs: readonly string[];
-  readonly last_run?: CronRun | null;
+  readonly last_run?: CronRun;
   readonly overlap: "skip" | "allow" | "queue_one";
   readonly misfire: "skip" | "once" | "all";
   /** Where ticks become jobs. */
-  readonly queue?: string | null;
+  readonly queue: string | null;
 }
 
 /** What `worker.cron.triggerNow` answers. */
-export interface CronTriggered {
-  readonly scheduled_time: string;
-  readonly outcome: CronOutcome;
-  readonly error?: string | null;
+export interface CronTriggered extends CronRun {
+  readonly trigger_id: string;
+  readonly function_id: string;
+  /** What the function answered. */
+  readonly result?: unknown;
 }

@@ -2,6 +2,12 @@ import { ask, type HelperCalls } from "../items/helper-calls.ts";
 import type { HelperOptions } from "../items/item-types.ts";
 import type { CronRun, CronSchedule, CronTriggered } from "./cron-types.ts";
 
+interface SchedulePage {
+  readonly triggers: readonly CronSchedule[];
+  /** Null on the last page. */
+  readonly cursor?: string | null;
+}
+
 /** Schedules, kept by the module `svc-cron`: what the triggers of type `cron` do. All of it rejects with CallError, as `worker.call` does. */
 export class WorkerCron {
   readonly #calls: HelperCalls;
@@ -11,8 +17,16 @@ export class WorkerCron {
     this.#calls = calls;
   }
 
+  /** All of them, page by page. */
   async list(options?: HelperOptions): Promise<readonly CronSchedule[]> {
-    return (await ask<{ readonly triggers: readonly CronSchedule[] }>(this.#calls, "cron::list", {}, options)).triggers;
+    const listed: CronSchedule[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const page = await ask<SchedulePage>(this.#calls, "cron::list", { cursor }, options);
+      listed.push(...page.triggers);
+      cursor = page.cursor;
+    } while (cursor !== null && cursor !== undefined);
+    return listed;
   }
 
   /** Its last runs, the latest first. `limit`: how many at most. */

@@ -23,7 +23,8 @@ export interface EnqueueOptions extends JobOptions, HelperOptions {}
 /** One job of `enqueueMany`. */
 export interface JobToEnqueue extends JobOptions {
   readonly queue: string;
-  readonly functionId: string;
+  /** Null: for the queue's triggers. */
+  readonly functionId: string | null;
   readonly data: unknown;
 }
 
@@ -34,7 +35,7 @@ export interface EnqueuedJob {
   readonly duplicate: boolean;
 }
 
-export type JobState = "waiting" | "delayed" | "active" | "done" | "dead" | "cancelled" | "expired";
+export type JobState = "waiting" | "delayed" | "active" | "dead";
 
 /** One attempt that failed. */
 export interface JobFailure {
@@ -43,9 +44,10 @@ export interface JobFailure {
   readonly at: string;
   readonly code: string;
   readonly message: string;
-  readonly stack?: string | null;
-  readonly worker?: string | null;
-  readonly trace_id?: string | null;
+  readonly stack: string | null;
+  /** Name and id of the worker that ran it. */
+  readonly worker: string | null;
+  readonly trace_id: string | null;
 }
 
 /** A job as it lies on its queue. Times are RFC 3339. */
@@ -61,14 +63,24 @@ export interface QueueJob<Data = unknown> {
   readonly priority: number;
   readonly created_at: string;
   /** When it may run, of a delayed one. */
-  readonly run_at?: string | null;
-  readonly expires_at?: string | null;
-  readonly group?: string | null;
-  readonly dedupe_key?: string | null;
+  readonly run_at: string | null;
+  readonly expires_at: string | null;
+  readonly group: string | null;
+  readonly dedupe_key: string | null;
   /** When it died, of a dead one. */
-  readonly failed_at?: string | null;
-  /** Oldest first; the last one of a dead job is why it died. */
+  readonly failed_at: string | null;
+  readonly trace_id: string | null;
+  /** Of its data. */
+  readonly bytes: number;
+  /** The last 20, oldest first; the last one of a dead job is why it died. */
   readonly failures: readonly JobFailure[];
+}
+
+/** A job that is over. It is remembered as long as its dedupe key is. */
+export interface EndedJob {
+  readonly job_id: string;
+  readonly queue: string;
+  readonly state: "done" | "cancelled" | "expired";
 }
 
 /** What a queue holds, and what became of its jobs since it was first used. */
@@ -86,11 +98,16 @@ export interface QueueStats {
   readonly died: number;
   readonly expired: number;
   readonly cancelled: number;
+  /** Null: the queue holds something, but is not declared. */
+  readonly type: "standard" | "fifo" | null;
+  readonly concurrency: number | null;
+  /** Where it is the queue of a subscription: its topic. */
+  readonly topic: string | null;
 }
 
 export interface PeekOptions extends HelperOptions {
   /** Default `waiting`. */
-  readonly state?: "waiting" | "active" | "delayed" | "dead" | undefined;
+  readonly state?: JobState | undefined;
   /** `cursor` of the page before. */
   readonly cursor?: string | undefined;
   /** Most jobs of the page. */

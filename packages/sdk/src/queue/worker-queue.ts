@@ -1,6 +1,17 @@
 import { ask, type HelperCalls } from "../items/helper-calls.ts";
 import type { HelperOptions } from "../items/item-types.ts";
-import type { EnqueuedJob, EnqueueOptions, JobOptions, JobPage, JobToEnqueue, PeekOptions, QueueJob, QueueStats, RedriveOptions } from "./queue-types.ts";
+import type {
+  EndedJob,
+  EnqueuedJob,
+  EnqueueOptions,
+  JobOptions,
+  JobPage,
+  JobToEnqueue,
+  PeekOptions,
+  QueueJob,
+  QueueStats,
+  RedriveOptions,
+} from "./queue-types.ts";
 
 /**
  * Durable jobs, kept by the module `svc-queue`: each runs at least once, is tried again when it fails, and ends as done or as a dead letter.
@@ -14,8 +25,8 @@ export class WorkerQueue {
     this.#calls = calls;
   }
 
-  /** Puts a call of the function on a queue. Resolves when the job is on the disk. */
-  enqueue(queue: string, functionId: string, data: unknown = null, options: EnqueueOptions = {}): Promise<EnqueuedJob> {
+  /** Puts a call of the function on a queue, or with null a job for the queue's triggers. Resolves when the job is on the disk. */
+  enqueue(queue: string, functionId: string | null, data: unknown = null, options: EnqueueOptions = {}): Promise<EnqueuedJob> {
     return ask(this.#calls, "queue::enqueue", jobOf({ ...options, queue, functionId, data }), options);
   }
 
@@ -44,8 +55,8 @@ export class WorkerQueue {
     return ask(this.#calls, "queue::peek", { queue, state, cursor, limit }, options);
   }
 
-  /** Rejects with `job_not_found` for one that has ended, and is remembered no more. */
-  getJob<Data = unknown>(jobId: string, options?: HelperOptions): Promise<QueueJob<Data>> {
+  /** Rejects with `job_not_found` for one that has ended and is remembered no more. */
+  getJob<Data = unknown>(jobId: string, options?: HelperOptions): Promise<QueueJob<Data> | EndedJob> {
     return ask(this.#calls, "queue::get_job", { job_id: jobId }, options);
   }
 
@@ -81,10 +92,10 @@ export class WorkerQueue {
 }
 
 /** As the wire names it; JSON leaves out what is undefined. */
-function jobOf(job: JobOptions & { readonly queue: string; readonly functionId: string; readonly data: unknown }): Readonly<Record<string, unknown>> {
+function jobOf(job: JobOptions & { readonly queue: string; readonly functionId: string | null; readonly data: unknown }): Readonly<Record<string, unknown>> {
   return {
     queue: job.queue,
-    function_id: job.functionId,
+    function_id: job.functionId ?? undefined,
     delay_ms: job.delayMs,
     run_at: job.runAt?.toISOString(),
     priority: job.priority,

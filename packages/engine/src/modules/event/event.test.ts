@@ -302,6 +302,16 @@ describe("a subscriber", () => {
   });
 });
 
+describe("the module", () => {
+  it("is there once, also under its other name, since an event would reach only half of those who listen", async () => {
+    const { told } = await listen({ topic: "t" });
+    const once = { name: "svc-event", config: {} };
+    expect(await engine.applyModules([once, { ...once, instance: "svc-event#2" }])).toEqual([expect.stringContaining("list svc-event, or svc-pubsub")]);
+    for (const n of [1, 2, 3, 4]) await publish("t", n);
+    expect(await told.count(4)).toEqual([1, 2, 3, 4]);
+  });
+});
+
 describe("event::list", () => {
   it("shows topics that were published to and those that are listened to, in order", async () => {
     await listen({ topic: "b" });
