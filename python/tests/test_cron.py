@@ -100,7 +100,7 @@ def test_what_cannot_be_a_schedule_is_refused_with_the_reason(connect_background
     worker.register_function("cron-refused::f", lambda _: None)
     for config in ({"expression": "61 * * * *"}, {"expression": "* * * * *", "timezone": "Mars/Olympus"}, {}):
         trigger = worker.register_trigger({"type": "cron", "function_id": "cron-refused::f", "config": config})
-        with pytest.raises(svc.CallError, match="61|Mars/Olympus|required"):
+        with pytest.raises(svc.CallError, match=r"61|Mars/Olympus|required"):
             trigger.wait_registered(timeout_s=20)
     with pytest.raises(svc.CallError) as unknown:
         worker.cron.pause("no such trigger")

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from .errors import CallError
 from .helper_calls import request_of
-from .queue_types import QueuedState
+from .queue_types import JobState
 from .requests import CallRequest
 
 
@@ -38,7 +38,7 @@ def stats(queue: str) -> CallRequest:
     return request_of("queue::stats", queue=queue)
 
 
-def peek(queue: str, state: QueuedState, cursor: str | None, limit: int | None) -> CallRequest:
+def peek(queue: str, state: JobState, cursor: str | None, limit: int | None) -> CallRequest:
     return request_of("queue::peek", queue=queue, state=state, cursor=cursor, limit=limit)
 
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, TypedDict
 
-#: Where a job can be looked for.
-QueuedState: TypeAlias = Literal["waiting", "active", "delayed", "dead"]
-#: Those that have ended are known only as long as their ``dedupe_key`` is.
-JobState: TypeAlias = Literal["waiting", "active", "delayed", "dead", "done", "cancelled", "expired"]
+JobState: TypeAlias = Literal["waiting", "active", "delayed", "dead"]
 
 
 class _JobToEnqueue(TypedDict):
     queue: str
-    function_id: str
+    function_id: str | None
 
 
 class JobToEnqueue(_JobToEnqueue, total=False):
@@ -39,22 +36,30 @@ class EnqueuedJob(TypedDict):
     duplicate: bool
 
 
-class _JobFailure(TypedDict):
+class JobFailure(TypedDict):
+    """One attempt that failed. ``attempt`` counts from 1, ``at`` is RFC 3339 in UTC, ``worker`` name and id."""
+
     attempt: int
     at: str
     code: str
     message: str
-
-
-class JobFailure(_JobFailure, total=False):
-    """One attempt that failed. ``attempt`` counts from 1, ``at`` is RFC 3339 in UTC."""
-
     stack: str | None
     worker: str | None
     trace_id: str | None
 
 
-class _QueueJob(TypedDict):
+class QueueJob(TypedDict):
+    """A job as it lies on its queue. Times are RFC 3339 in UTC.
+
+    Attributes:
+        function_id: None: for the queue's triggers.
+        attempts: Those that ran and failed.
+        run_at: When it may run, of a delayed one.
+        failed_at: When it died, of a dead one.
+        bytes: Of its data.
+        failures: The last 20, the oldest first; the last one of a dead job is why it died.
+    """
+
     job_id: str
     queue: str
     function_id: str | None
@@ -64,25 +69,22 @@ class _QueueJob(TypedDict):
     max_attempts: int
     priority: int
     created_at: str
-    failures: list[JobFailure]
-
-
-class QueueJob(_QueueJob, total=False):
-    """A job as it lies on its queue. Times are RFC 3339 in UTC.
-
-    Attributes:
-        function_id: None: for whoever the queue's triggers bind.
-        attempts: Those that ran and failed.
-        failures: The oldest first; the last one of a dead job is why it died.
-        run_at: When it may run, of a delayed one.
-        failed_at: When it died, of a dead one.
-    """
-
     run_at: str | None
     expires_at: str | None
     group: str | None
     dedupe_key: str | None
     failed_at: str | None
+    trace_id: str | None
+    bytes: int
+    failures: list[JobFailure]
+
+
+class EndedJob(TypedDict):
+    """A job that is over; it is remembered as long as its dedupe key is."""
+
+    job_id: str
+    queue: str
+    state: Literal["done", "cancelled", "expired"]
 
 
 class JobPage(TypedDict):
@@ -93,11 +95,13 @@ class JobPage(TypedDict):
 
 
 class QueueStats(TypedDict):
-    """What a queue holds, and, from ``added`` on, what became of its jobs since it was first used.
+    """What a queue holds, and what became of its jobs since it was first used (``added`` to ``cancelled``).
 
     Attributes:
         waiting: Ready, or behind another of their group.
         bytes: Of the data of all jobs, dead ones too.
+        type: None: the queue holds something, but is not declared.
+        topic: Where it is the queue of a durable subscription: its topic.
     """
 
     queue: str
@@ -112,6 +116,9 @@ class QueueStats(TypedDict):
     died: int
     expired: int
     cancelled: int
+    type: Literal["standard", "fifo"] | None
+    concurrency: int | None
+    topic: str | None
 
 
 class _QueueTriggerConfig(TypedDict):

@@ -9,7 +9,7 @@ from typing import Any, cast
 from . import queue_requests as requests
 from .helper_calls import HelperCalls
 from .queue_requests import UNCHANGED
-from .queue_types import EnqueuedJob, JobPage, JobToEnqueue, QueuedState, QueueJob, QueueStats
+from .queue_types import EndedJob, EnqueuedJob, JobPage, JobState, JobToEnqueue, QueueJob, QueueStats
 
 # Within the class `list` is a method.
 _Enqueued = list[EnqueuedJob]
@@ -48,11 +48,11 @@ class Queues:
         """Puts a call of the function on a queue. Returns when the job is on the disk.
 
         Args:
-            function_id: None: for whoever the queue's triggers bind.
+            function_id: None: for the queue's triggers.
             data: What the function is called with.
             delay_ms: Runs so many milliseconds from now at the earliest. Not together with ``run_at``.
             run_at: Runs at that time at the earliest: a datetime with a time zone, or RFC 3339.
-            priority: Higher ones come first. Default 0.
+            priority: Higher ones come first; 0 to 255, default 0.
             dedupe_key: While a job with the same key is remembered (10 minutes by default), nothing is stored and
                 that job is answered.
             expires_in_ms: A job that has not begun by then is dropped.
@@ -103,7 +103,7 @@ class Queues:
         return cast(EnqueuedJob, await self._calls.await_(request))
 
     def enqueue_many(self, jobs: Iterable[JobToEnqueue | Mapping[str, Any]]) -> _Enqueued:
-        """Stores all of them or none; the answers have their order."""
+        """Stores 1 to 1,000 jobs, all or none; the answers have their order."""
         answer = self._calls.wait(requests.enqueue_many(jobs), "queue.enqueue_many")
         return cast(_Enqueued, answer["jobs"])
 
@@ -141,18 +141,18 @@ class Queues:
         return cast(QueueStats, await self._calls.await_(requests.stats(queue)))
 
     def peek(
-        self, queue: str, state: QueuedState = "waiting", *, cursor: str | None = None, limit: int | None = None
+        self, queue: str, state: JobState = "waiting", *, cursor: str | None = None, limit: int | None = None
     ) -> JobPage:
         """One page of the jobs in a state; nothing is taken out. ``cursor`` is the one of the page before."""
         return cast(JobPage, self._calls.wait(requests.peek(queue, state, cursor, limit), "queue.peek"))
 
     async def peek_async(
-        self, queue: str, state: QueuedState = "waiting", *, cursor: str | None = None, limit: int | None = None
+        self, queue: str, state: JobState = "waiting", *, cursor: str | None = None, limit: int | None = None
     ) -> JobPage:
         """As ``peek``, for event loops."""
         return cast(JobPage, await self._calls.await_(requests.peek(queue, state, cursor, limit)))
 
-    def jobs(self, queue: str, state: QueuedState = "waiting", *, page_size: int | None = None) -> Iterator[QueueJob]:
+    def jobs(self, queue: str, state: JobState = "waiting", *, page_size: int | None = None) -> Iterator[QueueJob]:
         """All jobs in a state, fetched page by page. Dead ones: the latest first."""
         cursor: str | None = None
         while True:
@@ -163,7 +163,7 @@ class Queues:
                 return
 
     async def jobs_async(
-        self, queue: str, state: QueuedState = "waiting", *, page_size: int | None = None
+        self, queue: str, state: JobState = "waiting", *, page_size: int | None = None
     ) -> AsyncIterator[QueueJob]:
         """As ``jobs``, for ``async for``."""
         cursor: str | None = None
@@ -175,13 +175,13 @@ class Queues:
             if cursor is None:
                 return
 
-    def get_job(self, job_id: str) -> QueueJob:
-        """A job by its id. Raises ``job_not_found`` for one that has ended and is remembered no more."""
-        return cast(QueueJob, self._calls.wait(requests.get_job(job_id), "queue.get_job"))
+    def get_job(self, job_id: str) -> QueueJob | EndedJob:
+        """A job by its id. Raises ``job_not_found`` for one that has ended and is no longer remembered."""
+        return cast("QueueJob | EndedJob", self._calls.wait(requests.get_job(job_id), "queue.get_job"))
 
-    async def get_job_async(self, job_id: str) -> QueueJob:
+    async def get_job_async(self, job_id: str) -> QueueJob | EndedJob:
         """As ``get_job``, for event loops."""
-        return cast(QueueJob, await self._calls.await_(requests.get_job(job_id)))
+        return cast("QueueJob | EndedJob", await self._calls.await_(requests.get_job(job_id)))
 
     # ---- steering
 
