@@ -60,6 +60,8 @@ export interface InMemoryEngine {
   /** Takes an end of a channel, as the worker that a ref was handed to would over its socket. */
   takeReader(ref: unknown): ChannelReader;
   takeWriter(ref: unknown): ChannelWriter;
+  /** Tells the modules that the engine begins to shut down, and no more than that. */
+  startDraining(): void;
   stop(): Promise<void>;
 }
 
@@ -147,6 +149,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     openSocket: (path, client) => openStreamSocket(kernel.streams, path, client),
     takeReader: (ref) => localReader(channelOf(ref)),
     takeWriter: (ref) => localWriter(channelOf(ref)),
+    startDraining: () => host.startDraining(),
     async stop() {
       await host.stopAll();
       server.closeAllConnections();

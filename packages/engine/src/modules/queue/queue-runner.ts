@@ -110,10 +110,15 @@ export class QueueRunner {
   /** A delayed job was put on the queue. */
   noteDue(at: number): void {
     if (at >= this.#dueAt || this.#stopped) return;
+    const { clock } = this.#parts;
+    const ms = at - clock.now();
+    if (ms <= 0) {
+      this.wake();
+      return;
+    }
     this.#cancelDue?.();
     this.#dueAt = at;
-    const { clock } = this.#parts;
-    this.#cancelDue = clock.after(Math.min(LONGEST_TIMER_MS, Math.max(0, at - clock.now())), () => this.#lookForDue());
+    this.#cancelDue = clock.after(Math.min(LONGEST_TIMER_MS, ms), () => this.#lookForDue());
   }
 
   /** The clock was set: what is due when has changed. */

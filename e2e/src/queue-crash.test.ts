@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { problemsOf, problemsWithoutFaults } from "./queue-load/check-history.ts";
+import { Load } from "./queue-load/load.ts";
+import { settled, summaryOf } from "./queue-load/look.ts";
+import { jobsOfLane, LANES, WORKERS } from "./queue-load/plan.ts";
+import { connectLooker, say } from "./state-load/look.ts";
+import { seeded } from "./state-load/plan.ts";
+import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
+import { freePorts } from "./support/ports.ts";
+
+const OPERATIONS = 10_000;
+const KILLS = 10;
+const OPERATIONS_WITHOUT_FAULTS = 2_000;
+
+const config = `workers:
+  - name: svc-queue
+    config:
+      queue_configs:
+        ordered: {type: fifo, message_group_field: group, concurrency: 32, max_retries: 3, backoff_ms: 20}
+        plain: {concurrency: 16, max_retries: 3, backoff_ms: 20}
+`;
+
+let project: string;
+let ports: Ports;
+let engine: EngineProcess;
+
+beforeAll(async () => {
+  ports = await freePorts();
+});
+afterAll(async () => {
+  await stopEngine();
+});
+
+async function startProject(): Promise<string> {
+  project = mkdtempSync(join(tmpdir(), "svc-queue-crash-"));
+  writeFileSync(join(project, "config.yaml"), config);
+  engine = await startEngine({ cwd: project, ports });
+  return `ws://localhost:${ports.bridge}`;
+}
+
+async function stopEngine(): Promise<void> {
+  engine?.child.kill("SIGKILL");
+  await engine?.exited;
+  rmSync(project, { recursive: true, force: true });
+}
+
+describe("10,000 jobs from four workers, with an engine that is killed with -9 ten times and a worker that is killed once", () => {
+  it("end done, or dead with their true error; none is lost or stuck, and groups keep their order (gap 3) (gap 4) (gap 5) (gap 8) (Q-1) (Q-2) (Q-6)", async () => {
+    const { seed, random } = seeded();
+    say(`seed ${seed}; SVC_SEED=${seed} repeats the jobs and the moments`);
+    const moments = Array.from({ length: KILLS }, () => Math.floor(random() * (OPERATIONS - 400)) + 200).sort((a, b) => a - b);
+    const victim = Math.floor(random() * WORKERS);
+    const victimGoesAt = Math.floor(random() * KILLS);
+    const url = await startProject();
+    const load = await Load.start({ folder: join(project, "journals"), url, seed, operations: OPERATIONS });
+    const looker = connectLooker(url);
+    try {
+      const startedAt = performance.now();
+      load.begin();
+      for (const [number, moment] of moments.entries()) {
+        await load.reached(moment);
+        // Somewhere between two commits, not at the same place of the loop each time.
+        await new Promise((resolve) => setTimeout(resolve, random() * 50));
+        if (number === victimGoesAt) await load.killAndRestart(victim);
+        engine.child.kill("SIGKILL");
+        await engine.exited;
+        engine = await startEngine({ cwd: project, ports });
+      }
+      await load.finished();
+      const final = await settled(looker);
+      const history = load.history();
+      say(`${summaryOf(history, final)}; ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+      expect(problemsOf(history, final)).toEqual([]);
+      expect(history.acks.size).toBeGreaterThan(OPERATIONS * 0.9);
+    } finally {
+      await looker.shutdown({ timeout_ms: 1_000 });
+      await load.stop();
+      await stopEngine();
+    }
+  });
+});
+
+describe("2,000 jobs from four workers, when nothing is killed", () => {
+  it("run as often as they must and no more, one of a group at a time: no duplicates (Q-2)", async () => {
+    const { seed } = seeded();
+    const url = await startProject();
+    const load = await Load.start({ folder: join(project, "journals"), url, seed, operations: OPERATIONS_WITHOUT_FAULTS });
+    const looker = connectLooker(url);
+    try {
+      load.begin();
+      await load.finished();
+      const final = await settled(looker);
+      const history = load.history();
+      say(`seed ${seed}: ${summaryOf(history, final)}`);
+      expect(problemsWithoutFaults(history, final)).toEqual([]);
+      expect(history.acks.size).toBe(jobsOfLane(OPERATIONS_WITHOUT_FAULTS) * LANES * WORKERS);
+    } finally {
+      await looker.shutdown({ timeout_ms: 1_000 });
+      await load.stop();
+    }
+  });
+});

@@ -1,0 +1,209 @@
+import type { Job } from "@svc/protocol";
+import { afterEach, describe, expect, it } from "vitest";
+import { manualClock } from "../../testing/manual-clock.ts";
+import { type QueueEngine, queueEngine, temporaryFolder } from "./testing/queue-engine.ts";
+
+const folder = temporaryFolder();
+let running: QueueEngine | undefined;
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+  folder.remove();
+});
+
+const clock = manualClock();
+
+async function start(queues: Readonly<Record<string, unknown>> = {}): Promise<QueueEngine> {
+  running = await queueEngine(queues, { dataDir: folder.path, clock });
+  return running;
+}
+
+async function stop(): Promise<void> {
+  await running?.stop();
+  running = undefined;
+}
+
+/** What has been asked of the store, and what follows from it, has happened. */
+async function quiet(core: QueueEngine["core"]): Promise<void> {
+  for (let n = 0; n < 5; n++) await core.counts("default");
+}
+
+describe("queues over a restart", () => {
+  it("keep what waits, what is delayed, dead letters with their reasons, and pauses (gap 3) (gap 11)", async () => {
+    const before = await start({ q: { max_attempts: 1 } });
+    const worker = await before.engine.connectWorker();
+    worker.serve("fails", () => {
+      throw new Error("the reason");
+    });
+    const dead = await before.add("fails", 1, { queue: "q" });
+    await before.until("it is dead", async () => (await before.core.counts("q")).dead === 1);
+    await before.core.pause("q");
+    await before.add("missing", 2, { queue: "q" });
+    await before.add("missing", 3, { queue: "q", delayMs: 60_000 });
+    await stop();
+    const after = await start({ q: {} });
+    expect(await after.core.counts("q")).toMatchObject({ waiting: 1, delayed: 1, dead: 1, paused: true });
+    expect(await after.core.store.call("job", dead)).toMatchObject({ failures: [{ message: "the reason" }] });
+  });
+
+  it("give back what was in hand when the module stops, with its attempts unchanged (gap 4)", async () => {
+    const before = await start();
+    const worker = await before.engine.connectWorker();
+    const attempts: number[] = [];
+    worker.serve("work", (_, frame) => {
+      attempts.push((frame.job as Job).attempt);
+      return new Promise(() => {});
+    });
+    await before.add("work", 1);
+    await before.until("it runs", () => attempts.length === 1);
+    const stopped = stop();
+    // A handler gets 5 s to finish.
+    await before.until("the stop waits", () => before.clock.pendingTimers > 0);
+    clock.advance(5_000);
+    await stopped;
+    const after = await start();
+    expect(await after.core.counts("default")).toMatchObject({ waiting: 1, active: 0, dead: 0 });
+    const next = await after.engine.connectWorker();
+    next.serve("work", (_, frame) => attempts.push((frame.job as Job).attempt));
+    await after.until("it is done", async () => (await after.core.counts("default")).done === 1);
+    expect(attempts).toEqual([1, 1]);
+  });
+
+  it("take back at once what another run of the engine had in hand, attempts unchanged (gap 4)", async () => {
+    const before = await start();
+    await before.add("work", 1, { group: "g" });
+    await before.add("work", 2, { group: "g" });
+    // As an engine that is killed leaves them.
+    const taken = await before.core.store.call("take", {
+      queue: "default",
+      limit: 10,
+      maxBytes: 1_000,
+      except: [],
+      now: clock.now(),
+      run: "another",
+      leaseUntil: 1e12,
+    });
+    expect(taken.jobs).toHaveLength(1);
+    await stop();
+    const after = await start();
+    expect(await after.core.counts("default")).toMatchObject({ waiting: 2, active: 0 });
+    const worker = await after.engine.connectWorker();
+    const ran: unknown[] = [];
+    worker.serve("work", (data, frame) => ran.push([data, (frame.job as Job).attempt]));
+    await after.until("both are done", async () => (await after.core.counts("default")).done === 2);
+    expect(ran).toEqual([
+      [1, 1],
+      [2, 1],
+    ]);
+  });
+});
+
+describe("queues while the clock is set", () => {
+  it.each([
+    ["two hours back", -7_200_000],
+    ["two hours on", 7_200_000],
+  ])("%s: a delay and a back-off last as long as they were to last", async (_, byMs) => {
+    const { engine, core, add, until } = await start({ q: { backoff_ms: 10_000, max_attempts: 2 } });
+    const worker = await engine.connectWorker();
+    const ran: string[] = [];
+    worker.serve("work", (data) => {
+      ran.push(String(data));
+      if (ran.length === 1) throw new Error("once");
+    });
+    await add("work", "retried", { queue: "q" });
+    await until("it waits", async () => (await core.counts("q")).delayed === 1);
+    await add("work", "delayed", { queue: "q", delayMs: 60_000 });
+    clock.jumpTo(clock.now() + byMs);
+    clock.advance(8_000);
+    // Each resume looks for what is due.
+    await core.resume("q");
+    await quiet(core);
+    expect(ran).toEqual(["retried"]);
+    clock.advance(4_000);
+    await until("the retry ran", () => ran.length === 2);
+    clock.advance(46_000);
+    await core.resume("q");
+    await quiet(core);
+    expect(ran).toEqual(["retried", "retried"]);
+    clock.advance(3_000);
+    await until("the delayed one ran", () => ran.length === 3);
+  });
+
+  it("on: an instant that was asked for has come", async () => {
+    const { engine, add, until } = await start();
+    const worker = await engine.connectWorker();
+    const ran: unknown[] = [];
+    worker.serve("work", (data) => ran.push(data));
+    await add("work", 1, { runAt: clock.now() + 3_600_000 });
+    clock.jumpTo(clock.now() + 7_200_000);
+    clock.advance(10_000);
+    await until("it ran", () => ran.length === 1);
+  });
+
+  it("back: what is put on a queue later does not overtake what waits", async () => {
+    const { engine, core, add, until } = await start({ q: { concurrency: 1 } });
+    await add("work", 1, { queue: "q" });
+    clock.jumpTo(clock.now() - 7_200_000);
+    await add("work", 2, { queue: "q" });
+    const worker = await engine.connectWorker();
+    const ran: unknown[] = [];
+    worker.serve("work", (data) => ran.push(data));
+    await until("both ran", async () => (await core.counts("q")).done === 2);
+    expect(ran).toEqual([1, 2]);
+  });
+});
+
+describe("leases", () => {
+  it("go on while the call runs, however long that is", async () => {
+    const { engine, core, add, until } = await start();
+    const worker = await engine.connectWorker();
+    let finish = (): void => {};
+    let runs = 0;
+    worker.serve("work", () => {
+      runs += 1;
+      return new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+    });
+    await add("work", 1);
+    await until("it runs", () => runs === 1);
+    for (let n = 0; n < 12; n++) {
+      clock.advance(10_000);
+      await core.counts("default");
+    }
+    finish();
+    await until("it is done", async () => (await core.counts("default")).done === 1);
+    expect(runs).toBe(1);
+  });
+
+  it("give back a job that was taken for nobody: within a lease and the time to look", async () => {
+    const { core, add } = await start();
+    await add("missing", 1);
+    const input = { queue: "default", limit: 1, maxBytes: 1_000, except: [], now: clock.now(), run: "this", leaseUntil: 30_000 };
+    await core.store.call("take", input);
+    expect(await core.counts("default")).toMatchObject({ active: 1 });
+    expect(await core.store.call("renew", { seqs: [], run: "this", now: 29_999, leaseUntil: 60_000 })).toEqual([]);
+    expect(await core.store.call("renew", { seqs: [], run: "this", now: 30_000, leaseUntil: 60_000 })).toEqual(["default"]);
+    expect(await core.counts("default")).toMatchObject({ active: 0, waiting: 1 });
+  });
+});
+
+describe("draining", () => {
+  it("stops fetching at once and lets what is in hand finish; what a worker that goes meanwhile had is given back unchanged", async () => {
+    const { engine, core, add, until } = await start({ q: { concurrency: 2 } });
+    const worker = await engine.connectWorker();
+    const settle: (() => void)[] = [];
+    worker.serve("work", () => new Promise<void>((resolve) => settle.push(resolve)));
+    for (let n = 0; n < 3; n++) await add("work", n, { queue: "q" });
+    await until("two run", () => settle.length === 2);
+    engine.startDraining();
+    settle[0]?.();
+    await until("one is done", async () => (await core.counts("q")).done === 1);
+    expect(await core.counts("q")).toMatchObject({ active: 1, waiting: 1 });
+    worker.close();
+    await until("the other one is given back", async () => (await core.counts("q")).waiting === 2);
+    expect(settle).toHaveLength(2);
+    const waiting = await core.store.call("peek", { queue: "q", state: "waiting", limit: 10, maxBytes: 1_000 });
+    expect(waiting.map(({ attempts }) => attempts)).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Payload } from "@svc/protocol";
+import { defineModule } from "../../../kernel/module.ts";
+import { type InMemoryEngine, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
+import { type ManualClock, manualClock } from "../../../testing/manual-clock.ts";
+import { type QueueConfig, queueConfigSchema } from "../config.ts";
+import { startQueueCore } from "../core.ts";
+import type { JobRequest, QueueCore } from "../queue-core.ts";
+import { openQueueStore } from "../store/open-queue-store.ts";
+
+export interface QueueEngine {
+  readonly engine: InMemoryEngine;
+  readonly core: QueueCore;
+  readonly clock: ManualClock;
+  /** Puts one job on a queue; answers its id. */
+  add(functionId: string | undefined, data: unknown, more?: Partial<JobRequest>): Promise<string>;
+  /** Resolves when `look` answers true. The clock stands still meanwhile. */
+  until(what: string, look: () => boolean | Promise<boolean>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The core of svc-queue on a real kernel, without its functions. In memory, unless `dataDir` says where. */
+export async function queueEngine(
+  queues: Readonly<Record<string, unknown>> = {},
+  options: { readonly dataDir?: string; readonly clock?: ManualClock; readonly maxRequests?: number } = {},
+): Promise<QueueEngine> {
+  const clock = options.clock ?? manualClock();
+  const { dataDir } = options;
+  let core: QueueCore | undefined;
+  const module = defineModule<QueueConfig>({
+    name: "svc-queue",
+    summary: "under test",
+    config: queueConfigSchema,
+    async start(context) {
+      const store = await openQueueStore(context.config.adapter, context);
+      core = await startQueueCore(context, store);
+      for (const [name, settings] of context.config.queues) core.declare(name, settings);
+      return { stop: () => core?.stop() };
+    },
+  });
+  const adapter = { name: dataDir === undefined ? "in_memory" : "file_based" };
+  const engine = await inMemoryEngine({
+    modules: [module],
+    config: { "svc-queue": { adapter, queue_configs: queues } },
+    clock,
+    ...(dataDir === undefined ? {} : { dataDir }),
+  });
+  if (core === undefined) throw new Error("the core did not start");
+  const running = core;
+  return {
+    engine,
+    core: running,
+    clock,
+    async add(functionId, data, more = {}) {
+      const [added] = await running.add([{ queue: "default", functionId, data: Payload.fromValue(data), ...more }]);
+      return added?.id ?? "";
+    },
+    async until(what, look) {
+      const end = performance.now() + 10_000;
+      while (!(await look())) {
+        if (performance.now() > end) throw new Error(`it did not come to this in 10 s: ${what}`);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    stop: () => engine.stop(),
+  };
+}
+
+/** A folder that `remove` takes away. */
+export function temporaryFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), "svc-queue-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
