@@ -61,6 +61,13 @@ module.exports = {
       to: { path: "^packages/engine/src/(?!(items|store)/|kernel/(clock|logger)[.]ts$)" },
     },
     {
+      name: "deliveries-know-no-module",
+      comment: "Whoever hands events over stands above the queues for them.",
+      severity: "error",
+      from: { path: "^packages/engine/src/deliveries/", pathNot: tests },
+      to: { path: "^packages/engine/src/(?!deliveries/|kernel/(clock|logger|module)[.]ts$)" },
+    },
+    {
       name: "modules-read-no-config",
       comment: "A module is handed its config. Of config/ it may use shapes only: those of blocks that the engine reads as well.",
       severity: "error",

@@ -21,7 +21,7 @@ export interface EngineProcess extends Server {
 }
 
 export interface ModuleEntry {
-  readonly name: "svc-state";
+  readonly name: "svc-state" | "svc-event";
   readonly config?: object;
 }
 

@@ -177,6 +177,20 @@ describe("a stream client", () => {
   });
 });
 
+it("a stream client waits for the worker that says who it is, as after a restart of the engine", async () => {
+  const guarded = await startTestEngine({ modules: ["svc-stream"], config: { "svc-stream": { auth_function: "clients::authenticate" } } });
+  const client = connectStreams({ url: guarded.streamsUrl, logger: silentLogger, reconnect: { initialDelayMs: 10, maxDelayMs: 50 } });
+  const clerk = connect(guarded.url, { handleSignals: false, logger: silentLogger });
+  try {
+    await vi.waitFor(() => expect(guarded.logs.filter(({ message }) => message === "a stream connection was refused").length).toBeGreaterThan(1));
+    clerk.registerFunction("clients::authenticate", () => ({ context: "ann" }));
+    await client.connected();
+  } finally {
+    await Promise.all([client.close(), clerk.shutdown({ timeout_ms: 1 })]);
+    await guarded.stop();
+  }
+});
+
 describe("worker.state", () => {
   it("does what it says, on the real store", async () => {
     const math = worker.state.scope<{ total: number; names: string[] }>("math");

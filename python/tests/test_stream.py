@@ -173,3 +173,10 @@ def test_a_handler_is_told_of_joins_and_leaves_and_may_refuse_a_join(
         "id": None,
         "context": None,
     }
+
+
+def test_results_need_no_version() -> None:
+    """Where functions of a worker keep the items there is none."""
+    for result in (svc.StreamSetResult, svc.StreamUpdateResult):
+        assert result.__required_keys__ == {"old_value", "new_value"}
+        assert {"version", "seq", "durability"} <= result.__optional_keys__

@@ -73,7 +73,16 @@ export interface FanOutLoad extends WindowSettings {
   readonly withStalledClient: boolean;
 }
 
-export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad | StreamLoad | FanOutLoad;
+/** Events of svc-event from one publisher to workers. Operations are events that every subscriber was called with. */
+export interface EventFanOutLoad extends WindowSettings {
+  readonly kind: "event-fan-out";
+  readonly port: number;
+  /** Each with a connection, a function and a trigger of its own. */
+  readonly subscribers: number;
+  readonly payloadBytes: number;
+}
+
+export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad | StreamLoad | FanOutLoad | EventFanOutLoad;
 
 /** Opens connections that each register one function and then stay silent, until `close-idle`. */
 export interface OpenIdle {

@@ -1,6 +1,7 @@
 // The load generator's process. Takes one task at a time from its parent and answers with the window it measured.
 import { runCalls } from "./calls.ts";
 import { runEcho } from "./echo.ts";
+import { runEventFanOut } from "./event-fan-out.ts";
 import { runFanOut } from "./fan-out.ts";
 import { runHttp } from "./http.ts";
 import { closeIdle, openIdle } from "./idle.ts";
@@ -20,6 +21,8 @@ async function run(task: GeneratorTask): Promise<Window | undefined> {
       return runHttp(task);
     case "fan-out":
       return runFanOut(task);
+    case "event-fan-out":
+      return runEventFanOut(task);
     case "stream":
       return runStream(task);
     case "open-idle":

@@ -1,4 +1,5 @@
 import { channelStream } from "./channel-stream.ts";
+import { eventFanOut } from "./event-fan-out.ts";
 import { footprint } from "./footprint.ts";
 import { httpCalls } from "./http-calls.ts";
 import { largeState } from "./large-state.ts";
@@ -24,4 +25,5 @@ export const scenarios: readonly Scenario[] = [
   largeState,
   streamFanOut,
   stalledClient,
+  eventFanOut,
 ];

@@ -23,10 +23,22 @@ export const builtInWorkers: readonly BuiltInWorker[] = [
       "Streams: stream::set, stream::get, ... and whoever has joined over WebSocket sees each change. port and host are those of the real-time listener.",
   },
   {
+    name: "svc-event",
+    summary: "events by topic, for every function that listens",
+    config: { max_waiting_events: 1000 },
+    comment: "Events: publish, event::emit, and triggers of type event or subscribe. max_waiting_events is for a function that does not keep up.",
+  },
+  {
     name: "svc-http",
     summary: "serves functions as HTTP routes",
     config: { port: 3111, host: "127.0.0.1" },
     comment: "HTTP routes, made by triggers of type http. port and host are those of the engine's HTTP listener.",
+  },
+  {
+    name: "svc-cron",
+    summary: "runs functions at set times",
+    config: { max_running: 1_000 },
+    comment: "Functions at set times, by triggers of type cron. max_running: runs at the same time, over all triggers; the others wait for their turn.",
   },
 ];
 

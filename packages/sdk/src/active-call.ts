@@ -1,7 +1,10 @@
 import { CallError, type Caller, type Job } from "@svc/protocol";
 import type { CallContext, CallRequest, Inferred, ResultType } from "./calls.ts";
 import type { Channels } from "./channels/channels.ts";
+import { WorkerCron } from "./cron/worker-cron.ts";
+import { WorkerEvent } from "./event/worker-event.ts";
 import { type Logger, withFields } from "./logger.ts";
+import { WorkerQueue } from "./queue/worker-queue.ts";
 import type { AcceptedCall } from "./session.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
@@ -13,7 +16,7 @@ export interface ActiveCallHost {
   startCall(request: CallRequest, parent: ActiveCall, signal: AbortSignal): Promise<unknown>;
 }
 
-/** A call that a handler has in hand. What few handlers use (signal, log, call, state, stream) is made when first asked for. */
+/** A call that a handler has in hand. What few handlers use (signal, log, call, state, stream, ...) is made when first asked for. */
 export class ActiveCall implements CallContext {
   readonly #host: ActiveCallHost;
   readonly #call: AcceptedCall;
@@ -23,6 +26,9 @@ export class ActiveCall implements CallContext {
   #start: CallContext["call"] | undefined;
   #state: WorkerState | undefined;
   #stream: WorkerStream | undefined;
+  #event: WorkerEvent | undefined;
+  #queue: WorkerQueue | undefined;
+  #cron: WorkerCron | undefined;
   /** Set by whoever waits for this call to be over. */
   onEnd: (() => void) | undefined;
   running = true;
@@ -86,6 +92,21 @@ export class ActiveCall implements CallContext {
   get stream(): WorkerStream {
     this.#stream ??= new WorkerStream({ call: this.call, channels: this.#host.channels });
     return this.#stream;
+  }
+
+  get event(): WorkerEvent {
+    this.#event ??= new WorkerEvent({ call: this.call, channels: this.#host.channels });
+    return this.#event;
+  }
+
+  get queue(): WorkerQueue {
+    this.#queue ??= new WorkerQueue({ call: this.call, channels: this.#host.channels });
+    return this.#queue;
+  }
+
+  get cron(): WorkerCron {
+    this.#cron ??= new WorkerCron({ call: this.call, channels: this.#host.channels });
+    return this.#cron;
   }
 
   /**

@@ -1,6 +1,9 @@
 import type { Caller, Job } from "@svc/protocol";
+import type { WorkerCron } from "./cron/worker-cron.ts";
+import type { WorkerEvent } from "./event/worker-event.ts";
 import type { Functions } from "./functions.ts";
 import type { Logger } from "./logger.ts";
+import type { WorkerQueue } from "./queue/worker-queue.ts";
 import type { WorkerState } from "./state/worker-state.ts";
 import type { WorkerStream } from "./stream/worker-stream.ts";
 
@@ -52,7 +55,7 @@ export interface CallContext {
   readonly caller: Caller | undefined;
   /** The queued job that this call carries out. */
   readonly job: Job | undefined;
-  /** The caller's remarks, or the trigger's `metadata`. */
+  /** The caller's remarks, or the trigger's `metadata`; of an event also its topic, see `EventMetadata`. */
   readonly metadata: unknown;
   /** Aborts when the caller withdraws the call, when its deadline passes, and when the connection is lost. */
   readonly signal: AbortSignal;
@@ -69,6 +72,12 @@ export interface CallContext {
   readonly state: WorkerState;
   /** As `worker.stream`, by this context's `call`. */
   readonly stream: WorkerStream;
+  /** As `worker.event`, by this context's `call`. */
+  readonly event: WorkerEvent;
+  /** As `worker.queue`, by this context's `call`. */
+  readonly queue: WorkerQueue;
+  /** As `worker.cron`, by this context's `call`. */
+  readonly cron: WorkerCron;
 }
 
 /** Returns or resolves to the result, which must be JSON; undefined answers without one. What it throws becomes the caller's error. */

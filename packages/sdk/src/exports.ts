@@ -9,6 +9,10 @@ export type { ChannelItem } from "./channels/channel-socket.ts";
 export { ChannelWriter, type WriteRef } from "./channels/channel-writer.ts";
 export type { Channel, ChannelOptions } from "./channels/channels.ts";
 export type { ConnectionState } from "./connection.ts";
+export type { CronEvent, CronOutcome, CronRun, CronSchedule, CronTriggered } from "./cron/cron-types.ts";
+export type { WorkerCron } from "./cron/worker-cron.ts";
+export type { EventMetadata, EventTopic } from "./event/event-types.ts";
+export type { WorkerEvent } from "./event/worker-event.ts";
 // By star, because a module can only merge its declarations into what another one exports by star (or declares itself).
 export * from "./functions.ts";
 export { type HttpHandler, http } from "./http/http.ts";
@@ -32,6 +36,21 @@ export type { UpdateOp, UpdateOpError, UpdatePath } from "./items/update-op.ts";
 export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions, type LogLevel, type LogRecord, silentLogger } from "./logger.ts";
 export type { WorkerOptions } from "./options.ts";
 export type { Binding } from "./provided-bindings.ts";
+export type {
+  EndedJob,
+  EnqueuedJob,
+  EnqueueOptions,
+  JobFailure,
+  JobOptions,
+  JobPage,
+  JobState,
+  JobToEnqueue,
+  PeekOptions,
+  QueueJob,
+  QueueStats,
+  RedriveOptions,
+} from "./queue/queue-types.ts";
+export type { WorkerQueue } from "./queue/worker-queue.ts";
 export type { FunctionOptions, Registration, TriggerTypeInput } from "./registration-options.ts";
 export type { Format, JsonSchema } from "./schema.ts";
 export type { TriggerResult } from "./session.ts";

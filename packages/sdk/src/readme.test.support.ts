@@ -80,6 +80,20 @@ for await (const { key, value } of worker.state.entries<{ cart: string[] }>("ses
 worker.registerFunction("math::changed", (event: StateEvent<number>) => console.log(event.event_type, event.key, event.new_value));
 worker.registerTrigger({ type: "state", function_id: "math::changed", config: { scope: "math", key: "total", event_types: ["updated"] } });
 
+import type { CronEvent, EventMetadata } from "@svc/sdk";
+
+worker.registerFunction("shop::notice", (order: { id: number }, { metadata }) => console.log((metadata as EventMetadata).svc.topic, order.id));
+worker.registerTrigger({ type: "event", function_id: "shop::notice", config: { topic: "orders.*" } });
+console.log(await worker.event.emit("orders.created", { id: 7 })); // how many triggers took it
+
+const { job_id } = await worker.queue.enqueue("mail", "mail::send", { to: "ada" }, { delayMs: 60_000, dedupeKey: "welcome-ada" });
+console.log((await worker.queue.stats("mail")).delayed);
+await worker.queue.cancel(job_id);
+
+worker.registerFunction("shop::report", ({ scheduled_time }: CronEvent) => console.log("for", scheduled_time));
+worker.registerTrigger({ type: "cron", function_id: "shop::report", config: { expression: "0 7 * * MON-FRI", timezone: "Europe/Berlin" } });
+for (const { trigger_id, next_runs } of await worker.cron.list()) console.log(trigger_id, next_runs[0]);
+
 import { connectStreams } from "@svc/sdk";
 
 const todos = worker.stream.group<{ text: string; done: boolean }>("todos", "mine");

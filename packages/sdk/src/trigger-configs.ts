@@ -84,6 +84,66 @@ export interface StreamTriggerConfig {
   readonly condition_function_id?: string | undefined;
 }
 
+/** When a `cron` trigger runs. */
+export interface CronTriggerConfig {
+  /** Five fields (minute first), six (second first) or seven (and a year), or a shorthand like `@daily`. */
+  readonly expression: string;
+  /** IANA name, e.g. `Europe/Berlin`. Default `UTC`. */
+  readonly timezone?: string | undefined;
+  /** What becomes of a tick while the run before goes on. Default `skip`. */
+  readonly overlap?: "skip" | "allow" | "queue_one" | undefined;
+  /** What becomes of ticks that could not start in time. Default `skip`. */
+  readonly misfire?: "skip" | "once" | "all" | undefined;
+  /** Ticks become jobs of this queue in place of calls. */
+  readonly queue?: string | undefined;
+  /** Starts each run up to so many milliseconds later, so that many triggers do not start at once. Default 0. */
+  readonly jitter_ms?: number | undefined;
+  /** RFC 3339. */
+  readonly start_at?: string | undefined;
+  readonly end_at?: string | undefined;
+  readonly condition_function_id?: string | undefined;
+}
+
+/** What a `subscribe` trigger listens to. */
+export interface SubscribeTriggerConfig {
+  /** A topic, or a pattern: `*` stands for one segment, `**` for any number of them; segments are divided by `.`, `:` and `/`. */
+  readonly topic: string;
+  /** Function that is asked first, with the event's data; when it answers false nothing is called. */
+  readonly condition_function_id?: string | undefined;
+}
+
+/** What an `event` trigger listens to: a topic under one of its three names. */
+export type EventTriggerConfig =
+  | SubscribeTriggerConfig
+  | (Omit<SubscribeTriggerConfig, "topic"> & { readonly event: string })
+  | (Omit<SubscribeTriggerConfig, "topic"> & { readonly event_name: string });
+
+/** The jobs that a `queue` trigger runs: those of a queue that name no function. */
+export interface QueueTriggerConfig {
+  readonly queue: string;
+  /** Function that is asked first, with the job's data; when it answers false the job is done without having run. */
+  readonly condition_function_id?: string | undefined;
+}
+
+/** What a `durable:subscriber` trigger listens to; messages wait for it while its worker is away. */
+export interface DurableSubscriberTriggerConfig {
+  readonly topic: string;
+  /** Function that is asked first, with the data; when it answers false the message is done without having been handled. */
+  readonly condition_function_id?: string | undefined;
+  readonly queue_config?:
+    | {
+        readonly type?: "standard" | "fifo" | undefined;
+        readonly maxRetries?: number | undefined;
+        readonly concurrency?: number | undefined;
+        /** Milliseconds. */
+        readonly visibilityTimeout?: number | undefined;
+        readonly delaySeconds?: number | undefined;
+        readonly backoffType?: "exponential" | "linear" | "fixed" | undefined;
+        readonly backoffDelayMs?: number | undefined;
+      }
+    | undefined;
+}
+
 /** The configs of trigger types that `registerTrigger` knows; a project may declare more, as for `Functions`. */
 export interface TriggerConfigs {
   http: HttpTriggerConfig;
@@ -94,6 +154,11 @@ export interface TriggerConfigs {
   stream: StreamTriggerConfig;
   "stream:join": StreamJoinTriggerConfig;
   "stream:leave": StreamJoinTriggerConfig;
+  cron: CronTriggerConfig;
+  event: EventTriggerConfig;
+  subscribe: SubscribeTriggerConfig;
+  queue: QueueTriggerConfig;
+  "durable:subscriber": DurableSubscriberTriggerConfig;
 }
 
 /** The config of a type in `TriggerConfigs`, else `unknown`. */

@@ -91,6 +91,16 @@ async function checks(worker: Worker): Promise<void> {
   // @ts-expect-error a declared type's config
   worker.registerTrigger({ type: "typed-tick", function_id: "f", config: { every_ms: "5" } });
   worker.registerTrigger({ type: "other", function_id: "f", config: 7 });
+  worker.registerTrigger({ type: "event", function_id: "f", config: { event_name: "orders.*" } });
+  // @ts-expect-error no topic
+  worker.registerTrigger({ type: "subscribe", function_id: "f", config: {} });
+  worker.registerTrigger({ type: "cron", function_id: "f", config: { expression: "@daily", overlap: "queue_one" } });
+  // @ts-expect-error no such policy
+  worker.registerTrigger({ type: "cron", function_id: "f", config: { expression: "@daily", misfire: "twice" } });
+  worker.registerTrigger({ type: "durable:subscriber", function_id: "f", config: { topic: "t", queue_config: { maxRetries: 3 } } });
+  // @ts-expect-error no queue
+  worker.registerTrigger({ type: "queue", function_id: "f", config: { topic: "t" } });
+  expectTypeOf((await worker.queue.peek<{ a: number }>("q")).jobs[0]?.data).toEqualTypeOf<{ a: number } | undefined>();
   const someType: string = "http";
   worker.registerTrigger({ type: someType, function_id: "f", config: 7 });
 

@@ -445,10 +445,10 @@ describe("triggers", () => {
     trigger.unregister();
     trigger.unregister();
     expect(await engine.frame({ type: "unregistertrigger" })).toEqual({ type: "unregistertrigger", id: trigger.id, trigger_type: "http" });
-    const silent = worker.registerTrigger({ type: "cron", function_id: "f", config: null });
+    const silent = worker.registerTrigger({ type: "cron", function_id: "f", config: { expression: "@daily" } });
     silent.unregister();
     await expect(silent.registered).resolves.toMatchObject({ status: "inactive" });
-    const closed = worker.registerTrigger({ type: "cron", function_id: "f", config: null });
+    const closed = worker.registerTrigger({ type: "cron", function_id: "f", config: { expression: "@daily" } });
     await worker.shutdown();
     await expect(closed.registered).resolves.toMatchObject({ status: expect.stringMatching(/active|inactive/) });
   });

@@ -11,13 +11,16 @@ import { type Channel, type ChannelOptions, Channels } from "./channels/channels
 import type { Clock } from "./clock.ts";
 import { connected } from "./connected.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
+import { WorkerCron } from "./cron/worker-cron.ts";
 import { DeadlineTimer } from "./deadline-timer.ts";
+import { WorkerEvent } from "./event/worker-event.ts";
 import type { Functions } from "./functions.ts";
 import { type HttpFunction, httpFunctionProblem, notHere } from "./http-function.ts";
 import { introductionOf } from "./introduction.ts";
 import { type Logger, unthrowing, withFields } from "./logger.ts";
 import type { Greeting, WorkerOptions } from "./options.ts";
 import type { OutboundCall } from "./outbound-call.ts";
+import { WorkerQueue } from "./queue/worker-queue.ts";
 import { nameRefusal, requestRefusal, timeoutProblem } from "./refusals.ts";
 import type { ConfigFor, FunctionOptions, HandFormat, Registration, ResultFor, TriggerTypeInput } from "./registration-options.ts";
 import { type Format, isZodSchema, type OutputOf, toJsonSchema, type ZodSchema } from "./schema.ts";
@@ -62,6 +65,12 @@ export class Worker {
   readonly state: WorkerState;
   /** Items whose changes reach everyone who has joined their group (module `svc-stream`). */
   readonly stream: WorkerStream;
+  /** Events by topic, for whoever listens at that moment (module `svc-event`). */
+  readonly event: WorkerEvent;
+  /** Durable jobs (module `svc-queue`). */
+  readonly queue: WorkerQueue;
+  /** What triggers of type `cron` do (module `svc-cron`). */
+  readonly cron: WorkerCron;
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #ambient: Ambient;
@@ -135,6 +144,9 @@ export class Worker {
     const helpers = { call: (request: CallRequest) => this.call<unknown>(request), channels: this.#channels };
     this.state = new WorkerState(helpers);
     this.stream = new WorkerStream(helpers);
+    this.event = new WorkerEvent(helpers);
+    this.queue = new WorkerQueue(helpers);
+    this.cron = new WorkerCron(helpers);
     this.#connection.start();
   }
 

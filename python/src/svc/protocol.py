@@ -145,6 +145,7 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     ),
     "http_error": (False, 502, "unknown", "A function reached over HTTP answered with a status of failure."),
     "invalid_response": (False, 502, "yes", "A function reached over HTTP answered with something that is not JSON."),
+    "topic_not_set": (False, 400, "no", "Something was published without naming a topic."),
     "worker_not_found": (False, 404, "no", "No worker of this name is configured."),
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-from .state_types import Durability, StateSetResult, StateUpdateResult
+from .state_types import Durability
+from .update_ops import UpdateOpError
 
 
 class _StreamEntry(TypedDict):
@@ -29,14 +30,24 @@ class StreamPage(TypedDict):
     total: int
 
 
-class StreamSetResult(StateSetResult, total=False):
-    """``seq`` numbers the events of a group; absent where nothing changed."""
+class _StreamSetResult(TypedDict):
+    old_value: Any
+    new_value: Any
 
+
+class StreamSetResult(_StreamSetResult, total=False):
+    """``seq`` numbers the events of a group; absent where nothing changed. ``version``: of the item; absent where
+    functions of a worker keep it."""
+
+    version: int
     seq: int
+    durability: Durability
 
 
-class StreamUpdateResult(StateUpdateResult, total=False):
-    seq: int
+class StreamUpdateResult(StreamSetResult, total=False):
+    """With ``errors`` nothing was written, unless the update was not atomic."""
+
+    errors: list[UpdateOpError]
 
 
 class _StreamDeleteResult(TypedDict):

@@ -128,7 +128,10 @@ export interface TriggerBinding<Settings> {
   readonly ended: "withdrawn" | "lapsed" | undefined;
   /** Why none of those who ask for it may call the function; undefined when one of them may. For occasions that tell what the function would. */
   callRefusal(functionId: string): CallError | undefined;
-  /** Calls the bound function, with the trigger's metadata. `Payload.absent` when it returned nothing. Rejects with CallError. */
+  /**
+   * Calls the bound function, with the trigger's metadata, to which the members of `options.metadata`, an object, are added. `Payload.absent` when it returned nothing. Rejects
+   * with CallError.
+   */
   fire(payload: Payload, options?: CallOptions): Promise<Payload>;
   /** False only when the trigger has a `condition_function_id` and that function answered the JSON value `false`. Rejects when it failed. */
   passes(payload: Payload, options?: CallOptions): Promise<boolean>;

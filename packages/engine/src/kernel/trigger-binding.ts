@@ -1,6 +1,7 @@
-import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import { CallError, type FunctionId, type Payload, type TriggerId, type TriggerTypeId } from "@svc/protocol";
 import { canonicalJson } from "./canonical-json.ts";
 import type { TriggerStatus } from "./directory.ts";
+import { fireMetadata } from "./fire-metadata.ts";
 import type { CallOptions } from "./module.ts";
 import { moduleHint } from "./module-of-type.ts";
 import type { Undo } from "./scope.ts";
@@ -234,8 +235,8 @@ export class Binding {
   }
 
   fire(payload: Payload, options: CallOptions = {}): Promise<Payload> {
-    const metadata = this.metadata === undefined || this.metadata === null ? undefined : Payload.fromValue(this.metadata);
-    return this.#host.call(this.functionId, payload, metadata === undefined ? options : { ...options, metadata });
+    const metadata = fireMetadata(this.metadata, options.metadata);
+    return this.#host.call(this.functionId, payload, metadata === options.metadata ? options : { ...options, metadata });
   }
 
   async passes(payload: Payload, options: CallOptions = {}): Promise<boolean> {

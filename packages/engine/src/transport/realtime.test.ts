@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { memoryStreams } from "../kernel/streams/testing/memory-streams.ts";
 import { inMemoryEngine, manualClock } from "../testing/index.ts";
@@ -96,7 +96,19 @@ describe("streams over real sockets", () => {
     const closed = once(socket, "close");
     socket.send("x".repeat(64 * 1024 + 1));
     expect((await closed)[0]).toBe(1009);
-    expect(streams.left).toEqual(["s"]);
+    await vi.waitFor(() => expect(streams.left).toEqual(["s"]));
+  });
+
+  it("holds no message that is too large while it comes: it closes at its first bytes, or pieces (1.4)", async () => {
+    const { port } = await scene();
+    const announced = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
+    const piece = (firstByte: number): Buffer => Buffer.concat([Buffer.from([firstByte, 0xfe, 0x9c, 0x40, 0, 0, 0, 0]), Buffer.alloc(40_000, "x")]);
+    for (const said of [announced, Buffer.concat([piece(0x01), piece(0x00)])]) {
+      const client = await dumbClient(port, []);
+      client.write(said);
+      const [answer] = (await once(client, "data")) as [Buffer];
+      expect([answer[0], answer.readUInt16BE(2)]).toEqual([0x88, 1009]);
+    }
   });
 
   it("joins under a path, refuses other paths, and asks clients to come again before the engine is up", async () => {

@@ -16,10 +16,7 @@ import { acceptWebSocket } from "./websocket.ts";
 const LOOKS_PER_PING = 4;
 /** A client that sends nothing for so long, no answer to a ping either, is cut off, in milliseconds: with the pace of the looks, within 25 s. */
 const DEAD_AFTER_MS = 22_500;
-/** A client's message over this many bytes closes its connection: clients of this listener only join, leave and say who they are. */
-const MAX_MESSAGE_BYTES = 64 * 1024;
 const CLOSE_GOING_AWAY = 1001;
-const CLOSE_TOO_BIG = 1009;
 const CLOSE_INTERNAL_ERROR = 1011;
 
 /** Who may use a listener besides what its Host and Origin rules say. */
@@ -96,7 +93,7 @@ export class Realtime {
       address: addressOf(request),
       trusted: this.#isTrusted(request),
     };
-    acceptWebSocket(request, stream, head, (socket) => this.#open(socket, client));
+    acceptWebSocket(request, stream, head, (socket) => this.#open(socket, client), { messages: "small" });
   }
 
   #open(socket: FrameSocket, client: StreamClient): void {
@@ -127,8 +124,7 @@ export class Realtime {
     socket.listen({
       onFrame: (bytes) => {
         lastHeardAt = this.#clock.monotonic();
-        if (bytes.length > MAX_MESSAGE_BYTES) close(CLOSE_TOO_BIG, `a message may have ${MAX_MESSAGE_BYTES} bytes`);
-        else this.#guarded(close, () => onMessage(bytes.toString("utf8")));
+        this.#guarded(close, () => onMessage(bytes.toString("utf8")));
       },
       onAlive: () => {
         lastHeardAt = this.#clock.monotonic();

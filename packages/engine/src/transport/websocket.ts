@@ -6,18 +6,35 @@ import type { FrameSocket, FrameSocketListener } from "../kernel/frame-socket.ts
 
 // The only file that knows which WebSocket library there is.
 
-const server = new WebSocketServer({
-  noServer: true,
-  clientTracking: false,
-  perMessageDeflate: false,
-  maxPayload: MAX_FRAME_BYTES,
-  // The first that is offered, as the library does, but never a token.
-  handleProtocols: (offered) => [...offered].find((name) => !name.startsWith(TOKEN_SUBPROTOCOL_PREFIX)) ?? false,
-});
+/** Of clients that only join, leave and say who they are, in bytes: they must not make the engine hold more. */
+export const MAX_SMALL_MESSAGE_BYTES = 64 * 1024;
 
-/** Finishes the handshake of an upgrade request and hands over the socket. A malformed handshake is refused with 400 by the library. */
-export function acceptWebSocket(request: IncomingMessage, stream: Duplex, head: Buffer, accepted: (socket: FrameSocket) => void): void {
-  server.handleUpgrade(request, stream, head, (webSocket) => accepted(new WebSocketFrameSocket(webSocket, stream, request.socket.remoteAddress)));
+/** Accepts sockets whose peers may send messages of so many bytes. */
+function serverFor(maxPayload: number): WebSocketServer {
+  return new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload,
+    // The first that is offered, as the library does, but never a token.
+    handleProtocols: (offered) => [...offered].find((name) => !name.startsWith(TOKEN_SUBPROTOCOL_PREFIX)) ?? false,
+  });
+}
+
+const servers = { frames: serverFor(MAX_FRAME_BYTES), small: serverFor(MAX_SMALL_MESSAGE_BYTES) } as const;
+
+/**
+ * Finishes the handshake of an upgrade request and hands over the socket. A malformed handshake is refused with 400 by the library. `messages`: how
+ * large those of the peer may be, whose connection is closed with 1009 as soon as one announces more: 16 MiB, or `MAX_SMALL_MESSAGE_BYTES`.
+ */
+export function acceptWebSocket(
+  request: IncomingMessage,
+  stream: Duplex,
+  head: Buffer,
+  accepted: (socket: FrameSocket) => void,
+  { messages = "frames" }: { readonly messages?: keyof typeof servers } = {},
+): void {
+  servers[messages].handleUpgrade(request, stream, head, (webSocket) => accepted(new WebSocketFrameSocket(webSocket, stream, request.socket.remoteAddress)));
 }
 
 /** How long a hang-up waits for the peer to take what is queued, in milliseconds. */

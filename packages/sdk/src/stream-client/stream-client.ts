@@ -13,8 +13,8 @@ import { type CollectionOptions, StreamCollection } from "./stream-collection.ts
 import type { GroupHandlers, ItemHandlers, StreamChoice, StreamHandlers, StreamSubscription } from "./stream-handlers.ts";
 import { Subscription, type SubscriptionHost } from "./stream-subscription.ts";
 
-/** Close codes after which trying again is of no use: who this is cannot be told, or may not connect. */
-const FINAL_CODES: ReadonlySet<number> = new Set([4401, 4403]);
+/** The close code after which trying again is of no use: this client may not connect. (4401, who it is cannot be told, ends when whoever tells is there.) */
+const MAY_NOT_CONNECT = 4403;
 
 const MAX_ITEM_ID = 1024;
 
@@ -65,7 +65,7 @@ export class StreamClient {
       clock: platform.clock,
       backoff: new Backoff(options.reconnect, platform.random),
       logger: this.#logger,
-      isFinal: (code) => FINAL_CODES.has(code),
+      isFinal: (code) => code === MAY_NOT_CONNECT,
       events: {
         opened: () => this.#onOpened(),
         message: (text) => this.#onMessage(text),
@@ -90,7 +90,7 @@ export class StreamClient {
     this.#connection.start();
   }
 
-  /** `failed`: the engine refused this client (close code 4401 or 4403), or the allowed attempts are used up. */
+  /** `failed`: the engine refused this client (close code 4403), or the allowed attempts are used up. */
   get connectionState(): ConnectionState {
     return this.#connection.state;
   }

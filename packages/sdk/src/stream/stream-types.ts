@@ -53,6 +53,10 @@ export interface StreamEvent<Item = unknown> {
   /** Null for what concerns the whole group. */
   readonly id: string | null;
   readonly event: StreamChange<Item>;
+  /** Number of the event in its group. */
+  readonly seq: number;
+  /** Of the item, where it has one. */
+  readonly version?: number;
 }
 
 /** What the function of a `stream:leave` trigger is called with. */

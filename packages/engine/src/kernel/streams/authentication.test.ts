@@ -106,4 +106,18 @@ describe("the authentication of stream connections", () => {
       expect(await socket.next()).toMatchObject({ event: { type: "sync" } });
     }
   });
+
+  it("lets nobody in unasked while whoever is to be asked starts again", async () => {
+    const clock = manualClock();
+    const engine = await inMemoryEngine({ clock });
+    const { streams } = engine.kernel;
+    const keeper = memoryStreams(streams, { authenticate: () => Promise.resolve({ ok: false, code: 4403, reason: "no" }) });
+    keeper.stop();
+    expect(streams.authenticates).toBe(true);
+    expect(engine.openSocket("/stream/svc.functions/all").ended).toMatchObject({ code: 1012 });
+    expect(engine.openSocket("/", { trusted: true }).ended).toBeUndefined();
+    clock.advance(10_000);
+    expect(streams.authenticates).toBe(false);
+    expect(engine.openSocket("/").ended).toBeUndefined();
+  });
 });

@@ -3,6 +3,8 @@ import type { NumberedEvent } from "./numbered-event.ts";
 /** What is kept of one group for those who come back: so many events, and so many bytes of their data. */
 const MAX_EVENTS = 1_000;
 const MAX_BYTES = 1024 * 1024;
+/** What an event holds of memory besides its data and its id, in bytes, about. */
+const OVERHEAD_BYTES = 200;
 /** Slots that were emptied at the front before the array is cut. */
 const CUT_AT = 1_024;
 
@@ -11,6 +13,7 @@ export class EventRing {
   #events: NumberedEvent[] = [];
   #head = 0;
   #bytes = 0;
+  #heldBytes = 0;
   /** Number of the latest event that is not held: what comes behind it is here. */
   #floor: number;
 
@@ -18,13 +21,20 @@ export class EventRing {
     this.#floor = floor;
   }
 
+  /** Of data. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Of memory, about: many small events are mostly overhead. */
+  get heldBytes(): number {
+    return this.#heldBytes;
   }
 
   push(event: NumberedEvent): void {
     this.#events.push(event);
     this.#bytes += event.bytes;
+    this.#heldBytes += heldBy(event);
     while (this.#bytes > MAX_BYTES || this.#events.length - this.#head > MAX_EVENTS) this.#dropFirst();
     if (this.#head < CUT_AT) return;
     this.#events = this.#events.slice(this.#head);
@@ -42,6 +52,7 @@ export class EventRing {
     this.#events = [];
     this.#head = 0;
     this.#bytes = 0;
+    this.#heldBytes = 0;
   }
 
   #dropFirst(): void {
@@ -51,5 +62,10 @@ export class EventRing {
     this.#head++;
     this.#floor++;
     this.#bytes -= first.bytes;
+    this.#heldBytes -= heldBy(first);
   }
+}
+
+function heldBy({ bytes, id }: NumberedEvent): number {
+  return bytes + (id?.length ?? 0) + OVERHEAD_BYTES;
 }

@@ -3,7 +3,7 @@ import { type Clock, every } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { StreamPublisher, StreamSource, Streams, StreamView, SystemStream, SystemStreamSpec } from "../stream-contract.ts";
 import type { RealtimeSocket } from "./realtime-socket.ts";
-import { HEARTBEAT_MS } from "./stream-codes.ts";
+import { CLOSE, HEARTBEAT_MS } from "./stream-codes.ts";
 import { StreamConnection } from "./stream-connection.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { readStreamPath, SYSTEM_GROUP, SYSTEM_PREFIX } from "./stream-path.ts";
@@ -36,6 +36,8 @@ export class StreamHub implements Streams {
   readonly #connections = new Set<StreamConnection>();
   #source: StreamSource | undefined;
   #sourceStoppedAt = Number.NEGATIVE_INFINITY;
+  /** Whether the source that stopped last had an authentication. */
+  #hadAuthentication = false;
   #stopHeartbeat: (() => void) | undefined;
 
   constructor({ clock, log, epoch, onChange }: StreamHubParts) {
@@ -50,7 +52,7 @@ export class StreamHub implements Streams {
       epoch,
       system: this.#system,
       source: () => this.#source,
-      sourceIsAway: () => this.#source === undefined && clock.monotonic() - this.#sourceStoppedAt < AWAY_MS,
+      sourceIsAway: () => this.#sourceIsAway,
       tap,
       subscribe: (subscription) => this.#subscribe(subscription),
       end: (subscription) => this.#end(subscription),
@@ -63,9 +65,9 @@ export class StreamHub implements Streams {
     return this.#names.count;
   }
 
-  /** The keeper of the streams decides who may connect; a token is not needed then. */
+  /** The keeper of the streams decides who may connect, or will when it is back; a token is not needed then. */
   get authenticates(): boolean {
-    return this.#source?.authenticate !== undefined;
+    return this.#source === undefined ? this.#sourceIsAway && this.#hadAuthentication : this.#source.authenticate !== undefined;
   }
 
   /** True for the paths that streams are served at. */
@@ -75,6 +77,11 @@ export class StreamHub implements Streams {
 
   /** A client has connected. */
   accept(socket: RealtimeSocket): void {
+    // Nobody is let in unasked because whoever is to be asked is starting again.
+    if (this.#source === undefined && this.authenticates && !socket.client.trusted) {
+      socket.close(CLOSE.restart, "the keeper of the streams is away for a moment; connect again");
+      return;
+    }
     const connection = new StreamConnection(this.#parts, socket, (ended) => this.#connections.delete(ended));
     this.#connections.add(connection);
     this.#stopHeartbeat ??= every(this.#clock, HEARTBEAT_MS, () => this.#beat());
@@ -128,6 +135,10 @@ export class StreamHub implements Streams {
     });
   }
 
+  get #sourceIsAway(): boolean {
+    return this.#source === undefined && this.#clock.monotonic() - this.#sourceStoppedAt < AWAY_MS;
+  }
+
   #subscribe(subscription: Subscription): void {
     subscription.state = "opening";
     this.#topics.subscribe(subscription);
@@ -157,6 +168,7 @@ export class StreamHub implements Streams {
     if (this.#source !== source) return;
     this.#source = undefined;
     this.#sourceStoppedAt = this.#clock.monotonic();
+    this.#hadAuthentication = source.authenticate !== undefined;
     for (const connection of [...this.#connections]) {
       if ((source.authenticate !== undefined && !connection.isTrusted) || connection.uses(source)) connection.restart();
     }

@@ -31,6 +31,8 @@ class Follower {
       for (const [id, value] of event.data as Item[]) this.items.set(id, value);
     } else {
       expect(seq, "events follow one another without a gap").toBe((this.#expected ?? 0) + 1);
+      this.#expected = seq;
+      if (event.type === "event") return;
       const [id, value] = event.data as Item;
       if (event.type === "delete") this.items.delete(id);
       else {
@@ -64,7 +66,8 @@ class Scene {
         new Promise((resolve) => {
           this.#asked.push(() => {
             const items = [...this.values].map(([id, value]) => this.#json(id, value));
-            const versions = new Map(this.#versions);
+            // As a store has them: of what was deleted it knows no version.
+            const versions = new Map([...this.#versions].filter(([id]) => this.values.has(id)));
             resolve({ json: `[${items.join(",")}]`, versionOf: (id) => versions.get(id) });
           });
         }),
@@ -88,6 +91,11 @@ class Scene {
       this.values.delete(id);
       this.#publish(id, "delete", value);
     });
+  }
+
+  /** Sends something that is not kept, at once. */
+  send(): void {
+    this.#streams.publish({ stream: "todos", group: "g", id: null, type: "event", json: '{"type":"cheer","data":null}', version: undefined });
   }
 
   /** The store works on so many of the earliest, and answers them in one turn. */
@@ -152,6 +160,7 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.integer({ min: 30, max: 2_200 }).map((times) => named(`write a ${times}`, (scene) => scene.write("a", times))) },
   { weight: 2, arbitrary: id.map((of) => named(`remove ${of}`, (scene) => scene.remove(of))) },
+  { weight: 1, arbitrary: fixed({ send: (scene) => scene.send() }) },
   { weight: 4, arbitrary: fixed({ turn, microtask: () => Promise.resolve() }) },
   {
     weight: 6,

@@ -1,5 +1,6 @@
 import { CallError } from "@svc/protocol";
 import type { StreamSnapshot } from "../stream-contract.ts";
+import { heldEvents } from "./held-events.ts";
 import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
 import type { Outbox } from "./outbox.ts";
 import { type Gap, gapNotice, joined, sync } from "./server-messages.ts";
@@ -9,7 +10,7 @@ import { SYSTEM_PREFIX } from "./stream-path.ts";
 import type { Subscription } from "./subscription.ts";
 import { within } from "./within.ts";
 
-/** A group that changes so fast that its events are gone before it is read is read again, so many times. */
+/** A group that changes so fast that its events are gone before it is read, or cannot be told from what was read, is read so many times at most. */
 const MAX_READS = 5;
 /** How long reading a group may take, in milliseconds. */
 const READ_DEADLINE_MS = 30_000;
@@ -105,9 +106,12 @@ export class Opener {
       if (subscription.hasEnded) return;
       const since = topic.after(from);
       if (since === undefined) continue;
-      const held = countHeld(since, snapshot);
-      this.#sync(subscription, snapshot, { seq: from + held, gap, isJoin });
-      this.#goLive(subscription, since.slice(held));
+      const { count, isMixed } = heldEvents(since, snapshot);
+      // In the end better an item that goes back for a moment than none at all.
+      if (isMixed && reads < MAX_READS - 1) continue;
+      this.#sync(subscription, snapshot, { seq: from + count, gap, isJoin });
+      // Without numbers there is no harm in what was sent before the end of the snapshot, and it is nowhere else.
+      this.#goLive(subscription, this.#isExtended() ? since.slice(count) : since.filter(({ type }, index) => index >= count || type === "event"));
       return;
     }
     this.#failed(subscription, new CallError("overloaded", "the group changes faster than it can be read; join again later"));
@@ -173,13 +177,6 @@ export class Opener {
       this.#busy = false;
     }
   }
-}
-
-/** How many of the first events the snapshot has in it. */
-function countHeld(events: readonly NumberedEvent[], { versionOf }: StreamSnapshot): number {
-  if (versionOf === undefined) return 0;
-  const first = events.findIndex(({ id, version }) => id === null || version === undefined || !(version <= (versionOf(id) ?? 0)));
-  return first === -1 ? events.length : first;
 }
 
 function isSystem({ join }: Subscription): boolean {

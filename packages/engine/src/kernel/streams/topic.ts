@@ -31,8 +31,9 @@ export class Topic {
     return this.#subscribers;
   }
 
+  /** Of memory, about. */
   get keptBytes(): number {
-    return this.#ring?.bytes ?? 0;
+    return this.#ring?.heldBytes ?? 0;
   }
 
   add(subscription: Subscription): void {
@@ -56,7 +57,9 @@ export class Topic {
   /** Numbers the event and keeps it for those who come back. */
   append(event: StreamEvent, timestamp: number): NumberedEvent {
     this.seq++;
-    const { stream, group, id, type, json, version } = event;
+    const { id, type, json, version } = event;
+    // The names of the topic, so that not every event holds names of its own.
+    const { stream, group } = this;
     const numbered: NumberedEvent = { stream, group, id, type, json, version, seq: this.seq, timestamp, bytes: Buffer.byteLength(json) };
     this.#ring?.push(numbered);
     return numbered;

@@ -4,7 +4,7 @@ import { Topic } from "./topic.ts";
 
 /** Groups without subscribers whose numbers are remembered; beyond it those that were quiet for longest go. */
 const MAX_QUIET_TOPICS = 10_000;
-/** What all groups keep together for those who come back, in bytes of data; beyond it the group that was quiet for longest loses what it keeps. */
+/** What all groups keep together for those who come back, in bytes of memory; beyond it the group that was quiet for longest loses what it keeps. */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 
 /** All groups that have subscribers, or had an event lately. */

@@ -1,11 +1,11 @@
 import { CallError, Payload } from "@svc/protocol";
+import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
+import { FailureNotes } from "../../deliveries/failure-notes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { StreamJoin } from "../../kernel/stream-contract.ts";
-import { DeliveryQueue } from "./delivery-queue.ts";
-import { FailureNotes } from "./failure-notes.ts";
 import { namePatternFits } from "./names.ts";
 import { type ClientTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
 
@@ -13,6 +13,8 @@ import { type ClientTriggerSettings, lets, needCondition, refuseWithoutRights } 
 const MAX_WAITING_LEAVES = 100_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_PARALLEL_LEAVES = 16;
+/** How long the module's stop waits for leaves to be told, in milliseconds. */
+const SETTLE_MS = 2_000;
 /** What a leave weighs besides the client's context, in bytes. */
 const LEAVE_BYTES = 500;
 
@@ -138,6 +140,16 @@ export class LeaveTriggers {
       queue.clear();
       notes.stop();
     };
+  }
+
+  /** Resolves when all were told of what has ended, or after 2 s. */
+  async settle(): Promise<void> {
+    let cancel = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#clock.after(SETTLE_MS, resolve);
+    });
+    await Promise.race([Promise.all([...this.#told.values()].map((queue) => queue.idle())), late]);
+    cancel();
   }
 
   left(leave: StreamJoin): void {

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import { accessTo, bindTrigger, Collected, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
 import { stream } from "./index.ts";
-import { accessTo } from "./testing/restricted.ts";
-import { bindTrigger, Collected } from "./testing/watcher.ts";
 
 let clock: ManualClock;
 let engine: InMemoryEngine;
@@ -243,6 +241,19 @@ describe("triggers of type stream:leave", () => {
     socket.close();
     const all = (await told.count(3)) as readonly { subscription_id: string }[];
     expect(all.map(({ subscription_id }) => subscription_id).sort()).toEqual(["1", "2", "3"]);
+  });
+
+  it("are told of those that end because the module starts anew (R-5)", async () => {
+    const told = new Collected<unknown>();
+    const worker = await serve({ told: (data) => told.add(data) });
+    await bindTrigger(worker, "stream:leave", "told", {});
+    const socket = engine.openSocket("/");
+    for (let number = 0; number < 50; number++) {
+      join(socket, { subscriptionId: `${number}` });
+      await socket.next();
+    }
+    expect(await engine.applyModules([{ name: "svc-stream", config: { adapter: { name: "in_memory" }, memory_streams: ["m"] } }])).toEqual([]);
+    expect(told.items).toHaveLength(50);
   });
 });
 

@@ -26,6 +26,10 @@ export const streamConfigSchema = z
     memory_streams: streamPatterns.meta({
       description: 'Streams whose items are kept in memory, whatever the adapter: names, or beginnings with * ("live-*"). Default none',
     }),
+    hooked_streams: streamPatterns.meta({
+      description:
+        "Streams whose items functions of workers keep: without these functions calls fail, also before a worker has come: names, or beginnings with *. Default none; one with such a function counts from when it is registered",
+    }),
     guarded_streams: streamPatterns.meta({
       description: "Streams that nobody may join while no stream:join trigger is there for them: names, or beginnings with *. Default none",
     }),
@@ -48,6 +52,7 @@ export const streamConfigSchema = z
   .transform((block) => ({
     adapter: block.adapter as AdapterConfig,
     guardedStreams: block.guarded_streams as readonly string[],
+    hookedStreams: block.hooked_streams as readonly string[],
     memoryStreams: block.memory_streams as readonly string[],
     authFunction: block.auth_function ?? undefined,
     joinTimeoutMs: block.join_timeout_ms,

@@ -1,8 +1,8 @@
 import { type FunctionId, Payload } from "@svc/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import { type Collected, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
 import { stream } from "./index.ts";
-import { type Collected, type SeenEvent, watchStreams } from "./testing/watcher.ts";
+import { type SeenEvent, watchStreams } from "./testing/watcher.ts";
 
 let clock: ManualClock;
 let engine: InMemoryEngine;

@@ -1,9 +1,8 @@
 import { type FunctionId, Payload } from "@svc/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../testing/index.ts";
+import { accessTo, type Collected, type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../testing/index.ts";
 import { stream } from "./index.ts";
-import { accessTo } from "./testing/restricted.ts";
-import { type Collected, type SeenEvent, watchStreams } from "./testing/watcher.ts";
+import { type SeenEvent, watchStreams } from "./testing/watcher.ts";
 
 let engine: InMemoryEngine;
 let worker: InMemoryWorker;
@@ -142,5 +141,15 @@ describe("functions that keep the items of a stream", () => {
     await worker.next((frame) => frame.type === "pong");
     expect(await call("get", { ...item, stream_name: "a(b)" })).toBe("here");
     expect(await call("get", { ...item, stream_name: "a(b" })).toBeNull();
+  });
+
+  it("may be named in the config: then nothing goes to the store before their worker has come for the first time", async () => {
+    await engine.stop();
+    engine = await inMemoryEngine({ modules: [stream], config: { "svc-stream": { adapter: { name: "in_memory" }, hooked_streams: ["price*"] } } });
+    await expect(call("set", { ...item, data: 4 })).rejects.toMatchObject({ code: "function_not_found" });
+    expect(await call("set", { ...item, stream_name: "other", data: 4 })).toMatchObject({ version: 1 });
+    worker = await engine.connectWorker({ name: "prices" });
+    await hook({ set: () => ({ new_value: 4 }) });
+    expect(await call("set", { ...item, data: 4 })).toMatchObject({ new_value: 4 });
   });
 });

@@ -2,6 +2,7 @@ import { CallError } from "@svc/protocol";
 import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
+import { namePatternFits } from "./names.ts";
 import { isTrustedFunction } from "./trusted-function.ts";
 
 export type HookedOperation = "get" | "set" | "delete" | "list" | "list_groups" | "update";
@@ -14,18 +15,21 @@ const MAX_REMEMBERED_STREAMS = 10_000;
 /**
  * Streams whose items are kept by functions of workers instead of here: a function with the literal id `stream::set(<name>)`, and so on. A stream is
  * kept by functions from the moment when one of them is registered, and stays so until the module stops: while they are away its operations
- * fail, rather than write where nobody will look for it.
+ * fail, rather than write where nobody will look for it. Those that the config names are so from the start on, before any worker has come.
  */
 export class Hooks {
   readonly #directory: Directory;
   readonly #log: Logger;
+  readonly #declared: () => readonly string[];
   /** Streams that functions keep, those seen longest ago first. */
   readonly #streams = new Set<string>();
   readonly #stop: Undo;
 
-  constructor(directory: Directory, log: Logger) {
+  /** `declared`: names, or beginnings with `*`. */
+  constructor({ directory, log, declared }: { readonly directory: Directory; readonly log: Logger; readonly declared: () => readonly string[] }) {
     this.#directory = directory;
     this.#log = log;
+    this.#declared = declared;
     for (const { function_id } of directory.functions()) this.#notice(function_id);
     this.#stop = directory.onChange(({ kind, id, op }) => {
       if (kind === "function" && op !== "removed") this.#notice(id);
@@ -37,7 +41,7 @@ export class Hooks {
   }
 
   keeps(stream: string): boolean {
-    return this.#streams.has(stream);
+    return this.#streams.has(stream) || this.#declared().some((pattern) => namePatternFits(pattern, stream));
   }
 
   /** The function to call for an operation on a stream that functions keep. Throws `function_not_found` when there is none for this operation. */

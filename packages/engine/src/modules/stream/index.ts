@@ -29,7 +29,7 @@ export const stream = defineModule<StreamConfig>({
     const { clock, log, directory } = context;
     const call = (id: string, payload: Payload, options: CallOptions): Promise<Payload> => context.call(id, payload, options);
     const stores = await openStores(context);
-    const hooks = new Hooks(directory, log);
+    const hooks = new Hooks({ directory, log, declared: () => config.hookedStreams });
     try {
       const triggers = new ItemTriggers({ clock, log });
       const joins = new JoinTriggers({ clock, log, config: () => config });
@@ -74,6 +74,8 @@ export const stream = defineModule<StreamConfig>({
           await stores.close();
           events.stop();
           publisher.stop();
+          // That has ended subscriptions.
+          await leaves.settle();
           hooks.stop();
         },
       };

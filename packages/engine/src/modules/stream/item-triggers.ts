@@ -1,10 +1,10 @@
+import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
+import { FailureNotes } from "../../deliveries/failure-notes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
-import { DeliveryQueue } from "./delivery-queue.ts";
 import { eventMessage, type PublishedEvent } from "./event-message.ts";
-import { FailureNotes } from "./failure-notes.ts";
 import { type ItemTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
 
 /** Events that may wait for one trigger; what comes on top is dropped. */

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import { accessTo, bindTrigger, Collected, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
 import { stream } from "./index.ts";
-import { accessTo } from "./testing/restricted.ts";
-import { bindTrigger, Collected, type SeenEvent, watchStreams } from "./testing/watcher.ts";
+import { type SeenEvent, watchStreams } from "./testing/watcher.ts";
 import { expectEventsInOrder } from "./testing/writers.ts";
 
 let clock: ManualClock;

@@ -77,4 +77,18 @@ describe("a delivery queue", () => {
     await end("a3");
     expect(started).toEqual(["a1", "a3"]);
   });
+
+  it("says when all has been handed over", async () => {
+    const { queue, end } = queueOf();
+    await queue.idle();
+    for (const item of ["a1", "a2"]) queue.push("a", item, 1);
+    let isIdle = false;
+    const idle = queue.idle().then(() => {
+      isIdle = true;
+    });
+    await end("a1", new Error("no"));
+    expect(isIdle).toBe(false);
+    await end("a2");
+    await idle;
+  });
 });

@@ -1,7 +1,7 @@
 import { CallError } from "@svc/protocol";
-import type { Clock } from "../../kernel/clock.ts";
-import type { Logger } from "../../kernel/logger.ts";
-import type { TriggerBinding } from "../../kernel/module.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { TriggerBinding } from "../kernel/module.ts";
 
 /** How often one binding's failures are told, in milliseconds. */
 const TELL_EVERY_MS = 1_000;

@@ -1,6 +1,6 @@
-import { authResultSchema, grantsOfAuthResult } from "../../../kernel/access/grants.ts";
-import { policyOf } from "../../../kernel/access/policy.ts";
-import { SessionAccess } from "../../../kernel/access/session-access.ts";
+import { authResultSchema, grantsOfAuthResult } from "../kernel/access/grants.ts";
+import { policyOf } from "../kernel/access/policy.ts";
+import { SessionAccess } from "../kernel/access/session-access.ts";
 
 const rules = {
   tokenRequired: false,

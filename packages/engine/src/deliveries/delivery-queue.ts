@@ -27,18 +27,19 @@ export class DeliveryQueue<Item> {
   #waiting = 0;
   #bytes = 0;
   #active = 0;
+  #whenIdle: (() => void)[] = [];
 
   constructor(options: DeliveryQueueOptions<Item>) {
     this.#options = options;
   }
 
-  /** `bytes`: what the item holds of memory, about. */
-  push(lane: string, item: Item, bytes: number): void {
+  /** `bytes`: what the item holds of memory, about. False when there was no room for it. */
+  push(lane: string, item: Item, bytes: number): boolean {
     const { maxWaiting, maxBytes, onDropped } = this.#options;
     // One that is larger than all the room together still passes when nothing else waits.
     if (this.#waiting >= maxWaiting || (this.#waiting > 0 && this.#bytes + bytes > maxBytes)) {
       onDropped(item);
-      return;
+      return false;
     }
     let waiting = this.#lanes.get(lane);
     if (waiting === undefined) {
@@ -50,6 +51,13 @@ export class DeliveryQueue<Item> {
     this.#waiting++;
     this.#bytes += bytes;
     this.#startMore();
+    return true;
+  }
+
+  /** Resolves when nothing waits nor is being handed over. */
+  idle(): Promise<void> {
+    if (this.#waiting === 0 && this.#active === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
   /** Forgets what waits; what is being handed over goes on. */
@@ -88,5 +96,6 @@ export class DeliveryQueue<Item> {
       else lanes.delete(lane);
     }
     this.#startMore();
+    if (this.#waiting === 0 && this.#active === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }

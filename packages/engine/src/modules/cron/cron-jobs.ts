@@ -1,0 +1,147 @@
+import { setMaxListeners } from "node:events";
+import { CallError } from "@svc/protocol";
+import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
+import type { Undo } from "../../kernel/scope.ts";
+import { Alarm } from "./alarm.ts";
+import type { CronConfig } from "./config.ts";
+import { type Delivered, deliver, ENQUEUE } from "./delivery.ts";
+import { CronJob, type JobHost } from "./job.ts";
+import { type CronSettings, cronSettings, jobIdOf } from "./settings.ts";
+import { Slots } from "./slots.ts";
+import type { CronStore } from "./store/cron-store.ts";
+import type { Run } from "./store/rows.ts";
+
+/** How long runs may go on when the module stops, in milliseconds; the module itself has twice that. */
+const STOP_GRACE_MS = 5_000;
+const DAY_MS = 86_400_000;
+const FIRST_UPKEEP_MS = 10 * 60_000;
+/** What nobody asked for in so long is forgotten. */
+const KEPT_MS = 90 * DAY_MS;
+
+/** One trigger of type `cron`, with the job that it shares with its equals. */
+export interface CronTrigger {
+  readonly binding: TriggerBinding<CronSettings>;
+  readonly job: CronJob;
+}
+
+/** The cron triggers that are bound, and what runs them. */
+export class CronJobs implements JobHost {
+  readonly clock: JobHost["clock"];
+  readonly log: JobHost["log"];
+  readonly store: CronStore;
+  readonly alarm: Alarm<CronJob>;
+  readonly slots: Slots;
+  readonly #context: ModuleContext<CronConfig>;
+  readonly #jobs = new Map<string, CronJob>();
+  readonly #triggers = new Map<string, CronTrigger>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #abort = new AbortController();
+  readonly #signal: AbortSignal;
+  #stopped = false;
+  #cancelUpkeep: () => void;
+
+  constructor(context: ModuleContext<CronConfig>, store: CronStore) {
+    const { clock, log, config } = context;
+    this.#context = context;
+    this.clock = clock;
+    this.log = log;
+    this.store = store;
+    this.slots = new Slots(config.max_running);
+    this.alarm = new Alarm({
+      clock,
+      ring: (job) => job.look(),
+      onJump: (ms) => log.warn("the clock was set; ticks that it left out are missed ones, and none starts again", { byMs: Math.round(ms) }),
+    });
+    this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
+    // Each call under way listens.
+    setMaxListeners(0, this.#signal);
+    this.#cancelUpkeep = clock.after(FIRST_UPKEEP_MS, () => this.#upkeep());
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  start(): void {
+    const { directory, provideTrigger } = this.#context;
+    directory.onChange(({ kind, id }) => {
+      const trigger = kind === "trigger" ? this.#triggers.get(id) : undefined;
+      if (trigger?.job.isAwaitingSomeone === true) trigger.job.look();
+    });
+    provideTrigger({
+      type: "cron",
+      summary: "Fires at the times of a cron expression",
+      settings: cronSettings(() => this.clock.now()),
+      bind: (binding) => this.#bind(binding),
+    });
+  }
+
+  /** In the order in which they were bound. */
+  triggers(): readonly CronTrigger[] {
+    return [...this.#triggers.values()];
+  }
+
+  triggerById(id: string): CronTrigger | undefined {
+    return this.#triggers.get(id);
+  }
+
+  /** Starts nothing more, and resolves when what runs has ended or was cut off. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelUpkeep();
+    this.alarm.close();
+    this.slots.close();
+    const cancel = this.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    cancel();
+  }
+
+  isAvailable(binding: TriggerBinding<CronSettings>): boolean {
+    const { directory } = this.#context;
+    // The queue holds the job for a function that is away.
+    if (binding.settings.queue !== undefined) return !binding.isAway && directory.functionById(ENQUEUE) !== undefined;
+    return directory.triggerById(binding.id)?.status !== "inactive";
+  }
+
+  deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered> {
+    return deliver(this.#context, { jobId: job.id, binding, run, signal: this.#signal });
+  }
+
+  onOver(job: CronJob): void {
+    if (this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
+  }
+
+  track(work: Promise<unknown>): void {
+    const tracked = work.finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+  }
+
+  #bind(binding: TriggerBinding<CronSettings>): Undo {
+    const { settings, functionId } = binding;
+    if (settings.queue !== undefined) {
+      const refusal = binding.callRefusal(ENQUEUE);
+      if (refusal !== undefined) throw new CallError("FORBIDDEN", `a cron trigger with a queue calls ${ENQUEUE}: ${refusal.message}`);
+    }
+    binding.needs([settings.conditionFunctionId, settings.queue === undefined ? undefined : ENQUEUE].filter((id) => id !== undefined));
+    const jobId = jobIdOf(functionId, settings);
+    const job = this.#jobs.get(jobId) ?? new CronJob(jobId, functionId, settings, this);
+    this.#jobs.set(jobId, job);
+    this.#triggers.set(binding.id, { binding, job });
+    job.add(binding);
+    return () => {
+      this.#triggers.delete(binding.id);
+      job.remove(binding);
+    };
+  }
+
+  #upkeep(): void {
+    const now = this.clock.now();
+    this.track(
+      this.store.upkeep([...this.#jobs.keys()], now, now - KEPT_MS).then(
+        (jobs) => jobs > 0 && this.log.info("cron schedules that nobody has asked for in 90 days are forgotten", { jobs }),
+        (error: unknown) => this.log.debug("old cron schedules cannot be forgotten at present", { error }),
+      ),
+    );
+    if (!this.#stopped) this.#cancelUpkeep = this.clock.after(DAY_MS, () => this.#upkeep());
+  }
+}

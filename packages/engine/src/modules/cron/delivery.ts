@@ -1,0 +1,63 @@
+import { CallError, Payload } from "@svc/protocol";
+import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
+import type { CronSettings } from "./settings.ts";
+import type { Outcome, Run } from "./store/rows.ts";
+
+export const ENQUEUE = "engine::queue::enqueue";
+const MAX_ERROR_CHARACTERS = 2_000;
+
+/** How a started tick ended. */
+export interface Delivered {
+  /** `refused`: nobody takes calls just now, since the engine or the worker is shutting down; nothing ran. */
+  readonly outcome: Outcome | "refused";
+  readonly error: string | null;
+  /** What the function answered, when it was called. */
+  readonly result: Payload | undefined;
+}
+
+export interface Delivery {
+  readonly jobId: string;
+  readonly binding: TriggerBinding<CronSettings>;
+  readonly run: Run;
+  readonly signal: AbortSignal;
+}
+
+/** Asks the condition, then calls the function or puts a job for it on the queue. Never rejects. */
+export async function deliver(context: Pick<ModuleContext<unknown>, "call" | "clock">, { jobId, binding, run, signal }: Delivery): Promise<Delivered> {
+  const { settings, functionId } = binding;
+  const data = payloadOf(binding.id, run, context.clock.now());
+  const payload = Payload.fromValue(data);
+  try {
+    if (!(await binding.passes(payload, { signal }))) return ended("skipped", `${settings.conditionFunctionId} answered false`);
+  } catch (thrown) {
+    return failed(thrown, `the condition ${settings.conditionFunctionId} failed: `);
+  }
+  try {
+    if (settings.queue === undefined) return { outcome: "ok", error: null, result: await binding.fire(payload, { signal }) };
+    const options = { dedupe_key: `cron:${jobId}:${run.manual ? `manual-${run.seq}-` : ""}${data.scheduled_time}` };
+    await context.call(ENQUEUE, Payload.fromValue({ queue: settings.queue, function_id: functionId, data, options }), { signal });
+    return ended("enqueued", null);
+  } catch (thrown) {
+    return failed(thrown, "");
+  }
+}
+
+/** What the function is told; instants in RFC 3339, UTC. */
+function payloadOf(triggerId: string, run: Run, now: number) {
+  return {
+    trigger: "cron",
+    job_id: triggerId,
+    scheduled_time: new Date(run.scheduledAt).toISOString(),
+    actual_time: new Date(now).toISOString(),
+    ...(run.manual ? { manual: true } : {}),
+  };
+}
+
+function failed(thrown: unknown, what: string): Delivered {
+  const { code, message } = CallError.from(thrown);
+  return ended(code === "draining" ? "refused" : "error", `${what}${code}: ${message}`.slice(0, MAX_ERROR_CHARACTERS));
+}
+
+function ended(outcome: Delivered["outcome"], error: string | null): Delivered {
+  return { outcome, error, result: undefined };
+}

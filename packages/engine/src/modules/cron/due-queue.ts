@@ -1,0 +1,61 @@
+/** Something that waits for its time. */
+export interface Due {
+  /** Milliseconds since 1970. Changed by the queue alone. */
+  dueAt: number;
+  /** Its place in the queue; -1: it is not in it. Changed by the queue alone. */
+  place: number;
+}
+
+/** A binary heap of things that wait, the earliest first. A thing is in it once. */
+export class DueQueue<Thing extends Due> {
+  readonly #heap: Thing[] = [];
+
+  get first(): Thing | undefined {
+    return this.#heap[0];
+  }
+
+  /** Puts it in, or moves it to its new time. */
+  set(thing: Thing, dueAt: number): void {
+    thing.dueAt = dueAt;
+    if (thing.place < 0) {
+      thing.place = this.#heap.length;
+      this.#heap.push(thing);
+    }
+    this.#sift(thing);
+  }
+
+  delete(thing: Thing): void {
+    const { place } = thing;
+    if (place < 0) return;
+    thing.place = -1;
+    const last = this.#heap.pop();
+    if (last === undefined || last === thing) return;
+    this.#put(last, place);
+    this.#sift(last);
+  }
+
+  #put(thing: Thing, place: number): void {
+    this.#heap[place] = thing;
+    thing.place = place;
+  }
+
+  #sift(thing: Thing): void {
+    const heap = this.#heap;
+    let place = thing.place;
+    for (let above = (place - 1) >> 1; place > 0; above = (place - 1) >> 1) {
+      const parent = heap[above] as Thing;
+      if (parent.dueAt <= thing.dueAt) break;
+      this.#put(parent, place);
+      place = above;
+    }
+    for (let below = 2 * place + 1; below < heap.length; below = 2 * place + 1) {
+      const right = heap[below + 1];
+      if (right !== undefined && right.dueAt < (heap[below] as Thing).dueAt) below += 1;
+      const child = heap[below] as Thing;
+      if (child.dueAt >= thing.dueAt) break;
+      this.#put(child, place);
+      place = below;
+    }
+    this.#put(thing, place);
+  }
+}

@@ -1,0 +1,103 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { CallError } from "@svc/protocol";
+import { z } from "zod";
+import type { HandlerContext, ModuleContext } from "../../kernel/module.ts";
+import { describeRun, describeTrigger, runAnswer, triggerAnswer } from "./answers.ts";
+import type { CronJobs, CronTrigger } from "./cron-jobs.ts";
+
+/** Most triggers of a page; and how many are described in one turn of the event loop. */
+const MAX_TRIGGERS = 10_000;
+const PER_TURN = 100;
+const MAX_RUNS = 100;
+
+const triggerInput = z.object({ trigger_id: z.string().min(1).max(256) });
+const standing = triggerAnswer.pick({ trigger_id: true, status: true, reason: true, next_runs: true });
+
+/** The functions that look at cron triggers, run, pause and resume them. */
+export function provideFunctions(context: ModuleContext<unknown>, jobs: CronJobs): void {
+  const { clock } = context;
+  const directoryFor = ({ access }: HandlerContext) => (access === undefined ? context.directory : access.visible(context.directory));
+
+  function find(id: string, caller: HandlerContext): CronTrigger {
+    const view = directoryFor(caller).triggerById(id);
+    if (view === undefined) throw new CallError("NOT_FOUND", `Cron trigger '${id}' not found`);
+    const trigger = jobs.triggerById(view.id);
+    if (trigger === undefined) throw new CallError("NOT_FOUND", `Trigger '${id}' is not a cron trigger${view.trigger_type === "cron" ? " that runs" : ""}`);
+    return trigger;
+  }
+
+  function standingOf(trigger: CronTrigger): z.output<typeof standing> {
+    const { trigger_id, status, reason, next_runs } = describeTrigger(trigger, context.directory, clock.now());
+    return { trigger_id, status, ...(reason === undefined ? {} : { reason }), next_runs };
+  }
+
+  context.provideFunction({
+    id: "cron::list",
+    summary: "The cron triggers with their next five runs and their last one",
+    input: z
+      .object({
+        cursor: z.string().nullish().meta({ description: "Where to go on: `cursor` of the page before" }),
+        limit: z.int().min(1).max(MAX_TRIGGERS).default(1_000).meta({ description: "Most triggers of the page; 1 to 10,000, default 1,000" }),
+      })
+      .nullable()
+      .transform((input) => ({ cursor: input?.cursor ?? null, limit: input?.limit ?? 1_000 })),
+    output: z.object({ triggers: z.array(triggerAnswer), cursor: z.string().nullable(), total: z.int() }),
+    async handle({ cursor, limit }, caller) {
+      const directory = directoryFor(caller);
+      const visible = jobs.triggers().filter(({ binding }) => caller.access === undefined || directory.triggerById(binding.id) !== undefined);
+      const from = cursor === null ? 0 : Number.parseInt(cursor, 10) || 0;
+      const page = visible.slice(from, from + limit);
+      const triggers: z.output<typeof triggerAnswer>[] = [];
+      for (const [index, trigger] of page.entries()) {
+        // Computing dates takes its time, which calls must not wait for.
+        if (index % PER_TURN === PER_TURN - 1) await turn();
+        triggers.push(describeTrigger(trigger, directory, clock.now()));
+      }
+      return { triggers, cursor: from + limit < visible.length ? String(from + limit) : null, total: visible.length };
+    },
+  });
+  context.provideFunction({
+    id: "cron::history",
+    summary: "The last runs of a cron trigger, the latest first",
+    input: triggerInput.extend({ limit: z.int().min(1).max(MAX_RUNS).default(20).meta({ description: "1 to 100, default 20; 100 are kept" }) }),
+    output: z.object({ runs: z.array(runAnswer) }),
+    async handle({ trigger_id, limit }, caller) {
+      return { runs: (await jobs.store.history(find(trigger_id, caller).job.id, limit)).map(describeRun) };
+    },
+  });
+  context.provideFunction({
+    id: "cron::trigger_now",
+    summary: "Runs a cron trigger now, paused or not, and answers when the run has ended",
+    input: triggerInput,
+    output: runAnswer.extend({ trigger_id: z.string(), function_id: z.string(), result: z.unknown().optional() }),
+    async handle({ trigger_id }, caller) {
+      const { binding, job } = find(trigger_id, caller);
+      const refusal = caller.access?.callRefusal(binding.functionId);
+      if (refusal !== undefined) throw refusal;
+      const { run, result } = await job.trigger();
+      return { trigger_id: binding.id, function_id: binding.functionId, ...describeRun(run), ...(result === undefined ? {} : { result: result.value() }) };
+    },
+  });
+  context.provideFunction({
+    id: "cron::pause",
+    summary: "Starts no tick of a cron trigger until it is resumed, over restarts too",
+    input: triggerInput,
+    output: standing,
+    async handle({ trigger_id }, caller) {
+      const trigger = find(trigger_id, caller);
+      await trigger.job.pause();
+      return standingOf(trigger);
+    },
+  });
+  context.provideFunction({
+    id: "cron::resume",
+    summary: "Lets a cron trigger go on with its next tick; what came due while it was paused is not caught up",
+    input: triggerInput,
+    output: standing,
+    async handle({ trigger_id }, caller) {
+      const trigger = find(trigger_id, caller);
+      await trigger.job.resume();
+      return standingOf(trigger);
+    },
+  });
+}

@@ -1,0 +1,383 @@
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { TriggerBinding } from "../../kernel/module.ts";
+import type { Alarm } from "./alarm.ts";
+import type { Delivered } from "./delivery.ts";
+import type { Due } from "./due-queue.ts";
+import { MAX_CATCH_UP, type PassedOver, planTicks } from "./plan.ts";
+import { type CronSettings, jitterOf, settingsText } from "./settings.ts";
+import type { Slots } from "./slots.ts";
+import type { CronStore } from "./store/cron-store.ts";
+import type { Outcome, Run, StoredJob } from "./store/rows.ts";
+
+/** After the store failed, or nobody took a call, in milliseconds. */
+const RETRY_MS = 1_000;
+/** Runs of one job at a time where it allows them to overlap; more are passed over. */
+const MAX_RUNNING = 100;
+/** Starts of a former run of the engine are put on their queue again for so long: well within the time that the queue remembers a dedupe key. */
+const REDELIVER_MS = 5 * 60_000;
+
+const PASSED_OVER: Readonly<Record<PassedOver["reason"], { readonly outcome: Outcome; readonly error: string }>> = {
+  missed: { outcome: "skipped", error: "missed: it could not start for more than 60 s, and the misfire policy passes it over" },
+  overlap: { outcome: "skipped", error: "the run before had not ended" },
+  absent: { outcome: "error", error: "nobody was there to run it: its function or its worker is away" },
+};
+
+/** What jobs share. */
+export interface JobHost {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly store: CronStore;
+  readonly alarm: Alarm<CronJob>;
+  readonly slots: Slots;
+  /** The module is stopping: nothing more is started. */
+  readonly stopped: boolean;
+  isAvailable(binding: TriggerBinding<CronSettings>): boolean;
+  deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered>;
+  /** Nobody asks for the job any more, and nothing of it runs. */
+  onOver(job: CronJob): void;
+  /** Has it waited for at a stop. */
+  track(work: Promise<unknown>): void;
+}
+
+/** One schedule of one function, however many triggers ask for it. Decides what becomes of its ticks; each is started at most once. */
+export class CronJob implements Due {
+  dueAt = 0;
+  place = -1;
+  readonly id: string;
+  readonly settings: CronSettings;
+  readonly #bindings = new Set<TriggerBinding<CronSettings>>();
+  readonly #functionId: string;
+  readonly #host: JobHost;
+  readonly #jitter: number;
+  #state: "unread" | "reading" | "ready" = "unread";
+  #decidedUntil = 0;
+  #backlogUntil = Number.NEGATIVE_INFINITY;
+  #waitingFrom: number | undefined;
+  #running = 0;
+  /** Ticks that are started as soon as there is a slot. */
+  readonly #unstored = new Set<number>();
+  /** Resolves when what is kept of it was read or could not be; until then nothing that is asked of it would be found in the store. */
+  #reading: Promise<void> | undefined;
+  #nextSeq = 1;
+  #paused = false;
+  /** Monotonic. */
+  #retryAt = Number.NEGATIVE_INFINITY;
+  #isAwaitingSomeone = false;
+  /** As the bindings show it. */
+  #problem: string | undefined;
+  #lastRun: Run | undefined;
+
+  constructor(id: string, functionId: string, settings: CronSettings, host: JobHost) {
+    this.id = id;
+    this.settings = settings;
+    this.#functionId = functionId;
+    this.#host = host;
+    this.#jitter = jitterOf(id, settings);
+  }
+
+  get isPaused(): boolean {
+    return this.#paused;
+  }
+
+  /** False until what is kept of it was read. */
+  get isReady(): boolean {
+    return this.#state === "ready";
+  }
+
+  get lastRun(): Run | undefined {
+    return this.#lastRun;
+  }
+
+  get decidedUntil(): number {
+    return this.#decidedUntil;
+  }
+
+  /** Nobody asks for it, and nothing of it runs. */
+  get isOver(): boolean {
+    return this.#bindings.size === 0 && this.#running === 0 && this.#state !== "reading";
+  }
+
+  /** Due ticks wait for somebody to run them. */
+  get isAwaitingSomeone(): boolean {
+    return this.#isAwaitingSomeone;
+  }
+
+  add(binding: TriggerBinding<CronSettings>): void {
+    this.#bindings.add(binding);
+    if (this.#problem !== undefined) binding.report(this.#problem);
+    if (this.#bindings.size > 1) return;
+    // Nothing is known of what happened to it while nobody asked for it.
+    this.#state = "unread";
+    this.look();
+  }
+
+  remove(binding: TriggerBinding<CronSettings>): void {
+    this.#bindings.delete(binding);
+    if (this.#bindings.size > 0) return;
+    const { alarm, store, clock, log, stopped } = this.#host;
+    alarm.delete(this);
+    this.#isAwaitingSomeone = false;
+    if (this.isOver) this.#host.onOver(this);
+    if (stopped || binding.ended !== "withdrawn") return;
+    this.#host.track(
+      store
+        .retire({ id: this.id, now: clock.now() })
+        .catch((error: unknown) => log.debug("the end of a cron trigger could not be stored", { job: this.id, error })),
+    );
+  }
+
+  /** Decides on the ticks that are due, and sees to it that the next ones are looked at. */
+  look(): void {
+    const { clock, alarm } = this.#host;
+    this.#isAwaitingSomeone = false;
+    if (this.#host.stopped || this.#bindings.size === 0) return;
+    const wait = this.#retryAt - clock.monotonic();
+    if (wait > 0) alarm.set(this, clock.now() + wait);
+    else if (this.#state !== "ready") this.#read();
+    else if (!this.#paused) this.#decide();
+  }
+
+  /** Starts it now, whatever its schedule says. Resolves when it has ended; rejects with CallError when it could not be started. */
+  async trigger(): Promise<{ readonly run: Run; readonly result: Delivered["result"] }> {
+    const { clock, store, slots } = this.#host;
+    const scheduledAt = clock.now();
+    await this.#reading;
+    const run: Run = { seq: 0, scheduledAt, startedAt: null, finishedAt: null, outcome: null, error: null, manual: true, passedOver: 0 };
+    const binding = this.#binding() ?? this.#bindings.values().next().value;
+    if (binding === undefined || this.#state !== "ready") return { run: { ...run, outcome: "error", error: "the trigger is not ready" }, result: undefined };
+    if (this.#running > 0 && (this.settings.overlap !== "allow" || this.#running >= MAX_RUNNING)) {
+      return { run: { ...run, outcome: "skipped", error: PASSED_OVER.overlap.error }, result: undefined };
+    }
+    this.#running += 1;
+    const mayGoOn = await slots.take();
+    try {
+      if (!mayGoOn) return { run: { ...run, outcome: "error", error: "the engine is shutting down" }, result: undefined };
+      const started: Run = { ...run, seq: this.#nextSeq++, startedAt: clock.now() };
+      await store.record({ id: this.id, run: started, decidedUntil: undefined });
+      this.#note(started);
+      const delivered = await this.#host.deliver(this, binding, started);
+      return { run: this.#finish(started, delivered), result: delivered.result };
+    } finally {
+      this.#ended(mayGoOn);
+    }
+  }
+
+  /** No tick starts until `resume`, over restarts too. */
+  async pause(): Promise<void> {
+    await this.#reading;
+    await this.#host.store.setPaused(this.id, true);
+    this.#paused = true;
+    this.#host.alarm.delete(this);
+  }
+
+  /** Goes on with the next tick from now. Also forgets that later ticks were decided on, by a clock that has been set back since. */
+  async resume(): Promise<void> {
+    await this.#reading;
+    const now = this.#host.clock.now();
+    if (!this.#paused && this.#decidedUntil <= now) return;
+    await this.#host.store.setPaused(this.id, false, now);
+    this.#paused = false;
+    this.#decidedUntil = now;
+    this.#backlogUntil = Number.NEGATIVE_INFINITY;
+    this.#waitingFrom = undefined;
+    this.look();
+  }
+
+  #decide(): void {
+    const { clock, alarm } = this.#host;
+    const available = this.#binding() !== undefined;
+    const { schedule, misfire, overlap } = this.settings;
+    const plan = planTicks({
+      schedule,
+      misfire,
+      overlap: this.#running >= MAX_RUNNING && overlap === "allow" ? "skip" : overlap,
+      now: clock.now() - this.#jitter,
+      decidedUntil: this.#decidedUntil,
+      available,
+      running: this.#running,
+      backlogUntil: this.#backlogUntil,
+      waitingFrom: this.#waitingFrom,
+    });
+    this.#backlogUntil = plan.backlogUntil;
+    this.#waitingFrom = plan.waitingFrom;
+    if (plan.passedOver !== undefined) {
+      this.#passOver(plan.passedOver);
+      this.#decidedUntil = plan.passedOver.last;
+    }
+    for (const tick of plan.starts) this.#track(this.#run(tick));
+    this.#decidedUntil = plan.decidedUntil;
+    this.#isAwaitingSomeone = !available;
+    if (plan.lookAt !== undefined) alarm.set(this, plan.lookAt + this.#jitter);
+  }
+
+  #binding(): TriggerBinding<CronSettings> | undefined {
+    for (const binding of this.#bindings) if (this.#host.isAvailable(binding)) return binding;
+    return undefined;
+  }
+
+  #read(): void {
+    if (this.#state === "reading") return;
+    this.#state = "reading";
+    const { store, clock } = this.#host;
+    const now = clock.now();
+    const redeliverFrom = this.settings.queue === undefined ? undefined : now - REDELIVER_MS;
+    const adoption = { id: this.id, functionId: this.#functionId, config: settingsText(this.settings), now, redeliverFrom };
+    this.#reading = store.adopt(adoption).then(
+      (stored) => this.#adopt(stored),
+      (error: unknown) => {
+        this.#state = "unread";
+        this.#storeFailed(error);
+        this.look();
+        if (this.isOver) this.#host.onOver(this);
+      },
+    );
+    this.#host.track(this.#reading);
+  }
+
+  #adopt(stored: StoredJob): void {
+    this.#state = "ready";
+    this.#report(undefined);
+    // Runs that wait for their turn have not been stored.
+    this.#decidedUntil = this.#running > 0 ? Math.max(this.#decidedUntil, stored.decidedUntil) : stored.decidedUntil;
+    this.#paused = stored.paused;
+    if (this.#lastRun === undefined || (stored.lastRun?.seq ?? 0) > this.#lastRun.seq) this.#lastRun = stored.lastRun;
+    this.#nextSeq = Math.max(this.#nextSeq, (stored.lastRun?.seq ?? 0) + 1);
+    for (const run of stored.toRedeliver) this.#track(this.#redeliver(run));
+    this.look();
+    if (this.isOver) this.#host.onOver(this);
+  }
+
+  async #run(tick: number): Promise<void> {
+    const { clock, log, store, slots } = this.#host;
+    const decidedBefore = this.#decidedUntil;
+    this.#running += 1;
+    this.#unstored.add(tick);
+    const mayGoOn = await slots.take();
+    this.#unstored.delete(tick);
+    try {
+      const binding = this.#binding() ?? this.#bindings.values().next().value;
+      if (!mayGoOn || binding === undefined) {
+        // That is for the next start of the engine, or for whoever asks for the job again.
+        this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
+        return;
+      }
+      const run: Run = {
+        seq: this.#nextSeq++,
+        scheduledAt: tick,
+        startedAt: clock.now(),
+        finishedAt: null,
+        outcome: null,
+        error: null,
+        manual: false,
+        passedOver: 0,
+      };
+      if (!(await store.start({ id: this.id, run, decidedUntil: Math.max(tick, this.#storable(this.#decidedUntil)) }))) {
+        log.warn("a tick of a cron trigger was not started, because it had been decided on before", { job: this.id, function: this.#functionId, tick });
+        return;
+      }
+      this.#note(run);
+      this.#report(undefined);
+      const delivered = await this.#host.deliver(this, binding, run);
+      if (delivered.outcome === "refused" && (await this.#takeBack(run, decidedBefore))) return;
+      this.#finish(run, delivered);
+    } catch (error) {
+      // It may have been stored as started all the same; then the store refuses it the next time.
+      this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
+      this.#storeFailed(error);
+    } finally {
+      this.#ended(mayGoOn);
+    }
+  }
+
+  /** Nobody has had it in hand: it is to be started later, by the misfire policy. */
+  async #takeBack(run: Run, decidedUntil: number): Promise<boolean> {
+    if (!(await this.#host.store.takeBackStart({ id: this.id, seq: run.seq, scheduledAt: run.scheduledAt, decidedUntil }))) return false;
+    this.#decidedUntil = decidedUntil;
+    if (this.#lastRun?.seq === run.seq) this.#lastRun = undefined;
+    this.#retryAt = this.#host.clock.monotonic() + RETRY_MS;
+    return true;
+  }
+
+  async #redeliver(run: Run): Promise<void> {
+    const binding = this.#bindings.values().next().value;
+    if (binding === undefined) return;
+    this.#running += 1;
+    try {
+      this.#finish(run, await this.#host.deliver(this, binding, run));
+    } finally {
+      this.#ended(false);
+    }
+  }
+
+  #finish(run: Run, { outcome, error }: Delivered): Run {
+    const finished: Run = { ...run, finishedAt: this.#host.clock.now(), outcome: outcome === "refused" ? "error" : outcome, error };
+    if (finished.outcome === "error") this.#host.log.warn("a run of a cron trigger failed", { job: this.id, function: this.#functionId, error });
+    this.#record(finished, undefined);
+    return finished;
+  }
+
+  #ended(hasSlot: boolean): void {
+    this.#running -= 1;
+    if (hasSlot) this.#host.slots.giveBack();
+    this.look();
+    if (this.isOver) this.#host.onOver(this);
+  }
+
+  /** One line stands for all that are passed over in a row for the same reason. */
+  #passOver({ reason, last, count }: PassedOver): void {
+    const { outcome, error } = PASSED_OVER[reason];
+    this.#report(undefined);
+    const before = this.#lastRun;
+    const isSame = before !== undefined && before.startedAt === null && before.error === error;
+    this.#record(
+      {
+        seq: isSame ? before.seq : this.#nextSeq++,
+        scheduledAt: last,
+        startedAt: null,
+        finishedAt: this.#host.clock.now(),
+        outcome,
+        error,
+        manual: false,
+        passedOver: (isSame ? before.passedOver : 0) + Math.min(count, MAX_CATCH_UP),
+      },
+      this.#storable(last),
+    );
+  }
+
+  /** Up to where the store may take ticks for decided on: not past those that it has not been told of. */
+  #storable(decidedUntil: number): number {
+    return Math.min(decidedUntil, ...[...this.#unstored].map((tick) => tick - 1));
+  }
+
+  #record(run: Run, decidedUntil: number | undefined): void {
+    const { store, log } = this.#host;
+    this.#note(run);
+    this.#host.track(
+      store
+        .record({ id: this.id, run, decidedUntil })
+        .catch((error: unknown) => log.warn("how a tick of a cron trigger ended could not be stored", { job: this.id, function: this.#functionId, error })),
+    );
+  }
+
+  #note(run: Run): void {
+    if (this.#lastRun === undefined || run.seq >= this.#lastRun.seq) this.#lastRun = run;
+  }
+
+  #storeFailed(error: unknown): void {
+    this.#report(`it cannot be stored: ${error instanceof Error ? error.message : String(error)}`);
+    this.#retryAt = this.#host.clock.monotonic() + RETRY_MS;
+  }
+
+  #report(problem: string | undefined): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    for (const binding of this.#bindings) binding.report(problem);
+  }
+
+  #track(work: Promise<void>): void {
+    this.#host.track(
+      work.catch((error: unknown) => this.#host.log.error("a cron trigger met a defect of the engine", { job: this.id, function: this.#functionId, error })),
+    );
+  }
+}

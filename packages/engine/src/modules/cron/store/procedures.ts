@@ -1,0 +1,165 @@
+import type { Database } from "../../../store/driver.ts";
+import { type ProcedureTable, read, write } from "../../../store/procedures.ts";
+import type { Adoption, Entry, Outcome, Retirement, Run, StoredJob, TakenBack } from "./rows.ts";
+
+/** Lines of history that are kept for each job. */
+const KEPT_RUNS = 100;
+/** Jobs that are forgotten in one transaction, at most. */
+const PURGE_JOBS = 1_000;
+
+export const schema: readonly string[] = [
+  `CREATE TABLE jobs (
+     id TEXT PRIMARY KEY,
+     function_id TEXT NOT NULL,
+     config TEXT NOT NULL,
+     decided_until INTEGER NOT NULL,
+     paused INTEGER NOT NULL DEFAULT 0,
+     retired INTEGER NOT NULL DEFAULT 0,
+     seen_at INTEGER NOT NULL
+   ) WITHOUT ROWID;
+   CREATE INDEX jobs_seen ON jobs (seen_at);
+   CREATE TABLE runs (
+     job TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+     seq INTEGER NOT NULL,
+     scheduled_at INTEGER NOT NULL,
+     started_at INTEGER,
+     finished_at INTEGER,
+     outcome TEXT,
+     error TEXT,
+     manual INTEGER NOT NULL,
+     passed_over INTEGER NOT NULL,
+     engine TEXT NOT NULL,
+     PRIMARY KEY (job, seq)
+   ) WITHOUT ROWID`,
+];
+
+const INTERRUPTED = "the engine ended before the run did; whether the function finished is not known";
+
+type RunRow = {
+  readonly seq: number;
+  readonly scheduled_at: number;
+  readonly started_at: number | null;
+  readonly finished_at: number | null;
+  readonly outcome: Outcome | null;
+  readonly error: string | null;
+  readonly manual: number;
+  readonly passed_over: number;
+};
+const COLUMNS = "seq, scheduled_at, started_at, finished_at, outcome, error, manual, passed_over";
+
+/** What the store of svc-cron can do. */
+export function openProcedures(database: Database) {
+  database.exec("PRAGMA foreign_keys=ON");
+  const insertJob = database.prepare(
+    "INSERT INTO jobs (id, function_id, config, decided_until, seen_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
+  );
+  const job = database.prepare<{ readonly decided_until: number; readonly paused: number; readonly retired: number }>(
+    "SELECT decided_until, paused, retired FROM jobs WHERE id = ?",
+  );
+  const takeBack = database.prepare("UPDATE jobs SET retired = 0, decided_until = max(decided_until, ?) WHERE id = ?");
+  const retire = database.prepare("UPDATE jobs SET retired = 1, seen_at = ? WHERE id = ?");
+  const decide = database.prepare("UPDATE jobs SET decided_until = max(decided_until, ?) WHERE id = ?");
+  const undecide = database.prepare("UPDATE jobs SET decided_until = ? WHERE id = ? AND decided_until = ?");
+  const forgetRun = database.prepare("DELETE FROM runs WHERE job = ? AND seq = ?");
+  const setPaused = database.prepare("UPDATE jobs SET paused = ?, decided_until = coalesce(?, decided_until) WHERE id = ?");
+  const touch = database.prepare("UPDATE jobs SET seen_at = ? WHERE id = ?");
+  const old = database.prepare<{ readonly id: string }>("SELECT id FROM jobs WHERE seen_at < ? ORDER BY seen_at LIMIT ?");
+  const forget = database.prepare("DELETE FROM jobs WHERE id = ?");
+  const unfinished = database.prepare<RunRow>(`SELECT ${COLUMNS} FROM runs WHERE job = ? AND outcome IS NULL AND engine <> ?`);
+  const interrupt = database.prepare("UPDATE runs SET finished_at = ?, outcome = 'error', error = ? WHERE job = ? AND seq = ?");
+  const claim = database.prepare("UPDATE runs SET engine = ? WHERE job = ? AND seq = ?");
+  const latest = database.prepare<RunRow>(`SELECT ${COLUMNS} FROM runs WHERE job = ? ORDER BY seq DESC LIMIT ?`);
+  const started = database.prepare("SELECT 1 FROM runs WHERE job = ? AND scheduled_at = ? AND manual = 0 AND started_at IS NOT NULL");
+  const putRun = database.prepare(`INSERT OR REPLACE INTO runs (job, ${COLUMNS}, engine) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const trim = database.prepare("DELETE FROM runs WHERE job = ? AND seq <= ?");
+
+  function put({ id, run, decidedUntil }: Entry, engine: string): void {
+    if (decidedUntil !== undefined) decide.run(decidedUntil, id);
+    const { seq, scheduledAt, startedAt, finishedAt, outcome, error, manual, passedOver } = run;
+    putRun.run(id, seq, scheduledAt, startedAt, finishedAt, outcome, error, manual ? 1 : 0, passedOver, engine);
+    trim.run(id, seq - KEPT_RUNS);
+  }
+
+  function adopt({ id, functionId, config, now, redeliverFrom }: Adoption, engine: string): StoredJob {
+    insertJob.run(id, functionId, config, now, now);
+    if (job.get(id)?.retired === 1) takeBack.run(now, id);
+    const toRedeliver: Run[] = [];
+    for (const row of unfinished.all(id, engine)) {
+      if (redeliverFrom === undefined || (row.started_at ?? 0) < redeliverFrom) {
+        interrupt.run(now, INTERRUPTED, id, row.seq);
+      } else {
+        claim.run(engine, id, row.seq);
+        toRedeliver.push(runOf(row));
+      }
+    }
+    const stored = job.get(id);
+    const last = latest.get(id, 1);
+    return {
+      decidedUntil: stored?.decided_until ?? now,
+      paused: stored?.paused === 1,
+      lastRun: last === undefined ? undefined : runOf(last),
+      toRedeliver,
+    };
+  }
+
+  return {
+    /** In order; undefined for retirements. `engine` names this run of the engine. */
+    register: write(({ changes, engine }: { readonly changes: readonly (Adoption | Retirement)[]; readonly engine: string }) =>
+      changes.map((change) => {
+        if (change.kind === "adopt") return adopt(change, engine);
+        retire.run(change.now, change.id);
+        return undefined;
+      }),
+    ),
+    /** Writes the start of a tick, unless it was decided on before: then nothing is written, and nothing must be started. */
+    start: write(({ entry, engine }: { readonly entry: Entry & { readonly decidedUntil: number }; readonly engine: string }): boolean => {
+      const { id, run } = entry;
+      const { scheduledAt } = run;
+      const stored = job.get(id);
+      if (stored === undefined || stored.decided_until >= scheduledAt || started.get(id, scheduledAt) !== undefined) return false;
+      put(entry, engine);
+      return true;
+    }),
+    /** Takes back the start of a tick that was not handed to anybody after all. False: later ticks were decided on, and it stays. */
+    takeBackStart: write(({ id, seq, scheduledAt, decidedUntil }: TakenBack): boolean => {
+      if (undecide.run(decidedUntil, id, scheduledAt).changes === 0) return false;
+      forgetRun.run(id, seq);
+      return true;
+    }),
+    /** Writes a line, or writes it anew. */
+    record: write(({ entry, engine }: { readonly entry: Entry; readonly engine: string }) => {
+      if (job.get(entry.id) !== undefined) put(entry, engine);
+    }),
+    /** `decidedUntil` may also take back that later ticks were decided on. */
+    setPaused: write(({ id, paused, decidedUntil }: { readonly id: string; readonly paused: boolean; readonly decidedUntil: number | null }) => {
+      setPaused.run(paused ? 1 : 0, decidedUntil, id);
+    }),
+    history: read(({ id, limit }: { readonly id: string; readonly limit: number }) => latest.all(id, limit).map(runOf)),
+    /** Marks the jobs as seen. */
+    touch: write(({ ids, now }: { readonly ids: readonly string[]; readonly now: number }) => {
+      for (const id of ids) touch.run(now, id);
+    }),
+    /** Forgets jobs that were not seen since, with their history. Returns how many; call it again when there may be more. */
+    purge: write(({ seenBefore }: { readonly seenBefore: number }) => {
+      const ids = old.all(seenBefore, PURGE_JOBS);
+      for (const { id } of ids) forget.run(id);
+      return { jobs: ids.length, mayBeMore: ids.length === PURGE_JOBS };
+    }),
+  } satisfies ProcedureTable;
+}
+
+export type CronProcedures = ReturnType<typeof openProcedures>;
+
+function runOf(row: RunRow): Run {
+  const { seq, scheduled_at, started_at, finished_at, outcome, error, manual, passed_over } = row;
+  return {
+    seq,
+    scheduledAt: scheduled_at,
+    startedAt: started_at,
+    finishedAt: finished_at,
+    outcome,
+    error,
+    manual: manual === 1,
+    passedOver: passed_over,
+  };
+}

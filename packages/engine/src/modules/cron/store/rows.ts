@@ -1,0 +1,68 @@
+/** How a run ended, or why there was none. */
+export type Outcome = "ok" | "error" | "skipped" | "enqueued";
+
+/** One line of a job's history. Instants are milliseconds since 1970. */
+export interface Run {
+  /** Counts the lines of a job. */
+  readonly seq: number;
+  /** The tick; of several that were passed over together, the last. */
+  readonly scheduledAt: number;
+  /** Null: nothing was started. */
+  readonly startedAt: number | null;
+  /** Null: it goes on. */
+  readonly finishedAt: number | null;
+  /** Null: it goes on. */
+  readonly outcome: Outcome | null;
+  readonly error: string | null;
+  /** Somebody asked for it. */
+  readonly manual: boolean;
+  /** Ticks that the line stands for when nothing was started, 100 at most; else 0. */
+  readonly passedOver: number;
+}
+
+/** What is kept of a job, as far as the engine works with it. */
+export interface StoredJob {
+  /** Every tick up to here has been decided on. */
+  readonly decidedUntil: number;
+  readonly paused: boolean;
+  /** The latest line of its history. */
+  readonly lastRun: Run | undefined;
+  /** Starts of a former run of the engine that were to be put on a queue, and may not have been. */
+  readonly toRedeliver: readonly Run[];
+}
+
+/** A job is there again, or for the first time. */
+export interface Adoption {
+  readonly kind: "adopt";
+  readonly id: string;
+  readonly functionId: string;
+  /** For people who look into the file. */
+  readonly config: string;
+  readonly now: number;
+  /** Starts since then that were to be put on a queue are handed back, since doing so again does no harm. */
+  readonly redeliverFrom: number | undefined;
+}
+
+/** Somebody took the job back: what comes due from now on is not missed. */
+export interface Retirement {
+  readonly kind: "retire";
+  readonly id: string;
+  readonly now: number;
+}
+
+/** One line to write, and what it decides. */
+export interface Entry {
+  readonly id: string;
+  readonly run: Run;
+  /** Undefined: it decides on no tick. */
+  readonly decidedUntil: number | undefined;
+}
+
+/** A start that came to nothing. */
+export interface TakenBack {
+  readonly id: string;
+  readonly seq: number;
+  readonly scheduledAt: number;
+  /** What had been decided on before it. */
+  readonly decidedUntil: number;
+}

@@ -1,0 +1,67 @@
+import { CallError, nameProblem, Payload } from "@svc/protocol";
+import { z } from "zod";
+import type { HandlerContext, ModuleContext } from "../../kernel/module.ts";
+import type { PublishedEvent } from "./subscription.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+const data = z
+  .custom<Payload>((value) => value instanceof Payload)
+  .optional()
+  .meta({ description: "Any JSON value; default null" });
+const name = z.string().nullish();
+
+/** Makes `publish`, `event::emit` and `event::list` callable. */
+export function provideEventFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, subscriptions: Subscriptions): void {
+  provideFunction({
+    id: "publish",
+    summary: "Publishes data to everyone who listens to the topic; resolves when the event is accepted, not when it was handled",
+    input: z.object({ topic: name.meta({ description: "1 to 256 bytes" }), data }),
+    rawMembers: ["data"],
+    handle(input, context) {
+      subscriptions.publish(eventOf(input.topic, input.data, context));
+      return Payload.null;
+    },
+  });
+  provideFunction({
+    id: "event::emit",
+    summary: "The same, and answers how many triggers took the event",
+    input: z.object({ event: name.meta({ description: "The topic: 1 to 256 bytes" }), data }),
+    rawMembers: ["data"],
+    output: z.object({ delivered_to: z.int().min(0) }),
+    handle: (input, context) => ({ delivered_to: subscriptions.publish(eventOf(input.event, input.data, context)) }),
+  });
+  provideFunction({
+    id: "event::list",
+    summary: "Topics that were published to since the start, and those that are listened to",
+    input: z.unknown(),
+    output: z.object({
+      topics: z.array(
+        z.object({
+          topic: z.string().meta({ description: "A topic, or a pattern that is listened to" }),
+          subscribers: z.int().min(0),
+          published: z.int().min(0),
+          failed: z.int().min(0).meta({ description: "Calls of functions that failed" }),
+          dropped: z.int().min(0).meta({ description: "Events that a trigger had no room for" }),
+          last_published_at: z.iso.datetime().nullable(),
+        }),
+      ),
+    }),
+    handle: () => ({ topics: subscriptions.list() }),
+  });
+}
+
+/** Who publishes without a connection, over HTTP or as a module of the engine, shares one order with others like it. */
+const WITHOUT_CONNECTION = "engine";
+
+function eventOf(topic: string | null | undefined, data: Payload | undefined, { caller, traceparent, baggage }: HandlerContext): PublishedEvent {
+  if (topic === null || topic === undefined || topic === "") throw new CallError("topic_not_set", "Topic is not set");
+  const problem = nameProblem(topic, "the topic");
+  if (problem !== undefined) throw new CallError("invalid_input", problem);
+  const publisher = caller === undefined ? WITHOUT_CONNECTION : caller.worker_id;
+  return { topic, data: data ?? Payload.null, publisher, isState: false, call: { traceparent, baggage, metadata: topicMetadata(topic) } };
+}
+
+/** What a handler is told besides the data. */
+export function topicMetadata(topic: string): Payload {
+  return Payload.fromValue({ svc: { topic } });
+}

@@ -1,0 +1,99 @@
+import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
+import type { Undo } from "../../kernel/scope.ts";
+import type { EventConfig } from "./config.ts";
+import { refusalToListen } from "./rights.ts";
+import { type PublishedEvent, Subscription } from "./subscription.ts";
+import { TopicCounts } from "./topic-counts.ts";
+import { TopicIndex } from "./topic-index.ts";
+import type { SubscriptionSettings } from "./trigger-settings.ts";
+
+/** One line of `event::list`. */
+export interface TopicLine {
+  /** A topic, or a pattern that somebody listens to. */
+  readonly topic: string;
+  readonly subscribers: number;
+  readonly published: number;
+  readonly failed: number;
+  readonly dropped: number;
+  readonly last_published_at: string | null;
+}
+
+/** Topics that stand for changes of state. */
+type IsStateTopic = (topic: string) => boolean;
+
+/** Who listens to what. */
+export class Subscriptions {
+  readonly #context: Pick<ModuleContext<unknown>, "clock" | "log">;
+  readonly #config: () => EventConfig;
+  readonly #isStateTopic: IsStateTopic;
+  readonly #index = new TopicIndex<Subscription>();
+  /** Patterns and topics that are listened to, with the number of triggers that name them so. */
+  readonly #patterns = new Map<string, number>();
+  readonly #counts = new TopicCounts();
+  readonly #onChange: () => void;
+
+  constructor(options: {
+    readonly context: Pick<ModuleContext<unknown>, "clock" | "log">;
+    readonly config: () => EventConfig;
+    readonly isStateTopic: IsStateTopic;
+    /** Somebody listens, or no longer does. */
+    readonly onChange: () => void;
+  }) {
+    this.#context = options.context;
+    this.#config = options.config;
+    this.#isStateTopic = options.isStateTopic;
+    this.#onChange = options.onChange;
+  }
+
+  /** `type` is the trigger's. Throws CallError `FORBIDDEN`. */
+  bind(binding: TriggerBinding<SubscriptionSettings>, type: string): Undo {
+    const { pattern, conditionFunctionId } = binding.settings;
+    const refusal = refusalToListen(binding, this.#isStateTopic(pattern.text));
+    if (refusal !== undefined) throw refusal;
+    if (conditionFunctionId !== undefined) binding.needs([conditionFunctionId]);
+    const subscription = new Subscription(binding, type, { context: this.#context, counts: this.#counts, config: this.#config });
+    this.#index.add(pattern, subscription);
+    this.#count(pattern.text, 1);
+    this.#onChange();
+    return () => {
+      this.#index.remove(pattern, subscription);
+      this.#count(pattern.text, -1);
+      subscription.stop();
+      this.#onChange();
+    };
+  }
+
+  /** Hands an event to all who listen. Answers how many took it. */
+  publish(event: PublishedEvent): number {
+    const { topic } = event;
+    this.#counts.published(topic, this.#context.clock.now());
+    let taken = 0;
+    for (const subscription of this.#index.matching(topic)) if (subscription.take(event)) taken++;
+    return taken;
+  }
+
+  hasListeners(topic: string): boolean {
+    return this.#index.matching(topic).size > 0;
+  }
+
+  /** In the order of their names. */
+  list(): TopicLine[] {
+    const lines: TopicLine[] = [];
+    for (const [topic, { published, failed, dropped, lastPublishedAt }] of this.#counts.entries()) {
+      const subscribers = this.#index.matching(topic).size;
+      lines.push({ topic, subscribers, published, failed, dropped, last_published_at: new Date(lastPublishedAt).toISOString() });
+    }
+    for (const [topic, named] of this.#patterns) {
+      if (this.#counts.has(topic)) continue;
+      const subscribers = topic.includes("*") ? named : this.#index.matching(topic).size;
+      lines.push({ topic, subscribers, published: 0, failed: 0, dropped: 0, last_published_at: null });
+    }
+    return lines.sort((a, b) => (a.topic < b.topic ? -1 : 1));
+  }
+
+  #count(pattern: string, by: 1 | -1): void {
+    const named = (this.#patterns.get(pattern) ?? 0) + by;
+    if (named === 0) this.#patterns.delete(pattern);
+    else this.#patterns.set(pattern, named);
+  }
+}

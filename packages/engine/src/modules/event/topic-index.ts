@@ -1,0 +1,115 @@
+import type { TopicPattern } from "./topic-pattern.ts";
+import { segmentOf, separatorOf, tokensOf } from "./topic-tokens.ts";
+
+/** A place in the tree of patterns: what has been matched so far. */
+interface Node<Value> {
+  /** By token, i.e. segment with separator. */
+  readonly literal: Map<string, Node<Value>>;
+  /** Behind a `*`, by the separator before it. */
+  readonly one: Map<string, Node<Value>>;
+  /** Behind a `**`, by the separator before it. */
+  readonly many: Map<string, Node<Value>>;
+  readonly ends: Set<Value>;
+  /** Of a node behind a `**`: the separator that the first segment it takes must have. */
+  readonly takes: string | undefined;
+}
+
+/** A node that was reached, and whether its `**` has taken a segment: from then on it takes any, whatever divides them. */
+type Reached<Value> = Map<Node<Value>, boolean>;
+
+/** Who listens to what. Looking up a topic takes time by its segments and by the wildcards that fit, not by the number of subscribers. */
+export class TopicIndex<Value> {
+  readonly #exact = new Map<string, Set<Value>>();
+  readonly #root = newNode<Value>();
+  #withWildcards = 0;
+
+  add(pattern: TopicPattern, value: Value): void {
+    if (pattern.wildcards === undefined) {
+      const beside = this.#exact.get(pattern.text) ?? new Set();
+      this.#exact.set(pattern.text, beside.add(value));
+      return;
+    }
+    this.#withWildcards++;
+    for (const tokens of pattern.wildcards) {
+      let node = this.#root;
+      for (const token of tokens) node = childFor(node, token);
+      node.ends.add(value);
+    }
+  }
+
+  /** Of a value that was added with this pattern. Nothing of another value is touched. */
+  remove(pattern: TopicPattern, value: Value): void {
+    if (pattern.wildcards === undefined) {
+      const beside = this.#exact.get(pattern.text);
+      beside?.delete(value);
+      if (beside?.size === 0) this.#exact.delete(pattern.text);
+      return;
+    }
+    this.#withWildcards--;
+    for (const tokens of pattern.wildcards) removeFrom(this.#root, tokens, value);
+  }
+
+  /** Those who listen to the topic, each once, those that named it exactly first. */
+  matching(topic: string): ReadonlySet<Value> {
+    const exact = this.#exact.get(topic);
+    if (this.#withWildcards === 0) return exact ?? new Set();
+    const found = new Set(exact);
+    let reached: Reached<Value> = new Map();
+    reach(this.#root, false, reached);
+    for (const token of tokensOf(topic)) {
+      const next: Reached<Value> = new Map();
+      for (const [node, isTaking] of reached) step(node, isTaking, token, next);
+      reached = next;
+      if (reached.size === 0) break;
+    }
+    for (const node of reached.keys()) for (const value of node.ends) found.add(value);
+    return found;
+  }
+}
+
+function newNode<Value>(takes?: string): Node<Value> {
+  return { literal: new Map(), one: new Map(), many: new Map(), ends: new Set(), takes };
+}
+
+function edgesFor<Value>(node: Node<Value>, token: string): { readonly edges: Map<string, Node<Value>>; readonly label: string } {
+  const segment = segmentOf(token);
+  if (segment === "*") return { edges: node.one, label: separatorOf(token) };
+  if (segment === "**") return { edges: node.many, label: separatorOf(token) };
+  return { edges: node.literal, label: token };
+}
+
+function childFor<Value>(node: Node<Value>, token: string): Node<Value> {
+  const { edges, label } = edgesFor(node, token);
+  const found = edges.get(label);
+  if (found !== undefined) return found;
+  const made = newNode<Value>(edges === node.many ? label : undefined);
+  edges.set(label, made);
+  return made;
+}
+
+function removeFrom<Value>(node: Node<Value>, [token, ...others]: readonly string[], value: Value): void {
+  if (token === undefined) {
+    node.ends.delete(value);
+    return;
+  }
+  const { edges, label } = edgesFor(node, token);
+  const child = edges.get(label);
+  if (child === undefined) return;
+  removeFrom(child, others, value);
+  if (child.ends.size + child.literal.size + child.one.size + child.many.size === 0) edges.delete(label);
+}
+
+/** A `**` behind the node may stand for nothing, so its node is reached too. */
+function reach<Value>(node: Node<Value>, isTaking: boolean, reached: Reached<Value>): void {
+  reached.set(node, isTaking || reached.get(node) === true);
+  for (const behind of node.many.values()) if (!reached.has(behind)) reach(behind, false, reached);
+}
+
+function step<Value>(node: Node<Value>, isTaking: boolean, token: string, next: Reached<Value>): void {
+  const separator = separatorOf(token);
+  if (isTaking || node.takes === separator) reach(node, true, next);
+  const literal = node.literal.get(token);
+  if (literal !== undefined) reach(literal, false, next);
+  const one = node.one.get(separator);
+  if (one !== undefined) reach(one, false, next);
+}
