@@ -63,6 +63,13 @@ def keeping_engine() -> Iterator[TestEngine]:
         yield engine
 
 
+@pytest.fixture(scope="session")
+def background_engine() -> Iterator[TestEngine]:
+    """The real engine with cron, events and queues; functions, topics and queues must not be those of another test."""
+    with start_real_engine(["svc-cron", "svc-event", "svc-queue"]) as engine:
+        yield engine
+
+
 @pytest.fixture
 def connect_real(real_engine: TestEngine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
     """As ``connect``, to the real engine, which the whole run shares: ids must not be those of another test."""
@@ -73,6 +80,12 @@ def connect_real(real_engine: TestEngine, lines: list[str]) -> Iterator[Callable
 def connect_keeping(keeping_engine: TestEngine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
     """As ``connect``, to the real engine with state and streams."""
     yield from _connecting(keeping_engine.url, lines)
+
+
+@pytest.fixture
+def connect_background(background_engine: TestEngine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
+    """As ``connect``, to the real engine with cron, events and queues."""
+    yield from _connecting(background_engine.url, lines)
 
 
 def _connecting(address: str, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:

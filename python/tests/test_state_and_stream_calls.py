@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import svc
+from async_forms import AsyncForms
 from engine import Engine
 
 Connect = Callable[..., svc.Worker]
@@ -102,21 +103,6 @@ ASKED: list[tuple[Method, str, dict[str, Any]]] = [
         {"stream_name": "n", "group_id": "g", "type": "typing", "data": None},
     ),
 ]
-
-
-class AsyncForms:
-    """A worker whose helpers' methods are their ``_async`` forms."""
-
-    class _Of:
-        def __init__(self, helper: Any) -> None:
-            self._helper = helper
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._helper, f"{name}_async")
-
-    def __init__(self, worker: svc.Worker) -> None:
-        self.state = AsyncForms._Of(worker.state)
-        self.stream = AsyncForms._Of(worker.stream)
 
 
 @pytest.mark.parametrize(("method", "function_id", "payload"), ASKED)

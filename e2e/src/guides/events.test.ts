@@ -23,6 +23,7 @@ describe("the guide to events", () => {
     await counter.printed("ready");
     const { output } = await guide.finish("emit");
     expect(JSON.parse(output)).toEqual({ delivered_to: 1 });
+    expect((await guide.finish("till", quiet)).output).toBe("1\n");
     await counter.printed(guide.text("counter-output"));
   });
 

@@ -19,8 +19,22 @@ from .channels import Channel
 from .connecting import connect
 from .connection import ConnectionState
 from .context import HandlerContext
+from .cron import Cron
+from .cron_types import (
+    CronEvent,
+    CronMisfire,
+    CronOutcome,
+    CronOverlap,
+    CronRun,
+    CronSchedule,
+    CronStanding,
+    CronTriggerConfig,
+    CronTriggered,
+)
 from .effects import Caller, Job
 from .errors import CallError
+from .event_types import EventMetadata, EventTopic, EventTriggerConfig, SubscribeTriggerConfig
+from .events import Events
 from .http_function import HttpFunction
 from .http_handler import http
 from .http_request import HttpFile, HttpRequest
@@ -28,6 +42,20 @@ from .http_response import HttpResponse, SyncHttpResponse
 from .http_result import HttpResult, http_response, json_response, redirect_response
 from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
+from .queue_types import (
+    DurableQueueConfig,
+    DurableSubscriberTriggerConfig,
+    EndedJob,
+    EnqueuedJob,
+    JobFailure,
+    JobPage,
+    JobState,
+    JobToEnqueue,
+    QueueJob,
+    QueueStats,
+    QueueTriggerConfig,
+)
+from .queues import Queues
 from .registering import FunctionRef, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput
 from .state import State
@@ -112,6 +140,33 @@ __all__ = [
     "StreamSetResult",
     "StreamTriggerConfig",
     "StreamUpdateResult",
+    "Cron",
+    "CronEvent",
+    "CronMisfire",
+    "CronOutcome",
+    "CronOverlap",
+    "CronRun",
+    "CronSchedule",
+    "CronStanding",
+    "CronTriggerConfig",
+    "CronTriggered",
+    "Events",
+    "EventMetadata",
+    "EventTopic",
+    "EventTriggerConfig",
+    "SubscribeTriggerConfig",
+    "Queues",
+    "DurableQueueConfig",
+    "DurableSubscriberTriggerConfig",
+    "EndedJob",
+    "EnqueuedJob",
+    "JobFailure",
+    "JobPage",
+    "JobState",
+    "JobToEnqueue",
+    "QueueJob",
+    "QueueStats",
+    "QueueTriggerConfig",
     "UpdateOp",
     "UpdateOpError",
     "Channel",

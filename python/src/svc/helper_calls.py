@@ -14,7 +14,7 @@ from .outgoing import Outgoing
 from .requests import CallRequest, outgoing_of
 
 
-def request_of(function_id: str, **members: object) -> CallRequest:
+def request_of(function_id: str, /, **members: object) -> CallRequest:
     """A call whose payload has these members, less those that are None."""
     return {
         "function_id": function_id,

@@ -16,8 +16,10 @@ from .channels import Channel, channel_of, creation_of
 from .connection import ConnectionState
 from .connection_watch import ConnectionWatch
 from .context import HandlerContext, current_context
+from .cron import Cron
 from .engine_link import EngineLink
 from .errors import CallError
+from .events import Events
 from .helper_calls import HelperCalls
 from .http_function import HttpFunction
 from .lifetime import Lifetime
@@ -27,6 +29,7 @@ from .loop_thread import LoopThread, refuse_on_loop
 from .outgoing import Outgoing
 from .pool import HandlerPool
 from .providers import TriggerHandler
+from .queues import Queues
 from .registering import FunctionOptions, FunctionRef, Registering, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput, outgoing_of
 from .state import State
@@ -78,6 +81,12 @@ class Worker:
         self.state = State(helper_calls)
         #: Items that clients watch live (module ``svc-stream``).
         self.stream = Stream(helper_calls)
+        #: Events for whoever listens (module ``svc-event``).
+        self.event = Events(helper_calls)
+        #: Durable jobs and messages (module ``svc-queue``).
+        self.queue = Queues(helper_calls)
+        #: What triggers of the type ``cron`` do (module ``svc-cron``).
+        self.cron = Cron(helper_calls)
         self._lifetime = Lifetime(self._loop, self._link, pool, self._log, provides=lambda: self._registering.provides)
         self._registering = Registering(self._loop, self._link, self._log, is_ending=lambda: self._lifetime.is_ending)
 
@@ -247,7 +256,7 @@ class Worker:
         await self._calling.await_(self._outgoing(request, "void"))
 
     def enqueue(self, request: EnqueueRequest | Mapping[str, Any]) -> Any:
-        """Puts a call on a queue: ``{"queue", "function_id", "payload"?}``.
+        """Puts a call on a queue: ``{"queue", "function_id", "payload"?}``. ``worker.queue.enqueue`` can say more.
 
         Returns the receipt, ``{"messageReceiptId": ...}``, when the engine has accepted the job.
         """

@@ -254,7 +254,7 @@ export class ModuleHost {
       get responseFormat() {
         return spec.output === undefined ? undefined : jsonSchemaOf(spec.output);
       },
-      metadata: undefined,
+      metadata: spec.internal === true ? { internal: true } : undefined,
       timeoutMs: undefined,
       // Modules parse their input themselves.
       check: undefined,

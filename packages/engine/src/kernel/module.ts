@@ -89,6 +89,8 @@ export interface HandlerContext {
 export interface FunctionSpec<Input> {
   readonly id: string;
   readonly summary: string;
+  /** Left out of lists and counts, unless they are asked for what is internal: another name of a function that is there. */
+  readonly internal?: boolean;
   /** The engine parses the payload with it before `handle` runs; a payload that does not fit is answered with `invalid_input`. */
   readonly input: z.ZodType<Input>;
   /**

@@ -26,6 +26,7 @@ import { refusalToCall } from "./access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
 import type { TriggerStatus } from "./directory.ts";
 import { dispatch } from "./handlers/index.ts";
+import { metadataWithJob } from "./job-metadata.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Logger } from "./logger.ts";
 import { PendingCalls } from "./pending-calls.ts";
@@ -379,7 +380,7 @@ export class Session implements Provider, TriggerOwner {
       });
     }
     if (!payload.isJson()) return new CallError("invalid_message", "the payload is not JSON");
-    const frame = encodePublishedInvoke({ invocationId: id, functionId, data: payload, traceparent, baggage, metadata });
+    const frame = encodePublishedInvoke({ invocationId: id, functionId, data: payload, traceparent, baggage, metadata: metadataWithJob(metadata, call.job) });
     return this.#tooLarge(frame, `the payload for ${functionId}`) ?? frame;
   }
 

@@ -56,7 +56,7 @@ describe("a test engine", () => {
     await first.stop();
     const second = await start(options);
     expect(await call(second, "state::get", { scope: "s", key: "k" })).toBe("kept");
-    const inMemory = await start({ modules: ["svc-state"] });
+    const inMemory = await start({ modules: ["svc-state", "svc-queue"] });
     expect(readdirSync(join(inMemory.folder, ".svc/data")).filter((name) => name.includes("db"))).toEqual([]);
   });
 

@@ -7,7 +7,7 @@ import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import { type ManualClock, TestClock } from "./manual-clock.ts";
 
 /** Modules that would keep their data in files; a test's data goes with it. */
-const KEEPERS: ReadonlySet<string> = new Set(["svc-state", "svc-stream"]);
+const KEEPERS: ReadonlySet<string> = new Set(["svc-state", "svc-stream", "svc-queue"]);
 /** The oldest go first. */
 const MAX_LOGS = 10_000;
 

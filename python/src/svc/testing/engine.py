@@ -21,7 +21,7 @@ from svc.worker import Worker
 
 from .command import svc_command
 
-_KEEPS_ITEMS = ("svc-state", "svc-stream")
+_KEEPS_DATA = ("svc-state", "svc-stream", "svc-queue")
 _STOP_DEADLINE_S = 15.0
 _MAX_LOG_LINES = 10_000
 _WORKER_GRACE_S = 1.0
@@ -172,7 +172,8 @@ def start_test_engine(
     Args:
         modules: Modules to load, e.g. ``["svc-http", "svc-state", "svc-stream"]``.
         config: Config blocks by module, as ``config.yaml`` has them, and ``engine`` for the block of that name.
-            ``svc-state`` and ``svc-stream`` keep their items in memory unless their block names an ``adapter``.
+            ``svc-state``, ``svc-stream`` and ``svc-queue`` keep their data in memory unless their block names an
+            ``adapter``.
         env: Added to this process's environment, of which variables that begin with ``SVC_`` are left out, but for
             ``SVC_TOKEN``.
         folder: An existing folder of your own, to keep data from one engine to the next. Default: a temporary one.
@@ -213,7 +214,7 @@ def _project(modules: Sequence[str], blocks: dict[str, Any]) -> dict[str, Any]:
 
 
 def _block(name: str, block: Mapping[str, Any]) -> dict[str, Any]:
-    return {**({"adapter": {"name": "in_memory"}} if name in _KEEPS_ITEMS else {}), **block}
+    return {**({"adapter": {"name": "in_memory"}} if name in _KEEPS_DATA else {}), **block}
 
 
 def _start(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> subprocess.Popen[str]:

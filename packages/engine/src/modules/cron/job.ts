@@ -57,6 +57,8 @@ export class CronJob implements Due {
   #running = 0;
   /** Ticks that are started as soon as there is a slot. */
   readonly #unstored = new Set<number>();
+  /** Resolves when what is kept of it was read or could not be; until then nothing that is asked of it would be found in the store. */
+  #reading: Promise<void> | undefined;
   #nextSeq = 1;
   #paused = false;
   /** Monotonic. */
@@ -140,6 +142,7 @@ export class CronJob implements Due {
   async trigger(): Promise<{ readonly run: Run; readonly result: Delivered["result"] }> {
     const { clock, store, slots } = this.#host;
     const scheduledAt = clock.now();
+    await this.#reading;
     const run: Run = { seq: 0, scheduledAt, startedAt: null, finishedAt: null, outcome: null, error: null, manual: true, passedOver: 0 };
     const binding = this.#binding() ?? this.#bindings.values().next().value;
     if (binding === undefined || this.#state !== "ready") return { run: { ...run, outcome: "error", error: "the trigger is not ready" }, result: undefined };
@@ -162,6 +165,7 @@ export class CronJob implements Due {
 
   /** No tick starts until `resume`, over restarts too. */
   async pause(): Promise<void> {
+    await this.#reading;
     await this.#host.store.setPaused(this.id, true);
     this.#paused = true;
     this.#host.alarm.delete(this);
@@ -169,6 +173,7 @@ export class CronJob implements Due {
 
   /** Goes on with the next tick from now. Also forgets that later ticks were decided on, by a clock that has been set back since. */
   async resume(): Promise<void> {
+    await this.#reading;
     const now = this.#host.clock.now();
     if (!this.#paused && this.#decidedUntil <= now) return;
     await this.#host.store.setPaused(this.id, false, now);
@@ -218,17 +223,16 @@ export class CronJob implements Due {
     const now = clock.now();
     const redeliverFrom = this.settings.queue === undefined ? undefined : now - REDELIVER_MS;
     const adoption = { id: this.id, functionId: this.#functionId, config: settingsText(this.settings), now, redeliverFrom };
-    this.#host.track(
-      store.adopt(adoption).then(
-        (stored) => this.#adopt(stored),
-        (error: unknown) => {
-          this.#state = "unread";
-          this.#storeFailed(error);
-          this.look();
-          if (this.isOver) this.#host.onOver(this);
-        },
-      ),
+    this.#reading = store.adopt(adoption).then(
+      (stored) => this.#adopt(stored),
+      (error: unknown) => {
+        this.#state = "unread";
+        this.#storeFailed(error);
+        this.look();
+        if (this.isOver) this.#host.onOver(this);
+      },
     );
+    this.#host.track(this.#reading);
   }
 
   #adopt(stored: StoredJob): void {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
 import type { QueueAdapter } from "./store/open-queue-store.ts";
+import { isQueueOfTopic } from "./topics/queue-name.ts";
 
 const MAX_MS = 365 * 24 * 3_600_000;
 const MAX_JOB_BYTES = 8 * 1024 * 1024;
@@ -54,6 +55,7 @@ const queueConfigs = z
   .default({})
   .superRefine((configs, context) => {
     for (const [name, { type, message_group_field: field }] of Object.entries(configs)) {
+      if (isQueueOfTopic(name)) context.addIssue({ code: "custom", path: [name], message: "names that begin with `topic:` are those of subscriptions" });
       if (type !== undefined && type !== "standard" && type !== "fifo") {
         context.addIssue({ code: "custom", path: [name, "type"], message: `Queue '${name}' has invalid type '${type}'. Must be 'standard' or 'fifo'` });
       }

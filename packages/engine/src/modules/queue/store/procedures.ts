@@ -9,6 +9,7 @@ import { openManagingProcedures } from "./managing.ts";
 import type { JobProcedures } from "./queue-store.ts";
 import { QueueTable } from "./queue-table.ts";
 import { openTakeProcedures } from "./taking.ts";
+import { openTopicProcedures } from "./topic-procedures.ts";
 
 export { schema } from "./schema.ts";
 
@@ -23,5 +24,6 @@ export function openProcedures(database: Database, gather: (gathering: Gathering
     ...openEndProcedures(database, jobs),
     ...openManagingProcedures(database, jobs),
     ...openLookingProcedures(database, jobs),
+    ...openTopicProcedures(database, addJob),
   };
 }

@@ -1,6 +1,7 @@
 import type { Procedure } from "../../../store/procedures.ts";
 import type { Store } from "../../../store/store.ts";
 import type { AddedJob, EndedState, FailedAttempt, JobState, JobView, NewJob, QueueCounts, TakenJob } from "./job.ts";
+import type { BacklogBounds, BacklogCounts, BacklogMessage, Subscription } from "./topic.ts";
 
 export interface TakeInput {
   readonly queue: string;
@@ -89,6 +90,33 @@ export type JobProcedures = {
   >;
   /** Takes out dead letters. All of `ids` or none: refuses `job_not_found`. `ids` undefined: `limit` of them. */
   readonly discard: Write<{ readonly queue: string; readonly ids?: readonly string[] | undefined; readonly limit: number }, number>;
+
+  // Topics.
+  /** Remembers the subscription, or its new config, and puts what waits for the topic on its queue as `job`s, in order. Answers how many. */
+  readonly subscribe: Write<
+    {
+      readonly topic: string;
+      readonly functionId: string;
+      readonly config: string;
+      readonly now: number;
+      /** Messages that wait longer are dropped. */
+      readonly ageMs: number;
+      readonly job: Omit<NewJob, "id" | "data" | "bytes" | "traceparent" | "baggage">;
+    },
+    number
+  >;
+  readonly unsubscribe: Write<Pick<Subscription, "topic" | "functionId">, void>;
+  /** They are asked for at present. */
+  readonly seen: Write<{ readonly subscriptions: readonly Pick<Subscription, "topic" | "functionId">[]; readonly now: number }, void>;
+  /** Keeps a message for the first subscription of its topic. Answers how many others went for their age, and how many because there are too many. */
+  readonly keep: Write<
+    { readonly message: BacklogMessage; readonly now: number; readonly bounds: BacklogBounds },
+    { readonly old: number; readonly dropped: number }
+  >;
+  /** Drops messages that wait since then or longer. Answers how many; ask again until none. */
+  readonly dropOld: Write<{ readonly before: number }, number>;
+  readonly subscriptions: Read<null, readonly Subscription[]>;
+  readonly backlogs: Read<null, readonly BacklogCounts[]>;
 
   // Looking, without scans.
   readonly counts: Read<null, readonly QueueCounts[]>;

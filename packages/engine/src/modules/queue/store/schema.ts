@@ -74,4 +74,24 @@ export const schema: readonly string[] = [
    ) WITHOUT ROWID;
    CREATE INDEX dedupe_keys_of_job ON dedupe_keys (job);
    CREATE INDEX ending_dedupe_keys ON dedupe_keys (expires_at)`,
+  `CREATE TABLE subscriptions (
+     topic TEXT NOT NULL,
+     function TEXT NOT NULL,
+     config TEXT NOT NULL,
+     seen_at INTEGER NOT NULL,
+     PRIMARY KEY (topic, function)
+   ) WITHOUT ROWID;
+   CREATE TABLE backlog (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL,
+     topic TEXT NOT NULL,
+     data TEXT NOT NULL,
+     bytes INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     traceparent TEXT,
+     baggage TEXT
+   );
+   CREATE INDEX backlog_of_topic ON backlog (topic, seq);
+   CREATE INDEX old_backlog ON backlog (at);
+   CREATE TABLE backlog_counts (topic TEXT PRIMARY KEY, messages INTEGER NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID`,
 ];

@@ -1,0 +1,64 @@
+import { CallError } from "@svc/protocol";
+import { z } from "zod";
+import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
+import type { QueueCore } from "../queue-core.ts";
+import type { AddedJob } from "../store/job.ts";
+import { type JobInput, jobInput, jobsInput, publishedJobInput } from "./inputs.ts";
+import { jobRequestOf } from "./job-request.ts";
+
+const addedShape = z.object({
+  job_id: z.string(),
+  duplicate: z.boolean().meta({ description: "The dedupe key was in use: job_id is the job that has it, and nothing was stored" }),
+});
+
+/** The functions that put jobs on queues. */
+export function provideEnqueueing({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
+  async function add(inputs: readonly JobInput[], context: HandlerContext): Promise<readonly AddedJob[]> {
+    return core.add(inputs.map((input) => jobRequestOf(input, core, context)));
+  }
+
+  provideFunction({
+    id: "queue::enqueue",
+    summary: "Puts a job on a queue; answers when it is on the disk",
+    input: jobInput,
+    rawMembers: ["data"],
+    output: addedShape,
+    async handle(input, context) {
+      const [added] = await add([input], context);
+      return { job_id: added?.id, duplicate: added?.duplicate };
+    },
+  });
+  provideFunction({
+    id: "queue::enqueue_many",
+    summary: "Puts several jobs on queues in one step, all or none",
+    input: jobsInput,
+    rawMembers: ["jobs[].data"],
+    output: z.object({ jobs: z.array(addedShape) }),
+    handle: async ({ jobs }, context) => ({ jobs: (await add(jobs, context)).map(({ id, duplicate }) => ({ job_id: id, duplicate })) }),
+  });
+  provideFunction({
+    id: "engine::queue::enqueue",
+    summary: "What the action enqueue of a call comes to: puts a call of the function on a queue",
+    input: publishedJobInput,
+    rawMembers: ["data"],
+    output: z.object({ messageReceiptId: z.string() }),
+    async handle({ queue, function_id, data, messageReceiptId, traceparent, baggage, options }, context) {
+      // The caller's trace, where the engine hands it on in its name.
+      const origin = { access: context.access, traceparent: traceparent ?? context.traceparent, baggage: baggage ?? context.baggage };
+      const request = asEnqueueError(() => jobRequestOf({ ...options, queue, function_id, data }, core, origin));
+      const [added] = await core.add([{ ...request, id: messageReceiptId ?? undefined }]);
+      return { messageReceiptId: added?.id };
+    },
+  });
+}
+
+/** Clients match on these words, and on this one code for all of them. */
+function asEnqueueError<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (thrown) {
+    const { code, message, details } = CallError.from(thrown);
+    if (code !== "queue_not_found" && code !== "invalid_input") throw thrown;
+    throw new CallError("enqueue_error", message, { details: { ...details, reason: code }, cause: thrown });
+  }
+}

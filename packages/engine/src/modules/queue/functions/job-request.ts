@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import { CallError, Payload } from "@svc/protocol";
+import type { CallerAccess, HandlerContext } from "../../../kernel/module.ts";
+import type { JobRequest, QueueCore } from "../queue-core.ts";
+import type { QueueSettings } from "../queue-settings.ts";
+import type { JobInput } from "./inputs.ts";
+
+type Origin = Pick<HandlerContext, "access" | "traceparent" | "baggage">;
+
+/** A group's name that is longer is kept by its hash. */
+const MAX_GROUP = 256;
+
+/** What the core is asked for. Throws CallError `queue_not_found`, `invalid_input` for a fifo job without its group, or why the caller may not. */
+export function jobRequestOf(input: JobInput, core: Pick<QueueCore, "settingsOf">, { access, traceparent, baggage }: Origin): JobRequest {
+  const { queue, function_id: functionId, data = Payload.null, run_at: runAt } = input;
+  const settings = core.settingsOf(queue);
+  if (settings === undefined) throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
+  refuseForeign(functionId, access);
+  return {
+    queue,
+    functionId: functionId ?? undefined,
+    data,
+    delayMs: input.delay_ms ?? undefined,
+    runAt: runAt == null ? undefined : typeof runAt === "number" ? runAt : Date.parse(runAt),
+    priority: input.priority ?? undefined,
+    group: input.group ?? groupIn(data, queue, settings),
+    dedupeKey: input.dedupe_key ?? undefined,
+    expiresInMs: input.expires_in_ms ?? undefined,
+    maxAttempts: input.max_attempts ?? undefined,
+    traceparent,
+    baggage,
+  };
+}
+
+/** A job runs with the rights of the engine: who may not call the function may not have it called. */
+function refuseForeign(functionId: string | null | undefined, access: CallerAccess | undefined): void {
+  const refusal = functionId == null ? undefined : access?.callRefusal(functionId);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Throws CallError `invalid_input`, in words that clients know. */
+function groupIn(data: Payload, queue: string, { type, groupField }: QueueSettings): string | undefined {
+  if (type !== "fifo" || groupField === undefined) return undefined;
+  const value = data.value();
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, groupField)) {
+    throw new CallError("invalid_input", `FIFO queue '${queue}' requires field '${groupField}' in data, but it was not found`, {
+      details: { queue, field: groupField },
+    });
+  }
+  const group = (value as Readonly<Record<string, unknown>>)[groupField];
+  if (group === null)
+    throw new CallError("invalid_input", `FIFO queue '${queue}': field '${groupField}' must not be null`, { details: { queue, field: groupField } });
+  const name = typeof group === "string" ? group : JSON.stringify(group);
+  return name.length <= MAX_GROUP ? name : `sha256:${createHash("sha256").update(name).digest("hex")}`;
+}

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import type { JobView } from "../store/job.ts";
+import { subscriptionOfQueue } from "../topics/queue-name.ts";
+import { failureAnswer, failureShape, traceIdOf, withRawMember } from "./answers.ts";
+
+/** The first six as published clients know them. */
+export const letterShape = z.object({
+  id: z.string(),
+  payload: z.unknown(),
+  error: z.string(),
+  failed_at: z.int().meta({ description: "Seconds since 1970" }),
+  retries: z.int().meta({ description: "Attempts that failed" }),
+  size_bytes: z.int(),
+  code: z.string(),
+  stacktrace: z.string().nullable(),
+  trace_id: z.string().nullable(),
+  queue: z.string(),
+  function_id: z.string().nullable(),
+  attempts: z.array(failureShape).meta({ description: "The last 20 attempts that failed, oldest first" }),
+});
+
+/** A dead letter as JSON. */
+export function letterText(job: JobView): string {
+  const last = job.failures.at(-1);
+  const members = {
+    id: job.id,
+    error: last?.message ?? "",
+    failed_at: Math.floor((job.failedAt ?? 0) / 1_000),
+    retries: job.attempts,
+    size_bytes: job.bytes,
+    code: last?.code ?? "UNKNOWN",
+    stacktrace: last?.stack ?? null,
+    trace_id: traceIdOf(job) ?? null,
+    queue: job.queue,
+    function_id: job.functionId ?? subscriptionOfQueue(job.queue)?.functionId ?? null,
+    attempts: job.failures.map(failureAnswer),
+  };
+  return withRawMember(members, "payload", job.data);
+}

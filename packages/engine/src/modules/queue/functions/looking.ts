@@ -1,0 +1,88 @@
+import { CallError, Payload } from "@svc/protocol";
+import { z } from "zod";
+import type { ModuleContext } from "../../../kernel/module.ts";
+import type { QueueCore } from "../queue-core.ts";
+import type { JobState, JobView } from "../store/job.ts";
+import { subscriptionOfQueue } from "../topics/queue-name.ts";
+import { jobShape, jobText, statsAnswer, statsShape } from "./answers.ts";
+import { jobId, peekInput, queueName } from "./inputs.ts";
+
+/** Data of one page. */
+export const PAGE_BYTES = 8 * 1024 * 1024;
+
+/** The functions that show what is on queues, and change nothing. */
+export function provideLooking({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
+  function more(queue: string) {
+    const settings = core.settingsOf(queue);
+    return { type: settings?.type ?? null, concurrency: settings?.concurrency ?? null, topic: subscriptionOfQueue(queue)?.topic ?? null };
+  }
+
+  provideFunction({
+    id: "queue::list",
+    summary: "All queues with what they hold: declared ones, those of subscriptions, and others that still hold something",
+    input: z.unknown(),
+    output: z.object({ queues: z.array(statsShape) }),
+    async handle() {
+      const used = await core.store.call("counts", null);
+      const holding = used.filter(({ queue, waiting, delayed, active, dead }) => core.settingsOf(queue) === undefined && waiting + delayed + active + dead > 0);
+      const byName = new Map(used.map((counts) => [counts.queue, counts]));
+      const declared = await Promise.all(core.names().map(async (name) => byName.get(name) ?? core.counts(name)));
+      return { queues: [...declared, ...holding].map((counts) => statsAnswer(counts, more(counts.queue))) };
+    },
+  });
+  provideFunction({
+    id: "queue::stats",
+    summary: "What a queue holds, and what became of its jobs",
+    input: z.object({ queue: queueName }),
+    output: statsShape,
+    async handle({ queue }) {
+      await refuseUnknown(core, queue);
+      return statsAnswer(await core.counts(queue), more(queue));
+    },
+  });
+  provideFunction({
+    id: "queue::peek",
+    summary: "A page of a queue's jobs in one state; nothing is taken out",
+    input: peekInput,
+    output: z.object({ jobs: z.array(jobShape), cursor: z.string().nullable() }),
+    async handle({ queue, state, cursor, limit }) {
+      await refuseUnknown(core, queue);
+      const after = cursor == null ? undefined : placeOf(cursor);
+      const jobs = await core.store.call("peek", { queue, state, after, limit, maxBytes: PAGE_BYTES });
+      const last = jobs.at(-1);
+      const place = last === undefined ? undefined : placeBehind(last, state);
+      // A page may have ended for its bytes, so its length does not tell whether it is the last.
+      const next = place === undefined ? [] : await core.store.call("peek", { queue, state, after: place, limit: 1, maxBytes: 0 });
+      const on = place === undefined || next.length === 0 ? null : `${place.seq}.${place.at}`;
+      return Payload.fromText(`{"jobs":[${jobs.map(jobText).join(",")}],"cursor":${JSON.stringify(on)}}`);
+    },
+  });
+  provideFunction({
+    id: "queue::get_job",
+    summary: "One job; of one that has ended, how, as long as its dedupe key is remembered",
+    input: z.object({ job_id: jobId }),
+    output: z.union([jobShape, z.object({ job_id: z.string(), queue: z.string(), state: z.enum(["done", "cancelled", "expired"]) })]),
+    async handle({ job_id }) {
+      const found = await core.store.call("job", job_id);
+      if (found === undefined) throw new CallError("job_not_found", `there is no job ${job_id}; it may have ended`, { details: { job_id } });
+      return "ended" in found ? { job_id, queue: found.queue, state: found.ended } : Payload.fromText(jobText(found));
+    },
+  });
+}
+
+/** Rejects with CallError `queue_not_found` for a queue that is not declared and was never used. */
+export async function refuseUnknown(core: QueueCore, queue: string): Promise<void> {
+  if (core.settingsOf(queue) !== undefined || (await core.store.call("countsOf", queue)) !== undefined) return;
+  throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
+}
+
+function placeBehind({ seq, runAt, failedAt }: JobView, state: JobState): { readonly seq: number; readonly at: number } {
+  const at = state === "delayed" ? runAt : state === "dead" ? failedAt : 0;
+  return { seq, at: at ?? 0 };
+}
+
+function placeOf(cursor: string): { readonly seq: number; readonly at: number } {
+  const [seq, at] = (/^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? []).slice(1).map(Number);
+  if (seq === undefined || at === undefined) throw new CallError("invalid_input", "queue::peek: `cursor`: is not one that a page came with");
+  return { seq, at };
+}

@@ -1,0 +1,52 @@
+import { CallError, Payload } from "@svc/protocol";
+import { z } from "zod";
+import { rawJson } from "../../../items/raw-json.ts";
+import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
+import type { Published, Topics } from "../topics/topics.ts";
+import { topicNameSchema } from "../triggers/settings.ts";
+import { publishedName } from "./published-name.ts";
+
+const publishInput = z.object({
+  topic: z.string().nullish().meta({ description: "1 to 256 bytes" }),
+  data: rawJson("What subscribers get; default null"),
+});
+
+type PublishInput = z.output<typeof publishInput>;
+
+/** Makes durable topics callable. */
+export function providePublishing({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, topics: Topics): void {
+  function publish({ topic, data = Payload.null }: PublishInput, { traceparent, baggage }: HandlerContext): Promise<Published> {
+    if (!topic) throw new CallError("topic_not_set", "Topic is not set");
+    const problem = topicNameSchema.safeParse(topic).error?.issues[0]?.message;
+    if (problem !== undefined) throw new CallError("invalid_input", problem);
+    return topics.publish(topic, data, { traceparent, baggage });
+  }
+
+  const spec = {
+    id: "svc::durable::publish",
+    summary: "Publishes a message to every subscription of a durable topic, also to those whose worker is away; answers when it is on the disk",
+    input: publishInput,
+    rawMembers: ["data"],
+  };
+  provideFunction({
+    ...spec,
+    output: z.object({
+      message_id: z.string(),
+      subscriptions: z.int().meta({ description: "How many have got a job for it; 0: it waits for the first one, up to a week" }),
+    }),
+    async handle(input, context) {
+      const { messageId, subscriptions } = await publish(input, context);
+      return { message_id: messageId, subscriptions };
+    },
+  });
+  // The published id answers nothing.
+  provideFunction(
+    publishedName({
+      ...spec,
+      async handle(input: PublishInput, context: HandlerContext) {
+        await publish(input, context);
+        return Payload.null;
+      },
+    }),
+  );
+}

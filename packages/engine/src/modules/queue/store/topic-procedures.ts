@@ -1,0 +1,47 @@
+import { original, stored } from "../../../items/adapters/file-thread/stored-text.ts";
+import type { Database } from "../../../store/driver.ts";
+import { read, write } from "../../../store/procedures.ts";
+import type { AddJob } from "./adding.ts";
+import { openBacklog } from "./backlog.ts";
+import type { JobProcedures } from "./queue-store.ts";
+
+/** Who subscribed to what, over restarts, and what waits for a first subscription. */
+export function openTopicProcedures(database: Database, addJob: AddJob) {
+  const backlog = openBacklog(database);
+  const put = database.prepare(
+    "INSERT INTO subscriptions (topic, function, config, seen_at) VALUES (?, ?, ?, ?) ON CONFLICT (topic, function) DO UPDATE SET config = excluded.config, seen_at = excluded.seen_at",
+  );
+  const see = database.prepare("UPDATE subscriptions SET seen_at = ? WHERE topic = ? AND function = ?");
+  const drop = database.prepare("DELETE FROM subscriptions WHERE topic = ? AND function = ?");
+  const all = database.prepare<{ readonly topic: string; readonly function: string; readonly config: string; readonly seen_at: number }>(
+    "SELECT topic, function, config, seen_at FROM subscriptions ORDER BY topic, function",
+  );
+
+  return {
+    subscribe: write(({ topic, functionId, config, now, ageMs, job }) => {
+      put.run(stored(topic), stored(functionId), config, now);
+      while (backlog.dropOld(now - ageMs) > 0);
+      const messages = backlog.takeAll(topic);
+      for (const { id, data, bytes, traceparent, baggage } of messages) {
+        addJob({ ...job, id: `${id}/${functionId}`, data, bytes, traceparent, baggage }, now);
+      }
+      return messages.length;
+    }),
+    unsubscribe: write(({ topic, functionId }) => {
+      drop.run(stored(topic), stored(functionId));
+    }),
+    seen: write(({ subscriptions, now }) => {
+      for (const { topic, functionId } of subscriptions) see.run(now, stored(topic), stored(functionId));
+    }),
+    subscriptions: read((_: null) =>
+      all.all().map((row) => ({ topic: original(row.topic), functionId: original(row.function), config: row.config, seenAt: row.seen_at })),
+    ),
+    keep: write(({ message, now, bounds }) => {
+      const old = backlog.dropOld(now - bounds.ageMs);
+      backlog.put(message, now);
+      return { old, dropped: backlog.dropBeyond(message.topic, bounds) };
+    }),
+    dropOld: write(({ before }) => backlog.dropOld(before)),
+    backlogs: read((_: null) => backlog.counts()),
+  } satisfies Partial<JobProcedures>;
+}

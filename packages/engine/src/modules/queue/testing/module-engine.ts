@@ -1,0 +1,48 @@
+import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
+import { type ManualClock, manualClock } from "../../../testing/manual-clock.ts";
+import { queue } from "../index.ts";
+
+export interface ModuleEngine {
+  readonly engine: InMemoryEngine;
+  readonly clock: ManualClock;
+  call<T = Record<string, unknown>>(functionId: string, payload?: unknown): Promise<T>;
+  /** Binds a function; resolves with the answer to the registration. */
+  bind(worker: InMemoryWorker, type: string, functionId: string, config: unknown): Promise<Record<string, unknown>>;
+  /** Resolves when `look` answers true. The clock stands still meanwhile. */
+  until(what: string, look: () => boolean | Promise<boolean>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** An engine with svc-queue as users have it. In memory, unless `dataDir` says where. */
+export async function moduleEngine(
+  options: { readonly queues?: Readonly<Record<string, unknown>>; readonly dataDir?: string; readonly clock?: ManualClock } = {},
+): Promise<ModuleEngine> {
+  const clock = options.clock ?? manualClock();
+  const { dataDir } = options;
+  const engine = await inMemoryEngine({
+    modules: [queue],
+    config: { "svc-queue": { adapter: { name: dataDir === undefined ? "in_memory" : "file_based" }, queue_configs: options.queues ?? {} } },
+    clock,
+    ...(dataDir === undefined ? {} : { dataDir }),
+  });
+  let bindings = 0;
+  return {
+    engine,
+    clock,
+    call: async <T>(functionId: string, payload: unknown = {}) => (await engine.call(functionId, payload)) as T,
+    bind(worker, type, functionId, config) {
+      bindings += 1;
+      const id = `binding-${bindings}`;
+      worker.say({ type: "registertrigger", id, trigger_type: type, function_id: functionId, config });
+      return worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
+    },
+    async until(what, look) {
+      const end = performance.now() + 10_000;
+      while (!(await look())) {
+        if (performance.now() > end) throw new Error(`it did not come to this in 10 s: ${what}`);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    stop: () => engine.stop(),
+  };
+}

@@ -1,0 +1,229 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { InMemoryWorker } from "../../../testing/in-memory-engine.ts";
+import { manualClock } from "../../../testing/manual-clock.ts";
+import { type ModuleEngine, moduleEngine } from "../testing/module-engine.ts";
+import { temporaryFolder } from "../testing/queue-engine.ts";
+import { FORGET_AFTER_MS } from "./topics.ts";
+
+const HOUR_MS = 3_600_000;
+
+const engines: ModuleEngine[] = [];
+afterEach(async () => {
+  for (const engine of engines.splice(0)) await engine.stop();
+});
+
+async function start(options: Parameters<typeof moduleEngine>[0] = {}): Promise<ModuleEngine> {
+  const made = await moduleEngine(options);
+  engines.push(made);
+  return made;
+}
+
+/** A worker that notes what one function of its gets. */
+async function subscriber(
+  { engine, bind }: ModuleEngine,
+  functionId: string,
+  topic: string,
+  config: object = {},
+): Promise<{ readonly worker: InMemoryWorker; readonly seen: unknown[] }> {
+  const worker = await engine.connectWorker({ name: functionId });
+  const seen: unknown[] = [];
+  worker.serve(functionId, (data) => void seen.push(data));
+  const answer = await bind(worker, "durable:subscriber", functionId, { topic, ...config });
+  expect(answer.error ?? null).toBeNull();
+  return { worker, seen };
+}
+
+const numbers = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+describe("a durable topic", () => {
+  it("hands every message to each subscription, as it was published", async () => {
+    const made = await start();
+    const [a, b] = [await subscriber(made, "a", "orders"), await subscriber(made, "b", "orders")];
+    expect(await made.call("svc::durable::publish", { topic: "orders", data: { n: 1 } })).toEqual({ message_id: expect.any(String), subscriptions: 2 });
+    expect(await made.call("iii::durable::publish", { topic: "orders", data: "two" })).toBeNull();
+    await made.until("both have both", () => a.seen.length === 2 && b.seen.length === 2);
+    expect([a.seen, b.seen]).toEqual([
+      [{ n: 1 }, "two"],
+      [{ n: 1 }, "two"],
+    ]);
+    await expect(made.call("svc::durable::publish", { data: 1 })).rejects.toMatchObject({ code: "topic_not_set", message: "Topic is not set" });
+  });
+
+  it("keeps what is published before anybody subscribed for the first who does, in order (gap 1)", async () => {
+    const made = await start();
+    for (const data of numbers(1, 30)) expect(await made.call("svc::durable::publish", { topic: "early", data })).toMatchObject({ subscriptions: 0 });
+    expect(await made.call("engine::queue::topic_stats", { topic: "early" })).toMatchObject({ depth: 30, consumer_count: 0, dlq_depth: 0 });
+    expect(await made.call("engine::queue::list_topics")).toContainEqual({ name: "early", broker_type: "builtin", subscriber_count: 0 });
+    const first = await subscriber(made, "first", "early");
+    await made.call("svc::durable::publish", { topic: "early", data: 31 });
+    const second = await subscriber(made, "second", "early");
+    await made.call("svc::durable::publish", { topic: "early", data: 32 });
+    await made.until("all came", () => first.seen.length === 32 && second.seen.length === 1);
+    expect([first.seen, second.seen]).toEqual([numbers(1, 32), [32]]);
+  });
+
+  it("keeps what is published while a subscriber is away for 10 s, in order (gap 1)", async () => {
+    const made = await start();
+    const before = await subscriber(made, "mail", "orders");
+    const other = await subscriber(made, "stock", "orders");
+    await made.call("svc::durable::publish", { topic: "orders", data: 0 });
+    await made.until("it is there", () => before.seen.length === 1);
+    before.worker.close();
+    await made.until("it is away", () => made.engine.directory.functionById("mail") === undefined);
+    for (const data of numbers(1, 50)) {
+      await made.call("svc::durable::publish", { topic: "orders", data });
+      made.clock.advance(200);
+    }
+    await made.until("the other one has them", () => other.seen.length === 51);
+    const after = await subscriber(made, "mail", "orders");
+    await made.until("all came", () => after.seen.length === 50);
+    expect(after.seen).toEqual(numbers(1, 50));
+  });
+
+  it("knows its subscriptions after a restart, before anybody is back (gap 1) (gap 3)", async () => {
+    const folder = temporaryFolder();
+    try {
+      const clock = manualClock();
+      const first = await moduleEngine({ dataDir: folder.path, clock });
+      await subscriber(first, "mail", "orders");
+      await first.stop();
+      const second = await moduleEngine({ dataDir: folder.path, clock });
+      for (const data of numbers(1, 20)) expect(await second.call("svc::durable::publish", { topic: "orders", data })).toMatchObject({ subscriptions: 1 });
+      await second.stop();
+      const third = await start({ dataDir: folder.path, clock });
+      const mail = await subscriber(third, "mail", "orders");
+      await third.until("all came", () => mail.seen.length === 20);
+      expect(mail.seen).toEqual(numbers(1, 20));
+    } finally {
+      for (const engine of engines.splice(0)) await engine.stop();
+      folder.remove();
+    }
+  });
+
+  it("fails when the message cannot be stored, for all subscriptions or none (gap 2)", async () => {
+    const made = await start();
+    const { worker } = await subscriber(made, "mail", "orders");
+    await subscriber(made, "stock", "orders");
+    worker.close();
+    await made.until("it is away", () => made.engine.directory.functionById("mail") === undefined);
+    await expect(made.call("svc::durable::publish", { topic: "orders", data: "x".repeat(9 * 1024 * 1024) })).rejects.toMatchObject({
+      code: "payload_too_large",
+    });
+    await expect(made.call("svc::durable::publish", { topic: "nobody", data: "x".repeat(9 * 1024 * 1024) })).rejects.toMatchObject({
+      code: "payload_too_large",
+    });
+    expect(await made.call("engine::queue::topic_stats", { topic: "orders" })).toMatchObject({ depth: 0 });
+  });
+
+  it("forgets a subscription that is taken back, and what waits for it", async () => {
+    const made = await start();
+    const { worker } = await subscriber(made, "mail", "orders");
+    await made.call("queue::pause", { queue: "topic:orders>mail" });
+    await made.call("svc::durable::publish", { topic: "orders", data: 1 });
+    worker.say({ type: "unregistertrigger", id: "binding-1" });
+    await made.until("nobody subscribes", async () => (await made.call("svc::durable::publish", { topic: "orders", data: 2 })).subscriptions === 0);
+    await made.until("nothing waits for it", async () => !JSON.stringify(await made.call("queue::list")).includes("topic:orders>mail"));
+  });
+
+  it("forgets a subscription that no trigger asks for during a week, and not before", async () => {
+    const made = await start();
+    const { worker } = await subscriber(made, "mail", "orders");
+    worker.close();
+    await made.until("it is away", () => made.engine.directory.functionById("mail") === undefined);
+    const hours = async (count: number): Promise<void> => {
+      for (let hour = 0; hour < count; hour++) {
+        made.clock.advance(HOUR_MS);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await hours(FORGET_AFTER_MS / HOUR_MS - 1);
+    expect(await made.call("svc::durable::publish", { topic: "orders", data: 1 })).toMatchObject({ subscriptions: 1 });
+    await hours(3);
+    await made.until("it is forgotten", () => made.engine.logs.some(({ message }) => message.startsWith("nobody asked for a subscription for a week")));
+    expect(await made.call("svc::durable::publish", { topic: "orders", data: 2 })).toMatchObject({ subscriptions: 0 });
+  });
+
+  it("finds the dead letters of a topic that has the name of a queue, by the member that says topic", async () => {
+    const made = await start({ queues: { orders: { max_attempts: 1 } } });
+    const worker = await made.engine.connectWorker();
+    worker.serve("fails", () => {
+      throw new Error("no");
+    });
+    await made.bind(worker, "durable:subscriber", "fails", { topic: "orders", queue_config: { maxRetries: 0 } });
+    await made.call("svc::durable::publish", { topic: "orders", data: "message" });
+    await made.call("queue::enqueue", { queue: "orders", function_id: "fails", data: "job" });
+    await made.until("both are dead", async () => (await made.call<unknown[]>("engine::queue::dlq_topics")).length === 2);
+    const payloads = async (named: object) => (await made.call<{ payload: unknown }[]>("engine::queue::dlq_messages", named)).map(({ payload }) => payload);
+    expect([await payloads({ topic: "orders" }), await payloads({ queue: "orders" })]).toEqual([["message"], ["job"]]);
+    expect(await made.call("svc::queue::redrive", { topic: "orders" })).toEqual({ queue: "orders", redriven: 1 });
+  });
+});
+
+describe("a durable:subscriber trigger", () => {
+  it("acknowledges a message without running for a condition that answers false, and asks it each time", async () => {
+    const made = await start();
+    const worker = await made.engine.connectWorker();
+    const seen: unknown[] = [];
+    worker.serve("big", (data) => (data as { n: number }).n > 1);
+    worker.serve("mail", (data) => void seen.push(data));
+    await made.bind(worker, "durable:subscriber", "mail", { topic: "orders", condition_function_id: "big" });
+    for (const n of [1, 2]) await made.call("svc::durable::publish", { topic: "orders", data: { n } });
+    await made.until("both are done", async () => (await made.call("queue::stats", { queue: "topic:orders>mail" })).done === 2);
+    expect(seen).toEqual([{ n: 2 }]);
+  });
+
+  it("honours every key of queue_config (gap 6)", async () => {
+    const made = await start();
+    const worker = await made.engine.connectWorker();
+    const attempts: unknown[] = [];
+    const held: (() => void)[] = [];
+    worker.serve("mail", (data, frame) => {
+      attempts.push([data, (frame.job as { attempt: number }).attempt]);
+      if (data === "hang") return new Promise<void>((resolve) => held.push(resolve));
+      throw new Error("no");
+    });
+    const queue_config = {
+      type: "fifo",
+      maxRetries: 1,
+      concurrency: 5,
+      visibilityTimeout: 20,
+      delaySeconds: 2,
+      backoffType: "fixed",
+      backoffDelayMs: 10_000,
+    };
+    await made.bind(worker, "durable:subscriber", "mail", { topic: "t", queue_config });
+    const stats = () => made.call("queue::stats", { queue: "topic:t>mail" });
+    await made.call("svc::durable::publish", { topic: "t", data: "hang" });
+    await made.call("svc::durable::publish", { topic: "t", data: "next" });
+    expect(await stats()).toMatchObject({ delayed: 1, waiting: 1 });
+    made.clock.advance(2_000);
+    await made.until("the first one runs, alone", () => attempts.length === 1);
+    // Deadlines come in steps of 50 ms.
+    made.clock.advance(20_050);
+    await made.until("it is to be tried again", async () => (await stats()).delayed === 1);
+    expect(attempts).toHaveLength(1);
+    made.clock.advance(11_000);
+    await made.until("it runs again", () => attempts.length === 2);
+    made.clock.advance(20_050);
+    await made.until("it is dead, and the next one is tried", async () => (await stats()).dead === 1 && attempts.length === 3);
+    expect(attempts).toEqual([
+      ["hang", 1],
+      ["hang", 2],
+      ["next", 1],
+    ]);
+    for (const end of held) end();
+  });
+
+  it.each([
+    ["a key that is none", { topic: "t", queue_config: { retries: 3 } }],
+    ["a type that is none", { topic: "t", queue_config: { type: "lifo" } }],
+    ["a back-off that is none", { topic: "t", queue_config: { backoffType: "random" } }],
+    ["no topic", {}],
+    ["an empty topic", { topic: "" }],
+  ])("is refused with %s (gap 6)", async (_what, config) => {
+    const made = await start();
+    const worker = await made.engine.connectWorker();
+    worker.serve("mail", () => null);
+    expect(await made.bind(worker, "durable:subscriber", "mail", config)).toMatchObject({ error: { code: "trigger_registration_failed" } });
+  });
+});

@@ -1,0 +1,79 @@
+import type { Payload } from "@svc/protocol";
+import type { Directory } from "../../../kernel/directory.ts";
+import type { CallOptions, TriggerBinding } from "../../../kernel/module.ts";
+import type { Undo } from "../../../kernel/scope.ts";
+import type { JobServer } from "../queue-core.ts";
+import type { TakenJob } from "../store/job.ts";
+
+/** What all settings of triggers served here have. */
+export interface WithCondition {
+  readonly conditionFunctionId: string | undefined;
+}
+
+type Bound = TriggerBinding<WithCondition>;
+
+/**
+ * Runs jobs by the triggers that ask for them: each job by one of them, in turns. One whose condition answers false leaves the job to the next one; when
+ * all do, the job is done without having run.
+ */
+export class BoundFunctions implements JobServer {
+  readonly #directory: Pick<Directory, "functionById">;
+  readonly #bound: Bound[] = [];
+  #turn = 0;
+
+  constructor(directory: Pick<Directory, "functionById">) {
+    this.#directory = directory;
+  }
+
+  get size(): number {
+    return this.#bound.length;
+  }
+
+  get functionIds(): readonly string[] {
+    return this.#bound.flatMap(neededBy);
+  }
+
+  add(binding: Bound): Undo {
+    this.#bound.push(binding);
+    const { conditionFunctionId } = binding.settings;
+    if (conditionFunctionId !== undefined) binding.needs([conditionFunctionId]);
+    return () => {
+      const index = this.#bound.indexOf(binding);
+      if (index >= 0) this.#bound.splice(index, 1);
+    };
+  }
+
+  isAway(): boolean {
+    return !this.#bound.some((binding) => this.#isThere(binding));
+  }
+
+  /** Shows all of them as in error, with the reason; undefined takes that back. */
+  report(problem: string | undefined): void {
+    for (const binding of this.#bound) binding.report(problem);
+  }
+
+  async run(_job: TakenJob, payload: Payload, options: CallOptions): Promise<unknown> {
+    const { signal, traceparent, baggage, timeoutMs } = options;
+    for (const binding of this.#inTurn()) {
+      if (binding.settings.conditionFunctionId !== undefined && !(await binding.passes(payload, { signal, traceparent, baggage, timeoutMs }))) continue;
+      return binding.fire(payload, options);
+    }
+    return undefined;
+  }
+
+  /** Those that are there, another one first each time. With none there, all: one of them says what is missing. */
+  #inTurn(): Bound[] {
+    const there = this.#bound.filter((binding) => this.#isThere(binding));
+    const asked = there.length === 0 ? [...this.#bound] : there;
+    this.#turn = (this.#turn + 1) % Math.max(1, asked.length);
+    return [...asked.slice(this.#turn), ...asked.slice(0, this.#turn)];
+  }
+
+  #isThere(binding: Bound): boolean {
+    return !binding.isAway && neededBy(binding).every((id) => this.#directory.functionById(id) !== undefined);
+  }
+}
+
+function neededBy({ functionId, settings: { conditionFunctionId } }: Bound): string[] {
+  return conditionFunctionId === undefined ? [functionId] : [functionId, conditionFunctionId];
+}

@@ -1,0 +1,95 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type ModuleEngine, moduleEngine } from "../testing/module-engine.ts";
+
+let running: ModuleEngine | undefined;
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+});
+
+async function start(queues: Readonly<Record<string, unknown>> = {}): Promise<ModuleEngine> {
+  running = await moduleEngine({ queues });
+  return running;
+}
+
+describe("a queue trigger", () => {
+  it("runs the jobs that name no function, and leaves the others alone", async () => {
+    const { engine, bind, call, until } = await start();
+    const worker = await engine.connectWorker();
+    const seen: unknown[] = [];
+    worker.serve("any", (data, frame) => seen.push([data, (frame.job as { attempt: number }).attempt]));
+    worker.serve("named", () => null);
+    await call("queue::enqueue", { queue: "default", data: "waits" });
+    expect(await call("queue::stats", { queue: "default" })).toMatchObject({ waiting: 1 });
+    await bind(worker, "queue", "any", { queue: "default" });
+    await call("queue::enqueue", { queue: "default", function_id: "named", data: "other" });
+    await until("both are done", async () => (await call("queue::stats", { queue: "default" })).done === 2);
+    expect(seen).toEqual([["waits", 1]]);
+  });
+
+  it("shares the jobs with others of the queue in turns; a condition that answers false leaves a job to the next one", async () => {
+    const { engine, bind, call, until } = await start({ q: { concurrency: 1 } });
+    const worker = await engine.connectWorker();
+    const seen: string[] = [];
+    for (const id of ["a", "b"]) worker.serve(id, (data) => void seen.push(`${id}${data}`));
+    worker.serve("even", (data) => Number(data) % 2 === 0);
+    await bind(worker, "queue", "a", { queue: "q", condition_function_id: "even" });
+    await bind(worker, "queue", "b", { queue: "q" });
+    await call("queue::enqueue_many", { jobs: [1, 3, 2, 4].map((data) => ({ queue: "q", data })) });
+    await until("all ran", () => seen.length === 4);
+    expect(seen.slice(0, 2)).toEqual(["b1", "b3"]);
+    expect(
+      seen
+        .slice(2)
+        .map((ran) => ran[0])
+        .sort(),
+    ).toEqual(["a", "b"]);
+  });
+
+  it("has the job done without running when every condition answers false", async () => {
+    const { engine, bind, call, until } = await start();
+    const worker = await engine.connectWorker();
+    let ran = 0;
+    worker.serve("never", () => false);
+    worker.serve("work", () => void ran++);
+    await bind(worker, "queue", "work", { queue: "default", condition_function_id: "never" });
+    await call("queue::enqueue", { queue: "default", data: 1 });
+    await until("it is done", async () => (await call("queue::stats", { queue: "default" })).done === 1);
+    expect(ran).toBe(0);
+  });
+
+  it("holds the jobs while its worker is away, and uses none of their attempts (gap 7)", async () => {
+    const { engine, bind, call, clock, until } = await start();
+    const first = await engine.connectWorker();
+    first.serve("work", () => null);
+    await bind(first, "queue", "work", { queue: "default" });
+    first.close();
+    await until("it is away", () => engine.directory.functionById("work") === undefined);
+    await call("queue::enqueue", { queue: "default", data: 1 });
+    clock.advance(30_000);
+    expect(await call("queue::stats", { queue: "default" })).toMatchObject({ dead: 0, done: 0 });
+    const second = await engine.connectWorker();
+    const attempts: unknown[] = [];
+    second.serve("work", (_, frame) => attempts.push((frame.job as { attempt: number }).attempt));
+    await bind(second, "queue", "work", { queue: "default" });
+    await until("it ran", () => attempts.length === 1);
+    expect(attempts).toEqual([1]);
+  });
+
+  it("is refused for a queue that is not declared, and shown in error while a new config has it no more", async () => {
+    const { engine, bind, until } = await start({ q: {} });
+    const worker = await engine.connectWorker();
+    worker.serve("work", () => null);
+    expect(await bind(worker, "queue", "work", { queue: "nowhere" })).toMatchObject({
+      error: { message: expect.stringContaining("Queue 'nowhere' not found") },
+    });
+    await bind(worker, "queue", "work", { queue: "q" });
+    const status = () => engine.directory.triggers().find(({ config }) => (config as { queue: string }).queue === "q")?.status;
+    const reload = (queues: object) => engine.applyModules([{ name: "svc-queue", config: { adapter: { name: "in_memory" }, queue_configs: queues } }]);
+    expect(status()).toBe("active");
+    await reload({});
+    await until("it is in error", () => status() === "error");
+    await reload({ q: {} });
+    await until("it is active", () => status() === "active");
+  });
+});

@@ -1,0 +1,119 @@
+import { CallError } from "@svc/protocol";
+import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
+import type { Undo } from "../../../kernel/scope.ts";
+import type { QueueCore } from "../queue-core.ts";
+import { queueOfSubscription } from "../topics/queue-name.ts";
+import type { Topics } from "../topics/topics.ts";
+import { BoundFunctions } from "./bound-functions.ts";
+import { type QueueTriggerSettings, queueTriggerSettings, type SubscriberTriggerSettings, subscriberTriggerSettings } from "./settings.ts";
+
+/** Jobs tell what this function would. */
+const SHOWS_JOBS = "queue::peek";
+
+/** The trigger types `queue` and `durable:subscriber`. */
+export class QueueTriggers {
+  readonly #context: Pick<ModuleContext<unknown>, "directory" | "provideTrigger">;
+  readonly #core: QueueCore;
+  readonly #topics: Topics;
+  readonly #byQueue = new Map<string, BoundFunctions>();
+  readonly #bySubscription = new Map<string, Map<string, BoundFunctions>>();
+  /** Wakes the queue of a trigger, by the trigger's id. */
+  readonly #wakers = new Map<string, () => void>();
+  #unlisten: Undo = () => {};
+
+  constructor(parts: { readonly context: Pick<ModuleContext<unknown>, "directory" | "provideTrigger">; readonly core: QueueCore; readonly topics: Topics }) {
+    this.#context = parts.context;
+    this.#core = parts.core;
+    this.#topics = parts.topics;
+  }
+
+  start(): void {
+    const { directory, provideTrigger } = this.#context;
+    this.#unlisten = directory.onChange(({ kind, id }) => {
+      if (kind === "trigger") this.#wakers.get(id)?.();
+    });
+    provideTrigger({
+      type: "queue",
+      summary: "Runs jobs of a queue that name no function",
+      settings: queueTriggerSettings,
+      bind: (binding) => this.#bindQueue(binding),
+    });
+    provideTrigger({
+      type: "durable:subscriber",
+      summary: "Gets every message that is published to a topic, also those that came while nobody was there to take them",
+      settings: subscriberTriggerSettings,
+      bind: (binding) => this.#bindSubscriber(binding),
+    });
+  }
+
+  stop(): void {
+    this.#unlisten();
+  }
+
+  /** How many triggers run the queue's jobs that name no function. */
+  countOf(queue: string): number {
+    return this.#byQueue.get(queue)?.size ?? 0;
+  }
+
+  /** Queues were declared, declared anew, or are no longer. */
+  queuesChanged(): void {
+    for (const [queue, functions] of this.#byQueue) {
+      const isThere = this.#core.settingsOf(queue) !== undefined;
+      if (isThere) this.#core.serve(queue, functions);
+      functions.report(isThere ? undefined : `Queue '${queue}' not found`);
+    }
+  }
+
+  #bindQueue(binding: TriggerBinding<QueueTriggerSettings>): Undo {
+    const { queue } = binding.settings;
+    const refusal = binding.callRefusal(SHOWS_JOBS);
+    if (refusal !== undefined) {
+      throw new CallError("FORBIDDEN", `a trigger on a queue is told what ${SHOWS_JOBS} would tell, which this connection may not call: ${refusal.message}`);
+    }
+    if (this.#core.settingsOf(queue) === undefined) {
+      throw new CallError("queue_not_found", `Queue '${queue}' not found; declare it under queue_configs of svc-queue`, { details: { queue } });
+    }
+    const functions = this.#byQueue.get(queue) ?? new BoundFunctions(this.#context.directory);
+    this.#byQueue.set(queue, functions);
+    const remove = functions.add(binding);
+    const unserve = this.#core.serve(queue, functions);
+    this.#wakeOnChange(binding, queue);
+    return () => {
+      this.#wakers.delete(binding.id);
+      remove();
+      if (functions.size > 0) return;
+      unserve();
+      this.#byQueue.delete(queue);
+    };
+  }
+
+  #bindSubscriber(binding: TriggerBinding<SubscriberTriggerSettings>): Undo {
+    const { settings, functionId } = binding;
+    const { topic, config } = settings;
+    const ofTopic = this.#bySubscription.get(topic) ?? new Map<string, BoundFunctions>();
+    const functions = ofTopic.get(functionId) ?? new BoundFunctions(this.#context.directory);
+    const remove = functions.add(binding);
+    let unserve: Undo;
+    try {
+      unserve = this.#topics.subscribe(topic, functionId, config, functions);
+    } catch (error) {
+      remove();
+      throw error;
+    }
+    this.#bySubscription.set(topic, ofTopic.set(functionId, functions));
+    this.#wakeOnChange(binding, queueOfSubscription(topic, functionId));
+    return () => {
+      this.#wakers.delete(binding.id);
+      remove();
+      if (functions.size > 0) return;
+      unserve();
+      ofTopic.delete(functionId);
+      if (ofTopic.size === 0) this.#bySubscription.delete(topic);
+      if (binding.ended === "withdrawn") this.#topics.unsubscribe(topic, functionId);
+    };
+  }
+
+  #wakeOnChange({ id }: { readonly id: string }, queue: string): void {
+    this.#wakers.set(id, () => this.#core.wake(queue));
+  }
+}

@@ -1,0 +1,49 @@
+import { nameProblem } from "@svc/protocol";
+import { z } from "zod";
+import { type SubscriptionConfig, subscriptionConfigSchema } from "../topics/subscription-config.ts";
+import type { WithCondition } from "./bound-functions.ts";
+
+const condition = (passedOver: string) =>
+  z
+    .string()
+    .min(1)
+    .nullish()
+    .meta({ description: `Called first with the same payload; when it answers \`false\`, ${passedOver}` });
+
+const name = (what: string) =>
+  z.string().superRefine((text, context) => {
+    const problem = nameProblem(text, what);
+    if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+  });
+
+export const topicNameSchema = name("the topic");
+
+export interface QueueTriggerSettings extends WithCondition {
+  readonly queue: string;
+}
+
+/** The config of a `queue` trigger. */
+export const queueTriggerSettings: z.ZodType<QueueTriggerSettings> = z
+  .object({
+    queue: name("the queue").meta({ description: "A queue of the config; the function runs its jobs that name no function" }),
+    condition_function_id: condition("the job is done without having run"),
+  })
+  .transform(({ queue, condition_function_id }) => ({ queue, conditionFunctionId: condition_function_id ?? undefined }));
+
+export interface SubscriberTriggerSettings extends WithCondition {
+  readonly topic: string;
+  readonly config: SubscriptionConfig;
+}
+
+/** The config of a `durable:subscriber` trigger. */
+export const subscriberTriggerSettings: z.ZodType<SubscriberTriggerSettings> = z
+  .object({
+    topic: topicNameSchema.meta({ description: "1 to 256 bytes; no patterns" }),
+    condition_function_id: condition("the message is done without having been handled"),
+    queue_config: subscriptionConfigSchema.nullish().meta({ description: "How the function's messages are treated" }),
+  })
+  .transform(({ topic, condition_function_id, queue_config }) => ({
+    topic,
+    conditionFunctionId: condition_function_id ?? undefined,
+    config: queue_config ?? {},
+  }));
