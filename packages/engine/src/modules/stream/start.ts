@@ -32,7 +32,11 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
     const leaves = new LeaveTriggers({ clock, log });
     // Before anybody can join: a trigger that waits for its type is bound in the same turn.
     provideTriggers(context, { triggers, joins, leaves });
-    const events = new StreamEvents({ publish: (event) => publisher.publish(event), triggers, clock });
+    const events = new StreamEvents({
+      publisher: { publish: (event) => publisher.publish(event), resync: (name, group) => publisher.resync(name, group) },
+      triggers,
+      clock,
+    });
     const stored = new StoredStreams({ stores, events, clock, log, maxValueBytes: () => config.maxValueBytes });
     const streams = new UserStreams({ hooks, stored, hooked: new HookedStreams({ hooks, events, call }), events });
     const serve = (): StreamPublisher =>
