@@ -68,7 +68,7 @@ async function measure(context: ScenarioContext, { round, triggers, together }: 
     const emptyUsPerSecond = await cpuPerSecond(engine);
     const before = residentBytes(engine.pid);
     const startedMs = performance.now();
-    const config = (index: number): object => ({
+    const config = (index: number) => ({
       // None of them comes due during the bench, unless it runs for hours.
       expression: `${index % 60} ${Math.floor(index / 60) % 17} ${(new Date().getUTCHours() + 12) % 24} * * *`,
       start_at: new Date(index * 1_000).toISOString(),

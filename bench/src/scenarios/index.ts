@@ -1,6 +1,6 @@
 import { channelStream } from "./channel-stream.ts";
-import { eventFanOut } from "./event-fan-out.ts";
 import { cronTriggers } from "./cron-triggers.ts";
+import { eventFanOut } from "./event-fan-out.ts";
 import { footprint } from "./footprint.ts";
 import { httpCalls } from "./http-calls.ts";
 import { largeState } from "./large-state.ts";

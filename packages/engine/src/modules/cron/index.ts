@@ -1,30 +1,11 @@
 import { defineModule } from "../../kernel/module.ts";
 import { type CronConfig, cronConfigSchema } from "./config.ts";
-import { CronJobs } from "./cron-jobs.ts";
-import { provideFunctions } from "./functions.ts";
-import { CronStore } from "./store/cron-store.ts";
 
 /** Functions that run at set times. See README.md. */
 export const cron = defineModule<CronConfig>({
   name: "svc-cron",
   summary: "Runs functions at the times of cron expressions",
   config: cronConfigSchema,
-  async start(context) {
-    const { config, dataDir, log } = context;
-    if (config.adapter !== undefined) {
-      const message = "the adapter of svc-cron has no effect any more: schedules are kept in the data folder; leave it out";
-      log.warn(message, { adapter: config.adapter.name });
-    }
-    const store = await CronStore.open({ dataDir, log });
-    const jobs = new CronJobs(context, store);
-    context.reportReadiness(() => store.problem());
-    provideFunctions(context, jobs);
-    jobs.start();
-    return {
-      async stop() {
-        await jobs.stop();
-        await store.close();
-      },
-    };
-  },
+  // Loaded by who uses it: an engine without the module does without its code in memory.
+  start: async (context) => (await import("./start.ts")).startCron(context),
 });

@@ -1,51 +1,12 @@
-import type { Directory } from "../../kernel/directory.ts";
 import { defineModule } from "../../kernel/module.ts";
 import { type EventConfig, eventConfigSchema } from "./config.ts";
-import { provideEventFunctions } from "./functions.ts";
-import { isStateTopic, StateEvents } from "./state-events.ts";
-import { Subscriptions } from "./subscriptions.ts";
-import { eventTriggerSettings, subscribeTriggerSettings } from "./trigger-settings.ts";
-
-const NAME = "svc-event";
+import { NAME } from "./name.ts";
 
 /** Events by topic, for whoever listens at that moment. See README.md. */
 export const event = defineModule<EventConfig>({
   name: NAME,
   summary: "Events by topic, for every function that listens",
   config: eventConfigSchema,
-  start(context) {
-    let { config } = context;
-    if (runsAlready(context.directory)) throw new Error("events are there already: list svc-event, or svc-pubsub, which is the same, only once");
-    const subscriptions = new Subscriptions({ context, config: () => config, isStateTopic, onChange: () => stateEvents.refresh() });
-    const stateEvents = new StateEvents({
-      context,
-      hasListeners: (topic) => subscriptions.hasListeners(topic),
-      publish: (published) => subscriptions.publish(published),
-    });
-    stateEvents.start();
-    provideEventFunctions(context, subscriptions);
-    context.provideTrigger({
-      type: "event",
-      summary: "Calls a function for each event of a topic, or of all that fit a pattern; those of one publisher in order",
-      settings: eventTriggerSettings,
-      bind: (binding) => subscriptions.bind(binding, "event"),
-    });
-    context.provideTrigger({
-      type: "subscribe",
-      summary: "The same as event, as published clients name it",
-      settings: subscribeTriggerSettings,
-      bind: (binding) => subscriptions.bind(binding, "subscribe"),
-    });
-    return {
-      reconfigure(next) {
-        config = next;
-      },
-      stop: () => stateEvents.stop(),
-    };
-  },
+  // Loaded by who uses it: an engine without the module does without its code in memory.
+  start: async (context) => (await import("./start.ts")).startEvents(context),
 });
-
-/** With two of them an event would reach only those who listen at the one that it was published to. */
-function runsAlready(directory: Directory): boolean {
-  return directory.workers().some(({ name, status }) => status === "available" && (name === NAME || name.startsWith(`${NAME}#`)));
-}

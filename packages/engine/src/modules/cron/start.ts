@@ -1,0 +1,25 @@
+import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import type { CronConfig } from "./config.ts";
+import { CronJobs } from "./cron-jobs.ts";
+import { provideFunctions } from "./functions.ts";
+import { CronStore } from "./store/cron-store.ts";
+
+/** Opens the store and runs the module on it. */
+export async function startCron(context: ModuleContext<CronConfig>): Promise<RunningModule<CronConfig>> {
+  const { config, dataDir, log } = context;
+  if (config.adapter !== undefined) {
+    const message = "the adapter of svc-cron has no effect any more: schedules are kept in the data folder; leave it out";
+    log.warn(message, { adapter: config.adapter.name });
+  }
+  const store = await CronStore.open({ dataDir, log });
+  const jobs = new CronJobs(context, store);
+  context.reportReadiness(() => store.problem());
+  provideFunctions(context, jobs);
+  jobs.start();
+  return {
+    async stop() {
+      await jobs.stop();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import type { QueueConfig } from "./config.ts";
+import { startQueueCore } from "./core.ts";
+import { DeclaredQueues } from "./declared-queues.ts";
+import { provideEnqueueing } from "./functions/enqueueing.ts";
+import { provideLooking } from "./functions/looking.ts";
+import { provideManaging } from "./functions/managing.ts";
+import { providePublishedLooking } from "./functions/published-looking.ts";
+import { providePublishedManaging } from "./functions/published-managing.ts";
+import { providePublishing } from "./functions/publishing.ts";
+import { openQueueStore } from "./store/open-queue-store.ts";
+import type { QueueStore } from "./store/queue-store.ts";
+import { Topics } from "./topics/topics.ts";
+import { QueueTriggers } from "./triggers/queue-triggers.ts";
+
+/** Opens the store and runs the module on it. */
+export async function startQueue(context: ModuleContext<QueueConfig>): Promise<RunningModule<QueueConfig>> {
+  const { config, dataDir, log, clock } = context;
+  const store = await openQueueStore(config.adapter, { dataDir, log, clock });
+  try {
+    return await run(context, store);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Promise<RunningModule<QueueConfig>> {
+  const { config, clock, log } = context;
+  context.reportReadiness(() => store.problem());
+  const core = await startQueueCore(context, store);
+  const queues = new DeclaredQueues(core);
+  queues.apply(config.queues);
+  const topics = new Topics({ core, clock, log, base: config.base });
+  await topics.start();
+  const triggers = new QueueTriggers({ context, core, topics });
+  triggers.start();
+  provideEnqueueing(context, core);
+  providePublishing(context, topics);
+  provideLooking(context, core);
+  provideManaging(context, core);
+  providePublishedLooking(context, core, topics);
+  providePublishedManaging(context, core, topics);
+  return {
+    reconfigure(next) {
+      if (JSON.stringify(next.adapter) !== JSON.stringify(config.adapter)) return "restart";
+      queues.apply(next.queues);
+      topics.rebase(next.base);
+      triggers.queuesChanged();
+      return undefined;
+    },
+    async stop() {
+      triggers.stop();
+      topics.stop();
+      await core.stop();
+    },
+  };
+}
