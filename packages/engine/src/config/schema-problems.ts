@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { didYouMean } from "./nearest-name.ts";
+import { didYouMean } from "../kernel/nearest-name.ts";
 import type { ConfigProblem } from "./types.ts";
 import { formatKey, type KeyPath, type Position, type YamlSource } from "./yaml-source.ts";
 

@@ -39,6 +39,16 @@ describe("a state trigger", () => {
     ]);
   });
 
+  it("is refused when its config has a member that it does not know, which might have been a filter", async () => {
+    const changes = await listener(engine);
+    for (const type of ["state", "state:created", "state:updated", "state:deleted"]) {
+      const answer = await bind(changes.worker, "on::change", { scpoe: "s" }, { type });
+      expect(answer).toMatchObject({
+        error: { code: "trigger_registration_failed", message: `${type} trigger: config: unknown member \`scpoe\`; did you mean scope?` },
+      });
+    }
+  });
+
   it("chooses by scope, key, prefix and event type, and by its own type (gap 38)", async () => {
     const functions: Readonly<Record<string, [type: string, config: unknown]>> = {
       scope: ["state", { scope: "t" }],
