@@ -21,7 +21,7 @@ export interface EngineProcess extends Server {
 }
 
 export interface ModuleEntry {
-  readonly name: "svc-state";
+  readonly name: "svc-state" | "svc-stream";
   readonly config?: object;
 }
 
@@ -29,7 +29,7 @@ export interface EngineOptions {
   readonly kind: "svc" | "naive";
   /** Folder for this engine's config, data and logs; made by the function. */
   readonly folder: string;
-  /** Modules to load besides `svc-http` and `svc-stream`. */
+  /** Modules to load besides `svc-http`. */
   readonly modules?: readonly ModuleEntry[];
   /** Folder to write a CPU profile into when the engine stops. */
   readonly profileFolder?: string | undefined;
@@ -42,10 +42,13 @@ export async function startEngine(options: EngineOptions): Promise<EngineProcess
   mkdirSync(options.folder, { recursive: true });
   const [bridgePort, httpPort, realtimePort] = (await freePorts(3)) as [number, number, number];
   const config = join(options.folder, "config.yaml");
-  writeFileSync(config, configText({ bridgePort, httpPort, realtimePort, modules: options.modules ?? [] }));
+  writeFileSync(config, configText({ bridgePort, httpPort, modules: options.modules ?? [] }));
   const profiling = options.profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileFolder}`];
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [...profiling, CLI, "--config", config, "--stop-with-stdin"], { cwd: options.folder, stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [...profiling, CLI, "--config", config, "--ws-port", String(realtimePort), "--stop-with-stdin"], {
+    cwd: options.folder,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   adopt(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -70,11 +73,10 @@ export async function startEngine(options: EngineOptions): Promise<EngineProcess
 interface ConfigValues {
   readonly bridgePort: number;
   readonly httpPort: number;
-  readonly realtimePort: number;
   readonly modules: readonly ModuleEntry[];
 }
 
-function configText({ bridgePort, httpPort, realtimePort, modules }: ConfigValues): string {
+function configText({ bridgePort, httpPort, modules }: ConfigValues): string {
   return [
     "engine:",
     "  bridge:",
@@ -83,8 +85,6 @@ function configText({ bridgePort, httpPort, realtimePort, modules }: ConfigValue
     "workers:",
     "  - name: svc-http",
     `    config: { host: 127.0.0.1, port: ${httpPort} }`,
-    "  - name: svc-stream",
-    `    config: { host: 127.0.0.1, port: ${realtimePort} }`,
     ...modules.flatMap(({ name, config }) => [`  - name: ${name}`, `    config: ${JSON.stringify(config ?? {})}`]),
     "",
   ].join("\n");

@@ -17,7 +17,7 @@ export const stalledClient: Scenario = {
   rows: [16],
   run(context) {
     const { options, generator } = context;
-    return withServers({ engine: () => engineFor(context, "stalled-client") }, async ({ engine }) => {
+    return withServers({ engine: () => engineFor(context, "stalled-client", [{ name: "svc-stream" }]) }, async ({ engine }) => {
       const load = (withStalledClient: boolean): FanOutLoad => ({
         kind: "fan-out",
         via: "stream",

@@ -15,7 +15,7 @@ export const streamFanOut: Scenario = {
   run(context) {
     const { options, generator } = context;
     const clients = options.quick ? QUICK_CLIENTS : CLIENTS;
-    const starting = { engine: () => engineFor(context, "stream-fan-out"), broadcast: () => startServer("ws-broadcast") };
+    const starting = { engine: () => engineFor(context, "stream-fan-out", [{ name: "svc-stream" }]), broadcast: () => startServer("ws-broadcast") };
     return withServers(starting, async ({ engine, broadcast }) => {
       const load = { kind: "fan-out", clients, payloadBytes: PAYLOAD_BYTES, intervalMs: 0, withStalledClient: false, warmUpMs: options.warmUpMs } as const;
       const through: FanOutLoad = {

@@ -156,7 +156,7 @@ export interface ExpiredItem {
  * - Answers come in the order in which the store did the work, and each promise settles in the turn in which its answer came; of two calls that did
  *   work on one key, the first reaction (`.then`) to the first call runs first. So who publishes a write in that reaction publishes in order of version.
  * - A rejected write (CallError `storage_failed`, `call_timeout`, `overloaded`, `draining`, `payload_too_large`) leaves the item as it was or, for the
- *   first two, as it was to become, and later reads agree on which. The cost of a write does not depend on the size of its scope.
+ *   first two unless `details.outcome` is `not_written`, as it was to become, and later reads agree on which (`unclear-outcome.ts`). The cost of a write does not depend on the size of its scope.
  */
 export interface ItemStore {
   readonly durability: Durability;

@@ -71,6 +71,11 @@ export interface StreamSource {
 export interface StreamPublisher {
   /** Numbers the event, keeps it for those who come back, and sends it to its subscribers. Answers its sequence number in (stream, group); 0, having done nothing, once it is stopped. Throws TypeError for a system stream. */
   publish(event: StreamEvent): number;
+  /**
+   * Something may have changed in the group that no event tells of. Its number moves on, nobody resumes across that, and whoever has joined is sent what
+   * there is: at most once a second, and when the group cannot be read, as soon as it can. Does nothing once it is stopped. Throws TypeError for a system stream.
+   */
+  resync(stream: string, group: string): void;
   readonly stop: Undo;
 }
 

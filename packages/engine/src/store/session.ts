@@ -54,7 +54,7 @@ export class Session {
     } catch (thrown) {
       if (!(thrown instanceof DatabaseFailed)) throw thrown;
       this.#drop(thrown);
-      return this.#readsOnly(requests);
+      return this.#readsOnly(requests, thrown);
     }
   }
 
@@ -136,12 +136,14 @@ export class Session {
     this.#problem = `the store cannot write ${this.#file}: ${failure.message}`;
   }
 
-  #readsOnly(requests: readonly Request[]): Answer[] {
+  #readsOnly(requests: readonly Request[], { suspect }: DatabaseFailed): Answer[] {
     const problem = this.#problem;
+    // What a failed sync left in the log may be found there when the file is opened again.
+    const unclear = suspect ? ({ isUnclear: true } as const) : {};
     const connection = this.#connected();
-    if (connection === undefined) return this.#allFailed(requests);
+    if (connection === undefined) return this.#allFailed(requests).map((answer) => ({ ...answer, ...unclear }));
     return answersTo(requests, (request) => {
-      if (!isRead(connection.procedures, request)) return { status: "failed", message: String(problem) };
+      if (!isRead(connection.procedures, request)) return { status: "failed", message: String(problem), ...unclear };
       try {
         return runAlone(connection.procedures, request);
       } catch (thrown) {

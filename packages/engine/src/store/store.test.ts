@@ -63,7 +63,10 @@ describe("the store", () => {
   it("says why it cannot write, and takes that back once it can", async () => {
     const logs: LogRecord[] = [];
     const store = await open({ log: createLogger({ level: "info", now: () => 0, write: (record) => logs.push(record) }) });
-    await expect(store.call("breakCommit", null)).rejects.toMatchObject({ code: "storage_failed", details: { reason: expect.stringMatching(/COMMIT/) } });
+    await expect(store.call("breakCommit", null)).rejects.toMatchObject({
+      code: "storage_failed",
+      details: { reason: expect.stringMatching(/COMMIT/), outcome: "not_written" },
+    });
     expect(store.problem()).toMatch(/COMMIT/);
     await store.call("add", "a");
     expect(store.problem()).toBeUndefined();
@@ -88,7 +91,12 @@ describe("the store", () => {
     const store = await open();
     await store.call("add", "answered");
     const held = [store.call("add", "held"), store.call("endThread", null)];
-    for (const call of held) await expect(call).rejects.toMatchObject({ code: "storage_failed", message: expect.stringMatching(/thread ended.*exit code 3/) });
+    for (const call of held)
+      await expect(call).rejects.toMatchObject({
+        code: "storage_failed",
+        message: expect.stringMatching(/thread ended.*exit code 3/),
+        details: { outcome: "unknown" },
+      });
     expect(await store.call("texts", null)).toEqual(["answered"]);
     await store.call("add", "after");
     await store.close();
@@ -121,8 +129,8 @@ describe("the store", () => {
     // Runs in the thread by now: the message was posted in the tick before.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     const unsent = store.call("add", "never sent");
-    await expect(stuck).rejects.toMatchObject({ code: "call_timeout", details: { timeout_ms: 100 } });
-    await expect(unsent).rejects.toMatchObject({ code: "call_timeout" });
+    await expect(stuck).rejects.toMatchObject({ code: "call_timeout", details: { timeout_ms: 100, outcome: "unknown" } });
+    await expect(unsent).rejects.toMatchObject({ code: "call_timeout", details: { outcome: "not_written" } });
     await store.close();
   });
 

@@ -37,7 +37,8 @@ export interface Store<Procedures extends ProcedureTable> {
    * Runs one procedure. Requests run in the order of their calls, and their promises settle in that order.
    *
    * Rejects with CallError: a code of the procedure's own (Refusal); `storage_failed` when the disk or the thread failed;
-   * `overloaded` when as much waits as may wait; `call_timeout` past the deadline, the write may then still happen; `draining` after `close`.
+   * `overloaded` when as much waits as may wait; `call_timeout` past the deadline; `draining` after `close`.
+   * Of the first and the last but one `details.outcome` is `unknown` when a write may have been done or may still be, else `not_written`.
    */
   call<Name extends keyof Procedures & string>(
     name: Name,
@@ -145,7 +146,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   #refusalFor(bytes: number): CallError | undefined {
     if (this.#closing !== undefined) return new CallError("draining", `the store ${this.#options.file} is closing and takes no more requests`);
-    if (this.#state.name === "down" && this.#clock.monotonic() < this.#state.retryAt) return storageFailed(this.#state.reason);
+    if (this.#state.name === "down" && this.#clock.monotonic() < this.#state.retryAt) return storageFailed(this.#state.reason, "not_written");
     if (this.#requests >= this.#maxRequests || (this.#requests > 0 && this.#bytes + bytes > this.#maxBytes)) {
       return new CallError("overloaded", `the store has ${this.#requests} requests of ${this.#bytes} bytes under way and takes no more; try again shortly`, {
         details: { requests: this.#requests, bytes: this.#bytes, max_requests: this.#maxRequests, max_bytes: this.#maxBytes },
@@ -183,7 +184,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       this.#forget(pending);
       const answer = answers[index];
       if (pending.expired) return;
-      if (answer === undefined) pending.reject(storageFailed("the store thread gave no answer; this is a defect of the engine"));
+      if (answer === undefined) pending.reject(storageFailed("the store thread gave no answer; this is a defect of the engine", "unknown"));
       else settleWith(pending, answer);
     });
     for (const pending of rest) if (pending.expired) this.#forget(pending);
@@ -201,23 +202,24 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #expire(): void {
     this.#cancelSweep = undefined;
     const now = this.#clock.monotonic();
-    for (const pending of this.#underWay) this.#expireOne(pending, now);
+    for (const pending of this.#underWay) this.#expireOne(pending, now, "unknown");
     const unsent = this.#waiting;
     this.#waiting = unsent.filter((pending) => pending.deadline > now);
     for (const pending of unsent) {
       if (pending.deadline <= now) this.#forget(pending);
-      this.#expireOne(pending, now);
+      this.#expireOne(pending, now, "not_written");
     }
     const next = this.#underWay.find((pending) => !pending.expired) ?? this.#waiting[0];
     if (next !== undefined) this.#cancelSweep = this.#clock.after(Math.max(1, next.deadline - now), () => this.#expire());
     this.#sayIdle();
   }
 
-  #expireOne(pending: Pending, now: number): void {
+  #expireOne(pending: Pending, now: number, outcome: Outcome): void {
     if (pending.expired || pending.deadline > now) return;
     pending.expired = true;
-    const message = `the store did not answer within ${this.#requestTimeoutMs} ms; a write may still happen`;
-    pending.reject(new CallError("call_timeout", message, { details: { timeout_ms: this.#requestTimeoutMs } }));
+    const what = outcome === "unknown" ? "a write may still happen" : "nothing was written";
+    const message = `the store did not answer within ${this.#requestTimeoutMs} ms; ${what}`;
+    pending.reject(new CallError("call_timeout", message, { details: { timeout_ms: this.#requestTimeoutMs, outcome } }));
   }
 
   #startThread(): Promise<Thread> {
@@ -274,19 +276,19 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #failUnderWay(reason: string): void {
     const lost = this.#underWay;
     this.#underWay = [];
-    this.#fail(lost, reason);
+    this.#fail(lost, reason, "unknown");
   }
 
   #failWaiting(reason: string): void {
     const lost = this.#waiting;
     this.#waiting = [];
-    this.#fail(lost, reason);
+    this.#fail(lost, reason, "not_written");
   }
 
-  #fail(lost: readonly Pending[], reason: string): void {
+  #fail(lost: readonly Pending[], reason: string, outcome: Outcome): void {
     for (const pending of lost) {
       this.#forget(pending);
-      if (!pending.expired) pending.reject(storageFailed(reason));
+      if (!pending.expired) pending.reject(storageFailed(reason, outcome));
     }
   }
 
@@ -319,12 +321,15 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 }
 
-function storageFailed(reason: string): CallError {
-  return new CallError("storage_failed", reason, { details: { reason } });
+/** Of a write that failed. */
+type Outcome = "not_written" | "unknown";
+
+function storageFailed(reason: string, outcome: Outcome): CallError {
+  return new CallError("storage_failed", reason, { details: { reason, outcome } });
 }
 
 function settleWith(pending: Pending, answer: Answer): void {
   if (answer.status === "done") pending.resolve(answer.output);
   else if (answer.status === "refused") pending.reject(new CallError(answer.code, answer.message, { details: answer.details }));
-  else pending.reject(storageFailed(answer.message));
+  else pending.reject(storageFailed(answer.message, answer.isUnclear === true ? "unknown" : "not_written"));
 }

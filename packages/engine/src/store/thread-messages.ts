@@ -16,11 +16,11 @@ export interface Request {
   readonly input: unknown;
 }
 
-/** How one request ended. `failed`: the store could not do it, and nothing of it is written. */
+/** How one request ended. `failed`: the store could not do it, and nothing of it is written, unless it `isUnclear`: the disk failed, and may have it all the same. */
 export type Answer =
   | { readonly status: "done"; readonly output: unknown }
   | { readonly status: "refused"; readonly code: string; readonly message: string; readonly details: Readonly<Record<string, unknown>> | undefined }
-  | { readonly status: "failed"; readonly message: string };
+  | { readonly status: "failed"; readonly message: string; readonly isUnclear?: true };
 
 export type ToThread = { readonly kind: "batch"; readonly requests: readonly Request[] } | { readonly kind: "close" };
 

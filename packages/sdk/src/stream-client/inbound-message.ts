@@ -74,7 +74,7 @@ function eventOf(message: Members): InboundEvent {
 
 function gapOf(data: Members): StreamGap {
   const { reason } = data;
-  const known = reason === "restarted" || reason === "expired" || reason === "overflow";
+  const known = reason === "restarted" || reason === "expired" || reason === "overflow" || reason === "unclear";
   return { since: typeof data.since === "number" ? data.since : undefined, seq: numberOf(data.seq), reason: known ? reason : "expired" };
 }
 

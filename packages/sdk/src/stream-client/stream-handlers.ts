@@ -42,8 +42,8 @@ export interface StreamGap {
   readonly since: number | undefined;
   /** The number up to which events are missing. */
   readonly seq: number;
-  /** `restarted`: the engine was. `expired`: it no longer keeps them. `overflow`: this side did not read fast enough. */
-  readonly reason: "restarted" | "expired" | "overflow";
+  /** `restarted`: the engine was. `expired`: it no longer keeps them. `overflow`: this side did not read fast enough. `unclear`: a write failed that may be stored all the same. */
+  readonly reason: "restarted" | "expired" | "overflow" | "unclear";
 }
 
 export interface SyncFacts {

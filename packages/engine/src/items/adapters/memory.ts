@@ -217,7 +217,7 @@ class MemoryItems implements ItemStore {
     const bytes = this.#scopes.bytes + this.outbox.bytes;
     if (growth <= 0 || bytes + growth <= this.#maxBytes) return;
     const reason = `the in-memory state holds ${bytes} bytes and may hold ${this.#maxBytes}; delete items, raise max_bytes, or use the file_based adapter`;
-    throw new CallError("storage_failed", reason, { details: { reason, bytes, max_bytes: this.#maxBytes } });
+    throw new CallError("storage_failed", reason, { details: { reason, outcome: "not_written", bytes, max_bytes: this.#maxBytes } });
   }
 
   #refuseClosed(): void {

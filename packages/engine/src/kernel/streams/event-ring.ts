@@ -55,6 +55,12 @@ export class EventRing {
     this.#heldBytes = 0;
   }
 
+  /** A number without an event: nobody gets from before it to behind it. */
+  skip(): void {
+    this.clear();
+    this.#floor++;
+  }
+
   #dropFirst(): void {
     const first = this.#events[this.#head] as NumberedEvent;
     // The slot must not hold on to the data.

@@ -3,6 +3,7 @@ import { type Clock, every } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { StreamPublisher, StreamSource, Streams, StreamView, SystemStream, SystemStreamSpec } from "../stream-contract.ts";
 import type { RealtimeSocket } from "./realtime-socket.ts";
+import { Resyncs } from "./resyncs.ts";
 import { CLOSE, HEARTBEAT_MS } from "./stream-codes.ts";
 import { StreamConnection } from "./stream-connection.ts";
 import type { StreamParts } from "./stream-parts.ts";
@@ -32,6 +33,7 @@ export class StreamHub implements Streams {
   readonly #topics = new Topics();
   readonly #system: SystemStreams;
   readonly #names: UserStreamNames;
+  readonly #resyncs: Resyncs;
   readonly #parts: StreamParts;
   readonly #connections = new Set<StreamConnection>();
   #source: StreamSource | undefined;
@@ -46,6 +48,7 @@ export class StreamHub implements Streams {
     const tap = new Tap(clock);
     this.#system = new SystemStreams({ topics: this.#topics, clock, onStopped: (name) => this.#systemStreamStopped(name) });
     this.#names = new UserStreamNames({ clock, log, onChange });
+    this.#resyncs = new Resyncs({ clock, log, reopen: (subscription, since) => connectionOf(subscription).resync(subscription, since) });
     this.#parts = {
       clock,
       log,
@@ -55,6 +58,7 @@ export class StreamHub implements Streams {
       sourceIsAway: () => this.#sourceIsAway,
       tap,
       subscribe: (subscription) => this.#subscribe(subscription),
+      resyncLater: (subscription, since) => this.#resyncs.add(subscription, since),
       end: (subscription) => this.#end(subscription),
     };
     tap.publishTo(this.#system.provide(TAP_SPEC));
@@ -101,9 +105,14 @@ export class StreamHub implements Streams {
     return {
       publish: (event) => {
         if (this.#source !== source) return 0;
-        if (event.stream.startsWith(SYSTEM_PREFIX)) throw new TypeError(`${event.stream} is a stream of the engine itself`);
+        refuseSystem(event.stream);
         this.#names.published(event);
         return this.#topics.publish(event, this.#clock.now());
+      },
+      resync: (stream, group) => {
+        if (this.#source !== source) return;
+        refuseSystem(stream);
+        this.#resyncs.begin(this.#topics.skip(stream, group));
       },
       stop: () => this.#sourceStopped(source),
     };
@@ -151,6 +160,7 @@ export class StreamHub implements Streams {
     const { join, source, topic } = subscription;
     subscription.state = "ended";
     if (topic !== undefined) {
+      this.#resyncs.forget(subscription);
       this.#topics.unsubscribe(subscription, { forget: source === undefined });
       if (source === undefined) this.#system.count(join.stream, -1);
       else this.#names.subscribed(join.stream, -1);
@@ -180,7 +190,7 @@ export class StreamHub implements Streams {
   #systemStreamStopped(name: string): void {
     for (const topic of this.#topics.groupsOf(name)) {
       for (const subscription of topic.subscriptions()) {
-        (subscription.receiver as StreamConnection).drop(subscription, new CallError("NOT_FOUND", `the stream ${name} is no longer provided`));
+        connectionOf(subscription).drop(subscription, new CallError("NOT_FOUND", `the stream ${name} is no longer provided`));
       }
     }
   }
@@ -194,6 +204,14 @@ export class StreamHub implements Streams {
     const now = this.#clock.now();
     for (const connection of this.#connections) if (connection.isExtended) connection.beat(now);
   }
+}
+
+function connectionOf({ receiver }: Subscription): StreamConnection {
+  return receiver as StreamConnection;
+}
+
+function refuseSystem(stream: string): void {
+  if (stream.startsWith(SYSTEM_PREFIX)) throw new TypeError(`${stream} is a stream of the engine itself`);
 }
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

@@ -84,7 +84,12 @@ export class Joins {
 
   /** Events were left out after that number: the client does not keep up. It gets what there is once it has room. */
   fellBehind(subscription: Subscription, since: number): void {
-    this.#opener.reopen(subscription, since);
+    this.#opener.reopen(subscription, { since, reason: "overflow" });
+  }
+
+  /** After that number something may have changed that no event tells of. */
+  resync(subscription: Subscription, since: number): void {
+    this.#opener.reopen(subscription, { since, reason: "unclear" });
   }
 
   /** Ends a subscription that the engine can no longer serve. */

@@ -19,7 +19,11 @@ export function moduleStreams(hub: StreamHub, scope: Scope): Streams {
     },
     serveUserStreams(source) {
       const publisher = hub.serveUserStreams(source);
-      return { publish: (event) => publisher.publish(event), stop: scope.add(publisher.stop) };
+      return {
+        publish: (event) => publisher.publish(event),
+        resync: (stream, group) => publisher.resync(stream, group),
+        stop: scope.add(publisher.stop),
+      };
     },
     list: () => hub.list(),
   };

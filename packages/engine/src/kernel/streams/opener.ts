@@ -3,17 +3,17 @@ import type { StreamSnapshot } from "../stream-contract.ts";
 import { heldEvents } from "./held-events.ts";
 import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
 import type { Outbox } from "./outbox.ts";
+import { mayPass } from "./resyncs.ts";
 import { type Gap, gapNotice, joined, sync } from "./server-messages.ts";
-import { MAX_SUBSCRIPTIONS } from "./stream-codes.ts";
+import { MAX_SUBSCRIPTIONS, READ_DEADLINE_MS } from "./stream-codes.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { SYSTEM_PREFIX } from "./stream-path.ts";
 import type { Subscription } from "./subscription.ts";
+import type { Topic } from "./topic.ts";
 import { within } from "./within.ts";
 
 /** A group that changes so fast that its events are gone before it is read, or cannot be told from what was read, is read so many times at most. */
 const MAX_READS = 5;
-/** How long reading a group may take, in milliseconds. */
-const READ_DEADLINE_MS = 30_000;
 
 /** From where a client that was here before wants to go on. */
 export interface Since {
@@ -54,10 +54,10 @@ export class Opener {
     else this.#later(subscription, () => this.#start(subscription, since));
   }
 
-  /** Events were left out after that number, since the client does not keep up. */
-  reopen(subscription: Subscription, since: number): void {
+  /** The client is to be sent what there is, after a gap. */
+  reopen(subscription: Subscription, gap: Gap): void {
     subscription.state = "opening";
-    this.#later(subscription, () => this.#read(subscription, { since, reason: "overflow" }, { isJoin: false }));
+    this.#later(subscription, () => this.#read(subscription, gap, { isJoin: false }));
   }
 
   async #start(subscription: Subscription, since: Since | undefined): Promise<void> {
@@ -98,23 +98,34 @@ export class Opener {
       try {
         snapshot = await within(this.#parts.clock, READ_DEADLINE_MS, `reading ${join.stream}`, () => source.snapshot(join.stream, join.group, join.id));
       } catch (error) {
-        if (!subscription.hasEnded) this.#failed(subscription, CallError.from(error));
+        if (!subscription.hasEnded) this.#readFailed(subscription, gap, CallError.from(error));
         return;
       }
       // Writes that were answered together with the read are published by the end of this turn.
       await new Promise((resolve) => setImmediate(resolve));
       if (subscription.hasEnded) return;
+      if (topic.skippedTo > from) {
+        // Whether it has what made the number move on, nobody can tell. Read again at once, it might never be done while a store fails on and on.
+        this.#sync(subscription, snapshot, { seq: from, gap, isJoin });
+        this.#parts.resyncLater(subscription, from);
+        return;
+      }
       const since = topic.after(from);
       if (since === undefined) continue;
       const { count, isMixed } = heldEvents(since, snapshot);
       // In the end better an item that goes back for a moment than none at all.
       if (isMixed && reads < MAX_READS - 1) continue;
       this.#sync(subscription, snapshot, { seq: from + count, gap, isJoin });
-      // Without numbers there is no harm in what was sent before the end of the snapshot, and it is nowhere else.
-      this.#goLive(subscription, this.#isExtended() ? since.slice(count) : since.filter(({ type }, index) => index >= count || type === "event"));
+      this.#goLive(subscription, this.#isExtended() ? since.slice(count) : behindPlainSync(topic, { since, seq: from + count, gap }));
       return;
     }
     this.#failed(subscription, new CallError("overloaded", "the group changes faster than it can be read; join again later"));
+  }
+
+  /** Who was live before is told when the store answers again, and is not sent away because it does not just now. */
+  #readFailed(subscription: Subscription, gap: Gap | undefined, error: CallError): void {
+    if (gap?.reason === "unclear" && mayPass(error)) this.#parts.resyncLater(subscription, gap.since);
+    else this.#failed(subscription, error);
   }
 
   #readSystem(subscription: Subscription, gap: Gap | undefined, { isJoin }: { readonly isJoin: boolean }): void {
@@ -177,6 +188,12 @@ export class Opener {
       this.#busy = false;
     }
   }
+}
+
+/** Without numbers there is no harm in what was sent before the end of the snapshot, and it is nowhere else; after an unclear write also what was sent while it waited. */
+function behindPlainSync(topic: Topic, { since, seq, gap }: { since: readonly NumberedEvent[]; seq: number; gap: Gap | undefined }): readonly NumberedEvent[] {
+  const events = gap?.reason === "unclear" ? (topic.after(topic.skippedTo) ?? since) : since;
+  return events.filter((event) => event.seq > seq || event.type === "event");
 }
 
 function isSystem({ join }: Subscription): boolean {

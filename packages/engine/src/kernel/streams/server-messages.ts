@@ -4,7 +4,7 @@ import { asFrame, messageTail, openMessage } from "./numbered-event.ts";
 import { HEARTBEAT_MS } from "./stream-codes.ts";
 import type { Subscription } from "./subscription.ts";
 
-export type GapReason = "restarted" | "expired" | "overflow";
+export type GapReason = "restarted" | "expired" | "overflow" | "unclear";
 
 /** What an extended client missed, and why. */
 export interface Gap {

@@ -14,5 +14,7 @@ export const CLOSE = {
 export const HEARTBEAT_MS = 10_000;
 /** Above this, in bytes, a client does not keep up. */
 export const MAX_BUFFERED_BYTES = 1024 * 1024;
+/** How long reading a group may take, in milliseconds. */
+export const READ_DEADLINE_MS = 30_000;
 /** Of one connection. */
 export const MAX_SUBSCRIPTIONS = 100;

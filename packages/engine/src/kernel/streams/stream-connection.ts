@@ -105,6 +105,11 @@ export class StreamConnection implements Receiver {
     this.#say(heartbeat(now, live), "heartbeat");
   }
 
+  /** Sends what there is, since after that number something may have changed that no event tells of. */
+  resync(subscription: Subscription, since: number): void {
+    this.#joins.resync(subscription, since);
+  }
+
   drop(subscription: Subscription, error: CallError): void {
     this.#joins.drop(subscription, error);
   }

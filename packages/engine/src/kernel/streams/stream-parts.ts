@@ -19,6 +19,8 @@ export interface StreamParts {
   readonly tap: Tap;
   /** Gives an admitted subscription its place. */
   subscribe(subscription: Subscription): void;
+  /** It is not up to date, and cannot be brought so at present: it knows of everything up to `since`. Tried again soon. */
+  resyncLater(subscription: Subscription, since: number): void;
   /** Ends a subscription, whatever became of it. Its source is told when it was admitted. */
   end(subscription: Subscription): void;
 }

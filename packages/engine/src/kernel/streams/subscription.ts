@@ -1,7 +1,7 @@
 import type { StreamEvent, StreamJoin, StreamSource } from "../stream-contract.ts";
 import type { Receiver, Topic } from "./topic.ts";
 
-/** `asking`: whether it may; `opening`: its first message is being made; `live`: it gets events; `ended`. */
+/** `asking`: whether it may; `opening`: what there is is to be read for it; `live`: it gets events; `ended`. */
 export type SubscriptionState = "asking" | "opening" | "live" | "ended";
 
 /** One subscription of one connection. */

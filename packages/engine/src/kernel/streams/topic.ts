@@ -15,6 +15,8 @@ export class Topic {
   readonly group: string;
   /** Of the latest event. */
   seq: number;
+  /** The latest number that no event has; what was read before it was given may lack a change. */
+  skippedTo = 0;
   readonly #members = new Map<Receiver, Set<Subscription>>();
   #subscribers = 0;
   /** Kept from the first subscription on: before it nobody can have a number to come back with. */
@@ -63,6 +65,13 @@ export class Topic {
     const numbered: NumberedEvent = { stream, group, id, type, json, version, seq: this.seq, timestamp, bytes: Buffer.byteLength(json) };
     this.#ring?.push(numbered);
     return numbered;
+  }
+
+  /** Moves the number on without an event: something may have changed that no event tells of. */
+  skip(): void {
+    this.seq++;
+    this.skippedTo = this.seq;
+    this.#ring?.skip();
   }
 
   /** What came after that number; undefined when not all of it is kept. */

@@ -50,14 +50,27 @@ export class Topics {
   /** Numbers the event, keeps it for those who come back, and hands it out. Answers its number. */
   publish(event: StreamEvent, timestamp: number): number {
     const topic = this.#open(event.stream, event.group);
-    const keptBefore = topic.keptBytes;
-    const numbered = topic.append(event, timestamp);
-    this.#keptBytes += topic.keptBytes - keptBefore;
-    this.#byUse.delete(topic);
-    this.#byUse.add(topic);
+    const numbered = this.#use(topic, () => topic.append(event, timestamp));
     topic.fanOut(numbered);
     this.#keepBounds();
     return numbered.seq;
+  }
+
+  /** Moves the number of a group on without an event, so that nobody resumes across it. */
+  skip(stream: string, group: string): Topic {
+    const topic = this.#open(stream, group);
+    this.#use(topic, () => topic.skip());
+    this.#keepBounds();
+    return topic;
+  }
+
+  #use<Result>(topic: Topic, work: () => Result): Result {
+    const keptBefore = topic.keptBytes;
+    const result = work();
+    this.#keptBytes += topic.keptBytes - keptBefore;
+    this.#byUse.delete(topic);
+    this.#byUse.add(topic);
+    return result;
   }
 
   /** Takes on a subscription. */

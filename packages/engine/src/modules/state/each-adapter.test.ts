@@ -146,7 +146,11 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
     await engine.stop();
     const store = await openItems(config.adapter, { dataDir, log: silentLogger, clock: systemClock });
     const versions: number[] = [];
-    const listener: ChangeListener = { notice: () => undefined, changed: (changes) => versions.push(...changes.map(({ version }) => version)) };
+    const listener: ChangeListener = {
+      notice: () => undefined,
+      unclear: () => {},
+      changed: (changes) => versions.push(...changes.map(({ version }) => version)),
+    };
     const writes = new Writes({ store, clock: systemClock, listener, onExpiry: () => {} });
     const address = { scope: "s", key: "k", ifVersion: undefined };
     const value = (number: number) => ({ json: String(number), bytes: String(number).length });

@@ -1,77 +1,11 @@
-import { CallError } from "@svc/protocol";
-import { ExpirySweep } from "../../items/expiry-sweep.ts";
-import type { ExpiredItem, ItemStore } from "../../items/item-store.ts";
-import { openItems } from "../../items/open-items.ts";
-import { defineModule, type ModuleContext, type RunningModule } from "../../kernel/module.ts";
+import { defineModule } from "../../kernel/module.ts";
 import { type StateConfig, stateConfigSchema } from "./config.ts";
-import { provideDeletingMany } from "./functions/deleting-many.ts";
-import { provideReading } from "./functions/reading.ts";
-import { provideTransferring } from "./functions/transferring.ts";
-import { provideWriting } from "./functions/writing.ts";
-import { Reads } from "./reads.ts";
-import { Exports } from "./transfer/exports.ts";
-import { StateTriggers } from "./triggers/state-triggers.ts";
-import { Writes } from "./writes.ts";
 
 /** Values by scope and key, durable by default. See README.md. */
 export const state = defineModule<StateConfig>({
   name: "svc-state",
   summary: "Values by scope and key that survive restarts",
   config: stateConfigSchema,
-  async start(context) {
-    const { config, dataDir, log, clock } = context;
-    const store = await openItems(config.adapter, { dataDir, log, clock });
-    try {
-      return await run(context, store);
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
-  },
+  // Loaded by who uses it: an engine without the module does without its code in memory.
+  start: async (context) => (await import("./start.ts")).startState(context),
 });
-
-async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promise<RunningModule<StateConfig>> {
-  const { config, log, clock } = context;
-  const limits = { maxValueBytes: config.max_value_bytes };
-  const triggers = new StateTriggers(context, store);
-  const writes = new Writes({ store, clock, listener: triggers, onExpiry: (expiresAt) => sweep.note(expiresAt) });
-  const sweep = new ExpirySweep({ store, clock, log, remove: (item) => removeExpired(writes, item) });
-  const exports = new Exports({ store, clock, log });
-  const services = { store, reads: new Reads(store), writes, clock, limits };
-
-  context.reportReadiness(() => store.problem());
-  // Before there is anything to write with: no change is to be missed.
-  await triggers.start();
-  provideReading(context, services.reads);
-  provideWriting(context, services);
-  provideDeletingMany(context, services);
-  provideTransferring(context, { ...services, exports, snapshotEnding: config.adapter.name === "file_based" ? "db" : "ndjson" });
-  try {
-    await sweep.start();
-  } catch (error) {
-    await triggers.stop();
-    throw error;
-  }
-  return {
-    reconfigure(next) {
-      if (JSON.stringify(next.adapter) !== JSON.stringify(config.adapter)) return "restart";
-      limits.maxValueBytes = next.max_value_bytes;
-      return undefined;
-    },
-    async stop() {
-      await exports.stop();
-      await sweep.stop();
-      await triggers.stop();
-      await store.close();
-    },
-  };
-}
-
-/** Someone may have written the item anew meanwhile: then it is no business of the sweep. */
-async function removeExpired(writes: Writes, { scope, key, version }: ExpiredItem): Promise<void> {
-  try {
-    await writes.delete({ scope, key, ifVersion: version }, {});
-  } catch (thrown) {
-    if (!CallError.is(thrown) || thrown.code !== "state_conflict") throw thrown;
-  }
-}

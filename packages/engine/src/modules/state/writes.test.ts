@@ -9,6 +9,7 @@ it("hands each change over with the notice that was made for its write, so that 
   let notices = 0;
   const listener: ChangeListener = {
     notice: () => ({ watchers: [{ id: "w", kinds: new Set(["created", "updated", "deleted"]) }], origin: `notice ${++notices}` }),
+    unclear: () => {},
     changed: (changes, notice) => told.push(...changes.map(({ key, version }) => [key, version, notice?.origin] as const)),
   };
   const writes = new Writes({ store: memoryItems({ maxBytes: 1_000_000, clock: systemClock }), clock: systemClock, listener, onExpiry: () => {} });

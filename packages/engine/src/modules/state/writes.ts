@@ -1,6 +1,7 @@
 import { CallError } from "@svc/protocol";
 import type { Conflict, Durability, ItemStore, ItemUpdated, ItemValue, ItemWrite, ItemWritten, OneOfMany } from "../../items/item-store.ts";
 import type { StoredJson } from "../../items/stored-json.ts";
+import { mayBeStored } from "../../items/unclear-outcome.ts";
 import type { UpdateOp } from "../../items/update-op.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { ChangeListener, WriteOrigin } from "./change-listener.ts";
@@ -59,18 +60,19 @@ export class Writes {
   async set(request: SetRequest, origin: WriteOrigin): Promise<ItemWritten> {
     const { scope, key } = request;
     const write = this.#write(request, origin);
-    return this.#settled(request, await this.#store.set(scope, key, itemValue(request), write), write);
+    return this.#store.set(scope, key, itemValue(request), write).then((written) => this.#settled(request, written, write), this.#failed([write], [request]));
   }
 
   async update(request: UpdateRequest, origin: WriteOrigin): Promise<ItemUpdated> {
     const { scope, key, ops, atomic, maxBytes, expiresAt } = request;
     const write = this.#write(request, origin);
-    return this.#settled(request, await this.#store.update(scope, key, { ops, atomic, maxBytes, expiresAt }, write), write);
+    const updated = this.#store.update(scope, key, { ops, atomic, maxBytes, expiresAt }, write);
+    return updated.then((outcome) => this.#settled(request, outcome, write), this.#failed([write], [request]));
   }
 
   async delete(request: WriteRequest, origin: WriteOrigin): Promise<ItemWritten> {
     const write = this.#write(request, origin);
-    return this.#settled(request, await this.#store.delete(request.scope, request.key, write), write);
+    return this.#store.delete(request.scope, request.key, write).then((removed) => this.#settled(request, removed, write), this.#failed([write], []));
   }
 
   /** All or none. Throws `state_conflict` with `details.index`. */
@@ -79,21 +81,46 @@ export class Writes {
       const { scope, key } = request;
       return { type: "set", scope, key, value: itemValue(request), write: this.#write(request, origin) };
     });
-    const written = await this.#store.writeMany(writes);
-    if (written.status === "conflict") throw conflictAt(written.index, requests[written.index], written.actual);
-    return this.#allSettled(writes, written.writes);
+    return this.#store.writeMany(writes).then(
+      (written) => {
+        if (written.status === "conflict") throw conflictAt(written.index, requests[written.index], written.actual);
+        return this.#allSettled(writes, written.writes);
+      },
+      this.#failed(
+        writes.map(({ write }) => write),
+        requests,
+      ),
+    );
   }
 
   /** Deletes what is there of the keys, all in one step. At most 1,000. Answers how many there were. */
   async deleteMany(scope: string, keys: readonly string[], origin: WriteOrigin): Promise<number> {
     const writes = keys.map((key): OneOfMany => ({ type: "delete", scope, key, write: this.#write({ scope, key, ifVersion: undefined }, origin) }));
-    const written = await this.#store.writeMany(writes);
-    if (written.status === "conflict") throw new CallError("storage_failed", "the store found a conflict where no version was asked for");
-    return this.#allSettled(writes, written.writes).filter(({ previous }) => previous !== undefined).length;
+    return this.#store.writeMany(writes).then(
+      (written) => {
+        if (written.status === "conflict") throw new CallError("storage_failed", "the store found a conflict where no version was asked for");
+        return this.#allSettled(writes, written.writes).filter(({ previous }) => previous !== undefined).length;
+      },
+      this.#failed(
+        writes.map(({ write }) => write),
+        [],
+      ),
+    );
   }
 
   #write({ scope, key, ifVersion }: WriteRequest, origin: WriteOrigin): ItemWrite {
     return { now: this.#clock.now(), ifVersion, notice: this.#listener.notice(scope, key, origin) };
+  }
+
+  /** For writes that were rejected: they may be stored all the same, with what is kept of them for listeners, and with their ends. */
+  #failed(writes: readonly ItemWrite[], ends: readonly { readonly expiresAt: number | "keep" | undefined }[]): (error: unknown) => never {
+    return (error) => {
+      if (mayBeStored(error)) {
+        for (const { expiresAt } of ends) if (typeof expiresAt === "number") this.#onExpiry(expiresAt);
+        this.#listener.unclear(writes.flatMap(({ notice }) => notice ?? []));
+      }
+      throw error;
+    };
   }
 
   #settled<Written extends ItemWritten>(request: WriteRequest, written: Written | Conflict, write: ItemWrite): Written {

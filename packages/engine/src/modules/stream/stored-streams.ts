@@ -5,6 +5,7 @@ import type { Conflict, ItemStore, ItemWritten, NumberedChange } from "../../ite
 import type { ChangeKind } from "../../items/outbox.ts";
 import { cursorOfKey, keyOfCursor } from "../../items/page-cursor.ts";
 import { storedJson } from "../../items/stored-json.ts";
+import { mayBeStored } from "../../items/unclear-outcome.ts";
 import { refuseDeepUpdate } from "../../items/update-depth.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -85,10 +86,13 @@ export class StoredStreams implements StreamKeeper {
     const expiresAt = expiresInMs === undefined ? undefined : now + expiresInMs;
     const write = store.set(scopeOf(address.stream, address.group), address.id, { json, bytes, expiresAt }, { now, ifVersion, notice: undefined });
     // Published in the turn in which the store answered, so that events come in the order of versions.
-    return write.then((outcome) => {
-      const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
-      return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${json}${members}}`);
-    });
+    return write.then(
+      (outcome) => {
+        const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
+        return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${json}${members}}`);
+      },
+      this.#failed(store, address, expiresAt),
+    );
   }
 
   async update(address: ItemAddress, { ops, atomic, ifVersion, expiresInMs }: Update, cause: Cause): Promise<Payload> {
@@ -97,21 +101,27 @@ export class StoredStreams implements StreamKeeper {
     const expiresAt = expiresInMs === undefined ? "keep" : now + expiresInMs;
     refuseDeepUpdate(ops);
     const update = { ops, atomic, maxBytes: this.#maxValueBytes(), expiresAt } as const;
-    return store.update(scopeOf(address.stream, address.group), address.id, update, { now, ifVersion, notice: undefined }).then((outcome) => {
-      const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
-      const errors = written.errors.length === 0 ? "" : `,"errors":${JSON.stringify(written.errors)}`;
-      return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${written.item?.json ?? "null"}${members}${errors}}`);
-    });
+    return store.update(scopeOf(address.stream, address.group), address.id, update, { now, ifVersion, notice: undefined }).then(
+      (outcome) => {
+        const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
+        const errors = written.errors.length === 0 ? "" : `,"errors":${JSON.stringify(written.errors)}`;
+        return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${written.item?.json ?? "null"}${members}${errors}}`);
+      },
+      this.#failed(store, address, expiresInMs === undefined ? undefined : now + expiresInMs),
+    );
   }
 
   async delete(address: ItemAddress, { ifVersion }: Pick<WriteChoices, "ifVersion">, cause: Cause): Promise<Payload> {
     const store = this.#stores.of(address.stream);
     const write = store.delete(scopeOf(address.stream, address.group), address.id, { now: this.#clock.now(), ifVersion, notice: undefined });
-    return write.then((outcome) => {
-      if (outcome.status === "conflict") throw conflict(address, ifVersion, outcome);
-      const seq = this.#publish(outcome.changes, cause);
-      return Payload.fromText(`{"old_value":${outcome.previous ?? "null"}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store)}}`);
-    });
+    return write.then(
+      (outcome) => {
+        if (outcome.status === "conflict") throw conflict(address, ifVersion, outcome);
+        const seq = this.#publish(outcome.changes, cause);
+        return Payload.fromText(`{"old_value":${outcome.previous ?? "null"}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store)}}`);
+      },
+      this.#failed(store, address, undefined),
+    );
   }
 
   async list({ stream, group }: GroupAddress): Promise<Payload> {
@@ -187,6 +197,17 @@ export class StoredStreams implements StreamKeeper {
     return { written: outcome, members };
   }
 
+  /** For a write that was rejected: when it may be stored all the same, nobody can say as what, and so clients are sent what there is. */
+  #failed(store: ItemStore, { stream, group }: GroupAddress, expiresAt: number | undefined): (error: unknown) => never {
+    return (error) => {
+      if (mayBeStored(error)) {
+        this.#events.unclear(stream, group);
+        if (expiresAt !== undefined) this.#sweeps.get(store)?.note(expiresAt);
+      }
+      throw error;
+    };
+  }
+
   /** Answers the last event's number; undefined when nothing has changed. */
   #publish(changes: readonly NumberedChange[], cause: Cause): number | undefined {
     let seq: number | undefined;
@@ -198,10 +219,13 @@ export class StoredStreams implements StreamKeeper {
   }
 
   #removeExpired(store: ItemStore, { scope, key, version }: { readonly scope: string; readonly key: string; readonly version: number }): Promise<void> {
-    return store.delete(scope, key, { now: this.#clock.now(), ifVersion: version, notice: undefined }).then((outcome) => {
-      // Somebody wrote it anew in the meantime, which told of the end as well.
-      if (outcome.status !== "conflict") this.#publish(outcome.changes, byItself);
-    });
+    return store.delete(scope, key, { now: this.#clock.now(), ifVersion: version, notice: undefined }).then(
+      (outcome) => {
+        // Somebody wrote it anew in the meantime, which told of the end as well.
+        if (outcome.status !== "conflict") this.#publish(outcome.changes, byItself);
+      },
+      this.#failed(store, namesOfScope(scope), undefined),
+    );
   }
 }
 

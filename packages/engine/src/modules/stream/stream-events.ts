@@ -6,21 +6,21 @@ import type { Cause } from "./keeper.ts";
 
 /** Publishes what happened: to the clients that have joined, and to the triggers. */
 export class StreamEvents {
-  readonly #publish: StreamPublisher["publish"];
+  readonly #publisher: Pick<StreamPublisher, "publish" | "resync">;
   readonly #triggers: { happened(published: PublishedEvent): void };
   readonly #clock: Clock;
   #stopped = false;
 
   constructor({
-    publish,
+    publisher,
     triggers,
     clock,
   }: {
-    readonly publish: StreamPublisher["publish"];
+    readonly publisher: Pick<StreamPublisher, "publish" | "resync">;
     readonly triggers: { happened(published: PublishedEvent): void };
     readonly clock: Clock;
   }) {
-    this.#publish = publish;
+    this.#publisher = publisher;
     this.#triggers = triggers;
     this.#clock = clock;
   }
@@ -33,8 +33,13 @@ export class StreamEvents {
   /** Answers the event's number in (stream, group). Events go out in the order of these calls. Throws `draining` after `stop`. */
   publish(event: StreamEvent, { traceparent, baggage }: Cause): number {
     if (this.#stopped) throw new CallError("draining", "svc-stream has stopped: the change was made, and nobody was told of it");
-    const seq = this.#publish(event);
+    const seq = this.#publisher.publish(event);
     this.#triggers.happened({ event, seq, at: this.#clock.now(), origin: { traceparent, baggage } });
     return seq;
+  }
+
+  /** Something may have been stored in the group that nobody can tell what it was. Clients are sent what there is; triggers are not told. */
+  unclear(stream: string, group: string): void {
+    if (!this.#stopped) this.#publisher.resync(stream, group);
   }
 }

@@ -7,6 +7,7 @@ export interface MemoryStreams {
   write(stream: string, group: string, id: string, json: string): number;
   remove(stream: string, group: string, id: string): number;
   publish(event: StreamEvent): number;
+  resync(stream: string, group: string): void;
   /** Names of the subscriptions that ended, in order. */
   readonly left: string[];
   /** Joins that were asked about, in order. */
@@ -59,6 +60,7 @@ export function memoryStreams(hub: StreamHub, more: Partial<StreamSource> = {}):
     left,
     asked,
     publish: (event) => publisher.publish(event),
+    resync: (stream, group) => publisher.resync(stream, group),
     stop: () => publisher.stop(),
     write(stream, group, id, json) {
       let items = groups.get(keyOf(stream, group));

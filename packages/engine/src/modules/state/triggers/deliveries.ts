@@ -57,6 +57,8 @@ export class Deliveries {
   /** There may be deliveries in the outbox that are not in memory. */
   #behind = true;
   #reading = false;
+  /** Counts how often it was behind for reasons that a page read before cannot know. */
+  #looks = 0;
   #readFailures = 0;
   /** Up to here everything was read from the outbox; it need not be told again. */
   #readTo = 0;
@@ -93,6 +95,13 @@ export class Deliveries {
     } else {
       this.#window.add(delivery);
     }
+    this.#pumpSoon();
+  }
+
+  /** A write may have stored a delivery that nobody tells of. What is told from now on was stored after it, and is read from the outbox behind it. */
+  lookAgain(): void {
+    this.#behind = true;
+    this.#looks += 1;
     this.#pumpSoon();
   }
 
@@ -151,6 +160,7 @@ export class Deliveries {
     this.#reading = true;
     const { outbox, watcher } = this.#parts;
     const after = this.#window.highest;
+    const looks = this.#looks;
     const { entries, bytes } = this.#window.room;
     try {
       const page = await outbox.pending({ watcher, after, limit: Math.min(entries, 200), maxBytes: bytes });
@@ -158,7 +168,7 @@ export class Deliveries {
       if (this.#stopped) return;
       for (const delivery of page) this.#window.add(delivery);
       this.#readTo = this.#window.highest;
-      if (page.length === 0 && this.#toldTo <= this.#readTo) this.#behind = false;
+      if (page.length === 0 && this.#toldTo <= this.#readTo && looks === this.#looks) this.#behind = false;
       // What was told and is not there was served or forgotten by somebody else.
       if (page.length === 0) this.#toldTo = 0;
     } catch (error) {

@@ -101,6 +101,11 @@ export class StateTriggers implements ChangeListener {
     }
   }
 
+  unclear(notices: readonly Notice[]): void {
+    const ids = new Set(notices.flatMap(({ watchers }) => watchers.map(({ id }) => id)));
+    for (const id of ids) this.#bound.get(id)?.lookAgain();
+  }
+
   /** Starts nothing more and resolves when what is under way has ended. What was not served stays for the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;

@@ -1,0 +1,23 @@
+import { CallError } from "@svc/protocol";
+import { describe, expect, it } from "vitest";
+import { mayBeStored } from "./unclear-outcome.ts";
+
+describe("a write that was rejected", () => {
+  it.each([
+    ["call_timeout", undefined, true],
+    ["call_timeout", "not_written", false],
+    ["storage_failed", undefined, true],
+    ["storage_failed", "unknown", true],
+    ["storage_failed", "not_written", false],
+    ["overloaded", undefined, false],
+    ["draining", undefined, false],
+    ["payload_too_large", undefined, false],
+    ["state_conflict", undefined, false],
+  ] as const)("with %s and outcome %s may be stored: %s", (code, outcome, expected) => {
+    expect(mayBeStored(new CallError(code, "a test", outcome === undefined ? {} : { details: { outcome } }))).toBe(expected);
+  });
+
+  it("with something that nobody foresaw may be stored", () => {
+    expect(mayBeStored(new TypeError("a defect"))).toBe(true);
+  });
+});

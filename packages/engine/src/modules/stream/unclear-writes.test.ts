@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock, type StreamSocket } from "../../testing/index.ts";
+import { stream } from "./index.ts";
+
+let dataDir: string;
+let clock: ManualClock;
+let engine: InMemoryEngine;
+
+const item = { stream_name: "s", group_id: "g", item_id: "1" };
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "svc-stream-unclear-"));
+  clock = manualClock();
+  engine = await inMemoryEngine({ modules: [stream], config: { "svc-stream": { memory_streams: ["m"] } }, clock, dataDir });
+});
+afterEach(async () => {
+  await engine.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Makes a write whose deadline passes while the store's thread has it. */
+async function unclear(functionId: string, input: object): Promise<void> {
+  // Nothing else is under way in the store, behind which it would wait.
+  await engine.call("stream::list_all");
+  const write = engine.call(functionId, input, { timeoutMs: 600_000 });
+  const refused = expect(write).rejects.toMatchObject({ code: "call_timeout", details: { outcome: "unknown" } });
+  // The store has the request after these, and posts it at the end of the tick: the next thing that happens is that the deadline passes, not the answer.
+  for (let hops = 0; hops < 200; hops++) await Promise.resolve();
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  clock.advance(30_000);
+  await refused;
+}
+
+async function joined(hello: boolean): Promise<StreamSocket> {
+  const socket = engine.openSocket("/");
+  if (hello) socket.say({ type: "hello", data: { version: 1 } });
+  socket.say({ type: "join", data: { subscriptionId: "x", streamName: "s", groupId: "g" } });
+  await socket.next(isSync);
+  socket.take();
+  return socket;
+}
+
+const isSync = ({ event }: Record<string, unknown>): boolean => (event as { type?: string } | undefined)?.type === "sync";
+
+describe("a write of a stream whose outcome is unclear", () => {
+  it.each([
+    ["stream::set", { ...item, data: 2 }, [2]],
+    ["stream::update", { ...item, ops: [{ type: "increment", path: "", by: 4 }] }, [5]],
+    ["stream::delete", item, []],
+  ])("is followed by what there is: %s (R-2)", async (functionId, input, data) => {
+    await engine.call("stream::set", { ...item, data: 1 });
+    const [extended, plain] = [await joined(true), await joined(false)];
+    await unclear(functionId, input);
+    clock.advance(0);
+    expect(await extended.next(isSync)).toMatchObject({ seq: 2, event: { data } });
+    expect(extended.take().filter(({ type }) => type !== "heartbeat")).toMatchObject([{ type: "gap", data: { since: 1, seq: 2, reason: "unclear" } }]);
+    expect(await plain.next(isSync)).toMatchObject({ event: { data } });
+    const { seq } = (await engine.call("stream::set", { ...item, data: 9 })) as { seq: number };
+    expect(seq).toBe(3);
+    expect([extended.take(), plain.take()]).toMatchObject([[{ seq: 3 }], [{ event: { data: 9 } }]]);
+  });
+
+  it("tells of the item's end when that comes (R-2)", async () => {
+    const socket = await joined(true);
+    await unclear("stream::set", { ...item, data: 1, expires_in_ms: 60_000 });
+    clock.advance(0);
+    await socket.next(isSync);
+    clock.advance(30_000);
+    expect(await socket.next(({ event }) => (event as { type?: string } | undefined)?.type === "delete")).toMatchObject({ event: { data: 1 } });
+  });
+
+  it("is one that may be stored: refused ones bring no resync", async () => {
+    const extended = await joined(true);
+    await engine.call("stream::set", { ...item, data: 1 });
+    extended.take();
+    await expect(engine.call("stream::set", { ...item, data: 2, if_version: 7 })).rejects.toMatchObject({ code: "state_conflict" });
+    await expect(engine.call("stream::set", { ...item, data: "x".repeat(20_000_000) })).rejects.toMatchObject({ code: "payload_too_large" });
+    clock.advance(0);
+    for (let turns = 0; turns < 20; turns++) await turn();
+    expect(extended.take()).toEqual([]);
+    expect(await engine.call("stream::set", { ...item, data: 3 })).toMatchObject({ seq: 2 });
+  });
+});
