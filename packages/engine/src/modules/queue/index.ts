@@ -1,3 +1,4 @@
+import type { Directory } from "../../kernel/directory.ts";
 import { defineModule, type ModuleContext, type RunningModule } from "../../kernel/module.ts";
 import { type QueueConfig, queueConfigSchema } from "./config.ts";
 import { startQueueCore } from "./core.ts";
@@ -13,13 +14,16 @@ import type { QueueStore } from "./store/queue-store.ts";
 import { Topics } from "./topics/topics.ts";
 import { QueueTriggers } from "./triggers/queue-triggers.ts";
 
+const NAME = "svc-queue";
+
 /** Durable jobs: queues, retries, dead letters, durable topics. See README.md. */
 export const queue = defineModule<QueueConfig>({
-  name: "svc-queue",
+  name: NAME,
   summary: "Jobs that survive restarts: queues with retries and dead letters, durable topics",
   config: queueConfigSchema,
   async start(context) {
-    const { config, dataDir, log, clock } = context;
+    const { config, dataDir, log, clock, directory } = context;
+    if (runsAlready(directory)) throw new Error("svc-queue is there already: list it once, with all queues under its queue_configs");
     const store = await openQueueStore(config.adapter, { dataDir, log, clock });
     try {
       return await run(context, store);
@@ -29,6 +33,11 @@ export const queue = defineModule<QueueConfig>({
     }
   },
 });
+
+/** Two of them would take each other's jobs for those of a former run. */
+function runsAlready(directory: Directory): boolean {
+  return directory.workers().some(({ name, status }) => status === "available" && (name === NAME || name.startsWith(`${NAME}#`)));
+}
 
 async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Promise<RunningModule<QueueConfig>> {
   const { config, clock, log } = context;
