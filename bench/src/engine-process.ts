@@ -21,7 +21,7 @@ export interface EngineProcess extends Server {
 }
 
 export interface ModuleEntry {
-  readonly name: "svc-state" | "svc-event";
+  readonly name: "svc-state" | "svc-event" | "svc-queue";
   readonly config?: object;
 }
 
