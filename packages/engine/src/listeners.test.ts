@@ -10,7 +10,7 @@ import { silentLogger } from "./kernel/logger.ts";
 import type { StreamClient } from "./kernel/stream-contract.ts";
 import { memoryStreams } from "./kernel/streams/testing/memory-streams.ts";
 import { Listeners } from "./listeners.ts";
-import { inMemoryEngine } from "./testing/index.ts";
+import { inMemoryEngine, manualClock } from "./testing/index.ts";
 
 const TOKEN = "a-token-of-the-engine";
 const undo: (() => unknown)[] = [];
@@ -24,7 +24,8 @@ async function scene() {
   const file = join(dir, "config.yaml");
   writeFileSync(file, "engine:\n  mode: production\n");
   const config = loadConfig(file, { env: {}, overrides: { bridgePort: 0, httpPort: 0, realtimePort: 0 }, modules: [] });
-  const { kernel } = await inMemoryEngine();
+  const clock = manualClock();
+  const { kernel } = await inMemoryEngine({ clock });
   const listeners = new Listeners({ kernel, token: TOKEN, clock: systemClock, log: silentLogger, config: () => config });
   await listeners.bind(config);
   undo.push(() => listeners.close());
@@ -38,7 +39,7 @@ async function scene() {
       socket.on("error", () => {});
     });
   };
-  return { kernel, listeners, upgrade };
+  return { clock, kernel, listeners, upgrade };
 }
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
@@ -89,7 +90,7 @@ describe("the listener of streams", () => {
   });
 
   it("wants the engine's token where one is needed, until the keeper of the streams decides who may connect (gap 42)", async () => {
-    const { kernel, listeners, upgrade } = await scene();
+    const { clock, kernel, listeners, upgrade } = await scene();
     listeners.startServing();
     expect(await upgrade()).toBe(401);
     expect(await upgrade(bearer("theirs"))).toBe(401);
@@ -109,6 +110,10 @@ describe("the listener of streams", () => {
     expect(await upgrade(bearer(TOKEN))).toBeInstanceOf(WebSocket);
     expect(asked).toHaveLength(2);
     streams.stop();
+    // It may be starting anew: nobody is let in by another rule meanwhile.
+    const [away] = (await once((await upgrade(bearer("theirs"))) as WebSocket, "close")) as [number];
+    expect(away).toBe(1012);
+    clock.advance(10_000);
     expect(await upgrade(bearer("theirs"))).toBe(401);
   });
 });

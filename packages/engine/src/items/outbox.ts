@@ -47,7 +47,7 @@ export interface Outbox {
   pending(request: { readonly watcher: string; readonly after: number; readonly limit: number; readonly maxBytes: number }): Promise<readonly Delivery[]>;
   /** They are done: never again. */
   served(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void>;
-  /** Nobody waits for this watcher's deliveries any more. Answers how many there were. */
+  /** Nobody waits for this watcher's deliveries any more. Answers how many there were; what is written later is not touched. */
   forget(watcher: string): Promise<number>;
   /** Watchers with deliveries that wait, in order of their names, and how many. */
   watchers(): Promise<readonly { readonly watcher: string; readonly waiting: number }[]>;

@@ -1,13 +1,14 @@
 import { CallError } from "@svc/protocol";
 import { MAX_VALUE_DEPTH } from "./stored-json.ts";
 import type { UpdateOp } from "./update-op.ts";
+import { segmentsOf } from "./update-path.ts";
 
 /** Throws `invalid_input` for an operation whose value would come to lie deeper than a stored value may be nested. */
 export function refuseDeepUpdate(ops: readonly UpdateOp[]): void {
   for (const [index, op] of ops.entries()) {
     if (!("value" in op)) continue;
     // An element lies one level below the array that it is appended to.
-    const above = (typeof op.path === "string" ? 1 : op.path.length) + (op.type === "append" ? 1 : 0);
+    const above = segmentsOf(op.path).length + (op.type === "append" ? 1 : 0);
     if (above + depthOf(op.value) <= MAX_VALUE_DEPTH) continue;
     const message = `\`ops.${index}.value\`: would be nested deeper than ${MAX_VALUE_DEPTH} levels, which is the limit of a value`;
     throw new CallError("invalid_input", message, { details: { limit: MAX_VALUE_DEPTH } });

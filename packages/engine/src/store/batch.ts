@@ -17,19 +17,44 @@ export class DatabaseFailed extends Error {
 type Run = (input: unknown) => unknown;
 
 /**
- * Runs the requests in order and commits them as one transaction. One that fails is undone by itself and does not touch the others.
+ * Runs the requests in order and commits them as one transaction. One that fails is undone by itself and does not touch the others. When the answers
+ * grow large it ends early: those that it did not come to have no answer, and are to be run in another batch.
  * Throws DatabaseFailed when the database is out of order; nothing of the batch is then written.
  */
 export function runBatch(database: Database, procedures: ProcedureTable, gathering: Gathering, requests: readonly Request[]): Answer[] {
   if (!requests.some((request) => procedureOf(procedures, request)?.kind === "write")) {
-    return requests.map((request) => answer(procedures, request, (run, input) => run(input)));
+    return answersTo(requests, (request) => runAlone(procedures, request));
   }
   // Savepoints cost a fifth of the throughput, and failures are rare. So the first run goes without; if a request fails in it, all of it is undone and run again with them.
   const first = inTransaction(database, gathering, () => runAll(procedures, requests));
   return first ?? inTransaction(database, gathering, () => runIsolated(database, procedures, gathering, requests)) ?? [];
 }
 
-/** Runs one request outside of a transaction, for reads after the batch around them failed. */
+/** Characters of text in the answers after which a batch ends, so that what many requests ask for is not in memory all at once. */
+const MAX_ANSWER_CHARACTERS = 32 * 1024 * 1024;
+
+/** Answers of the first requests, of one at least: until they are large together, or `goesOn` says no of one. */
+export function answersTo(requests: readonly Request[], run: (request: Request) => Answer, goesOn: (answer: Answer) => boolean = () => true): Answer[] {
+  const answers: Answer[] = [];
+  let characters = 0;
+  for (const request of requests) {
+    const result = run(request);
+    answers.push(result);
+    if (result.status === "done") characters += charactersIn(result.output);
+    if (characters >= MAX_ANSWER_CHARACTERS || !goesOn(result)) break;
+  }
+  return answers;
+}
+
+function charactersIn(output: unknown): number {
+  if (typeof output === "string") return output.length;
+  if (typeof output !== "object" || output === null || ArrayBuffer.isView(output)) return 0;
+  let characters = 0;
+  for (const name in output) characters += charactersIn((output as Readonly<Record<string, unknown>>)[name]);
+  return characters;
+}
+
+/** Runs one request as it is, without undoing what it did should it fail. */
 export function runAlone(procedures: ProcedureTable, request: Request): Answer {
   return answer(procedures, request, (run, input) => run(input));
 }
@@ -68,17 +93,16 @@ function flush(gathering: Gathering): void {
 }
 
 function runAll(procedures: ProcedureTable, requests: readonly Request[]): Answer[] | undefined {
-  const answers: Answer[] = [];
-  for (const request of requests) {
-    const result = answer(procedures, request, (run, input) => run(input));
-    if (result.status !== "done") return undefined;
-    answers.push(result);
-  }
-  return answers;
+  const answers = answersTo(
+    requests,
+    (request) => runAlone(procedures, request),
+    (result) => result.status === "done",
+  );
+  return answers[answers.length - 1]?.status === "done" ? answers : undefined;
 }
 
 function runIsolated(database: Database, procedures: ProcedureTable, gathering: Gathering, requests: readonly Request[]): Answer[] {
-  return requests.map((request) =>
+  return answersTo(requests, (request) =>
     answer(procedures, request, (run, input) => {
       command(database, "SAVEPOINT request");
       try {

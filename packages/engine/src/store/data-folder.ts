@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, isAbsolute, join, relative } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
 import { closeQuietly, DatabaseRefused } from "./database-file.ts";
 import { type Database, openDatabase, resultCodes, SqlError } from "./driver.ts";
@@ -52,13 +52,6 @@ export function lockDataFolder(dataDir: string): DataFolderLock {
     throw refusal(dataDir, holderFile, thrown);
   }
   return holding(database, { holder, holderFile });
-}
-
-/** The data folder's lock keeps other engines off what lies in it; a database elsewhere needs a lock of its own folder. Throws as `lockDataFolder`. */
-export function lockForFile(dataDir: string, file: string): DataFolderLock | undefined {
-  const path = relative(dataDir, dirname(file));
-  const isInside = path === "" || (!path.startsWith("..") && !isAbsolute(path));
-  return isInside ? undefined : lockDataFolder(dirname(file));
 }
 
 type Holder = z.output<typeof holderSchema>;

@@ -37,6 +37,19 @@ describe("a batch of requests", () => {
     session.close();
   });
 
+  it("ends early when the answers grow large, and has then done what it answered and begun nothing else", () => {
+    const session = open(freshFile());
+    run(session, ["add", "x".repeat(20 * 1024 * 1024)]);
+    expect(run(session, texts, texts, texts)).toHaveLength(2);
+    expect(run(session, ["add", "a"], texts, texts, ["add", "b"], texts)).toHaveLength(3);
+    expect(run(session, ["addThenRefuse", "c"], texts, texts, ["add", "d"]).map(({ status }) => status)).toEqual(["refused", "done", "done"]);
+    expect(run(session, texts).flatMap((answer) => (answer.status === "done" ? (answer.output as string[]).map((text) => text.length) : []))).toEqual([
+      20 * 1024 * 1024,
+      1,
+    ]);
+    session.close();
+  });
+
   it("loses nothing but the requests that fail", () => {
     const session = open(freshFile());
     const answers = run(

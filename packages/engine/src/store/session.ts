@@ -1,4 +1,4 @@
-import { DatabaseFailed, isRead, runAlone, runBatch } from "./batch.ts";
+import { answersTo, DatabaseFailed, isRead, runAlone, runBatch } from "./batch.ts";
 import { closeDatabaseFile, closeQuietly, DatabaseRefused, openDatabaseFile, type StoreDurability } from "./database-file.ts";
 import { type Database, type DriverName, SqlError } from "./driver.ts";
 import type { Gathering, ProceduresModule, ProcedureTable } from "./procedures.ts";
@@ -41,6 +41,7 @@ export class Session {
     return this.#problem;
   }
 
+  /** Answers the first of the requests, at least one; those that got no answer were not begun. */
   run(requests: readonly Request[]): Answer[] {
     const connection = this.#connected();
     if (connection === undefined) return this.#allFailed(requests);
@@ -139,7 +140,7 @@ export class Session {
     const problem = this.#problem;
     const connection = this.#connected();
     if (connection === undefined) return this.#allFailed(requests);
-    return requests.map((request) => {
+    return answersTo(requests, (request) => {
       if (!isRead(connection.procedures, request)) return { status: "failed", message: String(problem) };
       try {
         return runAlone(connection.procedures, request);

@@ -39,6 +39,20 @@ describe("the store", () => {
     await store.close();
   });
 
+  it("answers in parts what is large together, in the same order", async () => {
+    const store = await open();
+    await store.call("add", "x".repeat(20 * 1024 * 1024));
+    const settled: string[] = [];
+    const calls = Array.from({ length: 6 }, (_, index) =>
+      index % 3 === 2
+        ? store.call("add", `line ${index}`).then(() => settled.push(`added ${index}`))
+        : store.call("texts", null).then((texts) => settled.push(`${texts.length} lines ${index}`)),
+    );
+    await Promise.all(calls);
+    expect(settled).toEqual(["1 lines 0", "1 lines 1", "added 2", "2 lines 3", "2 lines 4", "added 5"]);
+    await store.close();
+  });
+
   it("passes a refusal on with its code and details, and a failure as storage_failed", async () => {
     const store = await open();
     await expect(store.call("addThenRefuse", "a")).rejects.toMatchObject({ code: "state_conflict", message: "a is not wanted", details: { text: "a" } });

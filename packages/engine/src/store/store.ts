@@ -177,6 +177,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #settle(answers: readonly Answer[]): void {
     const batch = this.#underWay;
     this.#underWay = [];
+    // Large answers come in parts: the thread has not begun the rest, which goes to it again before what came since.
+    const rest = batch.splice(Math.max(1, answers.length));
     batch.forEach((pending, index) => {
       this.#forget(pending);
       const answer = answers[index];
@@ -184,6 +186,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       if (answer === undefined) pending.reject(storageFailed("the store thread gave no answer; this is a defect of the engine"));
       else settleWith(pending, answer);
     });
+    for (const pending of rest) if (pending.expired) this.#forget(pending);
+    if (rest.length > 0) this.#waiting = [...rest.filter(({ expired }) => !expired), ...this.#waiting];
     this.#flush();
     this.#sayIdle();
   }

@@ -27,7 +27,7 @@ export type ToThread = { readonly kind: "batch"; readonly requests: readonly Req
 export type FromThread =
   | { readonly kind: "open" }
   | { readonly kind: "refused"; readonly message: string }
-  /** In the order of the requests. */
+  /** In the order of the requests; when they are large, of the first of them, and the others were not begun. */
   | { readonly kind: "answers"; readonly answers: readonly Answer[] }
   /** Whether the store can write; sent on each change. Undefined means that it can again. */
   | { readonly kind: "health"; readonly problem: string | undefined }

@@ -3,7 +3,6 @@ import type { Clock } from "../../kernel/clock.ts";
 import { snapshotDatabase } from "../../store/snapshot.ts";
 import type { Store } from "../../store/store.ts";
 import { CachedItems } from "../cached-items.ts";
-import { stringifyExact } from "../exact-json.ts";
 import type {
   Conflict,
   ExpiredItem,
@@ -105,7 +104,7 @@ export class FileItems implements ItemStore {
 
   update(scope: string, key: string, { ops, atomic, maxBytes, expiresAt }: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
     const address = { scope, key };
-    const opsJson = stringifyExact(ops);
+    const opsJson = JSON.stringify(ops);
     const input = { ...writeInput(address, write), opsJson, atomic, maxBytes, ...(expiresAt === undefined ? undefined : { expiresAt }) };
     return this.#cached.write(
       [address],

@@ -29,11 +29,13 @@ export class FileOutbox implements Outbox {
 
   async forget(watcher: string): Promise<number> {
     let forgotten = 0;
-    for (;;) {
-      const more = await this.#call("forget", watcher);
-      if (more === 0) return forgotten;
-      forgotten += more;
-    }
+    let upTo: number | undefined;
+    do {
+      const step = await this.#call("forget", { watcher, upTo });
+      forgotten += step.forgotten;
+      upTo = step.upTo;
+    } while (upTo !== undefined);
+    return forgotten;
   }
 
   watchers(): Promise<readonly { readonly watcher: string; readonly waiting: number }[]> {

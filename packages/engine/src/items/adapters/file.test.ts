@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
+import { lockDataFolder } from "../../store/data-folder.ts";
 import { openDatabase } from "../../store/driver.ts";
 import type { ItemStore } from "../item-store.ts";
 import { itemStoreSuite } from "../testing/item-store-suite.ts";
@@ -112,12 +113,22 @@ describe("the file adapter", () => {
     await expect(openIn(folder, { filePath: "state_store.db" })).rejects.toThrow(/state_store\.db is a folder.*name a file/);
   });
 
-  it("keeps a second engine off a file outside of the data folder", async () => {
-    const elsewhere = join(freshFolder(), "shared.db");
-    const first = await openIn(freshFolder(), { filePath: elsewhere });
-    await expect(openIn(freshFolder(), { filePath: elsewhere })).rejects.toThrow(new RegExp(`in use by another engine \\(pid ${process.pid}`));
+  it("keeps other engines off a folder outside of the data folder, and lets several modules have files there", async () => {
+    const folder = freshFolder();
+    const first = await openIn(freshFolder(), { filePath: join(folder, "one.db") });
+    const second = await openIn(freshFolder(), { filePath: join(folder, "two.db") });
     await first.close();
-    const second = await openIn(freshFolder(), { filePath: elsewhere });
+    expect(() => lockDataFolder(folder)).toThrow(`in use by another engine (pid ${process.pid}`);
+    await second.close();
+    lockDataFolder(folder).release();
+  });
+
+  it("keeps a second module of the same engine off its file", async () => {
+    const folder = freshFolder();
+    const first = await openIn(folder, { filePath: "one.db" });
+    await expect(openIn(folder, { filePath: "./one.db" })).rejects.toThrow(/one\.db is in use by another module of this engine/);
+    await first.close();
+    const second = await openIn(folder, { filePath: "one.db" });
     await second.close();
   });
 

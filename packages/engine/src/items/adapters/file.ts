@@ -1,8 +1,7 @@
-import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { lockForFile } from "../../store/data-folder.ts";
+import { claimFile } from "../../store/file-claim.ts";
 import { openStore } from "../../store/store.ts";
 import type { ItemStore } from "../item-store.ts";
 import { FileItems } from "./file-items.ts";
@@ -26,16 +25,13 @@ export interface FileItemsOptions {
 export async function openFileItems(options: FileItemsOptions): Promise<ItemStore> {
   const { dataDir, log, clock, durability = "durable", cacheBytes } = options;
   const file = resolve(dataDir, options.filePath);
-  if (existsSync(file) && statSync(file).isDirectory()) {
-    throw new Error(`file_path ${file} is a folder, and the items are kept in one file; name a file that does not exist yet, e.g. ${file}/items.db`);
-  }
-  const lock = lockForFile(dataDir, file);
+  const release = claimFile(file, { dataDir, what: "items" });
   try {
     const procedures = new URL("./file-thread/procedures.ts", import.meta.url);
     const store = await openStore<ItemProcedures>({ file, procedures, durability, log, clock });
-    return new FileItems({ file, store, durability, cacheBytes, clock, onClosed: () => lock?.release() });
+    return new FileItems({ file, store, durability, cacheBytes, clock, onClosed: release });
   } catch (error) {
-    lock?.release();
+    release();
     throw error;
   }
 }

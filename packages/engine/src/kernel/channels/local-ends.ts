@@ -26,7 +26,12 @@ export function localReader(channel: Channel): ChannelReader {
         });
       }
     },
-    cancel: () => channel.leave("the reader wants no more"),
+    cancel() {
+      channel.leave("the reader wants no more");
+      // Who left is not told of changes any more, and a read may be under way.
+      wake?.();
+      wake = undefined;
+    },
   };
 }
 

@@ -1,16 +1,17 @@
-import { CallError, type Payload } from "@svc/protocol";
+import type { Payload } from "@svc/protocol";
 import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
-import { retryDelayMs, waitMs } from "./backoff.ts";
+import { waitMs } from "./backoff.ts";
 import { failureOf } from "./failure.ts";
+import { type Ending, endingAfter, type Hand, recordEnding, release } from "./hand.ts";
 import { type Attempt, attemptJob } from "./job-attempt.ts";
 import { Parking } from "./parking.ts";
 import type { QueueClock } from "./queue-clock.ts";
 import type { JobServer } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { TakenJob } from "./store/job.ts";
-import type { EndOutput, QueueStore } from "./store/queue-store.ts";
+import type { QueueStore } from "./store/queue-store.ts";
 
 /** A job is held so long before it is given back, unless the lease goes on. */
 export const LEASE_MS = 30_000;
@@ -35,19 +36,6 @@ export interface RunnerParts {
   /** A take may have happened although it was not answered. */
   readonly onDoubt: () => void;
 }
-
-/** A job that was taken and has not been put back or ended. */
-interface Hand {
-  readonly job: TakenJob;
-  readonly abort: AbortController;
-  /** Why it was aborted. */
-  cut: "cancelled" | "stopped" | undefined;
-  /** Its handler has ended and the store is being told: its place is free for the next one. */
-  ending: boolean;
-  readonly ended: Promise<void>;
-}
-
-type Ending = (job: TakenJob) => Promise<EndOutput>;
 
 /** Runs the jobs of one queue: takes as many as may run, and never waits for anything by looking again and again. */
 export class QueueRunner {
@@ -253,7 +241,12 @@ export class QueueRunner {
     const { log, name } = this.#parts;
     try {
       const ending = await this.#endingOf(hand);
-      await this.#record(hand, ending);
+      await recordEnding(hand, ending, {
+        ...this.#parts,
+        // The next one is asked for in the same batch, for which that must be scheduled first; the store frees the place before it looks.
+        beforehand: () => (this.#mayHave || hand.job.group !== undefined ? this.wake() : undefined),
+        onUnblocked: () => this.wake(),
+      });
     } catch (error) {
       // Its lease runs out, and then it is tried again.
       this.#parts.onDoubt();
@@ -280,60 +273,11 @@ export class QueueRunner {
     return this.#endingAfter(attempt, hand, key);
   }
 
-  #endingAfter({ error, failure }: Attempt, { job, cut }: Hand, key: string): Ending {
-    const { store, clock, settings, name, log } = this.#parts;
-    const kind = failureOf(error, this.#functionIdsOf(job));
-    if (kind === "missing" || kind === "busy") {
-      if (!this.#stopped) this.#parking.park(key);
-      return release(store);
-    }
-    // While the engine shuts down workers go because it ends them: that is no fault of the job.
-    if (cut === "stopped" || (kind === "stopped" && this.#stopped)) return release(store);
-    this.#parking.served(key);
-    if (failure.attempt >= job.maxAttempts) {
-      const fields = { queue: name, job: job.id, functionId: job.functionId, attempts: failure.attempt, code: error.code, problem: error.message };
-      log.error("a job failed as often as it may; it is a dead letter now", fields);
-      return ({ seq }) => store.call("bury", { seq, failure });
-    }
-    const runAt = clock.now() + (kind === "stopped" ? 0 : retryDelayMs(settings.backoff, failure.attempt));
-    return async ({ seq }) => {
-      const output = await store.call("retry", { seq, failure, runAt });
-      this.noteDue(runAt);
-      return output;
-    };
-  }
-
-  /** Tells the store. Until it knows, the job is in hand: its lease goes on, and nobody else gets it. */
-  async #record(hand: Hand, ending: Ending): Promise<void> {
-    const { log, name } = this.#parts;
-    for (let failures = 1; ; failures++) {
-      try {
-        // The next one is asked for in the same batch, for which that must be scheduled first; the store frees the place before it looks.
-        hand.ending = failures === 1;
-        if (hand.ending && (this.#mayHave || hand.job.group !== undefined)) this.wake();
-        const { unblocked } = await ending(hand.job);
-        if (unblocked) this.wake();
-        return;
-      } catch (error) {
-        hand.ending = false;
-        if (failures === 1) log.warn("the end of a job cannot be recorded at present", { queue: name, job: hand.job.id, error });
-        // It stays active in the store, and the next start gives it back.
-        if (hand.cut === "stopped" || (CallError.is(error) && error.code === "draining")) return;
-        await this.#pauseBeforeAgain(hand, Math.min(5_000, waitMs(failures)));
-      }
-    }
-  }
-
-  #pauseBeforeAgain({ abort }: Hand, ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        cancel();
-        abort.signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const cancel = this.#parts.clock.after(ms, end);
-      if (!abort.signal.aborted) abort.signal.addEventListener("abort", end);
-    });
+  #endingAfter(attempt: Attempt, hand: Hand, key: string): Ending {
+    const kind = failureOf(attempt.error, this.#functionIdsOf(hand.job));
+    if (kind !== "missing" && kind !== "busy") this.#parking.served(key);
+    else if (!this.#stopped) this.#parking.park(key);
+    return endingAfter(attempt, kind, { ...this.#parts, hand, isStopping: this.#stopped, noteDue: (at) => this.noteDue(at) });
   }
 
   #isAway(key: string): boolean {
@@ -352,8 +296,4 @@ export class QueueRunner {
     if (server === undefined) throw new TypeError("nobody serves this queue");
     return (payload, options) => server.run(job, payload, options);
   }
-}
-
-function release(store: QueueStore): Ending {
-  return ({ seq }) => store.call("release", { seq });
 }

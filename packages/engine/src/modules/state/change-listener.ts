@@ -14,6 +14,6 @@ export interface WriteOrigin {
 export interface ChangeListener {
   /** Asked before each write: what is to be kept of it for whom, together with the write. Throws CallError `trigger_loop` to refuse it. */
   notice(scope: string, key: string, origin: WriteOrigin): Notice | undefined;
-  /** The changes are stored. Called in the order in which they were made, as far as one key goes. */
-  changed(changes: readonly NumberedChange[], origin: WriteOrigin): void;
+  /** The changes of one write are stored; `notice` is what was answered for it. Called in the order in which they were made, as far as one key goes. */
+  changed(changes: readonly NumberedChange[], notice: Notice | undefined): void;
 }

@@ -135,6 +135,13 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
     }
   });
 
+  it("writes one snapshot at a time, so that none is written over another", async () => {
+    await call("set", { scope: "s", key: "k", value: 1 });
+    const outcomes = await Promise.allSettled([call("snapshot", { name: "one.snap" }), call("snapshot", { name: "one.snap" })]);
+    expect(outcomes).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason: { code: "overloaded" } }]);
+    expect(await call("snapshot", { name: "two.snap" })).toMatchObject({ file: join(dataDir, "snapshots", "two.snap") });
+  });
+
   it("tells its listener of every change of a key in the order of versions, whatever made it", async () => {
     await engine.stop();
     const store = await openItems(config.adapter, { dataDir, log: silentLogger, clock: systemClock });

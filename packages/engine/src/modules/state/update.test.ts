@@ -115,6 +115,7 @@ describe("state::update", () => {
     });
     expect(await entry()).toBeNull();
     await update([{ type: "set", path: path.slice(1), value: deep }]);
+    await update([{ type: "set", path: "", value: JSON.parse("[".repeat(120) + "]".repeat(120)) }]);
     await expect(update([{ type: "append", path: path.slice(1, 21), value: deep }])).rejects.toMatchObject({ code: "invalid_input" });
   });
 

@@ -58,19 +58,19 @@ export class Writes {
 
   async set(request: SetRequest, origin: WriteOrigin): Promise<ItemWritten> {
     const { scope, key } = request;
-    const written = await this.#store.set(scope, key, itemValue(request), this.#write(request, origin));
-    return this.#settled(request, written, origin);
+    const write = this.#write(request, origin);
+    return this.#settled(request, await this.#store.set(scope, key, itemValue(request), write), write);
   }
 
   async update(request: UpdateRequest, origin: WriteOrigin): Promise<ItemUpdated> {
     const { scope, key, ops, atomic, maxBytes, expiresAt } = request;
-    const updated = await this.#store.update(scope, key, { ops, atomic, maxBytes, expiresAt }, this.#write(request, origin));
-    return this.#settled(request, updated, origin);
+    const write = this.#write(request, origin);
+    return this.#settled(request, await this.#store.update(scope, key, { ops, atomic, maxBytes, expiresAt }, write), write);
   }
 
   async delete(request: WriteRequest, origin: WriteOrigin): Promise<ItemWritten> {
-    const removed = await this.#store.delete(request.scope, request.key, this.#write(request, origin));
-    return this.#settled(request, removed, origin);
+    const write = this.#write(request, origin);
+    return this.#settled(request, await this.#store.delete(request.scope, request.key, write), write);
   }
 
   /** All or none. Throws `state_conflict` with `details.index`. */
@@ -81,7 +81,7 @@ export class Writes {
     });
     const written = await this.#store.writeMany(writes);
     if (written.status === "conflict") throw conflictAt(written.index, requests[written.index], written.actual);
-    return this.#allSettled(written.writes, origin);
+    return this.#allSettled(writes, written.writes);
   }
 
   /** Deletes what is there of the keys, all in one step. At most 1,000. Answers how many there were. */
@@ -89,27 +89,27 @@ export class Writes {
     const writes = keys.map((key): OneOfMany => ({ type: "delete", scope, key, write: this.#write({ scope, key, ifVersion: undefined }, origin) }));
     const written = await this.#store.writeMany(writes);
     if (written.status === "conflict") throw new CallError("storage_failed", "the store found a conflict where no version was asked for");
-    return this.#allSettled(written.writes, origin).filter(({ previous }) => previous !== undefined).length;
+    return this.#allSettled(writes, written.writes).filter(({ previous }) => previous !== undefined).length;
   }
 
   #write({ scope, key, ifVersion }: WriteRequest, origin: WriteOrigin): ItemWrite {
     return { now: this.#clock.now(), ifVersion, notice: this.#listener.notice(scope, key, origin) };
   }
 
-  #settled<Written extends ItemWritten>(request: WriteRequest, written: Written | Conflict, origin: WriteOrigin): Written {
+  #settled<Written extends ItemWritten>(request: WriteRequest, written: Written | Conflict, write: ItemWrite): Written {
     if (written.status === "conflict") throw conflict(request, written.actual);
-    this.#publish(written, origin);
+    this.#publish(written, write);
     return written;
   }
 
-  #allSettled(writes: readonly ItemWritten[], origin: WriteOrigin): readonly ItemWritten[] {
-    for (const written of writes) this.#publish(written, origin);
+  #allSettled(asked: readonly OneOfMany[], writes: readonly ItemWritten[]): readonly ItemWritten[] {
+    for (const [index, written] of writes.entries()) this.#publish(written, asked[index]?.write);
     return writes;
   }
 
-  #publish({ changes, item }: ItemWritten, origin: WriteOrigin): void {
+  #publish({ changes, item }: ItemWritten, write: ItemWrite | undefined): void {
     if (item?.expiresAt !== undefined) this.#onExpiry(item.expiresAt);
-    if (changes.length > 0) this.#listener.changed(changes, origin);
+    if (changes.length > 0) this.#listener.changed(changes, write?.notice);
   }
 }
 

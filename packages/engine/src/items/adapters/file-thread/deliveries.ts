@@ -17,6 +17,19 @@ export interface PendingInput {
   readonly maxBytes: number;
 }
 
+/** One step of forgetting. */
+export interface ForgetInput {
+  readonly watcher: string;
+  /** The last number that is to be forgotten; undefined at the first step. */
+  readonly upTo: number | undefined;
+}
+
+export interface ForgetOutput {
+  readonly forgotten: number;
+  /** For the next step; undefined when there is none. */
+  readonly upTo: number | undefined;
+}
+
 /** The number of a change in the outbox, and for whom it waits. */
 export interface ToldOutput {
   readonly seq: number;
@@ -86,7 +99,8 @@ export function openDeliveryProcedures(database: Database) {
   const take = database.prepare("DELETE FROM deliveries WHERE seq = ? AND watcher = ?");
   const countDown = database.prepare("UPDATE watchers SET waiting = waiting - 1 WHERE id = ?");
   const dropServed = database.prepare("DELETE FROM changes WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE seq = ?1)");
-  const waitingSeqs = database.prepare<{ readonly seq: number }>("SELECT seq FROM deliveries WHERE watcher = ? ORDER BY seq LIMIT ?");
+  const waitingSeqs = database.prepare<{ readonly seq: number }>("SELECT seq FROM deliveries WHERE watcher = ? AND seq <= ? ORDER BY seq LIMIT ?");
+  const lastWaiting = database.prepare<{ readonly seq: number }>("SELECT seq FROM deliveries WHERE watcher = ? ORDER BY seq DESC LIMIT 1");
   const allWaiting = database.prepare<{ readonly name: string; readonly waiting: number }>(
     "SELECT name, waiting FROM watchers WHERE waiting > 0 ORDER BY name",
   );
@@ -118,14 +132,15 @@ export function openDeliveryProcedures(database: Database) {
     for (const id of ids.values()) if (id !== undefined) dropWatcher.run(id);
   }
 
-  /** Answers how many were forgotten; the caller asks again until there are none. */
-  function forget(watcher: string): number {
+  /** The first step finds where the forgetting is to end; what comes after it is kept. */
+  function forget({ watcher, upTo }: ForgetInput): ForgetOutput {
     const id = watcherNamed.get(stored(watcher))?.id;
-    if (id === undefined) return 0;
-    const seqs = waitingSeqs.all(id, FORGOTTEN_AT_ONCE);
+    if (id === undefined) return { forgotten: 0, upTo: undefined };
+    const end = upTo ?? lastWaiting.get(id)?.seq ?? 0;
+    const seqs = waitingSeqs.all(id, end, FORGOTTEN_AT_ONCE);
     for (const { seq } of seqs) serve(id, seq);
     dropWatcher.run(id);
-    return seqs.length;
+    return { forgotten: seqs.length, upTo: seqs.length < FORGOTTEN_AT_ONCE ? undefined : end };
   }
 
   return {

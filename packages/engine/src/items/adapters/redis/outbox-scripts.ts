@@ -43,16 +43,22 @@ end
 return 0
 `;
 
-/** Arguments: prefix, owner, watcher, most of them. Answers how many were dropped. */
+/**
+ * Arguments: prefix, owner, watcher, most of them, last number (or "": the last that waits now). Answers how many were dropped, and the last number.
+ */
 export const forgetScript = `${releaseFunction}
 local queue = ARGV[1] .. 'waiting:' .. ARGV[2] .. ':' .. ARGV[3]
-local some = redis.call('ZRANGE', queue, 0, tonumber(ARGV[4]) - 1)
+local last = ARGV[5]
+if last == '' then
+  last = redis.call('ZRANGE', queue, -1, -1)[1] or '0'
+end
+local some = redis.call('ZRANGEBYSCORE', queue, '-inf', last, 'LIMIT', 0, tonumber(ARGV[4]))
 for _, seq in ipairs(some) do
   redis.call('ZREM', queue, seq)
   release(seq)
 end
 forget_served(queue, ARGV[3])
-return #some
+return { #some, last }
 `;
 
 /** Arguments: prefix, owner. Answers `{watcher, waiting}...`. */

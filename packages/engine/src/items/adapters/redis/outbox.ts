@@ -40,9 +40,11 @@ export class RedisOutbox implements Outbox {
 
   async forget(watcher: string): Promise<number> {
     let dropped = 0;
+    let last = "";
     for (;;) {
-      const some = await this.#run(scripts.forget, [watcher, BATCH], Number);
+      const [some, end] = await this.#run(scripts.forget, [watcher, BATCH, last], (reply) => reply as readonly [number, string]);
       dropped += some;
+      last = end;
       if (some < BATCH) return dropped;
     }
   }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Delivery, Outbox } from "../../outbox.ts";
-import { noticeFor, type Suite, written } from "./harness.ts";
+import { newValue, newWrite, noticeFor, type Suite, written } from "./harness.ts";
 
 export function outboxTests(suite: Suite): void {
   function pending(watcher: string, request: Partial<Parameters<Outbox["pending"]>[0]> = {}): Promise<readonly Delivery[]> {
@@ -78,6 +78,21 @@ export function outboxTests(suite: Suite): void {
     await suite.store.outbox.served([second, { seq: 4_711, watcher: "w" }, { seq: second.seq, watcher: "nobody" }]);
     expect((await pending("w")).map(({ change }) => change.json)).toEqual(["0", "2"]);
     expect(await pending("v")).toHaveLength(3);
+  });
+
+  it("forgets what waited when it was asked, and nothing that comes after", async () => {
+    for (let start = 0; start < 1_200; start += 600) {
+      await suite.store.writeMany(
+        Array.from({ length: 600 }, (_, index) => ({
+          ...{ type: "set", scope: "s", key: `k${start + index}`, value: newValue("1") },
+          write: newWrite({ notice: noticeFor(["w"]) }),
+        })),
+      );
+    }
+    const forgotten = suite.store.outbox.forget("w");
+    await suite.set("s", "later", "2", { notice: noticeFor(["w"]) });
+    expect(await forgotten).toBe(1_200);
+    expect(await pending("w")).toMatchObject([{ change: { key: "later" } }]);
   });
 
   it("forgets a watcher, and no other", async () => {

@@ -1,8 +1,7 @@
-import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
-import { lockForFile } from "../../../store/data-folder.ts";
+import { claimFile } from "../../../store/file-claim.ts";
 import { openStore } from "../../../store/store.ts";
 import { openMemoryStore } from "./memory-store.ts";
 import type { JobProcedures, QueueStore } from "./queue-store.ts";
@@ -16,10 +15,7 @@ export async function openQueueStore(
 ): Promise<QueueStore> {
   if (adapter.name === "in_memory") return openMemoryStore();
   const file = resolve(dataDir, adapter.config.file_path);
-  if (existsSync(file) && statSync(file).isDirectory()) {
-    throw new Error(`file_path ${file} is a folder, and the jobs are kept in one file; name a file that does not exist yet, e.g. ${file}/queue.db`);
-  }
-  const lock = lockForFile(dataDir, file);
+  const release = claimFile(file, { dataDir, what: "jobs" });
   try {
     const store = await openStore<JobProcedures>({ file, procedures: new URL("./procedures.ts", import.meta.url), log, clock });
     return {
@@ -27,11 +23,11 @@ export async function openQueueStore(
       problem: () => store.problem(),
       async close() {
         await store.close();
-        lock?.release();
+        release();
       },
     };
   } catch (error) {
-    lock?.release();
+    release();
     throw error;
   }
 }

@@ -9,6 +9,7 @@ import { type QueueConfig, queueConfigSchema } from "../config.ts";
 import { startQueueCore } from "../core.ts";
 import type { JobRequest, QueueCore } from "../queue-core.ts";
 import { openQueueStore } from "../store/open-queue-store.ts";
+import type { QueueStore } from "../store/queue-store.ts";
 
 export interface QueueEngine {
   readonly engine: InMemoryEngine;
@@ -24,7 +25,7 @@ export interface QueueEngine {
 /** The core of svc-queue on a real kernel, without its functions. In memory, unless `dataDir` says where. */
 export async function queueEngine(
   queues: Readonly<Record<string, unknown>> = {},
-  options: { readonly dataDir?: string; readonly clock?: ManualClock; readonly maxRequests?: number } = {},
+  options: { readonly dataDir?: string; readonly clock?: ManualClock; readonly around?: (store: QueueStore) => QueueStore } = {},
 ): Promise<QueueEngine> {
   const clock = options.clock ?? manualClock();
   const { dataDir } = options;
@@ -34,7 +35,8 @@ export async function queueEngine(
     summary: "under test",
     config: queueConfigSchema,
     async start(context) {
-      const store = await openQueueStore(context.config.adapter, context);
+      const opened = await openQueueStore(context.config.adapter, context);
+      const store = options.around?.(opened) ?? opened;
       core = await startQueueCore(context, store);
       for (const [name, settings] of context.config.queues) core.declare(name, settings);
       return { stop: () => core?.stop() };

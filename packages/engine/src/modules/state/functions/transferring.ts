@@ -20,6 +20,7 @@ export function provideTransferring(
 ): void {
   const { store, writes, clock, limits, exports } = services;
   let imports = 0;
+  let snapshotUnderWay = false;
 
   context.provideFunction({
     id: "state::export",
@@ -61,9 +62,16 @@ export function provideTransferring(
     input: z.object({ name: snapshotNameSchema.optional() }),
     output: z.object({ file: z.string(), bytes: z.int().min(0) }),
     async handle({ name }) {
-      const file = snapshotFile({ dataDir: context.dataDir, name, nowMs: clock.now(), ending: services.snapshotEnding });
-      const { bytes } = await store.snapshot(file);
-      return { file, bytes };
+      // Each has a thread that reads the whole store, and two of one name would not see each other's file.
+      if (snapshotUnderWay) throw new CallError("overloaded", "a snapshot is under way, and one is written at a time; ask again when it is done");
+      snapshotUnderWay = true;
+      try {
+        const file = snapshotFile({ dataDir: context.dataDir, name, nowMs: clock.now(), ending: services.snapshotEnding });
+        const { bytes } = await store.snapshot(file);
+        return { file, bytes };
+      } finally {
+        snapshotUnderWay = false;
+      }
     },
   });
 }

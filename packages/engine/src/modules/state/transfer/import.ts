@@ -95,9 +95,17 @@ interface StoreParts {
 }
 
 const STORE: Readonly<Record<OnExisting, (lines: readonly Line[], parts: StoreParts) => Promise<void>>> = {
-  async overwrite(lines, { writes, origin, counts }) {
-    await atLines(lines, () => writes.setMany(requestsOf(lines), origin));
-    counts.imported += lines.length;
+  async overwrite(lines, parts) {
+    try {
+      await atLines(lines, () => parts.writes.setMany(requestsOf(lines), parts.origin));
+      parts.counts.imported += lines.length;
+    } catch (thrown) {
+      // Small lines may replace values that are too large for one step together; nothing was written then.
+      if (lines.length === 1 || !CallError.is(thrown) || thrown.code !== "payload_too_large") throw thrown;
+      const middle = Math.ceil(lines.length / 2);
+      await STORE.overwrite(lines.slice(0, middle), parts);
+      await STORE.overwrite(lines.slice(middle), parts);
+    }
   },
   /** One by one, but in one step for the disk: who finds an item leaves it. */
   async skip(lines, { writes, origin, counts }) {

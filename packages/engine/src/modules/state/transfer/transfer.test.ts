@@ -149,6 +149,15 @@ describe("state::import", () => {
     expect(await call("list", { scope: "s" })).toEqual([3, 1, 2]);
   });
 
+  it("overwrites values that are large together with small ones", async () => {
+    await engine.stop();
+    engine = await stateEngine({ clock });
+    const large = "x".repeat(4 * 1024 * 1024);
+    for (let index = 0; index < 20; index++) await call("set", { scope: "s", key: `k${index}`, value: large });
+    expect(await importText(Array.from({ length: 20 }, (_, index) => line(`k${index}`, index)).join("\n"))).toEqual({ imported: 20, skipped: 0 });
+    expect(await call("list", { scope: "s" })).toHaveLength(20);
+  });
+
   it("leaves out items whose time is over", async () => {
     const ends = (ms: number): string => new Date(START + ms).toISOString();
     const text = `{"scope":"s","key":"a","value":1,"expires_at":"${ends(-1)}"}\n{"scope":"s","key":"b","value":2,"expires_at":"${ends(1_000)}"}`;
@@ -204,6 +213,17 @@ describe("state::import", () => {
     abort.abort();
     await expect(answer).rejects.toMatchObject({ code: "call_cancelled" });
     await gone;
+  });
+
+  it("counts no import any more whose caller gave up, also when nothing came", async () => {
+    for (let index = 0; index < 17; index++) {
+      const abort = new AbortController();
+      const answer = engine.call("state::import", { lines: engine.kernel.channels.create().ref("read") }, { signal: abort.signal });
+      abort.abort();
+      await expect(answer).rejects.toMatchObject({ code: "call_cancelled" });
+      await turns();
+    }
+    expect(await importText(line("a", 1))).toEqual({ imported: 1, skipped: 0 });
   });
 
   it("refuses refs that open nothing", async () => {

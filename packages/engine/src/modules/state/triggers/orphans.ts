@@ -1,4 +1,4 @@
-import type { Outbox, Watcher } from "../../../items/outbox.ts";
+import { MAX_WAITING_DELIVERIES, type Outbox, type Watcher } from "../../../items/outbox.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { StateTriggerSettings } from "./settings.ts";
@@ -8,7 +8,10 @@ import type { WatcherIndex } from "./watcher-index.ts";
 export const KEEP_ORPHANS_MS = 10 * 60_000;
 /** So many that wait for a return together; the oldest go first. */
 const MAX_ORPHANS = 10_000;
-/** What may be added for one of them while it is away: whoever writes must not be refused for somebody who may never come. */
+/**
+ * What may be added for one of them while it is away, and what may wait with what waited before: whoever writes must not be refused for somebody who may
+ * never come.
+ */
 const MAX_ADDED = 50_000;
 
 interface Orphan {
@@ -19,6 +22,17 @@ interface Orphan {
   readonly forgotten: () => void;
   readonly cancel: () => void;
   added: number;
+  /** Deliveries that there were when it was added. */
+  readonly waiting: number;
+}
+
+export interface OrphanOptions {
+  /** What is written meanwhile is kept for it too. */
+  readonly filter?: StateTriggerSettings;
+  /** Called when it is given up. */
+  readonly forgotten?: () => void;
+  /** Deliveries that wait for it already. Default 0; counts only with a filter. */
+  readonly waiting?: number | undefined;
 }
 
 /** Watchers whose binding is not there: it was before the last start, or nobody came back for it. Their deliveries wait for a while. */
@@ -40,13 +54,12 @@ export class Orphans {
     return this.#orphans.has(id);
   }
 
-  /** `filter`: what is written meanwhile is kept for it too. `forgotten` is called when it is given up. */
-  add(id: string, name: string, filter: StateTriggerSettings | undefined, forgotten: () => void = () => {}): void {
+  add(id: string, name: string, { filter, forgotten = () => {}, waiting = 0 }: OrphanOptions = {}): void {
     this.adopt(id);
     const watching = filter === undefined ? undefined : { filter, watcher: { id, kinds: filter.kinds } };
     if (watching !== undefined) this.#index.add(watching.filter, watching.watcher);
     const cancel = this.#clock.after(KEEP_ORPHANS_MS, () => this.#giveUp(id, "nobody asked for it again within 10 minutes"));
-    this.#orphans.set(id, { name, watching, forgotten, cancel, added: 0 });
+    this.#orphans.set(id, { name, watching, forgotten, cancel, added: 0, waiting });
     const [oldest] = this.#orphans.keys();
     if (this.#orphans.size > MAX_ORPHANS && oldest !== undefined) this.#giveUp(oldest, `${MAX_ORPHANS} others wait too`);
   }
@@ -56,7 +69,8 @@ export class Orphans {
     const orphan = this.#orphans.get(id);
     if (orphan === undefined) return;
     orphan.added += 1;
-    if (orphan.added >= MAX_ADDED) this.#giveUp(id, `${MAX_ADDED} changes came while nobody asked for it`);
+    const isOver = orphan.added >= MAX_ADDED || orphan.waiting + orphan.added >= MAX_WAITING_DELIVERIES;
+    if (isOver) this.#giveUp(id, `${orphan.added} changes came while nobody asked for it, and ${orphan.waiting} waited before`);
   }
 
   /** Its binding is there again, or it is forgotten otherwise. */

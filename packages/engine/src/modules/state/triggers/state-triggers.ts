@@ -39,8 +39,6 @@ export class StateTriggers implements ChangeListener {
   readonly #bound = new Map<string, Deliveries>();
   /** What withdrawn bindings have still in hand, by watcher. */
   readonly #ending = new Map<string, Promise<void>>();
-  /** What was noted for a write that is on its way, by its origin and item: what caused it may have ended when it is stored. */
-  readonly #noted = new WeakMap<WriteOrigin, Map<string, string>>();
   /** Watchers to wake, by binding. */
   readonly #watcherOf = new Map<string, string>();
   readonly #abort = new AbortController();
@@ -64,8 +62,9 @@ export class StateTriggers implements ChangeListener {
   /** Takes up what the last run left, and makes the trigger types known. Resolve this before the first write. */
   async start(): Promise<void> {
     const context = this.#context;
-    for (const key of (await this.#remembered?.load()) ?? []) this.#expect(key);
-    for (const { watcher } of await this.#store.outbox.watchers()) if (!this.#orphans.has(watcher)) this.#orphans.add(watcher, watcher, undefined);
+    const waiting = new Map((await this.#store.outbox.watchers()).map((one) => [one.watcher, one.waiting]));
+    for (const key of (await this.#remembered?.load()) ?? []) this.#expect(key, waiting);
+    for (const watcher of waiting.keys()) if (!this.#orphans.has(watcher)) this.#orphans.add(watcher, watcher);
     this.#unlisten = context.directory.onChange(({ kind, id }) => {
       const watcher = kind === "trigger" ? this.#watcherOf.get(id) : undefined;
       if (watcher !== undefined) this.#bound.get(watcher)?.wake();
@@ -83,26 +82,20 @@ export class StateTriggers implements ChangeListener {
   notice(scope: string, key: string, origin: WriteOrigin): Notice | undefined {
     const watchers = this.#index.matching(scope, key);
     if (watchers.length === 0) return undefined;
-    const item = itemName(scope, key);
-    const cause = this.#firings.causeOf(origin, item, watchers);
+    const cause = this.#firings.causeOf(origin, itemName(scope, key), watchers);
     const depth = cause?.depth ?? 0;
     if (depth >= MAX_DEPTH) throw loop(scope, key, describeChain(cause?.chain ?? []));
     const text = encodeOrigin({ traceparent: origin.traceparent ?? newTraceparent(), baggage: origin.baggage, depth, chain: cause?.chain ?? [] });
-    const noted = this.#noted.get(origin) ?? new Map<string, string>();
-    this.#noted.set(origin, noted.set(item, text));
     return { watchers, origin: text };
   }
 
-  changed(changes: readonly NumberedChange[], origin: WriteOrigin): void {
-    for (const numbered of changes) {
-      // Most writes concern nobody, and a copy of each would cost them more than the rest of this.
-      if (numbered.seq === undefined) continue;
-      const { seq, watchers, ...change } = numbered;
-      const text =
-        this.#noted.get(origin)?.get(itemName(change.scope, change.key)) ??
-        encodeOrigin({ traceparent: origin.traceparent ?? newTraceparent(), baggage: origin.baggage, depth: 0, chain: [] });
+  changed(changes: readonly NumberedChange[], notice: Notice | undefined): void {
+    // Most writes concern nobody, and a copy of each would cost them more than the rest of this.
+    if (notice === undefined) return;
+    for (const { seq, watchers, ...change } of changes) {
+      if (seq === undefined) continue;
       for (const watcher of watchers) {
-        this.#bound.get(watcher)?.add({ seq, watcher, change, origin: text });
+        this.#bound.get(watcher)?.add({ seq, watcher, change, origin: notice.origin });
         this.#orphans.addedTo(watcher);
       }
     }
@@ -153,7 +146,7 @@ export class StateTriggers implements ChangeListener {
       this.#letEnd(id, deliveries);
       if (this.#stopped || binding.ended === undefined) return;
       this.#remembered?.remove(key);
-      if (binding.ended === "lapsed") this.#orphans.add(id, nameOf(functionId, settings), undefined);
+      if (binding.ended === "lapsed") this.#orphans.add(id, nameOf(functionId, settings));
       else this.#forget(id, nameOf(functionId, settings));
     };
   }
@@ -166,14 +159,16 @@ export class StateTriggers implements ChangeListener {
   }
 
   /** Takes a binding of the last run for one that will come again. */
-  #expect(key: string): void {
+  #expect(key: string, waiting: ReadonlyMap<string, number>): void {
     const binding = readKey(key);
     if (binding === undefined) {
       this.#remembered?.remove(key);
       return;
     }
     const { functionId, settings } = binding;
-    this.#orphans.add(watcherId(key, functionId), nameOf(functionId, settings), settings, () => this.#remembered?.remove(key));
+    const id = watcherId(key, functionId);
+    const forgotten = (): void => this.#remembered?.remove(key);
+    this.#orphans.add(id, nameOf(functionId, settings), { filter: settings, forgotten, waiting: waiting.get(id) });
   }
 
   #forget(id: string, trigger: string): void {

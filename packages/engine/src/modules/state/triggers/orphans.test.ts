@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { memoryItems } from "../../../items/adapters/memory.ts";
+import { MAX_WAITING_DELIVERIES } from "../../../items/outbox.ts";
+import { silentLogger } from "../../../kernel/logger.ts";
+import { manualClock } from "../../../testing/index.ts";
+import { Orphans } from "./orphans.ts";
+import { stateTriggerSettings } from "./settings.ts";
+import { WatcherIndex } from "./watcher-index.ts";
+
+const filter = stateTriggerSettings(["created"]).parse({ scope: "s" });
+
+function orphansOn(index: WatcherIndex): Orphans {
+  const clock = manualClock(0);
+  const { outbox } = memoryItems({ maxBytes: 1_000_000, clock });
+  return new Orphans({ index, outbox, clock, log: silentLogger });
+}
+
+describe("a trigger that nobody has asked for since the start", () => {
+  it("is given up before writes would be refused for it, counting what waited before", () => {
+    const index = new WatcherIndex();
+    const orphans = orphansOn(index);
+    orphans.add("w", "a trigger", { filter, waiting: MAX_WAITING_DELIVERIES - 2 });
+    orphans.addedTo("w");
+    expect(orphans.has("w")).toBe(true);
+    expect(index.matching("s", "k")).toHaveLength(1);
+    orphans.addedTo("w");
+    expect(orphans.has("w")).toBe(false);
+    expect(index.matching("s", "k")).toEqual([]);
+  });
+});
