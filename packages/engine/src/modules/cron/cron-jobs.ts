@@ -37,7 +37,9 @@ export class CronJobs implements JobHost {
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
+  readonly #onDraining = (): void => this.#startNone();
   #stopped = false;
+  #startsNone = false;
   #cancelUpkeep: () => void;
 
   constructor(context: ModuleContext<CronConfig>, store: CronStore) {
@@ -62,8 +64,14 @@ export class CronJobs implements JobHost {
     return this.#stopped;
   }
 
+  get startsNone(): boolean {
+    return this.#startsNone;
+  }
+
   start(): void {
-    const { directory, provideTrigger } = this.#context;
+    const { directory, provideTrigger, draining } = this.#context;
+    draining.addEventListener("abort", this.#onDraining);
+    if (draining.aborted) this.#startNone();
     directory.onChange(({ kind, id }) => {
       const trigger = kind === "trigger" ? this.#triggers.get(id) : undefined;
       if (trigger?.job.isAwaitingSomeone === true) trigger.job.look();
@@ -89,11 +97,17 @@ export class CronJobs implements JobHost {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelUpkeep();
-    this.alarm.close();
-    this.slots.close();
+    this.#context.draining.removeEventListener("abort", this.#onDraining);
+    this.#startNone();
     const cancel = this.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
     cancel();
+  }
+
+  #startNone(): void {
+    this.#startsNone = true;
+    this.alarm.close();
+    this.slots.close();
   }
 
   isAvailable(binding: TriggerBinding<CronSettings>): boolean {

@@ -19,6 +19,8 @@ const REDELIVER_MS = 5 * 60_000;
 
 const PASSED_OVER: Readonly<Record<PassedOver["reason"], { readonly outcome: Outcome; readonly error: string }>> = {
   missed: { outcome: "skipped", error: "missed: it could not start for more than 60 s, and the misfire policy passes it over" },
+  superseded: { outcome: "skipped", error: "a later tick, which was started, stands for it" },
+  capped: { outcome: "skipped", error: `missed: of the ticks that were missed, the latest ${MAX_CATCH_UP} are started` },
   overlap: { outcome: "skipped", error: "the run before had not ended" },
   absent: { outcome: "error", error: "nobody was there to run it: its function or its worker is away" },
 };
@@ -32,6 +34,8 @@ export interface JobHost {
   readonly slots: Slots;
   /** The module is stopping: nothing more is started. */
   readonly stopped: boolean;
+  /** The same from the moment on at which the engine begins to shut down: what comes due is for the misfire policy of the next start. */
+  readonly startsNone: boolean;
   isAvailable(binding: TriggerBinding<CronSettings>): boolean;
   deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered>;
   /** Nobody asks for the job any more, and nothing of it runs. */
@@ -131,7 +135,7 @@ export class CronJob implements Due {
   look(): void {
     const { clock, alarm } = this.#host;
     this.#isAwaitingSomeone = false;
-    if (this.#host.stopped || this.#bindings.size === 0) return;
+    if (this.#host.startsNone || this.#bindings.size === 0) return;
     const wait = this.#retryAt - clock.monotonic();
     if (wait > 0) alarm.set(this, clock.now() + wait);
     else if (this.#state !== "ready") this.#read();
@@ -243,7 +247,8 @@ export class CronJob implements Due {
     this.#paused = stored.paused;
     if (this.#lastRun === undefined || (stored.lastRun?.seq ?? 0) > this.#lastRun.seq) this.#lastRun = stored.lastRun;
     this.#nextSeq = Math.max(this.#nextSeq, (stored.lastRun?.seq ?? 0) + 1);
-    for (const run of stored.toRedeliver) this.#track(this.#redeliver(run));
+    // Those that are left are handed back at the next start.
+    if (!this.#host.startsNone) for (const run of stored.toRedeliver) this.#track(this.#redeliver(run));
     this.look();
     if (this.isOver) this.#host.onOver(this);
   }

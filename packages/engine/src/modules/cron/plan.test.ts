@@ -44,15 +44,19 @@ describe("the plan for due ticks", () => {
     expect(plan(120, { schedule: scheduleOf("0 30 * * * *", "UTC") })).toMatchObject({ starts: [], passedOver: ["missed", 2, 90], decided: 90, lookAt: 150 });
   });
 
+  it("says of ticks that are a few seconds late that a later one stands for them, not that they are too old (T-3)", () => {
+    expect(plan(0.05, { schedule: scheduleOf("* * * * * *", "UTC") })).toMatchObject({ starts: [0.05], passedOver: ["superseded", 2, 2 / 60] });
+  });
+
   it("starts one for all that were missed where that is asked for (T-3)", () => {
     const hourly = scheduleOf("0 30 * * * *", "UTC");
-    expect(plan(320, { schedule: hourly, misfire: "once" })).toMatchObject({ starts: [270], passedOver: ["missed", 4, 210], decided: 270, lookAt: 330 });
+    expect(plan(320, { schedule: hourly, misfire: "once" })).toMatchObject({ starts: [270], passedOver: ["superseded", 4, 210], decided: 270, lookAt: 330 });
     // One that is on time stands for them.
-    expect(plan(330, { schedule: hourly, misfire: "once" })).toMatchObject({ starts: [330], passedOver: ["missed", 5, 270] });
+    expect(plan(330, { schedule: hourly, misfire: "once" })).toMatchObject({ starts: [330], passedOver: ["superseded", 5, 270] });
   });
 
   it("starts all that were missed one after the other, the latest hundred (T-3)", () => {
-    expect(plan(250, { misfire: "all" })).toMatchObject({ starts: [151], passedOver: ["missed", 100, 150], decided: 151, backlog: 250 });
+    expect(plan(250, { misfire: "all" })).toMatchObject({ starts: [151], passedOver: ["capped", 100, 150], decided: 151, backlog: 250 });
     const then = { misfire: "all", decidedUntil: START + 151 * MINUTE, backlogUntil: START + 250 * MINUTE } as const;
     expect(plan(253, { ...then, running: 1 })).toMatchObject({ starts: [], passedOver: undefined, decided: 151 });
     expect(plan(253, then)).toMatchObject({ starts: [152], passedOver: undefined, decided: 152, backlog: 250 });

@@ -25,7 +25,8 @@ export interface Situation {
 
 /** Ticks that nothing is started for. */
 export interface PassedOver {
-  readonly reason: "missed" | "overlap" | "absent";
+  /** `superseded`: a later tick stands for them; `capped`: only the latest of those that were missed are started. */
+  readonly reason: "missed" | "superseded" | "capped" | "overlap" | "absent";
   readonly last: number;
   /** At most MAX_CATCH_UP are counted. */
   readonly count: number;
@@ -85,9 +86,16 @@ function startDue(situation: Situation, first: number): Step {
 
 /** What is due before the first that is started is passed over. */
 function done(situation: Situation, step: Pick<Step, "starts" | "decidedUntil" | "backlogUntil">): Step {
-  const reason = situation.waitingFrom === undefined ? "missed" : "overlap";
-  const { passedOver } = passOver(situation, reason, (step.starts[0] ?? situation.decidedUntil) - 1);
-  return { ...step, passedOver, waitingFrom: undefined };
+  const { passedOver } = passOver(situation, "missed", (step.starts[0] ?? situation.decidedUntil) - 1);
+  const reason = passedOver && reasonFor(situation, passedOver.last);
+  return { ...step, passedOver: passedOver && reason && { ...passedOver, reason }, waitingFrom: undefined };
+}
+
+/** Why ticks up to `last` are passed over for one that is started. */
+function reasonFor({ misfire, waitingFrom, now }: Situation, last: number): PassedOver["reason"] {
+  if (waitingFrom !== undefined) return "overlap";
+  if (misfire === "all") return "capped";
+  return misfire === "once" || last >= now - LATE_MS ? "superseded" : "missed";
 }
 
 function passOver(situation: Situation, reason: PassedOver["reason"], until: number): Step {

@@ -55,6 +55,26 @@ describe("after a restart", () => {
     expect(minutes(after.times())).toEqual(["00:03"]);
   });
 
+  it.each(["allow", "skip"])(
+    "no tick starts while the engine shuts down, and those that come due then are missed ones of the next start, overlap %s (T-1) (T-3)",
+    async (overlap) => {
+      const config = { expression: "*/10 * * * * *", misfire: "all", overlap };
+      const before = await again(config);
+      await pass(engine, clock, "t", 10_000);
+      engine.startDraining();
+      await pass(engine, clock, "t", 30_000);
+      expect(before.ticks).toHaveLength(1);
+      expect(await history(engine, "t")).toMatchObject([{ scheduled_time: "2026-01-01T00:00:10.000Z", outcome: "ok" }]);
+      await restartAt("2026-01-01T00:00:45Z");
+      const after = await again(config);
+      await after.count(3);
+      await settled(engine, "t");
+      expect(after.times().map((time) => time.slice(17, 19))).toEqual(["20", "30", "40"]);
+      expect((await history(engine, "t")).map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok", "ok"]);
+      expect(engine.logs.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
+    },
+  );
+
   it("a run that had not ended is an error in the history, and is not run again (T-1) (T-6)", async () => {
     const config = { expression: "0 * * * * *" };
     const before = await again(config, () => new Promise(() => {}));
