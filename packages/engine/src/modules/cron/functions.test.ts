@@ -15,6 +15,16 @@ beforeEach(async () => {
 });
 afterEach(() => engine.stop());
 
+it("a member that a function does not know is refused", async () => {
+  const { worker } = await ticking(engine);
+  await bind(engine, worker, { expression: "@hourly" }, { id: "t" });
+  await expect(engine.call("cron::history", { trigger_id: "t", limt: 5 })).rejects.toMatchObject({
+    message: "cron::history: the payload: unknown member `limt`; did you mean limit?",
+  });
+  await expect(engine.call("cron::list", { limits: 5 })).rejects.toMatchObject({ code: "invalid_input" });
+  await expect(engine.call("cron::pause", { trigger_id: "t", until: 5 })).rejects.toMatchObject({ code: "invalid_input" });
+});
+
 describe("cron::list", () => {
   it("tells the next five runs in UTC, the last one, and how the trigger is set (gap 20)", async () => {
     const { worker } = await ticking(engine);

@@ -10,7 +10,7 @@ const MAX_TRIGGERS = 10_000;
 const PER_TURN = 100;
 const MAX_RUNS = 100;
 
-const triggerInput = z.object({ trigger_id: z.string().min(1).max(256) });
+const triggerInput = z.strictObject({ trigger_id: z.string().min(1).max(256) });
 const standing = triggerAnswer.pick({ trigger_id: true, status: true, reason: true, next_runs: true });
 
 /** The functions that look at cron triggers, run, pause and resume them. */
@@ -35,7 +35,7 @@ export function provideFunctions(context: ModuleContext<unknown>, jobs: CronJobs
     id: "cron::list",
     summary: "The cron triggers with their next five runs and their last one",
     input: z
-      .object({
+      .strictObject({
         cursor: z.string().nullish().meta({ description: "Where to go on: `cursor` of the page before" }),
         limit: z.int().min(1).max(MAX_TRIGGERS).default(1_000).meta({ description: "Most triggers of the page; 1 to 10,000, default 1,000" }),
       })

@@ -44,6 +44,14 @@ async function settled(worker: InMemoryWorker): Promise<void> {
 }
 
 describe("an event", () => {
+  it("is refused by our own functions with a member that they do not know, and published all the same by the published one", async () => {
+    await expect(engine.call("event::emit", { event: "a", dta: 1 })).rejects.toMatchObject({
+      message: "event::emit: the payload: unknown member `dta`; did you mean data?",
+    });
+    await expect(engine.call("event::list", { topic: "a" })).rejects.toMatchObject({ code: "invalid_input" });
+    expect(await engine.call("publish", { topic: "a", dta: 1 })).toBeNull();
+  });
+
   it("reaches everyone who listens, once, as it was published", async () => {
     const all = await Promise.all([
       listen({ topic: "orders.created" }),

@@ -25,7 +25,7 @@ export function provideEventFunctions({ provideFunction }: Pick<ModuleContext<un
   provideFunction({
     id: "event::emit",
     summary: "The same, and answers how many triggers took the event",
-    input: z.object({ event: name.meta({ description: "The topic: 1 to 256 bytes" }), data }),
+    input: z.strictObject({ event: name.meta({ description: "The topic: 1 to 256 bytes" }), data }),
     rawMembers: ["data"],
     output: z.object({ delivered_to: z.int().min(0) }),
     handle: (input, context) => ({ delivered_to: subscriptions.publish(eventOf(input.event, input.data, context)) }),
@@ -33,7 +33,7 @@ export function provideEventFunctions({ provideFunction }: Pick<ModuleContext<un
   provideFunction({
     id: "event::list",
     summary: "Topics that were published to since the start, and those that are listened to",
-    input: z.unknown(),
+    input: z.strictObject({}),
     output: z.object({
       topics: z.array(
         z.object({

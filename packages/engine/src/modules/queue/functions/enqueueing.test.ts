@@ -15,6 +15,31 @@ async function start(queues: Readonly<Record<string, unknown>> = {}): Promise<Mo
   return running;
 }
 
+describe("an unknown member", () => {
+  const job = { queue: "default", function_id: "work" };
+  it.each([
+    ["queue::enqueue", { ...job, delay: 5 }, "the payload: unknown member `delay`"],
+    ["queue::enqueue", { ...job, max_attempt: 5 }, "the payload: unknown member `max_attempt`; did you mean max_attempts?"],
+    ["queue::enqueue_many", { jobs: [{ ...job, dedup_key: "k" }] }, "`jobs.0`: unknown member `dedup_key`; did you mean dedupe_key?"],
+    ["queue::stats", { queue: "default", stat: 1 }, "unknown member `stat`"],
+    ["queue::peek", { queue: "default", states: "dead" }, "unknown member `states`; did you mean state?"],
+    ["queue::redrive", { queue: "default", jobids: ["a"] }, "unknown member `jobids`; did you mean job_ids?"],
+    ["queue::list", { queue: "default" }, "unknown member `queue`"],
+  ])("of %s is refused: %j", async (functionId, payload, message) => {
+    const { call } = await start();
+    await expect(call(functionId, payload)).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining(message) });
+    expect(await call("queue::stats", { queue: "default" })).toMatchObject({ waiting: 0 });
+  });
+
+  it("is passed over when it begins with an underscore, and by the published id", async () => {
+    const { call } = await start();
+    await call("queue::enqueue", { ...job, _note: 1 });
+    await call("engine::queue::enqueue", { ...job, note: 1 });
+    await call("queue::list", null);
+    expect(await call("queue::stats", { queue: "default" })).toMatchObject({ waiting: 2 });
+  });
+});
+
 describe("the action enqueue", () => {
   it("is answered with a receipt before the function runs, and the function learns queue, id and attempt (gap 10)", async () => {
     const { engine, until } = await start();

@@ -45,8 +45,9 @@ function oneTime({ delay_ms, run_at }: Pick<JobOptions, "delay_ms" | "run_at">, 
   if (delay_ms != null && run_at != null) context.addIssue({ code: "custom", path: ["run_at"], message: "cannot be sent together with `delay_ms`" });
 }
 
+// Strict: a mistyped `delay_ms` would run the job at once.
 export const jobInput = z
-  .object({
+  .strictObject({
     queue: queueName,
     function_id: functionId.nullish().meta({ description: "The function that is to run; without it, the job is for the queue's triggers" }),
     data: rawJson("What the function gets; default null"),
@@ -56,7 +57,7 @@ export const jobInput = z
 
 export type JobInput = z.output<typeof jobInput>;
 
-export const jobsInput = z.object({ jobs: z.array(jobInput).min(1).max(MAX_JOBS).meta({ description: "1 to 1,000 jobs; all are stored, or none" }) });
+export const jobsInput = z.strictObject({ jobs: z.array(jobInput).min(1).max(MAX_JOBS).meta({ description: "1 to 1,000 jobs; all are stored, or none" }) });
 
 /** What the engine calls for `action: enqueue`; checked by hand, since all that is wrong with it is an `enqueue_error`. */
 export const publishedJobInput = z.object({
@@ -71,7 +72,7 @@ export const publishedJobInput = z.object({
 
 export const STATES = ["waiting", "active", "delayed", "dead"] as const;
 
-export const peekInput = z.object({
+export const peekInput = z.strictObject({
   queue: queueName,
   state: z.enum(STATES).default("waiting").meta({ description: "Default waiting" }),
   cursor: z.string().nullish().meta({ description: "Where to go on: `cursor` of the page before" }),
@@ -80,10 +81,10 @@ export const peekInput = z.object({
 
 const jobIds = z.array(jobId).min(1).max(MAX_JOBS);
 
-export const redriveInput = z.object({
+export const redriveInput = z.strictObject({
   queue: queueName,
   job_ids: jobIds.nullish().meta({ description: "Only these dead letters, all or none; default: every one of the queue" }),
   payload: rawJson("Data in place of theirs"),
 });
 
-export const discardInput = z.object({ queue: queueName, job_ids: jobIds.meta({ description: "Dead letters; all or none" }) });
+export const discardInput = z.strictObject({ queue: queueName, job_ids: jobIds.meta({ description: "Dead letters; all or none" }) });

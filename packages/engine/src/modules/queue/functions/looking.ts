@@ -20,7 +20,7 @@ export function provideLooking({ provideFunction }: Pick<ModuleContext<unknown>,
   provideFunction({
     id: "queue::list",
     summary: "All queues with what they hold: declared ones, those of subscriptions, and others that still hold something",
-    input: z.unknown(),
+    input: z.strictObject({}),
     output: z.object({ queues: z.array(statsShape) }),
     async handle() {
       const used = await core.store.call("counts", null);
@@ -33,7 +33,7 @@ export function provideLooking({ provideFunction }: Pick<ModuleContext<unknown>,
   provideFunction({
     id: "queue::stats",
     summary: "What a queue holds, and what became of its jobs",
-    input: z.object({ queue: queueName }),
+    input: z.strictObject({ queue: queueName }),
     output: statsShape,
     async handle({ queue }) {
       await refuseUnknown(core, queue);
@@ -60,7 +60,7 @@ export function provideLooking({ provideFunction }: Pick<ModuleContext<unknown>,
   provideFunction({
     id: "queue::get_job",
     summary: "One job; of one that has ended, how, as long as its dedupe key is remembered",
-    input: z.object({ job_id: jobId }),
+    input: z.strictObject({ job_id: jobId }),
     output: z.union([jobShape, z.object({ job_id: z.string(), queue: z.string(), state: z.enum(["done", "cancelled", "expired"]) })]),
     async handle({ job_id }) {
       const found = await core.store.call("job", job_id);

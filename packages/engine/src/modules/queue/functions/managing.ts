@@ -6,7 +6,7 @@ import { refuseUnknown } from "./looking.ts";
 
 /** The functions that change what is on queues. */
 export function provideManaging({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
-  const aQueue = z.object({ queue: queueName });
+  const aQueue = z.strictObject({ queue: queueName });
   const count = z.int().min(0);
 
   provideFunction({
@@ -42,7 +42,7 @@ export function provideManaging({ provideFunction }: Pick<ModuleContext<unknown>
   provideFunction({
     id: "queue::cancel",
     summary: "Takes out a job that waits, is delayed or runs; one that runs is withdrawn from its worker",
-    input: z.object({ job_id: jobId }),
+    input: z.strictObject({ job_id: jobId }),
     output: z.object({ job_id: z.string(), cancelled: z.literal(true) }),
     async handle({ job_id }) {
       await core.cancel(job_id);

@@ -95,6 +95,18 @@ describe("a queue trigger", () => {
   });
 });
 
+describe("a config", () => {
+  it.each([
+    ["queue", { queue: "default", condition_function: "may" }, "unknown member `condition_function`; did you mean condition_function_id?"],
+    ["durable:subscriber", { topic: "orders.*" }, "`topic`: is the name of one topic: a durable subscription has no patterns"],
+  ])("of type %s is refused when it fits nothing: %j", async (type, config, message) => {
+    const { engine, bind } = await start();
+    const worker = await engine.connectWorker();
+    worker.serve("work", () => null);
+    expect(await bind(worker, type, "work", config)).toMatchObject({ error: { message: expect.stringContaining(message) } });
+  });
+});
+
 describe("a restricted connection", () => {
   it("may bind a function to a queue or a topic only where it may see what comes there", async () => {
     const { engine, bind } = await start();

@@ -22,13 +22,15 @@ export interface QueueTriggerSettings extends WithCondition {
   readonly queue: string;
 }
 
-/** The config of a `queue` trigger. */
+/** The config of a `queue` trigger. Strict: a condition that was mistyped would let everything through. */
 export const queueTriggerSettings: z.ZodType<QueueTriggerSettings> = z
-  .object({
+  .strictObject({
     queue: name("the queue").meta({ description: "A queue of the config; the function runs its jobs that name no function" }),
     condition_function_id: condition("the job is done without having run"),
   })
   .transform(({ queue, condition_function_id }) => ({ queue, conditionFunctionId: condition_function_id ?? undefined }));
+
+const NO_PATTERN = "is the name of one topic: a durable subscription has no patterns with `*` (triggers of type event have)";
 
 export interface SubscriberTriggerSettings extends WithCondition {
   readonly topic: string;
@@ -38,7 +40,7 @@ export interface SubscriberTriggerSettings extends WithCondition {
 /** The config of a `durable:subscriber` trigger. */
 export const subscriberTriggerSettings: z.ZodType<SubscriberTriggerSettings> = z
   .object({
-    topic: topicNameSchema.meta({ description: "1 to 256 bytes; no patterns" }),
+    topic: topicNameSchema.refine((text) => !text.includes("*"), NO_PATTERN).meta({ description: "1 to 256 bytes; no patterns" }),
     condition_function_id: condition("the message is done without having been handled"),
     queue_config: subscriptionConfigSchema.nullish().meta({ description: "How the function's messages are treated" }),
   })
