@@ -78,6 +78,21 @@ it("worker.cron.list turns the pages", async () => {
   expect(await worker.cron.list()).toEqual([{ trigger_id: "a" }, { trigger_id: "b" }]);
 });
 
+it("runAt is a Date or RFC 3339, and anything else a TypeError that says so", async () => {
+  const { queue } = worker;
+  await queue.enqueue("q", "f", 1, { runAt: "2026-03-01T09:00:00+01:00" });
+  expect(asked).toEqual([["queue::enqueue", { queue: "q", function_id: "f", run_at: "2026-03-01T09:00:00+01:00", data: 1 }]]);
+  const message = "runAt must be a Date, or text in RFC 3339 like 2026-03-01T09:00:00Z; it is";
+  for (const [runAt, shown] of [
+    ["tomorrow", "'tomorrow'"],
+    [new Date(Number.NaN), "Invalid Date"],
+    ["2026-13-01T09:00:00Z", "'2026-13-01T09:00:00Z'"],
+  ] as const) {
+    await expect(queue.enqueue("q", "f", 1, { runAt })).rejects.toThrow(new TypeError(`${message} ${shown}`));
+    await expect(queue.enqueueMany([{ queue: "q", functionId: "f", data: 1, runAt }])).rejects.toThrow(TypeError);
+  }
+});
+
 it("worker.queue calls the functions of the same names with the members of the wire", async () => {
   const { queue } = worker;
   const options = { delayMs: 1, runAt: new Date(0), priority: 2, dedupeKey: "k", expiresInMs: 3, group: "g", maxAttempts: 4 };

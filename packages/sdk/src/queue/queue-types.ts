@@ -4,8 +4,8 @@ import type { HelperOptions } from "../items/item-types.ts";
 export interface JobOptions {
   /** Runs so many milliseconds from now at the earliest. Not together with `runAt`. */
   readonly delayMs?: number | undefined;
-  /** Runs at that time at the earliest. */
-  readonly runAt?: Date | undefined;
+  /** Runs at that time at the earliest: a Date, or text in RFC 3339, e.g. `2026-03-01T09:00:00Z`. With anything else the call rejects with TypeError. */
+  readonly runAt?: Date | string | undefined;
   /** Higher ones come first. Default 0. */
   readonly priority?: number | undefined;
   /** While a job with the same key is remembered (10 minutes), nothing is stored and that job is answered. */

@@ -26,7 +26,7 @@ export class WorkerQueue {
   }
 
   /** Puts a call of the function on a queue, or with null a job for the queue's triggers. Resolves when the job is on the disk. */
-  enqueue(queue: string, functionId: string | null, data: unknown = null, options: EnqueueOptions = {}): Promise<EnqueuedJob> {
+  async enqueue(queue: string, functionId: string | null, data: unknown = null, options: EnqueueOptions = {}): Promise<EnqueuedJob> {
     return ask(this.#calls, "queue::enqueue", jobOf({ ...options, queue, functionId, data }), options);
   }
 
@@ -91,13 +91,22 @@ export class WorkerQueue {
   }
 }
 
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+
+/** Throws TypeError. Untyped callers may hand over anything. */
+function instantOf(runAt: unknown): string {
+  if (runAt instanceof Date && !Number.isNaN(runAt.getTime())) return runAt.toISOString();
+  if (typeof runAt === "string" && RFC_3339.test(runAt) && !Number.isNaN(Date.parse(runAt))) return runAt;
+  throw new TypeError(`runAt must be a Date, or text in RFC 3339 like 2026-03-01T09:00:00Z; it is ${typeof runAt === "string" ? `'${runAt}'` : String(runAt)}`);
+}
+
 /** As the wire names it; JSON leaves out what is undefined. */
 function jobOf(job: JobOptions & { readonly queue: string; readonly functionId: string | null; readonly data: unknown }): Readonly<Record<string, unknown>> {
   return {
     queue: job.queue,
     function_id: job.functionId ?? undefined,
     delay_ms: job.delayMs,
-    run_at: job.runAt?.toISOString(),
+    run_at: job.runAt == null ? undefined : instantOf(job.runAt),
     priority: job.priority,
     dedupe_key: job.dedupeKey,
     expires_in_ms: job.expiresInMs,
