@@ -48,13 +48,20 @@ export async function attemptJob({ job, run, timeoutMs, signal, now, directory }
       attempt,
       at: now(),
       code: error.code,
-      message: error.message.slice(0, MAX_MESSAGE),
+      message: messageOf(error, workerName).slice(0, MAX_MESSAGE),
       stack: error.stacktrace?.slice(0, MAX_STACK),
       worker: workerId === undefined ? undefined : `${workerName ?? "worker"} (${workerId})`,
       traceId: traceparent.slice(3, 35),
     };
     return { error, failure };
   }
+}
+
+/** Of a worker that went with the job in its hands, the error's words alone do not tell that. */
+function messageOf({ code, message, details }: CallError, workerName: string | undefined): string {
+  const reason = typeof details === "object" && details !== null && "reason" in details ? details.reason : undefined;
+  if (code !== "invocation_stopped" || typeof reason !== "string") return message;
+  return `${message}: ${reason}${workerName === undefined ? "" : ` (${workerName})`}`;
 }
 
 /** For a job that came without a trace: its attempts can be found by it. */

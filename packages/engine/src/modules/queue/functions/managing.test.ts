@@ -38,6 +38,21 @@ async function withLetters(count: number): Promise<ModuleEngine & { readonly ids
   };
 }
 
+it("a dead letter of a worker that went with the job in its hands says so, and which worker it was", async () => {
+  running = await moduleEngine({ queues: { q: { max_attempts: 1 } } });
+  const { engine, call, until } = running;
+  const worker = await engine.connectWorker({ name: "mailer" });
+  worker.serve("work", () => {
+    worker.close();
+    return new Promise(() => {});
+  });
+  await call("queue::enqueue", { queue: "q", function_id: "work" });
+  await until("it is dead", async () => (await call("queue::stats", { queue: "q" })).dead === 1);
+  expect(await call("queue::peek", { queue: "q", state: "dead" })).toMatchObject({
+    jobs: [{ failures: [{ code: "invocation_stopped", message: "Invocation stopped: the worker's connection ended (mailer)" }] }],
+  });
+});
+
 describe("queue::peek", () => {
   it("turns pages by cursor, and says on the last one that it is (gap 11)", async () => {
     const { call } = await start();
