@@ -94,14 +94,7 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
   }
   let payload: Payload;
   try {
-    payload = Payload.fromValue({
-      queue,
-      function_id: functionId,
-      data: message.data.value(),
-      messageReceiptId: newInvocationId(),
-      traceparent: cleanTraceparent(message.traceparent),
-      baggage: cleanBaggage(message.baggage),
-    });
+    payload = enqueuePayload(message, queue);
   } catch (thrown) {
     answer({ ok: false, error: CallError.from(thrown) });
     return;
@@ -113,6 +106,19 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
   });
   session.voidCalls++;
   kernel.router.start({ ...request, functionId: ENQUEUE, payload, timeoutMs: undefined });
+}
+
+/** The data stands in it as it came, to the digit. Throws CallError `invalid_message` when it is not JSON: it must not say anything besides. */
+function enqueuePayload({ function_id, data, traceparent, baggage }: MessageOf<"invokefunction">, queue: string): Payload {
+  data.value();
+  const members = {
+    queue,
+    function_id,
+    messageReceiptId: newInvocationId(),
+    traceparent: cleanTraceparent(traceparent),
+    baggage: cleanBaggage(baggage),
+  };
+  return Payload.fromText(`${JSON.stringify(members).slice(0, -1)},"data":${data.text()}}`);
 }
 
 function logVoidFailure(outcome: Outcome, functionId: FunctionId, session: Session): void {
