@@ -88,6 +88,8 @@ class Core implements QueueCore {
       onDoubt: () => {
         this.#doubtUntil = this.#clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
       },
+      // It was put back, or the next one of its group may run; a queue that was declared anew has another runner by now.
+      onLeft: () => this.#runners.get(name)?.wake(),
     });
     this.#runners.set(name, runner);
     runner.wake();

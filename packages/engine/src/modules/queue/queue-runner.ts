@@ -35,6 +35,8 @@ export interface RunnerParts {
   readonly isPaused: boolean;
   /** A take may have happened although it was not answered. */
   readonly onDoubt: () => void;
+  /** A job that was still in hand when fetching stopped is no longer: the queue may have something to take, for whoever runs it now. */
+  readonly onLeft: () => void;
 }
 
 /** Runs the jobs of one queue: takes as many as may run, and never waits for anything by looking again and again. */
@@ -233,6 +235,7 @@ export class QueueRunner {
       ended();
       // A place is free, where the store could not be told before.
       if (this.#mayHave) this.#fetchSoon();
+      if (this.#stopped) this.#parts.onLeft();
     });
   }
 
