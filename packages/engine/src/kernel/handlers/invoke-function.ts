@@ -92,20 +92,22 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
     answer({ ok: false, error });
     return;
   }
-  let payload: Payload;
+  // Data that is no JSON could change what stands around it.
   try {
-    payload = Payload.fromValue({
-      queue,
-      function_id: functionId,
-      data: message.data.value(),
-      messageReceiptId: newInvocationId(),
-      traceparent: cleanTraceparent(message.traceparent),
-      baggage: cleanBaggage(message.baggage),
-    });
+    message.data.value();
   } catch (thrown) {
     answer({ ok: false, error: CallError.from(thrown) });
     return;
   }
+  const around = {
+    queue,
+    function_id: functionId,
+    messageReceiptId: newInvocationId(),
+    traceparent: cleanTraceparent(message.traceparent),
+    baggage: cleanBaggage(message.baggage),
+  };
+  // As it came: a number beyond 2^53 would not outlive being read and written again.
+  const payload = Payload.fromText(`${JSON.stringify(around).slice(0, -1)},"data":${message.data.text()}}`);
   const request = requestOf(message, session, kernel, newInvocationId(), (outcome) => {
     session.voidCalls--;
     if (outcome.ok || outcome.error.code === "enqueue_error") answer(outcome);
