@@ -10,6 +10,8 @@ export interface TakeInput {
   readonly maxBytes: number;
   /** Functions that take no jobs at present; `""` stands for jobs without a function. */
   readonly except: readonly string[];
+  /** Jobs of these functions alone; undefined: of all. */
+  readonly only?: readonly string[] | undefined;
   readonly now: number;
   /** This run of the engine: what another run has left as active is taken back. */
   readonly run: string;
