@@ -157,9 +157,17 @@ class Core implements QueueCore {
       throw new CallError("job_not_found", `job ${jobId} is a dead letter of queue ${found.queue}; discard or redrive it`, { details: { job_id: jobId } });
     }
     const runner = this.#runners.get(found.queue);
-    const wasInHand = found.state === "active" && (await this.#cancelInHand(found.seq));
-    const unblocked = found.state === "active" && !wasInHand ? (await this.store.call("drop", { seq: found.seq })).unblocked : found.unblocked;
-    if (unblocked) runner?.wake();
+    if (found.state !== "active") {
+      if (found.unblocked) runner?.wake();
+      return;
+    }
+    if (!(await this.#cancelInHand(found.seq))) {
+      if ((await this.store.call("drop", { seq: found.seq })).unblocked) runner?.wake();
+      return;
+    }
+    // Its handler may have failed before it was withdrawn; then it waits to be tried again.
+    const left = await this.store.call("cancel", { id: jobId });
+    if (left?.unblocked) runner?.wake();
   }
 
   async redrive(queue: string, { ids, data }: Parameters<QueueCore["redrive"]>[1] = {}): Promise<number> {
