@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 
 /** Rows of the budget table that the bench can measure. */
-export const ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20] as const;
+export const ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22] as const;
 
 export interface Options {
   readonly rows: ReadonlySet<number>;
@@ -28,7 +28,7 @@ export const USAGE = `usage: npm run bench -- [options]
   --rounds N       measured rounds per comparison (default 5)
   --quick          2 short rounds: a smoke test, its figures mean little
   --strict         exit with 1 when a binding bar fails
-  --peers          also measure other systems (rows 5 to 7); installs them into .cache/bench first
+  --peers          also measure other systems (rows 5 to 7 and 21); installs them into .cache/bench first
   --profile        the engine writes CPU profiles into bench/results
   --engine naive   measure the baseline engine in the engine's place
   --help           show this`;

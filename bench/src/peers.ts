@@ -9,7 +9,7 @@ const run = promisify(execFile);
 /** Kept between runs; ignored by git. */
 const FOLDER = fileURLToPath(new URL("../../.cache/bench/peers", import.meta.url));
 /** `iii-sdk` is the client published for our wire (compatibility); the versions are those that the budgets were measured with. */
-const PACKAGES = ["moleculer@0.14.36", "nats@2.29.3", "iii-sdk@0.11.6"];
+const PACKAGES = ["moleculer@0.14.36", "nats@2.29.3", "iii-sdk@0.11.6", "bullmq@6.7.0"];
 const INSTALL_TIMEOUT_MS = 180_000;
 
 /** Where the other systems lie. */

@@ -7,9 +7,11 @@ import pytest
 
 from svc.address import DEFAULT_ADDRESS, resolve_address, without_credentials
 from svc.backoff import Backoff, ReconnectOptions
+from svc.effects import TriggerResult, TriggerStatus
 from svc.errors import CallError
 from svc.logger import Logger
 from svc.protocol import ERROR_CODES
+from svc.triggers import Trigger, Triggers
 
 
 def test_the_address_is_the_argument_else_the_variable_else_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +55,8 @@ def test_errors_know_the_facts_of_their_code() -> None:
     assert str(error) == "call_timeout: late"
     own = CallError("out_of_stock", "none left")
     assert (own.retryable, own.executed, own.http_status) == (False, "yes", 500)
+    assert CallError("invalid_input", "line 2", {"executed": "yes"}).executed == "yes"
+    assert CallError("invalid_input", "line 2", {"executed": []}).executed == "no"
     assert all(executed in ("no", "unknown", "yes") for _, _, executed, _ in ERROR_CODES.values())
 
 
@@ -124,3 +128,19 @@ def test_logging_never_raises(capsys: pytest.CaptureFixture[str], monkeypatch: p
         raise OSError("disk full")
 
     Logger(write=failing).error("lost")
+
+
+def test_a_trigger_that_stood_has_a_problem_and_is_not_refused() -> None:
+    lines: list[str] = []
+    triggers = Triggers(Logger(level="error", write=lines.append))
+    words: dict[str, tuple[TriggerStatus, TriggerStatus]] = {
+        "stood": ("active", "error"),
+        "refused": ("inactive", "error"),
+    }
+    for id, statuses in words.items():
+        triggers.add(Trigger(id, "own", "f", unregister=lambda trigger: None, refuse_wait=lambda: None))
+        for status in statuses:
+            triggers.settle(TriggerResult(id, status, "why", None))
+    assert len(lines) == 2
+    assert "a trigger has a problem" in lines[0]
+    assert "the engine refused a trigger" in lines[1]

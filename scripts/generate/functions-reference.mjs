@@ -32,7 +32,9 @@ async function listBuiltIns(startEngine, modules) {
   await writeFile(configFile, `workers:\n${modules.map(({ name }) => `  - name: ${name}\n`).join("")}engine:\n  bridge: {port: 0}\n`);
   const engine = await startEngine({ configFile, overrides: { httpPort: 0, realtimePort: 0 }, env: {} });
   try {
-    const { functions } = await invoke(engine, "engine::functions::list", { include_internal: true });
+    const listed = await invoke(engine, "engine::functions::list", { include_internal: true });
+    // Not the other names under which published clients know a function.
+    const functions = listed.functions.filter(({ metadata }) => metadata?.internal !== true);
     const { trigger_types: triggerTypes } = await invoke(engine, "engine::trigger-types::list", { include_internal: true });
     return { functions, triggerTypes };
   } finally {

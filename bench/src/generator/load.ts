@@ -82,7 +82,17 @@ export interface EventFanOutLoad extends WindowSettings {
   readonly payloadBytes: number;
 }
 
-export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad | StreamLoad | FanOutLoad | EventFanOutLoad;
+/** Jobs of svc-queue from one connection to a worker on another. Operations are jobs that were accepted and run. */
+export interface JobLoad extends WindowSettings {
+  readonly kind: "jobs";
+  readonly port: number;
+  readonly queue: string;
+  /** Jobs under way. */
+  readonly concurrency: number;
+  readonly payloadBytes: number;
+}
+
+export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad | StreamLoad | FanOutLoad | EventFanOutLoad | JobLoad;
 
 /** Opens connections that each register one function and then stay silent, until `close-idle`. */
 export interface OpenIdle {

@@ -5,6 +5,7 @@ import { runEventFanOut } from "./event-fan-out.ts";
 import { runFanOut } from "./fan-out.ts";
 import { runHttp } from "./http.ts";
 import { closeIdle, openIdle } from "./idle.ts";
+import { runJobs } from "./jobs.ts";
 import type { GeneratorTask, TaskReply, TaskRequest, Window } from "./load.ts";
 import { runRelay } from "./relay.ts";
 import { runStream } from "./stream.ts";
@@ -25,6 +26,8 @@ async function run(task: GeneratorTask): Promise<Window | undefined> {
       return runEventFanOut(task);
     case "stream":
       return runStream(task);
+    case "jobs":
+      return runJobs(task);
     case "open-idle":
       await openIdle(task);
       return undefined;

@@ -5,6 +5,7 @@ import { footprint } from "./footprint.ts";
 import { httpCalls } from "./http-calls.ts";
 import { largeState } from "./large-state.ts";
 import { payloadSizes } from "./payload-sizes.ts";
+import { queuedJobs } from "./queued-jobs.ts";
 import type { Scenario } from "./scenario.ts";
 import { sdkCalls } from "./sdk-calls.ts";
 import { singleCall } from "./single-call.ts";
@@ -12,6 +13,7 @@ import { smallCalls } from "./small-calls.ts";
 import { stalledClient } from "./stalled-client.ts";
 import { stateCalls } from "./state-calls.ts";
 import { streamFanOut } from "./stream-fan-out.ts";
+import { waitingJobs } from "./waiting-jobs.ts";
 
 /** In the order of the budget table. */
 export const scenarios: readonly Scenario[] = [
@@ -28,4 +30,6 @@ export const scenarios: readonly Scenario[] = [
   stalledClient,
   eventFanOut,
   cronTriggers,
+  queuedJobs,
+  waitingJobs,
 ];

@@ -3,7 +3,7 @@ import { startTestEngine, type TestEngine } from "./support/engine.ts";
 import { type ClientError, ClientFailure, type ClientProcess, publishedClients } from "./support/published-client.ts";
 import { offer, settled, workshop } from "./support/workshop.ts";
 
-// Protocol section 18, statements 9 to 19, 21 and 22. Statement 20 comes with queues.
+// Protocol section 18, statements 9 to 19, 21 and 22. Statement 20 is in queues.test.ts.
 
 const { connected, raw, tap } = workshop();
 let engine: TestEngine;

@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, startEngine, svc } from "../support/cli.ts";
 import { type Guide, openGuide } from "./run-guide.ts";
@@ -47,6 +49,13 @@ describe("the guide to state", () => {
       url: `ws://localhost:${guide.ports.bridge}`,
     });
     expect(JSON.parse(stdout)).toEqual({ status: "sent" });
+  });
+
+  it("takes the lines of a snapshot back (gap 77)", async () => {
+    const line = { scope: "restored", key: "k", value: 1, version: 3, updated_at: "2026-01-01T00:00:00.000Z" };
+    await writeFile(join(guide.project, ".svc/data/snapshots/before-the-move.ndjson"), `${JSON.stringify(line)}\n`);
+    const { output } = await guide.finish("restore-lines", { env: { SVC_LOG_LEVEL: "warn" } });
+    expect(output).toContain("{ imported: 1, skipped: 0 }");
   });
 
   it("has run every sample", () => {

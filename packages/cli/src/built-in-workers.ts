@@ -23,6 +23,13 @@ export const builtInWorkers: readonly BuiltInWorker[] = [
       "Streams: stream::set, stream::get, ... and whoever has joined over WebSocket sees each change. port and host are those of the real-time listener.",
   },
   {
+    name: "svc-queue",
+    summary: "durable jobs: retries, delays, dead letters, durable topics",
+    config: { adapter: { name: "file_based" }, queue_configs: { default: { type: "standard", concurrency: 10, max_attempts: 3, backoff_ms: 1_000 } } },
+    comment:
+      "Durable jobs: queue::enqueue, svc::durable::publish, and triggers of type queue or durable:subscriber. Further queues go beside default, each with its own settings.",
+  },
+  {
     name: "svc-event",
     summary: "events by topic, for every function that listens",
     config: { max_waiting_events: 1000 },

@@ -12,6 +12,8 @@ describe("CallError", () => {
   it("takes its facts from the table, and a handler's own code counts as run", () => {
     expect(new CallError("function_not_found", "x")).toMatchObject({ retryable: true, httpStatus: 404, executed: "no" });
     expect(new CallError("order_expired", "x")).toMatchObject({ retryable: false, httpStatus: 500, executed: "yes" });
+    expect(new CallError("invalid_input", "x", { details: { executed: "yes" } }).executed).toBe("yes");
+    expect(new CallError("invalid_input", "x", { details: { executed: "never" } }).executed).toBe("no");
     expect(factsOf("toString").httpStatus).toBe(500);
   });
 

@@ -43,9 +43,10 @@ export class CallError extends Error {
     return factsOf(this.code).retryable;
   }
 
-  /** Whether the function may have run. */
+  /** Whether the function may have run: what `details.executed` says of this failure, else what its code says of such failures. */
   get executed(): Executed {
-    return factsOf(this.code).executed;
+    const told = this.details?.executed;
+    return told === "no" || told === "unknown" || told === "yes" ? told : factsOf(this.code).executed;
   }
 
   get httpStatus(): number {

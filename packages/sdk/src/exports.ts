@@ -33,6 +33,7 @@ export type {
   WriteOptions,
 } from "./items/item-types.ts";
 export type { UpdateOp, UpdateOpError, UpdatePath } from "./items/update-op.ts";
+export type { JsonCallRequest } from "./json-call.ts";
 export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions, type LogLevel, type LogRecord, silentLogger } from "./logger.ts";
 export type { WorkerOptions } from "./options.ts";
 export type { Binding } from "./provided-bindings.ts";

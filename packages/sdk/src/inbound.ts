@@ -24,6 +24,8 @@ export interface InboundResult {
   readonly invocationId: string;
   readonly result: unknown;
   readonly error: WireError | undefined;
+  /** The text of the whole frame, for callers that want the result's. */
+  readonly frame: string;
 }
 
 type RareType = "workerregistered" | "cancelinvocation" | "registertrigger" | "unregistertrigger" | "triggerregistrationresult" | "error" | "ping";
@@ -62,7 +64,7 @@ export function decodeInbound(text: string): Inbound {
   const members = raw as Readonly<Record<string, unknown>>;
   // The two messages of every call are checked by hand: a schema costs more than the rest of the call.
   if (members.type === "invokefunction") return inboundCall(members, text);
-  if (members.type === "invocationresult") return inboundResult(members);
+  if (members.type === "invocationresult") return inboundResult(members, text);
   if (typeof members.type !== "string" || !RARE.has(members.type)) return ignored;
   const parsed = messageSchemas[members.type as RareType].safeParse(members);
   if (parsed.success) return parsed.data;
@@ -94,10 +96,10 @@ function inboundCall(members: Readonly<Record<string, unknown>>, text: string): 
   };
 }
 
-function inboundResult(members: Readonly<Record<string, unknown>>): Inbound {
+function inboundResult(members: Readonly<Record<string, unknown>>, frame: string): Inbound {
   const invocationId = members.invocation_id;
   if (typeof invocationId !== "string") return { type: "broken", problem: "invocationresult: `invocation_id` is not a string", call: undefined };
-  return { type: "invocationresult", invocationId, result: members.result, error: members.error ? wireErrorOf(members.error) : undefined };
+  return { type: "invocationresult", invocationId, result: members.result, error: members.error ? wireErrorOf(members.error) : undefined, frame };
 }
 
 function optionalString(value: unknown): string | undefined {

@@ -1,5 +1,6 @@
 import { CallError } from "@svc/protocol";
 import { encodeCall, oversize } from "./frames.ts";
+import { JsonPayload } from "./json-call.ts";
 import { jsonTextOf } from "./json-text.ts";
 import { MAX_QUEUED_CALLS } from "./pending-calls.ts";
 
@@ -7,6 +8,7 @@ import { MAX_QUEUED_CALLS } from "./pending-calls.ts";
 export interface OutboundCall {
   readonly action?: { readonly type: "void" } | { readonly type: "enqueue"; readonly queue: string } | undefined;
   readonly functionId: string;
+  /** A value, or a JsonPayload: then the call resolves to the JSON text of its result. */
   readonly payload?: unknown;
   readonly metadata?: unknown;
   /** As the caller named it; absent leaves the deadline to the worker's options. */
@@ -34,6 +36,7 @@ export function encodeOutbound(call: OutboundCall, invocationId: string | undefi
 
 function jsonText(value: unknown, functionId: string, what: "payload" | "metadata"): string {
   if (value === undefined) return "null";
+  if (value instanceof JsonPayload) return value.text;
   let text: string | undefined;
   try {
     text = jsonTextOf(value);

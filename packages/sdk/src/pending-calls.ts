@@ -10,6 +10,8 @@ export class PendingCall {
   readonly invocationId: string | undefined;
   readonly timeoutMs: number;
   readonly deadlineMs: number;
+  /** The caller wants the JSON text of the result. */
+  readonly wantsText: boolean;
   /** The frame while it waits for the connection; undefined once written. */
   waiting: string | undefined;
   ended = false;
@@ -19,7 +21,13 @@ export class PendingCall {
   readonly #reject: (error: CallError) => void;
 
   constructor(
-    fields: { readonly functionId: string; readonly invocationId: string | undefined; readonly timeoutMs: number; readonly deadlineMs: number },
+    fields: {
+      readonly functionId: string;
+      readonly invocationId: string | undefined;
+      readonly timeoutMs: number;
+      readonly deadlineMs: number;
+      readonly wantsText?: boolean;
+    },
     resolve: (result: unknown) => void,
     reject: (error: CallError) => void,
   ) {
@@ -27,6 +35,7 @@ export class PendingCall {
     this.invocationId = fields.invocationId;
     this.timeoutMs = fields.timeoutMs;
     this.deadlineMs = fields.deadlineMs;
+    this.wantsText = fields.wantsText ?? false;
     this.#resolve = resolve;
     this.#reject = reject;
   }

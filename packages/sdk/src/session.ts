@@ -10,6 +10,7 @@ import {
 } from "@svc/protocol";
 import { encodeCall, encodeFailure, encodeResult, oversize } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
+import { JsonPayload, memberText } from "./json-call.ts";
 import { jsonTextOf } from "./json-text.ts";
 import { encodeOutbound, type OutboundCall, queueFull } from "./outbound-call.ts";
 import { callTimeout, PendingCall, PendingCalls } from "./pending-calls.ts";
@@ -206,7 +207,8 @@ export class Session {
     // An engine of ours answers every call at its deadline, and the function may have named one of its own: then ours must not come first.
     const timeoutMs = named ?? (this.#engineKeepsDeadlines ? MAX_TIMEOUT_MS : DEFAULT_TIMEOUT_MS);
     const frame = encodeOutbound(request, invocationId, named);
-    const call = new PendingCall({ functionId: request.functionId, invocationId, timeoutMs, deadlineMs: nowMs + timeoutMs }, resolve, reject);
+    const wantsText = request.payload instanceof JsonPayload;
+    const call = new PendingCall({ functionId: request.functionId, invocationId, timeoutMs, deadlineMs: nowMs + timeoutMs, wantsText }, resolve, reject);
     if (this.#open) this.#write(call, frame);
     else if (this.#pending.full) throw queueFull(request.functionId);
     else this.#pending.addWaiting(call, frame);
@@ -284,7 +286,7 @@ export class Session {
 
   readonly #handlers: { readonly [Type in Inbound["type"]]: (message: Extract<Inbound, { readonly type: Type }>) => void } = {
     invokefunction: (message) => this.#onCall(message),
-    invocationresult: (message) => this.#onResult(message.invocationId, message.result, message.error),
+    invocationresult: (message) => this.#onResult(message.invocationId, message.result, message.error, message.frame),
     cancelinvocation: (message) => {
       if (this.#inbound.delete(message.invocation_id)) this.#output.cancel(message.invocation_id, message.reason ?? "cancelled");
     },
@@ -325,10 +327,10 @@ export class Session {
     this.#output.run(message.invocationId === undefined ? { ...message, invocationId } : (message as AcceptedCall));
   }
 
-  #onResult(invocationId: string, result: unknown, error: WireError | undefined): void {
+  #onResult(invocationId: string, result: unknown, error: WireError | undefined, frame: string): void {
     const call = this.#pending.take(invocationId);
     if (call === undefined) return;
-    if (error === undefined) call.resolve(result);
+    if (error === undefined) call.resolve(call.wantsText ? (memberText(frame, "result") ?? "null") : result);
     else call.reject(CallError.fromWire(error));
   }
 
@@ -368,6 +370,6 @@ export class Session {
     if (call === undefined) return;
     const error: WireError = { code: "invalid_message", message: problem };
     if (call.type === "invokefunction") this.#announce(encodeFailure(call.invocationId, call.functionId, error));
-    else this.#onResult(call.invocationId, undefined, error);
+    else this.#onResult(call.invocationId, undefined, error, "");
   }
 }

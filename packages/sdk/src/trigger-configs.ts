@@ -135,7 +135,7 @@ export interface DurableSubscriberTriggerConfig {
         readonly type?: "standard" | "fifo" | undefined;
         readonly maxRetries?: number | undefined;
         readonly concurrency?: number | undefined;
-        /** Milliseconds. */
+        /** Seconds that the function may take for one message. Default 15 min */
         readonly visibilityTimeout?: number | undefined;
         readonly delaySeconds?: number | undefined;
         readonly backoffType?: "exponential" | "linear" | "fixed" | undefined;

@@ -6,10 +6,12 @@ import { connect, type TriggerResult, type Worker } from "./node.ts";
 
 let engine: FakeEngine;
 let worker: Worker;
+let errors: string[];
 
 beforeEach(async () => {
+  errors = [];
   engine = await FakeEngine.start();
-  worker = connect(engine.address, { name: "probe", logger: silentLogger, handleSignals: false });
+  worker = connect(engine.address, { name: "probe", logger: { ...silentLogger, error: (message) => errors.push(message) }, handleSignals: false });
   await worker.connected();
 });
 
@@ -104,5 +106,21 @@ describe("a registered trigger", () => {
     await told("inactive");
     expect(seen).toHaveLength(2);
     expect(trigger.status).toMatchObject({ status: "inactive" });
+  });
+
+  it("is said to have a problem once the engine has taken it, and before that that it could not be bound", async () => {
+    const trigger = worker.registerTrigger({ type: "timer", function_id: "f", config: null });
+    const told = async (status: string): Promise<void> => {
+      const heard = new Promise<void>((resolve) => {
+        const stop = trigger.onStatus(() => {
+          stop();
+          resolve();
+        });
+      });
+      engine.send({ type: "triggerregistrationresult", id: trigger.id, trigger_type: "timer", function_id: "f", status, reason: "why" });
+      await heard;
+    };
+    for (const status of ["inactive", "error", "active", "error"]) await told(status);
+    expect(errors).toEqual(["a trigger could not be bound", "a trigger has a problem"]);
   });
 });

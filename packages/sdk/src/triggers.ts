@@ -36,6 +36,8 @@ interface Entry {
   /** Undefined once the engine's first word has come. */
   settle: ((result: TriggerResult) => void) | undefined;
   status: TriggerResult | undefined;
+  /** The engine has taken it: whatever comes later is no refusal. */
+  wasActive: boolean;
   readonly listeners: Set<(result: TriggerResult) => void>;
 }
 
@@ -54,7 +56,7 @@ export class Triggers {
 
   register(input: TriggerInput): RegisteredTrigger {
     const id = this.#session.registerTrigger(input);
-    const entry: Entry = { input, settle: undefined, status: undefined, listeners: new Set() };
+    const entry: Entry = { input, settle: undefined, status: undefined, wasActive: false, listeners: new Set() };
     const registered = new Promise<TriggerResult>((resolve) => {
       const late = { status: "inactive", reason: `the engine has said nothing about it within ${RESULT_TIMEOUT_MS} ms` } as const;
       const cancelTimer = this.#clock.after(RESULT_TIMEOUT_MS, () => entry.settle?.(late));
@@ -92,9 +94,10 @@ export class Triggers {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
     const fields = { trigger_id: id, trigger_type: entry.input.type, function_id: entry.input.function_id, ...result };
-    if (result.status === "error") this.#logger.error("a trigger could not be bound", fields);
+    if (result.status === "error") this.#logger.error(entry.wasActive ? "a trigger has a problem" : "a trigger could not be bound", fields);
     else this.#logger.debug("a trigger's status", fields);
     entry.status = result;
+    entry.wasActive ||= result.status === "active";
     entry.settle?.(result);
     for (const listener of [...entry.listeners]) {
       try {

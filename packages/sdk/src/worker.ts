@@ -17,6 +17,7 @@ import { WorkerEvent } from "./event/worker-event.ts";
 import type { Functions } from "./functions.ts";
 import { type HttpFunction, httpFunctionProblem, notHere } from "./http-function.ts";
 import { introductionOf } from "./introduction.ts";
+import { type JsonCallRequest, JsonPayload } from "./json-call.ts";
 import { type Logger, unthrowing, withFields } from "./logger.ts";
 import type { Greeting, WorkerOptions } from "./options.ts";
 import type { OutboundCall } from "./outbound-call.ts";
@@ -273,6 +274,15 @@ export class Worker {
    */
   call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>> {
     return this.#start(request as CallRequest, undefined, this.#ambient.current(), request.signal) as Promise<ResultType<Result, Id>>;
+  }
+
+  /**
+   * As `call`, with the payload and the result as JSON text, so that every digit of a number arrives: sends the text as it is, and resolves to the
+   * text that came, `null` for a function that answers nothing. Rejects with `invalid_input` for a payload that is not JSON.
+   */
+  async callJson({ payload = "null", ...request }: JsonCallRequest): Promise<string> {
+    const call = { ...request, payload: new JsonPayload(payload, request.function_id) };
+    return (await this.#start(call, undefined, this.#ambient.current(), request.signal)) as string;
   }
 
   /** Calls a function and wants no answer. Resolves when the call was written; whether it arrives and how it ends is not told. */

@@ -54,7 +54,13 @@ class CallError(Exception):
 
     @property
     def executed(self) -> Executed:
-        """Whether the function may have run: ask it before retrying what must not run twice."""
+        """Whether the function may have run: ask it before retrying what must not run twice.
+
+        What ``details["executed"]`` says of this failure, else what the code says of such failures.
+        """
+        told = None if self.details is None else self.details.get("executed")
+        if told == "no" or told == "unknown" or told == "yes":
+            return told
         return _facts_of(self.code)[2]
 
     @classmethod

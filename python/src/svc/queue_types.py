@@ -141,7 +141,7 @@ class DurableQueueConfig(TypedDict, total=False):
         type: ``fifo``: one after another; ``standard`` (default): beside each other.
         maxRetries: Attempts after the first one.
         concurrency: Messages in hand at a time.
-        visibilityTimeout: Deadline of one attempt in milliseconds.
+        visibilityTimeout: Deadline of one attempt in seconds.
         delaySeconds: Each message waits so long first.
         backoffDelayMs: What a failed message waits first; then as ``backoffType`` says.
     """

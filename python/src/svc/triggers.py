@@ -37,6 +37,7 @@ class Trigger:
         self._heard = threading.Condition()
         self._result: TriggerResult | None = None
         self._ended = False
+        self._was_active = False
         self._listeners: list[Callable[[Trigger], object]] = []
 
     @property
@@ -134,7 +135,10 @@ class Triggers:
             return
         if result.status == "error":
             facts = {"trigger_type": trigger.type, "function_id": trigger.function_id, "reason": result.reason}
-            self._log.error("the engine refused a trigger", **facts)
+            # Once the engine has taken it, whatever comes later is no refusal.
+            what = "a trigger has a problem" if trigger._was_active else "the engine refused a trigger"
+            self._log.error(what, **facts)
+        trigger._was_active = trigger._was_active or result.status == "active"
         trigger._hear(result, self._log)
 
     def end(self) -> None:

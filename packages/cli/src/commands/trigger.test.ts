@@ -2,29 +2,25 @@ import { describe, expect, it } from "vitest";
 import { EXIT } from "../exit-codes.ts";
 import { run } from "../main.ts";
 import { recordedShell } from "../shell.test-support.ts";
-import { formatResult, parsePayload } from "./trigger.ts";
+import { checkedPayload, formatResult } from "./trigger.ts";
 
 describe("the result of a call", () => {
   it("is one compact line", () => {
-    expect(formatResult({ c: 5, list: [1, 2] }, undefined)).toBe('{"c":5,"list":[1,2]}');
-  });
-
-  it("is null for a function that answers nothing", () => {
-    expect(formatResult(undefined, undefined)).toBe("null");
-    expect(formatResult(null, 80)).toBe("null");
+    expect(formatResult('{ "c": 5,\n "list": [1, 2]}', undefined)).toBe('{"c":5,"list":[1,2]}');
   });
 
   it("is indented on a terminal that is narrower than the line, and only there", () => {
     const wide = { text: "x".repeat(40) };
+    const json = JSON.stringify(wide);
 
-    expect(formatResult(wide, 20)).toBe(JSON.stringify(wide, null, 2));
-    expect(formatResult(wide, 200)).toBe(JSON.stringify(wide));
+    expect(formatResult(json, 20)).toBe(JSON.stringify(wide, null, 2));
+    expect(formatResult(json, 200)).toBe(json);
   });
 });
 
 describe("a payload that is not JSON", () => {
   it("is shown with the place where it goes wrong and a word on quoting", () => {
-    expect(() => parsePayload("{a: 1}")).toThrow(
+    expect(() => checkedPayload("{a: 1}")).toThrow(
       expect.objectContaining({
         exitCode: EXIT.usage,
         message: 'The payload is not JSON: at position 1, where a key in double quotes, or "}" is expected.',

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { engineAddress } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { formatJson } from "../json-format.ts";
 import { findJsonProblem } from "../json-position.ts";
 import type { Shell } from "../shell.ts";
 import { configOption, urlOption } from "./options.ts";
@@ -50,10 +51,10 @@ async function callFunction(shell: Shell, options: TriggerOptions, extra: readon
   const { functionId } = options;
   if (functionId === undefined) throw functionIdMissing(extra);
   refuseExtra(extra, { functionId, payload: options.payload });
-  const payload = parsePayload(options.payload ?? "{}");
+  const payload = checkedPayload(options.payload ?? "{}");
   const address = engineAddress(shell, options);
   try {
-    const result = await withEngine(address, "svc trigger", (worker) => worker.call({ function_id: functionId, payload, timeout_ms: options.timeoutMs }));
+    const result = await withEngine(address, "svc trigger", (worker) => worker.callJson({ function_id: functionId, payload, timeout_ms: options.timeoutMs }));
     shell.out(`${formatResult(result, shell.outColumns)}\n`);
   } catch (error) {
     if (!CallError.is(error)) throw error;
@@ -103,10 +104,10 @@ function parseTimeoutMs(text: string): number {
 const SHOWN_BEFORE = 20;
 const SHOWN_AFTER = 20;
 
-/** The payload's value. Text that is not JSON: exit 2, with the place and a word on quoting. */
-export function parsePayload(text: string): unknown {
+/** The payload, which is sent as it was typed. Text that is not JSON: exit 2, with the place and a word on quoting. */
+export function checkedPayload(text: string): string {
   const problem = findJsonProblem(text);
-  if (problem === undefined) return JSON.parse(text) as unknown;
+  if (problem === undefined) return text;
   const from = Math.max(0, problem.position - SHOWN_BEFORE);
   const excerpt = text.slice(from, problem.position + SHOWN_AFTER).replaceAll(/\s/g, " ");
   const where = problem.position === text.length ? "it ends too early" : `at position ${problem.position}`;
@@ -119,7 +120,7 @@ export function parsePayload(text: string): unknown {
 }
 
 /** One line of JSON; indented when it goes to a terminal that is narrower than the line. */
-export function formatResult(result: unknown, columns: number | undefined): string {
-  const line = JSON.stringify(result ?? null);
-  return columns !== undefined && line.length > columns ? JSON.stringify(result, null, 2) : line;
+export function formatResult(json: string, columns: number | undefined): string {
+  const line = formatJson(json, "line");
+  return columns !== undefined && line.length > columns ? formatJson(json, "indented") : line;
 }

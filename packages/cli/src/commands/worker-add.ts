@@ -11,6 +11,7 @@ import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { formatDuration, showProgress } from "../progress.ts";
 import { isSameFile, type Project, projectAtHand, projectOfEngine } from "../project.ts";
+import { providedBy } from "../provided-by.ts";
 import type { Shell } from "../shell.ts";
 import { restartWorker, type WorkerReport } from "../worker-functions.ts";
 import { waitForWorker } from "../worker-wait.ts";
@@ -223,7 +224,7 @@ interface Outcome {
 function finish(shell: Shell, { name, kind, project, options, ready, installed }: Outcome): void {
   if (ready !== undefined) {
     shell.note("Worker auto-started\n");
-    shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready)}\n`);
+    shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready, shell.noteColumns)}\n`);
   }
   if (!options.json) return;
   const facts = {
@@ -236,13 +237,4 @@ function finish(shell: Shell, { name, kind, project, options, ready, installed }
     install: installed === undefined ? null : { status: installed.status, duration_ms: installed.durationMs },
   };
   shell.out(`${JSON.stringify(facts)}\n`);
-}
-
-function providedBy({ name, functions, trigger_types }: WorkerReport): string {
-  const parts = [counted(functions, "function"), counted(trigger_types, "trigger type")].filter((part) => part !== undefined);
-  return parts.length === 0 ? name : parts.join(", ");
-}
-
-function counted(ids: readonly string[], noun: string): string | undefined {
-  return ids.length === 0 ? undefined : `${ids.join(", ")} (${ids.length} ${noun}${ids.length === 1 ? "" : "s"})`;
 }

@@ -3,12 +3,12 @@ import { dirname, resolve } from "node:path";
 import { MAX_TIMEOUT_MS } from "@svc/protocol";
 import { z } from "zod";
 import type { LogLevel } from "../kernel/logger.ts";
+import { didYouMean } from "../kernel/nearest-name.ts";
 import { type BridgeBlock, bridgeBlockSchema, tokenSchema } from "./access-block.ts";
 import { accessSettings, bindProblem } from "./bind-rule.ts";
 import { folderSchema } from "./folder-path.ts";
 import { httpFunctionsBlockSchema } from "./http-functions-block.ts";
 import { type addressBlockSchema, collide, DEFAULT_BRIDGE, DEFAULT_HTTP, DEFAULT_REALTIME, isHostName, portSchema } from "./listen-address.ts";
-import { didYouMean } from "./nearest-name.ts";
 import type { TlsBlock } from "./tls-block.ts";
 import type { BridgeListener, ConfigProblem, EffectiveSetting, EngineSettings, ListenAddress, TlsFiles } from "./types.ts";
 

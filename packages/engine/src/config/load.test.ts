@@ -331,6 +331,14 @@ engine:
       '1 workers[0].config.adapter.config.store_method: must be one of in_memory, file_based, got the text "file"',
     ],
     ["workers: [{name: svc-state, config: {adapter: file_based}}]\n", '1 workers[0].config.adapter: must be a block of keys, got the text "file_based"'],
+    [
+      "workers: [{name: svc-state, config: {adapter: {name: file_based, config: {quick: true}}}}]\n",
+      '1 workers[0].config.adapter.config.quick: unknown key "quick"; known here: sync',
+    ],
+    [
+      "workers: [{name: svc-state, config: {adapter: {name: kv, config: {store_method: in_memory, quick: true}}}}]\n",
+      '1 workers[0].config.adapter.config.quick: unknown key "quick"; known here: store_method',
+    ],
     ["workers: [{name: svc-state, config: {adapter: {name: in_memory, config: {}}}}]\n", expect.stringMatching(/adapter\.config: unknown key "config"/)],
     [
       "workers: [{name: svc-http, config: {host: 0.0.0.0}}]\n",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { didYouMean } from "./nearest-name.ts";
+import { didYouMean } from "../kernel/nearest-name.ts";
 import type { ConfigProblem } from "./types.ts";
 import { formatKey, type KeyPath, type Position, type YamlSource } from "./yaml-source.ts";
 
@@ -18,7 +18,7 @@ export function schemaProblems(
   return issues.flatMap(innermost).flatMap((issue) => {
     const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
     const path = [...base, ...inside];
-    if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(key, { path, yaml, known: vocabulary.keysAt(inside) }));
+    if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(key, { path, yaml, known: vocabulary.keysAt(inside, value) }));
     if (issue.code === "invalid_key")
       return [{ ...place(yaml.positionOfKey(path)), key: formatKey(path), message: issue.issues.map((inner) => inner.message).join("; ") }];
     const found = valueAt(value, inside);
@@ -197,17 +197,21 @@ class Vocabulary {
     known.set(schema, this.#root);
   }
 
-  keysAt(path: KeyPath): string[] {
-    return [...new Set(this.#at(path).flatMap((schema) => Object.keys(schema.properties ?? {})))];
+  /** Of alternatives along the path, only those count that `value` has the word of, as an adapter's name. */
+  keysAt(path: KeyPath, value: unknown): string[] {
+    return [...new Set(this.#at(path, value).flatMap((schema) => Object.keys(schema.properties ?? {})))];
   }
 
   wordsAt(path: KeyPath): unknown[] {
     return [...new Set(this.#at(path).flatMap((schema) => schema.enum ?? (schema.const === undefined ? [] : [schema.const])))];
   }
 
-  #at(path: KeyPath): JsonSchema[] {
-    let schemas = this.#alternatives(this.#root);
-    for (const part of path) schemas = schemas.flatMap((schema) => children(schema, part)).flatMap((schema) => this.#alternatives(schema));
+  #at(path: KeyPath, value?: unknown): JsonSchema[] {
+    let schemas = chosenBy(value, this.#alternatives(this.#root));
+    for (const [index, part] of path.entries()) {
+      const inner = schemas.flatMap((schema) => children(schema, part)).flatMap((schema) => this.#alternatives(schema));
+      schemas = chosenBy(valueAt(value, path.slice(0, index + 1)), inner);
+    }
     return schemas;
   }
 
@@ -223,6 +227,17 @@ class Vocabulary {
     const target = name === undefined ? undefined : name === "#" ? this.#root : this.#root.$defs?.[name];
     return typeof target === "object" ? target : schema;
   }
+}
+
+/** The alternatives whose fixed words the value has; all of them when none fits. */
+function chosenBy(value: unknown, schemas: JsonSchema[]): JsonSchema[] {
+  const fitting = schemas.filter((schema) =>
+    Object.entries(schema.properties ?? {}).every(([name, member]) => {
+      const found = valueAt(value, [name]);
+      return found === undefined || typeof member !== "object" || member.const === undefined || member.const === found;
+    }),
+  );
+  return fitting.some((schema) => schema.properties !== undefined) ? fitting : schemas;
 }
 
 function children(schema: JsonSchema, part: string | number): JsonSchema[] {

@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
+import { didYouMean } from "../kernel/nearest-name.ts";
 import { workerNameProblem } from "../local-workers/worker-name.ts";
 import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
 import {
@@ -16,7 +17,6 @@ import type { AddressBlock } from "./engine-settings.ts";
 import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 import { localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
-import { didYouMean } from "./nearest-name.ts";
 import { kindOf, problemAt, schemaProblems, unknownKey } from "./schema-problems.ts";
 import type { ConfigProblem, LocalWorkerEntry, ModuleEntry } from "./types.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";

@@ -16,17 +16,17 @@ const by = z.int().meta({ description: "An integer that a JSON number holds exac
 
 const updateOpSchema = z.discriminatedUnion("type", [
   z
-    .object({ type: z.literal("set"), path, value: anyValue.transform(orNull) })
+    .strictObject({ type: z.literal("set"), path, value: anyValue.transform(orNull) })
     .meta({ description: "Replaces a member or the root; without `value` by null." }),
   z
-    .object({ type: z.literal("merge"), path: pathOrRoot, value: anyValue.transform(orNull) })
+    .strictObject({ type: z.literal("merge"), path: pathOrRoot, value: anyValue.transform(orNull) })
     .meta({ description: "Merges an object's members into the object at the path." }),
-  z.object({ type: z.literal("increment"), path, by }).meta({ description: "Adds to a number; a missing one counts as 0." }),
-  z.object({ type: z.literal("decrement"), path, by }).meta({ description: "Subtracts from a number; a missing one counts as 0." }),
+  z.strictObject({ type: z.literal("increment"), path, by }).meta({ description: "Adds to a number; a missing one counts as 0." }),
+  z.strictObject({ type: z.literal("decrement"), path, by }).meta({ description: "Subtracts from a number; a missing one counts as 0." }),
   z
-    .object({ type: z.literal("append"), path: pathOrRoot, value: anyValue.transform(orNull) })
+    .strictObject({ type: z.literal("append"), path: pathOrRoot, value: anyValue.transform(orNull) })
     .meta({ description: "Adds one element to an array or text to a string." }),
-  z.object({ type: z.literal("remove"), path }).meta({ description: "Deletes a member; the root becomes null." }),
+  z.strictObject({ type: z.literal("remove"), path }).meta({ description: "Deletes a member; the root becomes null." }),
 ]);
 
 /** Members of the input of a function that takes `ops` which are to be handed over unread (`FunctionSpec.rawMembers`), so that numbers keep their digits. */

@@ -1,15 +1,16 @@
 import { mkdirSync } from "node:fs";
 import { CallError, type FunctionId, nameProblem, Payload, type TriggerTypeId } from "@svc/protocol";
-import { z } from "zod";
 import { callerAccess } from "./access/caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import { resolveChannels } from "./channels/resolve-channels.ts";
 import { takeChannelReader } from "./channels/take-channel-reader.ts";
 import type { Clock } from "./clock.ts";
+import { describeIssues } from "./describe-issues.ts";
 import type { Directory } from "./directory.ts";
+import { jsonSchemaOf } from "./json-schema.ts";
 import type { Kernel } from "./kernel.ts";
 import type { FunctionSpec, HttpMount, Module, ModuleContext, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
-import { describeIssues, ModuleProvider } from "./module-provider.ts";
+import { ModuleProvider } from "./module-provider.ts";
 import { Scope, type Undo } from "./scope.ts";
 import { moduleStreams } from "./streams/module-streams.ts";
 
@@ -137,7 +138,7 @@ export class ModuleHost {
     const module = this.#known.get(request.name);
     if (module === undefined) throw new Error(`this engine has no module named ${request.name}`);
     const parsed = module.config.safeParse(request.config ?? {});
-    if (!parsed.success) throw new Error(describeIssues(parsed.error).replaceAll("the payload", "config"));
+    if (!parsed.success) throw new Error(describeIssues(parsed.error, { whole: "config", schema: module.config, value: request.config ?? {} }));
     const running = this.#running.get(instanceOf(request));
     if (running === undefined) {
       await this.#start(module, instanceOf(request), parsed.data);
@@ -281,7 +282,8 @@ export class ModuleHost {
         attach: (binding) => {
           const settings = spec.settings.safeParse(binding.config ?? {});
           if (!settings.success) {
-            throw new CallError("trigger_registration_failed", `${spec.type} trigger: ${describeIssues(settings.error).replaceAll("the payload", "config")}`);
+            const problem = describeIssues(settings.error, { whole: "config", schema: spec.settings, value: binding.config ?? {} });
+            throw new CallError("trigger_registration_failed", `${spec.type} trigger: ${problem}`);
           }
           const seen: TriggerBinding<unknown> = {
             id: binding.id,
@@ -333,16 +335,4 @@ function instanceOf(request: ModuleRequest): string {
 
 function isDeepEqual(a: unknown, b: unknown): boolean {
   return Payload.fromValue(a).text() === Payload.fromValue(b).text();
-}
-
-const jsonSchemas = new WeakMap<z.ZodType, unknown>();
-
-/** Made when someone looks: many of an engine's functions are never listed with their formats, and a start need not wait for them. */
-function jsonSchemaOf(schema: z.ZodType): unknown {
-  let made = jsonSchemas.get(schema);
-  if (made === undefined) {
-    made = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-    jsonSchemas.set(schema, made);
-  }
-  return made;
 }

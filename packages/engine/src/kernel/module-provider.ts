@@ -1,6 +1,6 @@
 import { CallError, MAX_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
-import type { z } from "zod";
 import type { Call, Provider, Refusal } from "./call.ts";
+import { describeIssues } from "./describe-issues.ts";
 import type { Logger } from "./logger.ts";
 import type { CallerAccess, FunctionSpec, HandlerContext } from "./module.ts";
 import { PendingCalls } from "./pending-calls.ts";
@@ -128,12 +128,27 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
   } catch (thrown) {
     return CallError.from(thrown);
   }
-  const parsed = spec.input.safeParse(value);
+  let parsed = spec.input.safeParse(value);
+  if (!parsed.success) {
+    const asked = withoutExtras(value);
+    if (asked !== value) parsed = spec.input.safeParse(asked);
+  }
   if (parsed.success) return { value: parsed.data };
   // A call without a payload asks for the defaults, where there are defaults for everything.
   const defaults = value === null ? spec.input.safeParse({}) : undefined;
   if (defaults?.success) return { value: defaults.data };
-  return new CallError("invalid_input", `${spec.id}: ${describeIssues(parsed.error)}`, { details: { function_id: spec.id } });
+  return new CallError("invalid_input", `${spec.id}: ${describeIssues(parsed.error, { whole: "the payload", schema: spec.input, value })}`, {
+    details: { function_id: spec.id },
+  });
+}
+
+/** Without members whose names begin with `_`: those are remarks of whoever carries the payload, e.g. `_caller_worker_id`, and no function's own. */
+function withoutExtras(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value);
+  const own = entries.filter(([name]) => !name.startsWith("_"));
+  // Assigning `__proto__` would not make a member; it begins with `_` and is left out.
+  return own.length === entries.length ? value : Object.fromEntries(own);
 }
 
 function readInput(payload: Payload, { id, rawMembers }: FunctionSpec<unknown>): unknown {
@@ -144,9 +159,4 @@ function readInput(payload: Payload, { id, rawMembers }: FunctionSpec<unknown>):
     throw new CallError("invalid_input", `${id}: the payload is nested deeper than ${MAX_DEPTH} levels`, { details: { function_id: id, limit: MAX_DEPTH } });
   }
   return isNested && rawMembers !== undefined ? keepRawMembers(payload.text(), value, rawMembers) : value;
-}
-
-/** One clause for each problem: where, and what was expected. */
-export function describeIssues(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.length === 0 ? "the payload" : `\`${issue.path.map(String).join(".")}\``}: ${issue.message}`).join("; ");
 }

@@ -1,4 +1,4 @@
-export { nearestName } from "../config/nearest-name.ts";
+export { nearestName } from "../kernel/nearest-name.ts";
 export {
   InstallError,
   type InstallFailure,

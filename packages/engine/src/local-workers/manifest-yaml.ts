@@ -1,6 +1,6 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
-import { didYouMean, nearestName } from "../config/nearest-name.ts";
+import { didYouMean, nearestName } from "../kernel/nearest-name.ts";
 import { ManifestError, type ManifestProblem } from "./manifest-error.ts";
 import { expectationAt, keysAt } from "./manifest-schema.ts";
 

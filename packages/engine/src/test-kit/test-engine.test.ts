@@ -50,7 +50,7 @@ describe("a test engine", () => {
   it("keeps data in memory unless its config names an adapter, and a folder that it was given", async () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-test-kit-"));
     undo.push(() => rm(folder, { recursive: true, force: true }));
-    const options = { folder, config: { "svc-state": { adapter: { name: "file_based" } } } };
+    const options = { folder, modules: ["svc-state"], config: { "svc-state": { adapter: { name: "file_based" } } } };
     const first = await startTestEngine(options);
     await call(first, "state::set", { scope: "s", key: "k", value: "kept" });
     await first.stop();
@@ -69,9 +69,21 @@ describe("a test engine", () => {
       await rm(own, { recursive: true });
     });
     await expect(startTestEngine({ modules: ["svc-sate"] })).rejects.toThrow(ConfigError);
-    await expect(startTestEngine({ config: { "svc-state": { adapter: { name: "paper" } } } })).rejects.toThrow("adapter");
+    await expect(startTestEngine({ modules: ["svc-state"], config: { "svc-state": { adapter: { name: "paper" } } } })).rejects.toThrow("adapter");
     await expect(startTestEngine({ clock: { now: () => 0, advance: async () => {} } })).rejects.toThrow("manualClock()");
     expect(readdirSync(own)).toEqual([]);
+  });
+
+  it.each([
+    [{ module: ["svc-state"] }, "no option module; there are modules"],
+    [{ config: { "svc-state": {} } }, "not loaded: svc-state"],
+    [{ modules: ["svc-http"], config: { "svc-htpp": {}, engine: {} } }, "not loaded: svc-htpp"],
+    [{ modules: "svc-http" }, "must be a list"],
+  ])("refuses %j, which would do nothing", async (options, reason) => {
+    const started = startTestEngine(options as TestEngineOptions);
+    undo.push(() => started.then((engine) => engine.stop()).catch(() => {}));
+    await expect(started).rejects.toThrow(reason);
+    await expect(started).rejects.toThrow(TypeError);
   });
 
   it("reads variables only from the environment that it is given", async () => {
@@ -79,8 +91,8 @@ describe("a test engine", () => {
     undo.push(() => delete process.env.SVC_TEST_KIT);
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config
     const config = { "svc-http": { host: "${SVC_TEST_KIT:127.0.0.1}" } };
-    await start({ config });
-    await expect(startTestEngine({ config, env: { SVC_TEST_KIT: "not a host" } })).rejects.toThrow("host");
+    await start({ modules: ["svc-http"], config });
+    await expect(startTestEngine({ modules: ["svc-http"], config, env: { SVC_TEST_KIT: "not a host" } })).rejects.toThrow("host");
   });
 
   it("goes by a clock that a test moves: state ends when its time has come, and not before (gap 76)", async () => {

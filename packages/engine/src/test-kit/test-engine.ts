@@ -16,7 +16,7 @@ type Block = Readonly<Record<string, unknown>>;
 export interface TestEngineOptions {
   /** Modules to load, e.g. `["svc-http", "svc-state"]`. Default none. Those that keep data keep it in memory, unless their config names an adapter. */
   readonly modules?: readonly string[] | undefined;
-  /** Config blocks by module, as in `config.yaml`; and `engine` for the block of that name. */
+  /** Config blocks by module, which must be among `modules`, as in `config.yaml`; and `engine` for the block of that name. */
   readonly config?: Readonly<Record<string, Block>> | undefined;
   /**
    * The time of the modules: what ends, is scheduled, is tried again. `real` (the default), or a clock that the test moves. Connections and the
@@ -46,10 +46,11 @@ export interface TestEngine {
 }
 
 /**
- * Starts an engine for a test. Any number may run at once, in one process and in several. Rejects with ConfigError for a config that does not
- * hold; nothing is left then.
+ * Starts an engine for a test. Any number may run at once, in one process and in several. Rejects with TypeError for options that do not exist and
+ * blocks of modules that are not loaded, with ConfigError for a config that does not hold; nothing is left then.
  */
 export async function startTestEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
+  requireKnown(options);
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "svc-test-")));
   const removeFolder = async (): Promise<void> => {
     if (options.folder === undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -96,6 +97,18 @@ export async function startTestEngine(options: TestEngineOptions = {}): Promise<
   };
 }
 
+const OPTIONS: readonly string[] = ["modules", "config", "clock", "env", "folder"] satisfies (keyof TestEngineOptions)[];
+
+/** What would otherwise be left out in silence: a test in plain JavaScript has no types to be told by. */
+function requireKnown(options: TestEngineOptions): void {
+  const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
+  if (unknown.length > 0) throw new TypeError(`startTestEngine has no option ${unknown.join(", ")}; there are ${OPTIONS.join(", ")}`);
+  const { modules = [], config = {} } = options;
+  if (!Array.isArray(modules)) throw new TypeError("`modules` must be a list of names");
+  const idle = Object.keys(config).filter((name) => name !== "engine" && !modules.includes(name));
+  if (idle.length > 0) throw new TypeError(`\`config\` has blocks of modules that are not loaded: ${idle.join(", ")}; add them to \`modules\``);
+}
+
 function clockOf(clock: ManualClock): TestClock {
   if (clock instanceof TestClock) return clock;
   throw new TypeError("`clock` must be `real` or what `manualClock()` made");
@@ -103,7 +116,7 @@ function clockOf(clock: ManualClock): TestClock {
 
 function configText({ modules = [], config = {} }: TestEngineOptions): string {
   const { engine, ...blocks } = config;
-  const names = [...new Set([...modules, ...Object.keys(blocks)])];
+  const names = [...new Set(modules)];
   const workers = names.map((name) => ({ name, config: { ...(KEEPERS.has(name) ? { adapter: { name: "in_memory" } } : {}), ...blocks[name] } }));
   return stringify({ workers, ...(engine === undefined ? {} : { engine }) });
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { channelRefSchema, FEATURES, type Feature, type FunctionId, Payload } from "@svc/protocol";
+import { CallError, channelRefSchema, FEATURES, type Feature, type FunctionId, Payload } from "@svc/protocol";
 import type { SessionAccess } from "../kernel/access/session-access.ts";
 import type { Channel } from "../kernel/channels/channel.ts";
 import { localReader, localWriter } from "../kernel/channels/local-ends.ts";
@@ -205,7 +205,8 @@ async function connectWorker(
       const result = await handlers.get(String(frame.function_id))?.(frame.data, frame);
       say({ ...common, result });
     } catch (thrown) {
-      say({ ...common, error: { code: "invocation_failed", message: (thrown as Error).message } });
+      const code = CallError.is(thrown) ? thrown.code : "invocation_failed";
+      say({ ...common, error: { code, message: (thrown as Error).message } });
     }
   }
   async function serveCalls(): Promise<void> {

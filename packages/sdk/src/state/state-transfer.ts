@@ -29,20 +29,21 @@ async function* linesOf(items: AsyncIterable<ChannelItem>): AsyncGenerator<strin
 }
 
 /** Sends items to `state::import`, as fast as it takes them. When the items themselves fail, the import is broken off and their error is thrown. */
-export async function importItems(
-  calls: HelperCalls,
-  items: Iterable<ImportItem> | AsyncIterable<ImportItem>,
-  { onExisting, ...options }: ImportOptions,
-): Promise<ImportResult> {
+export async function importItems(calls: HelperCalls, items: Items, { onExisting, ...options }: ImportOptions): Promise<ImportResult> {
   const { signal, timeout_ms = IMPORT_TIMEOUT_MS } = options;
-  const { reader, writer } = calls.channels.created(await ask(calls, "engine::channels::create", {}, { signal }));
+  const begun = beginning(items);
+  const created = await ask(calls, "engine::channels::create", {}, { signal }).catch(async (error: unknown) => {
+    await begun.giveUp();
+    throw error;
+  });
+  const { reader, writer } = calls.channels.created(created);
   const answer = ask<ImportResult>(calls, "state::import", { lines: reader, on_existing: onExisting }, { signal, timeout_ms });
   // An import that is answered early, as by an error, wants no more lines; what the items do then is of no interest.
   const over = answer.then(
     () => writer.abort("the import was answered"),
     () => writer.abort("the import failed"),
   );
-  const sending = sendAll(writer, items).catch((error: unknown) => {
+  const sending = sendAll(writer, begun.items).catch((error: unknown) => {
     writer.abort("the items that were to be imported failed");
     // What the engine says about a line is worth more than that it stopped reading.
     if (!isChannelClosed(error)) throw error;
@@ -51,7 +52,21 @@ export async function importItems(
   return answer;
 }
 
-async function sendAll(writer: ChannelWriter, items: Iterable<ImportItem> | AsyncIterable<ImportItem>): Promise<void> {
+type Items = Iterable<ImportItem> | AsyncIterable<ImportItem>;
+
+/** Takes the iterator before anything is awaited: the lines of node:readline flow from the start, and those that nobody listens to are lost. */
+function beginning(items: Items): { readonly items: Items; giveUp(): Promise<void> } {
+  if (!(Symbol.asyncIterator in items)) return { items, giveUp: async () => {} };
+  const iterator = items[Symbol.asyncIterator]();
+  return {
+    items: { [Symbol.asyncIterator]: () => iterator },
+    giveUp: async () => {
+      await iterator.return?.();
+    },
+  };
+}
+
+async function sendAll(writer: ChannelWriter, items: Items): Promise<void> {
   let batch = "";
   for await (const item of items) {
     batch += typeof item === "string" ? (item.endsWith("\n") ? item : `${item}\n`) : `${JSON.stringify(item)}\n`;

@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeEngine, type Frame } from "../fake-engine.test.support.ts";
 import { silentLogger } from "../logger.ts";
@@ -213,6 +215,20 @@ describe("an import", () => {
     expect(call.data).toEqual({ lines: channel().reader, on_existing: "skip" });
     engine.send({ type: "invocationresult", invocation_id: call.invocation_id, function_id: "state::import", result: { imported: 2, skipped: 0 } });
     expect(await result).toEqual({ imported: 2, skipped: 0 });
+  });
+
+  it("loses none of the lines of node:readline, which flow before the channel is there", async () => {
+    answers["engine::channels::create"] = channel;
+    engine.reply = withoutAnswerTo("state::import", engine.reply);
+    const input = Readable.from(['{"scope":"s","key":"a","value":1}\n', '{"scope":"s","key":"b","value":2}\n']);
+    const lines = createInterface({ input });
+    const result = worker.state.import(lines);
+    const end = await engine.end();
+    await end.closed;
+    expect(end.items.join("")).toBe('{"scope":"s","key":"a","value":1}\n{"scope":"s","key":"b","value":2}\n');
+    const call = await engine.frame({ type: "invokefunction", function_id: "state::import" });
+    engine.send({ type: "invocationresult", invocation_id: call.invocation_id, function_id: "state::import", result: { imported: 2, skipped: 0 } });
+    await result;
   });
 
   it("fails with the engine's error as soon as that comes, also when the items have not ended", async () => {

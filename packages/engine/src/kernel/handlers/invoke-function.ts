@@ -92,22 +92,13 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
     answer({ ok: false, error });
     return;
   }
-  // Data that is no JSON could change what stands around it.
+  let payload: Payload;
   try {
-    message.data.value();
+    payload = enqueuePayload(message, queue);
   } catch (thrown) {
     answer({ ok: false, error: CallError.from(thrown) });
     return;
   }
-  const around = {
-    queue,
-    function_id: functionId,
-    messageReceiptId: newInvocationId(),
-    traceparent: cleanTraceparent(message.traceparent),
-    baggage: cleanBaggage(message.baggage),
-  };
-  // As it came: a number beyond 2^53 would not outlive being read and written again.
-  const payload = Payload.fromText(`${JSON.stringify(around).slice(0, -1)},"data":${message.data.text()}}`);
   const request = requestOf(message, session, kernel, newInvocationId(), (outcome) => {
     session.voidCalls--;
     if (outcome.ok || outcome.error.code === "enqueue_error") answer(outcome);
@@ -115,6 +106,19 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
   });
   session.voidCalls++;
   kernel.router.start({ ...request, functionId: ENQUEUE, payload, timeoutMs: undefined });
+}
+
+/** The data stands in it as it came, to the digit. Throws CallError `invalid_message` when it is not JSON: it must not say anything besides. */
+function enqueuePayload({ function_id, data, traceparent, baggage }: MessageOf<"invokefunction">, queue: string): Payload {
+  data.value();
+  const members = {
+    queue,
+    function_id,
+    messageReceiptId: newInvocationId(),
+    traceparent: cleanTraceparent(traceparent),
+    baggage: cleanBaggage(baggage),
+  };
+  return Payload.fromText(`${JSON.stringify(members).slice(0, -1)},"data":${data.text()}}`);
 }
 
 function logVoidFailure(outcome: Outcome, functionId: FunctionId, session: Session): void {

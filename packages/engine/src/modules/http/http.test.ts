@@ -190,7 +190,7 @@ describe("a trigger's config", () => {
     [{ api_path: "/a", concurrency_limit: 0 }, "concurrency_limit", "whole number from 1"],
     [{ api_path: "/a", rate_limit: 5 }, "rate_limit", "{requests, per_ms}"],
     [{ api_path: "/a", cors: {} }, "cors", "allowed_origins"],
-    [{ api_path: "/a", metod: "GET" }, "metod", "Unrecognized"],
+    [{ api_path: "/a", metod: "GET" }, "metod", "unknown member"],
   ])("%j is refused with a sentence about %s", async (config, key, sentence) => {
     const { worker } = await site();
     worker.serve("test::f", () => 1);

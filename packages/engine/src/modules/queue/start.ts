@@ -1,3 +1,4 @@
+import type { Directory } from "../../kernel/directory.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { QueueConfig } from "./config.ts";
 import { startQueueCore } from "./core.ts";
@@ -8,6 +9,7 @@ import { provideManaging } from "./functions/managing.ts";
 import { providePublishedLooking } from "./functions/published-looking.ts";
 import { providePublishedManaging } from "./functions/published-managing.ts";
 import { providePublishing } from "./functions/publishing.ts";
+import { NAME } from "./name.ts";
 import { openQueueStore } from "./store/open-queue-store.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 import { Topics } from "./topics/topics.ts";
@@ -15,7 +17,8 @@ import { QueueTriggers } from "./triggers/queue-triggers.ts";
 
 /** Opens the store and runs the module on it. */
 export async function startQueue(context: ModuleContext<QueueConfig>): Promise<RunningModule<QueueConfig>> {
-  const { config, dataDir, log, clock } = context;
+  const { config, dataDir, log, clock, directory } = context;
+  if (runsAlready(directory)) throw new Error("svc-queue is there already: list it once, with all queues under its queue_configs");
   const store = await openQueueStore(config.adapter, { dataDir, log, clock });
   try {
     return await run(context, store);
@@ -23,6 +26,11 @@ export async function startQueue(context: ModuleContext<QueueConfig>): Promise<R
     await store.close();
     throw error;
   }
+}
+
+/** Two of them would take each other's jobs for those of a former run. */
+function runsAlready(directory: Directory): boolean {
+  return directory.workers().some(({ name, status }) => status === "available" && (name === NAME || name.startsWith(`${NAME}#`)));
 }
 
 async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Promise<RunningModule<QueueConfig>> {

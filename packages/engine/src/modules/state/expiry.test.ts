@@ -32,7 +32,7 @@ describe("items with an end", () => {
     expect(await call("get", {})).toBe(1);
     await advance(1);
     expect(await call("get", {})).toBeNull();
-    expect(await call("list", {})).toEqual([]);
+    expect(await engine.call("state::list", { scope: "s" })).toEqual([]);
     expect(await engine.call("state::groups", {})).toMatchObject({ total: 0 });
   });
 
@@ -57,9 +57,9 @@ describe("items with an end", () => {
   it("are written by set_many too", async () => {
     await engine.call("state::set_many", { items: ["a", "b"].map((key) => ({ scope: "s", key, value: key, expires_in_ms: key === "a" ? 10 : 20 })) });
     await advance(10);
-    expect(await call("list", {})).toEqual(["b"]);
+    expect(await engine.call("state::list", { scope: "s" })).toEqual(["b"]);
     await advance(30);
-    expect(await call("list", {})).toEqual([]);
+    expect(await engine.call("state::list", { scope: "s" })).toEqual([]);
   });
 
   it.each([0, -1, 1.5, 10 * 366 * 86_400_000, "1000"])("refuse an end in %j", async (expires_in_ms) => {

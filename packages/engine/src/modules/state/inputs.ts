@@ -23,11 +23,13 @@ export const durability = z
   .optional()
   .meta({ description: "How much less than durable the adapter keeps a write; absent when it is on the disk" });
 
-export const scopeInput = z.object({ scope });
-export const addressInput = z.object({ scope, key });
-export const getManyInput = z.object({ scope, keys });
-export const deleteInput = z.object({ scope, key, if_version: ifVersion });
-export const updateInput = z.object({
+// Strict: a mistyped `if_version` would make of a compare-and-set an overwrite.
+export const noInput = z.strictObject({});
+export const scopeInput = z.strictObject({ scope });
+export const addressInput = z.strictObject({ scope, key });
+export const getManyInput = z.strictObject({ scope, keys });
+export const deleteInput = z.strictObject({ scope, key, if_version: ifVersion });
+export const updateInput = z.strictObject({
   scope,
   key,
   ops: updateOpsSchema.meta({ description: "1 to 1,000 operations, done in order: set, merge, increment, decrement, append, remove" }),
@@ -47,14 +49,14 @@ function oneValue(input: { readonly value?: unknown; readonly data?: unknown }, 
   }
 }
 
-export const setInput = z.object({ scope, key, ...valueMembers, if_version: ifVersion, expires_in_ms: expiresIn }).superRefine(oneValue);
+export const setInput = z.strictObject({ scope, key, ...valueMembers, if_version: ifVersion, expires_in_ms: expiresIn }).superRefine(oneValue);
 /** Members of `setInput` and of each of `setManyInput.items` that are not read. */
 export const RAW_VALUE_MEMBERS = ["value", "data"] as const;
 
-export const setManyInput = z.object({ items: z.array(setInput).min(1).max(MAX_ITEMS).meta({ description: "1 to 1,000 items, written all or none" }) });
+export const setManyInput = z.strictObject({ items: z.array(setInput).min(1).max(MAX_ITEMS).meta({ description: "1 to 1,000 items, written all or none" }) });
 
 export const deleteManyInput = z
-  .object({
+  .strictObject({
     scope,
     keys: keys.optional(),
     prefix: prefixSchema.optional().meta({ description: 'Deletes all keys that begin with it; "" empties the scope' }),
@@ -65,5 +67,5 @@ export const deleteManyInput = z
     context.addIssue({ code: "custom", path: ["keys"], message });
   });
 
-export const entriesInput = z.object({ scope, prefix: prefixSchema.default(""), cursor, limit });
-export const groupsInput = z.object({ prefix: prefixSchema.default("").meta({ description: "Only scopes that begin with it" }), cursor, limit });
+export const entriesInput = z.strictObject({ scope, prefix: prefixSchema.default(""), cursor, limit });
+export const groupsInput = z.strictObject({ prefix: prefixSchema.default("").meta({ description: "Only scopes that begin with it" }), cursor, limit });

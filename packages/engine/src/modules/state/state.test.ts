@@ -33,6 +33,32 @@ describe("state::set, get and delete", () => {
     expect(await call("delete", { scope: "s", key: "never" })).toBeNull();
   });
 
+  it.each([
+    ["set", { value: 1, if_verison: 3 }, "the payload: unknown member `if_verison`; did you mean if_version?"],
+    ["update", { ops: [{ type: "set", path: "", value: 1 }], if_vesion: 3 }, "the payload: unknown member `if_vesion`; did you mean if_version?"],
+    ["update", { ops: [{ type: "increment", path: "", by: 1, apth: "n" }] }, "`ops.0`: unknown member `apth`; did you mean path?"],
+    ["delete", { ifversion: 3 }, "the payload: unknown member `ifversion`; did you mean if_version?"],
+    ["get", { stuff: 3 }, "the payload: unknown member `stuff`"],
+    ["set", { vlaue: 1 }, "the payload: unknown member `vlaue`; did you mean value?; `value`: is missing; send null to store null"],
+  ])("refuse with invalid_input a member that they do not know: %s %j", async (name, members, problem) => {
+    await call("set", { scope: "s", key: "k", value: "kept" });
+    await expect(call(name, { scope: "s", key: "k", ...members })).rejects.toMatchObject({ code: "invalid_input", message: `state::${name}: ${problem}` });
+    expect(await call("get", { scope: "s", key: "k" })).toBe("kept");
+  });
+
+  it("refuse an unknown member inside the items of set_many too, and of functions that take nothing", async () => {
+    await expect(call("set_many", { items: [{ scope: "s", key: "k", value: 1, if_verson: 0 }] })).rejects.toMatchObject({
+      code: "invalid_input",
+      message: "state::set_many: `items.0`: unknown member `if_verson`; did you mean if_version?",
+    });
+    await expect(call("list_groups", { prefix: "a" })).rejects.toMatchObject({ code: "invalid_input" });
+    expect(await call("list_groups", null)).toEqual({ groups: [] });
+  });
+
+  it("pass over what carriers of a payload add to it, which begins with `_`", async () => {
+    expect(await call("set", { scope: "s", key: "k", value: { _mine: 1 }, _caller_worker_id: "w" })).toMatchObject({ new_value: { _mine: 1 } });
+  });
+
   it("takes `data` as another name for `value`", async () => {
     expect(await call("set", { scope: "s", key: "k", data: 0 })).toMatchObject({ new_value: 0 });
     expect(await call("get", { scope: "s", key: "k" })).toBe(0);

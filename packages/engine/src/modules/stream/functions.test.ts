@@ -40,6 +40,18 @@ describe("stream::set, get, update and delete", () => {
     ]);
   });
 
+  it.each([
+    ["set", { data: 1, if_verison: 3 }, "if_version"],
+    ["update", { ops: [{ type: "set", path: "", value: 1 }], if_verison: 3 }, "if_version"],
+    ["delete", { if_verison: 3 }, "if_version"],
+    ["get", { item: 3 }, undefined],
+  ])("refuse with invalid_input a member that they do not know: %s %j", async (name, members, nearest) => {
+    await call("set", { ...item, data: "kept" });
+    const hint = nearest === undefined ? "unknown member `item`" : `unknown member \`if_verison\`; did you mean ${nearest}?`;
+    await expect(call(name, { ...item, ...members })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining(hint) });
+    expect(await call("get", { ...item, _caller_worker_id: "w" })).toBe("kept");
+  });
+
   it("tell nothing of a write that changes nothing (gap 36)", async () => {
     await call("set", { ...item, data: [1, 2] });
     expect(await text("set", '{"stream_name":"todos","group_id":"mine","item_id":"1","data":[ 1, 2 ]}')).not.toContain("seq");

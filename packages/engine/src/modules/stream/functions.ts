@@ -53,12 +53,12 @@ const itemOf = (input: { readonly stream_name: string; readonly group_id: string
 });
 const causeOf = ({ traceparent, baggage, signal }: HandlerContext): Cause => ({ traceparent, baggage, signal });
 
-/** Makes `stream::*` callable. */
+/** Makes `stream::*` callable. Inputs are strict: a mistyped `if_version` would make of a compare-and-set an overwrite. */
 export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, streams: UserStreams): void {
   provideFunction({
     id: "stream::set",
     summary: "Stores an item and tells everyone who has joined; answers the old data, the new data, the item's version and the event's number",
-    input: z.object({ ...itemAddress, data, if_version: ifVersion, expires_in_ms: expiresIn }),
+    input: z.strictObject({ ...itemAddress, data, if_version: ifVersion, expires_in_ms: expiresIn }),
     rawMembers: ["data"],
     output: z.object({ old_value: anyValue, new_value: anyValue, version, seq, durability }),
     handle(input, context) {
@@ -69,14 +69,14 @@ export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<u
   provideFunction({
     id: "stream::get",
     summary: "The data of an item, or null",
-    input: z.object(itemAddress),
+    input: z.strictObject(itemAddress),
     output: anyValue,
     handle: (input, context) => streams.keeperOf(input.stream_name).get(itemOf(input), causeOf(context)),
   });
   provideFunction({
     id: "stream::get_entry",
     summary: "One item with its version, or null",
-    input: z.object(itemAddress),
+    input: z.strictObject(itemAddress),
     output: entry.nullable(),
     handle: (input) => streams.keeperOf(input.stream_name).getEntry(itemOf(input)),
   });
@@ -84,7 +84,7 @@ export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<u
     id: "stream::update",
     summary: "Changes an item by operations, all or none, and tells everyone who has joined",
     rawMembers: RAW_OP_MEMBERS,
-    input: z.object({ ...itemAddress, ops: updateOpsSchema, atomic: z.boolean().nullish(), if_version: ifVersion, expires_in_ms: expiresIn }),
+    input: z.strictObject({ ...itemAddress, ops: updateOpsSchema, atomic: z.boolean().nullish(), if_version: ifVersion, expires_in_ms: expiresIn }),
     output: z.object({ old_value: anyValue, new_value: anyValue, version, seq, durability, errors: z.array(opError).optional() }),
     handle(input, context) {
       const choices = { ifVersion: input.if_version ?? undefined, expiresInMs: input.expires_in_ms ?? undefined };
@@ -95,21 +95,21 @@ export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<u
   provideFunction({
     id: "stream::delete",
     summary: "Removes an item and tells everyone who has joined; answers the data that was there, or null",
-    input: z.object({ ...itemAddress, if_version: ifVersion }),
+    input: z.strictObject({ ...itemAddress, if_version: ifVersion }),
     output: z.object({ old_value: anyValue, seq, durability }),
     handle: (input, context) => streams.keeperOf(input.stream_name).delete(itemOf(input), { ifVersion: input.if_version ?? undefined }, causeOf(context)),
   });
   provideFunction({
     id: "stream::list",
     summary: "The data of all items of a group, in the order of their ids",
-    input: z.object(groupAddress),
+    input: z.strictObject(groupAddress),
     output: z.array(anyValue),
     handle: (input, context) => streams.keeperOf(input.stream_name).list(groupOf(input), causeOf(context)),
   });
   provideFunction({
     id: "stream::entries",
     summary: "A page of a group's items with ids and versions, in the order of their ids",
-    input: z.object({
+    input: z.strictObject({
       ...groupAddress,
       prefix: prefixSchema.nullish(),
       cursor: z.string().nullish().meta({ description: "Where to go on: `cursor` of the page before" }),
@@ -124,21 +124,21 @@ export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<u
   provideFunction({
     id: "stream::list_groups",
     summary: "The groups of a stream that hold something, in order",
-    input: z.object(streamAddress),
+    input: z.strictObject(streamAddress),
     output: z.array(z.string()),
     handle: (input, context) => streams.keeperOf(input.stream_name).listGroups(input.stream_name, causeOf(context)),
   });
   provideFunction({
     id: "stream::list_all",
     summary: "All streams that hold something, with their groups",
-    input: z.unknown(),
+    input: z.strictObject({}),
     output: z.object({ stream: z.array(z.object({ id: z.string(), groups: z.array(z.string()) })), count: z.int() }),
     handle: () => streams.listAll(),
   });
   provideFunction({
     id: "stream::send",
     summary: "Sends an event to everyone who has joined a group; it is not stored",
-    input: z.object({
+    input: z.strictObject({
       ...groupAddress,
       id: itemId.nullish().meta({ description: "The item that it is about; without it only those get it who have joined the group" }),
       type: eventType,

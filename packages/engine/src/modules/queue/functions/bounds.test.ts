@@ -1,4 +1,3 @@
-import { type FunctionId, Payload } from "@svc/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ModuleEngine, moduleEngine } from "../testing/module-engine.ts";
 
@@ -65,20 +64,5 @@ describe("engine::queue::enqueue", () => {
     await until("it ran", () => seen.length === 1);
     expect(seen[0]?.traceparent ?? "").not.toContain("xxx");
     expect(seen[0]?.baggage ?? null).toBeNull();
-  });
-});
-
-describe("the action enqueue", () => {
-  it("carries the data as it came, to the digit", async () => {
-    const { engine, call, until } = await start();
-    const worker = await engine.connectWorker();
-    await call("queue::pause", { queue: "default" });
-    // A frame as text: JSON.stringify of a number would round it before it is sent.
-    worker.send(
-      `{"type":"invokefunction","invocation_id":"${crypto.randomUUID()}","function_id":"work","action":{"type":"enqueue","queue":"default"},"data":{"id":12345678901234567890}}`,
-    );
-    await until("it waits", async () => (await call("queue::stats", { queue: "default" })).waiting === 1);
-    const page = await engine.kernel.router.call("queue::peek" as FunctionId, Payload.fromValue({ queue: "default" }));
-    expect(page.text()).toContain('"data":{"id":12345678901234567890}');
   });
 });

@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { openDatabase } from "../../../store/driver.ts";
 import type { InMemoryWorker } from "../../../testing/in-memory-engine.ts";
 import { manualClock } from "../../../testing/manual-clock.ts";
 import { type ModuleEngine, moduleEngine } from "../testing/module-engine.ts";
@@ -225,5 +227,31 @@ describe("a durable:subscriber trigger", () => {
     const worker = await made.engine.connectWorker();
     worker.serve("mail", () => null);
     expect(await made.bind(worker, "durable:subscriber", "mail", config)).toMatchObject({ error: { code: "trigger_registration_failed" } });
+  });
+});
+
+describe("a store that fails", () => {
+  it("fails the publisher, who is given a message id once it is stored (gap 2)", async () => {
+    const folder = temporaryFolder();
+    const made = await start({ dataDir: folder.path });
+    const mail = await subscriber(made, "mail", "orders");
+    // A rule of the database's own stands for a disk that takes nothing more.
+    const database = openDatabase(join(folder.path, "queue.db"));
+    database.exec("CREATE TRIGGER full BEFORE INSERT ON bodies BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    database.exec("CREATE TRIGGER full2 BEFORE INSERT ON backlog BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    for (const topic of ["orders", "nobody"]) {
+      await expect(made.call("svc::durable::publish", { topic, data: 1 })).rejects.toMatchObject({ code: "storage_failed" });
+      await expect(made.call("iii::durable::publish", { topic, data: 1 })).rejects.toMatchObject({ code: "storage_failed" });
+    }
+    database.exec("DROP TRIGGER full");
+    database.exec("DROP TRIGGER full2");
+    database.close();
+    const published = await made.call<{ message_id: string }>("svc::durable::publish", { topic: "orders", data: 2 });
+    expect(published).toEqual({ message_id: expect.stringMatching(/^[0-9a-f-]{36}$/), subscriptions: 1 });
+    await made.until("it came", () => mail.seen.length === 1);
+    expect(mail.seen).toEqual([2]);
+    await made.stop();
+    engines.length = 0;
+    folder.remove();
   });
 });

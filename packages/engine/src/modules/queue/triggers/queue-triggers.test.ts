@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { accessTo } from "../../../testing/index.ts";
 import { type ModuleEngine, moduleEngine } from "../testing/module-engine.ts";
 
 let running: ModuleEngine | undefined;
@@ -91,5 +92,37 @@ describe("a queue trigger", () => {
     await until("it is in error", () => status() === "error");
     await reload({ q: {} });
     await until("it is active", () => status() === "active");
+  });
+});
+
+describe("a restricted connection", () => {
+  it("may bind a function to a queue or a topic only where it may see what comes there", async () => {
+    const { engine, bind } = await start();
+    const guest = await engine.connectWorker({ access: accessTo([]) });
+    guest.serve("guest::fn", () => null);
+    const refused = { error: { message: expect.stringContaining("queue::peek") } };
+    expect(await bind(guest, "queue", "guest::fn", { queue: "default" })).toMatchObject(refused);
+    expect(await bind(guest, "durable:subscriber", "guest::fn", { topic: "t" })).toMatchObject(refused);
+    const publisher = await engine.connectWorker({ access: accessTo(["svc::durable::publish"]) });
+    publisher.serve("publisher::fn", () => null);
+    expect((await bind(publisher, "durable:subscriber", "publisher::fn", { topic: "t" })).error ?? null).toBeNull();
+  });
+
+  it("may have a job made only of a function that it may call", async () => {
+    const { engine, call } = await start();
+    const guest = await engine.connectWorker({ access: accessTo(["queue::enqueue", "engine::queue::enqueue", "open"]) });
+    const job = { queue: "default", function_id: "secret", data: 1 };
+    expect(await guest.call("queue::enqueue", job)).toMatchObject({ error: { code: "FORBIDDEN" } });
+    expect(await guest.call("engine::queue::enqueue", job)).toMatchObject({ error: { code: "FORBIDDEN" } });
+    expect((await guest.call("queue::enqueue", { ...job, function_id: "open" })).error ?? null).toBeNull();
+    expect(await call("queue::stats", { queue: "default" })).toMatchObject({ waiting: 1 });
+  });
+});
+
+describe("the module", () => {
+  it("is there once, since two would take each other's jobs for those of a former run", async () => {
+    const { engine } = await start();
+    const once = { name: "svc-queue", config: { adapter: { name: "in_memory" }, queue_configs: {} } };
+    expect(await engine.applyModules([once, { ...once, instance: "svc-queue#2" }])).toEqual([expect.stringContaining("list it once")]);
   });
 });

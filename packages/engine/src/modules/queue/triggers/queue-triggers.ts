@@ -10,6 +10,9 @@ import { type QueueTriggerSettings, queueTriggerSettings, type SubscriberTrigger
 /** Jobs tell what this function would. */
 const SHOWS_JOBS = "queue::peek";
 
+/** Who may call one of these may listen to topics. */
+const TOPIC_FUNCTIONS = ["svc::durable::publish", SHOWS_JOBS];
+
 /** The trigger types `queue` and `durable:subscriber`. */
 export class QueueTriggers {
   readonly #context: Pick<ModuleContext<unknown>, "directory" | "provideTrigger">;
@@ -90,6 +93,10 @@ export class QueueTriggers {
   #bindSubscriber(binding: TriggerBinding<SubscriberTriggerSettings>): Undo {
     const { settings, functionId } = binding;
     const { topic, config } = settings;
+    const refusals = TOPIC_FUNCTIONS.map((id) => binding.callRefusal(id)).filter((refusal) => refusal !== undefined);
+    if (refusals.length === TOPIC_FUNCTIONS.length) {
+      throw new CallError("FORBIDDEN", `a subscription is for who may call ${TOPIC_FUNCTIONS.join(" or ")}: ${refusals[0]?.message}`);
+    }
     const ofTopic = this.#bySubscription.get(topic) ?? new Map<string, BoundFunctions>();
     const functions = ofTopic.get(functionId) ?? new BoundFunctions(this.#context.directory);
     const remove = functions.add(binding);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../../kernel/module.ts";
-import { addressInput, anyValue, entriesInput, getManyInput, groupsInput, scopeInput } from "../inputs.ts";
+import { addressInput, anyValue, entriesInput, getManyInput, groupsInput, noInput, scopeInput } from "../inputs.ts";
 import type { Reads } from "../reads.ts";
 
 const entry = z.object({
@@ -55,7 +55,7 @@ export function provideReading(context: ModuleContext<unknown>, reads: Reads): v
   context.provideFunction({
     id: "state::list_groups",
     summary: "The scopes that hold something, in order",
-    input: z.unknown(),
+    input: noInput,
     output: z.object({ groups: z.array(z.string()) }),
     handle: () => reads.listGroups(),
   });

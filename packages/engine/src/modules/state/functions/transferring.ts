@@ -25,14 +25,14 @@ export function provideTransferring(
   context.provideFunction({
     id: "state::export",
     summary: "Writes items into a channel as lines of JSON: all of them, a scope's, or those of a prefix",
-    input: z.object({ scope: scope.optional(), prefix: prefixSchema.default("") }),
+    input: z.strictObject({ scope: scope.optional(), prefix: prefixSchema.default("") }),
     output: z.object({ lines }),
     handle: (input, { caller }) => ({ lines: exports.start(context.createChannel({ ownedBy: caller }), { scope: input.scope, prefix: input.prefix }) }),
   });
   context.provideFunction({
     id: "state::import",
     summary: "Stores the items that a channel brings, as state::export writes them; answers how many",
-    input: z.object({
+    input: z.strictObject({
       lines,
       on_existing: z
         .enum(["overwrite", "skip", "fail"])
@@ -59,7 +59,7 @@ export function provideTransferring(
   context.provideFunction({
     id: "state::snapshot",
     summary: "Writes all items of this moment to a file below the data folder, while others go on; it administers the engine",
-    input: z.object({ name: snapshotNameSchema.optional() }),
+    input: z.strictObject({ name: snapshotNameSchema.optional() }),
     output: z.object({ file: z.string(), bytes: z.int().min(0) }),
     async handle({ name }) {
       // Each has a thread that reads the whole store, and two of one name would not see each other's file.

@@ -27,7 +27,8 @@ interface Line {
 
 /**
  * Stores the lines of a stream as it comes. Lines are stored in batches and in order; the first bad one ends the import, and every line before it is
- * stored. Errors have `details: {line, imported, skipped}`. The writer is held back while a batch is under way.
+ * stored. Errors have `details: {line, imported, skipped}`, and
+ * `executed: "yes"` when lines were stored. The writer is held back while a batch is under way.
  */
 export async function importLines(parts: {
   readonly reader: ChannelReader;
@@ -164,5 +165,8 @@ function lineError(number: number, thrown: unknown): unknown {
 function withCounts(thrown: unknown, { imported, skipped }: ImportCounts): unknown {
   if (!CallError.is(thrown)) return thrown;
   const message = `${thrown.message}; ${imported} lines before it were imported, ${skipped} skipped`;
-  return new CallError(thrown.code, message, { cause: thrown, details: { ...thrown.details, imported, skipped } });
+  return new CallError(thrown.code, message, {
+    cause: thrown,
+    details: { ...thrown.details, imported, skipped, ...(imported > 0 ? { executed: "yes" } : {}) },
+  });
 }

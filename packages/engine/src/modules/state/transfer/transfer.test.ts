@@ -179,7 +179,8 @@ describe("state::import", () => {
     await expect(importText(`${line("a", 1)}\n\n${bad}\n${line("b", 2)}`)).rejects.toMatchObject({
       code,
       message: expect.stringMatching(message),
-      details: { line: 3, imported: 1, skipped: 0 },
+      details: { line: 3, imported: 1, skipped: 0, executed: "yes" },
+      executed: "yes",
     });
     expect(await call("list", { scope: "s" })).toEqual([1]);
   });

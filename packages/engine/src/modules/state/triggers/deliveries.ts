@@ -253,6 +253,10 @@ export class Deliveries {
         if (entry.attempts < binding.settings.maxAttempts) return { waitMs: backOffMs(entry.attempts) };
         this.#giveUp(entry, error);
         return "over";
+      case "hopeless":
+        entry.attempts += 1;
+        this.#giveUp(entry, error);
+        return "over";
     }
   }
 
@@ -265,7 +269,7 @@ export class Deliveries {
   #giveUp({ delivery: { change }, attempts }: Entry, error: CallError): void {
     const { binding, log } = this.#parts;
     const { code, message } = error;
-    log.error("a state trigger failed as often as it may; the change is not delivered", {
+    log.error("a state trigger failed as often as it may, or for good; the change is not delivered", {
       functionId: binding.functionId,
       ...whichChange(change),
       attempts,

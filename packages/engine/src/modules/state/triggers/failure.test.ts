@@ -13,6 +13,7 @@ describe("a failed try", () => {
     ["call_timeout", "", "failed"],
     ["invocation_failed", "boom", "failed"],
     ["MY_OWN", "boom", "failed"],
+    ["trigger_loop", "", "hopeless"],
   ])("of %s (%s) counts as %s", (code, message, failure) => {
     expect(failureOf(new CallError(code, message), ["f", "cond"])).toBe(failure);
   });

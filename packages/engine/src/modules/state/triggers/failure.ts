@@ -3,11 +3,12 @@ import type { CallError } from "@svc/protocol";
 /**
  * What a failed try means for the delivery.
  * - `failed`: the function, or its condition, had its chance; it counts.
+ * - `hopeless`: as `failed`, and a further try would end alike.
  * - `missing`: nobody provides the function; nothing is tried until that changes.
  * - `busy`: whoever provides it takes no call just now, or the engine is shutting down; the whole binding waits a while.
  * - `interrupted`: the worker went with the call in its hands; this delivery is tried again.
  */
-export type Failure = "failed" | "missing" | "busy" | "interrupted";
+export type Failure = "failed" | "hopeless" | "missing" | "busy" | "interrupted";
 
 export function failureOf(error: CallError, functionIds: readonly string[]): Failure {
   switch (error.code) {
@@ -19,6 +20,8 @@ export function failureOf(error: CallError, functionIds: readonly string[]): Fai
       return "busy";
     case "invocation_stopped":
       return "interrupted";
+    case "trigger_loop":
+      return "hopeless";
     default:
       return "failed";
   }

@@ -23,7 +23,9 @@ interface Orphan {
   readonly cancel: () => void;
   added: number;
   /** Deliveries that there were when it was added. */
-  readonly waiting: number;
+  waiting: number;
+  /** When it is given up, while that is still to be said. */
+  unsaidUntil: number | undefined;
 }
 
 export interface OrphanOptions {
@@ -33,6 +35,8 @@ export interface OrphanOptions {
   readonly forgotten?: () => void;
   /** Deliveries that wait for it already. Default 0; counts only with a filter. */
   readonly waiting?: number | undefined;
+  /** Its worker went in this run: the deliveries that wait are counted, and as soon as there is one it is said until when they are kept. */
+  readonly isAway?: boolean;
 }
 
 /** Watchers whose binding is not there: it was before the last start, or nobody came back for it. Their deliveries wait for a while. */
@@ -42,6 +46,9 @@ export class Orphans {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #orphans = new Map<string, Orphan>();
+  /** Those whose waiting deliveries are to be counted. */
+  readonly #uncounted = new Set<string>();
+  #counting = false;
 
   constructor(parts: { readonly index: WatcherIndex; readonly outbox: Outbox; readonly clock: Clock; readonly log: Logger }) {
     this.#index = parts.index;
@@ -54,12 +61,14 @@ export class Orphans {
     return this.#orphans.has(id);
   }
 
-  add(id: string, name: string, { filter, forgotten = () => {}, waiting = 0 }: OrphanOptions = {}): void {
+  add(id: string, name: string, { filter, forgotten = () => {}, waiting = 0, isAway = false }: OrphanOptions = {}): void {
     this.adopt(id);
     const watching = filter === undefined ? undefined : { filter, watcher: { id, kinds: filter.kinds } };
     if (watching !== undefined) this.#index.add(watching.filter, watching.watcher);
     const cancel = this.#clock.after(KEEP_ORPHANS_MS, () => this.#giveUp(id, "nobody asked for it again within 10 minutes"));
-    this.#orphans.set(id, { name, watching, forgotten, cancel, added: 0, waiting });
+    const unsaidUntil = isAway ? this.#clock.now() + KEEP_ORPHANS_MS : undefined;
+    this.#orphans.set(id, { name, watching, forgotten, cancel, added: 0, waiting, unsaidUntil });
+    if (isAway) this.#countSoon(id);
     const [oldest] = this.#orphans.keys();
     if (this.#orphans.size > MAX_ORPHANS && oldest !== undefined) this.#giveUp(oldest, `${MAX_ORPHANS} others wait too`);
   }
@@ -69,6 +78,7 @@ export class Orphans {
     const orphan = this.#orphans.get(id);
     if (orphan === undefined) return;
     orphan.added += 1;
+    this.#sayKept(orphan);
     const isOver = orphan.added >= MAX_ADDED || orphan.waiting + orphan.added >= MAX_WAITING_DELIVERIES;
     if (isOver) this.#giveUp(id, `${orphan.added} changes came while nobody asked for it, and ${orphan.waiting} waited before`);
   }
@@ -85,6 +95,49 @@ export class Orphans {
   close(): void {
     for (const { cancel } of this.#orphans.values()) cancel();
     this.#orphans.clear();
+  }
+
+  /** Bindings of one worker lapse together, and are counted together. */
+  #countSoon(id: string): void {
+    this.#uncounted.add(id);
+    if (this.#counting) return;
+    this.#counting = true;
+    void this.#count().finally(() => {
+      this.#counting = false;
+    });
+  }
+
+  async #count(): Promise<void> {
+    while (this.#uncounted.size > 0) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      const ids = [...this.#uncounted];
+      this.#uncounted.clear();
+      try {
+        const found = new Map((await this.#outbox.watchers()).map(({ watcher, waiting }) => [watcher, waiting]));
+        for (const id of ids) this.#counted(id, found.get(id) ?? 0);
+      } catch (error) {
+        if (this.#orphans.size > 0) this.#log.warn("deliveries that wait for state triggers cannot be counted at present", { error });
+      }
+    }
+  }
+
+  #counted(id: string, found: number): void {
+    const orphan = this.#orphans.get(id);
+    if (orphan === undefined || found === 0) return;
+    // Some of them may have been added since.
+    orphan.waiting = Math.max(0, found - orphan.added);
+    this.#sayKept(orphan);
+  }
+
+  #sayKept(orphan: Orphan): void {
+    const { name, unsaidUntil } = orphan;
+    if (unsaidUntil === undefined) return;
+    orphan.unsaidUntil = undefined;
+    const until = new Date(unsaidUntil).toISOString();
+    this.#log.warn(`the worker of a state trigger is away; its changes are kept until ${until}, and then forgotten unless an equal trigger is asked for`, {
+      trigger: name,
+      until,
+    });
   }
 
   #giveUp(id: string, reason: string): void {

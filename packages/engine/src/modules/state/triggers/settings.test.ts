@@ -27,6 +27,7 @@ describe("the config of a state trigger", () => {
     { max_attempts: 0 },
     { max_attempts: 101 },
     { prefix: "\ud800" },
+    { scpoe: "s" },
   ])("refuses %j", (config) => {
     expect(all.safeParse(config).success).toBe(false);
   });

@@ -30,13 +30,14 @@ export interface StateTriggerSettings {
 
 const kindNames = z.enum(["state:created", "state:updated", "state:deleted", "created", "updated", "deleted"]);
 
-/** The config of a trigger of one of the types. Members that are null count as absent. */
+/** The config of a trigger of one of the types. Members that are null count as absent. Strict: a filter that was mistyped would let everything through. */
 export function stateTriggerSettings(typeKinds: readonly ChangeKind[]): z.ZodType<StateTriggerSettings> {
   return z
-    .object({
-      scope: itemNameSchema("Only this scope").nullish(),
-      key: itemNameSchema("Only this key").nullish(),
-      prefix: prefixSchema.nullish(),
+    .strictObject({
+      // Said once more, because what is nullish shows the description of neither of its forms.
+      scope: described(itemNameSchema("Only this scope")),
+      key: described(itemNameSchema("Only this key")),
+      prefix: described(prefixSchema),
       event_types: z.array(kindNames).min(1).nullish().meta({ description: "Only these changes; default all" }),
       condition_function_id: z
         .string()
@@ -64,6 +65,10 @@ export function stateTriggerSettings(typeKinds: readonly ChangeKind[]): z.ZodTyp
       conditionFunctionId: config.condition_function_id ?? undefined,
       maxAttempts: config.max_attempts ?? DEFAULT_MAX_ATTEMPTS,
     })) as unknown as z.ZodType<StateTriggerSettings>;
+}
+
+function described(name: z.ZodString) {
+  return name.nullish().meta({ description: name.description });
 }
 
 function kindsOf(names: readonly string[], typeKinds: readonly ChangeKind[]): Set<ChangeKind> {

@@ -1,3 +1,4 @@
+import { CallError } from "@svc/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { authResultSchema, grantsOfAuthResult } from "../../../kernel/access/grants.ts";
 import { policyOf } from "../../../kernel/access/policy.ts";
@@ -36,6 +37,16 @@ describe("a state trigger", () => {
       { ...common, event_type: "state:updated", old_value: { a: 1 }, new_value: null, version: 2 },
       { ...common, event_type: "state:deleted", old_value: null, new_value: null, version: 3 },
     ]);
+  });
+
+  it("is refused when its config has a member that it does not know, which might have been a filter", async () => {
+    const changes = await listener(engine);
+    for (const type of ["state", "state:created", "state:updated", "state:deleted"]) {
+      const answer = await bind(changes.worker, "on::change", { scpoe: "s" }, { type });
+      expect(answer).toMatchObject({
+        error: { code: "trigger_registration_failed", message: `${type} trigger: config: unknown member \`scpoe\`; did you mean scope?` },
+      });
+    }
   });
 
   it("chooses by scope, key, prefix and event type, and by its own type (gap 38)", async () => {
@@ -158,6 +169,18 @@ describe("deliveries of a state trigger", () => {
     expect(triggerOf("on::change")).toMatchObject({ status: "active", reason: null });
   });
 
+  it("are given up at once when the function fails with trigger_loop: each further try would fail alike", async () => {
+    const changes = await listener(engine, "on::change", () => {
+      throw new CallError("trigger_loop", "writing would fire triggers that already fired one another");
+    });
+    await bind(changes.worker, "on::change");
+    await set("k", 1);
+    await set("k", 2);
+    await changes.count(2);
+    expect(changes.names()).toEqual(["created k@1", "updated k@2"]);
+    expect(engine.logs.find(({ message }) => message.includes("the change is not delivered"))?.fields).toMatchObject({ code: "trigger_loop", attempts: 1 });
+  });
+
   it("do not hold up those of other items while one fails", async () => {
     const changes = await listener(engine, "on::change", ({ event }) => {
       if (event.key === "bad") throw new Error("broken");
@@ -257,6 +280,55 @@ describe("deliveries of a state trigger", () => {
     expect(engine.logs.find(({ message }) => message.startsWith("a state trigger was taken back"))?.fields).toMatchObject({ deliveries: 2 });
   });
 
+  it("go on being kept for 10 minutes after the worker was away for 60 s, which is said once, and go to an equal trigger", async () => {
+    const first = await listener(engine);
+    await bind(first.worker, "on::change", { scope: "s" });
+    await set("k", 1);
+    await first.count(1);
+    await turns();
+    first.worker.close();
+    await turns();
+    clock.advance(60_000);
+    await turns();
+    const said = () => engine.logs.filter(({ message }) => message.startsWith("the worker of a state trigger is away"));
+    expect(said()).toEqual([]);
+    await set("k", 2);
+    await set("k", 3);
+    await set("k", 3, "other");
+    await turns();
+    expect(said()).toEqual([
+      expect.objectContaining({
+        level: "warn",
+        fields: expect.objectContaining({ trigger: 'on::change on any key in scope "s"', until: "2026-01-01T00:11:00.000Z" }),
+      }),
+    ]);
+    clock.advance(9 * 60_000);
+    const second = await listener(engine);
+    await bind(second.worker, "on::change", { scope: "s" });
+    await set("k", 4);
+    await second.count(3);
+    await turns();
+    expect(second.names()).toEqual(["updated k@2", "updated k@3", "updated k@4"]);
+    clock.advance(60_000);
+    await turns();
+    expect(engine.logs.filter(({ message }) => message.includes("were forgotten"))).toEqual([]);
+  });
+
+  it("are said to be kept when the trigger lapses with some that wait", async () => {
+    const changes = await listener(engine, "on::change", () => new Promise(() => {}));
+    await bind(changes.worker, "on::change");
+    await set("k", 1);
+    await changes.count(1);
+    changes.worker.close();
+    await turns();
+    clock.advance(60_000);
+    await turns();
+    const said = () => engine.logs.filter(({ message }) => message.startsWith("the worker of a state trigger is away"));
+    expect(said()).toHaveLength(1);
+    await set("k", 2);
+    expect(said()).toHaveLength(1);
+  });
+
   it("are forgotten 10 minutes after nobody came back for the trigger, and said so", async () => {
     const changes = await listener(engine, "on::change", () => new Promise(() => {}));
     await bind(changes.worker, "on::change");
@@ -269,12 +341,12 @@ describe("deliveries of a state trigger", () => {
     await set("k", 3);
     clock.advance(9 * 60_000);
     await turns();
-    expect(engine.logs.filter(({ message }) => message.includes("forgotten"))).toEqual([]);
+    expect(engine.logs.filter(({ message }) => message.includes("were forgotten"))).toEqual([]);
     clock.advance(61_000);
     await turns();
     expect(engine.logs.find(({ message }) => message === "deliveries of a state trigger were forgotten")?.fields).toMatchObject({
       trigger: "on::change on any key in any scope",
-      deliveries: 2,
+      deliveries: 3,
     });
   });
 

@@ -150,9 +150,13 @@ export class StateTriggers implements ChangeListener {
       this.#bound.delete(id);
       this.#letEnd(id, deliveries);
       if (this.#stopped || binding.ended === undefined) return;
-      this.#remembered?.remove(key);
-      if (binding.ended === "lapsed") this.#orphans.add(id, nameOf(functionId, settings));
-      else this.#forget(id, nameOf(functionId, settings));
+      const forgotten = (): void => this.#remembered?.remove(key);
+      if (binding.ended === "lapsed") {
+        this.#orphans.add(id, nameOf(functionId, settings), { filter: settings, forgotten, isAway: true });
+      } else {
+        forgotten();
+        this.#forget(id, nameOf(functionId, settings));
+      }
     };
   }
 

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { formatJson } from "./json-format.ts";
+
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  -12.5,
+  "",
+  'a "quoted" \\ text, {with: [all]} of it\n',
+  [],
+  {},
+  [[], {}, [1, [2]]],
+  { "": { a: [1, "2", { b: null }], "x:y": {} }, z: false },
+];
+
+describe("JSON text", () => {
+  it.each(VALUES.map((value) => [JSON.stringify(value), value]))("%s is written as JSON.stringify writes it", (_title, value) => {
+    for (const json of [JSON.stringify(value), JSON.stringify(value, null, "\t"), JSON.stringify(value, null, 3)]) {
+      expect(formatJson(json, "line")).toBe(JSON.stringify(value));
+      expect(formatJson(json, "indented")).toBe(JSON.stringify(value, null, 2));
+    }
+  });
+
+  it("keeps numbers digit by digit, and members that come twice", () => {
+    expect(formatJson('{"n": [9007199254740993 ,1e400, 1.10, -0], "n" : 2E+3}', "line")).toBe('{"n":[9007199254740993,1e400,1.10,-0],"n":2E+3}');
+  });
+
+  it("loses needless escapes only", () => {
+    expect(formatJson(String.raw`"\u00e9 \/ \n \ud800"`, "line")).toBe(String.raw`"é / \n \ud800"`);
+  });
+});

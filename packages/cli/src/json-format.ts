@@ -1,0 +1,56 @@
+/** Blanks between tokens, or nothing. */
+const BLANKS = /[ \t\n\r]*/y;
+/** What ends a number or a word. */
+const END_OF_WORD = /[ \t\n\r,\]}]|$/g;
+
+/**
+ * Writes JSON text on one line or indented by 2, as JSON.stringify would, but with every number as it stands there: read into a number it would be
+ * rounded. Strings are written without needless escapes. `json` must be JSON.
+ */
+export function formatJson(json: string, style: "line" | "indented"): string {
+  const parts: string[] = [];
+  let depth = 0;
+  let previous = "";
+  const newLine = (): void => {
+    if (style === "indented") parts.push("\n", "  ".repeat(depth));
+  };
+  for (const token of tokensOf(json)) {
+    const isClosing = token === "}" || token === "]";
+    const isFirst = previous === "{" || previous === "[";
+    if (isClosing) depth -= 1;
+    if (previous === "," || isFirst !== isClosing) newLine();
+    parts.push(token === ":" && style === "indented" ? ": " : token);
+    if (token === "{" || token === "[") depth += 1;
+    previous = token;
+  }
+  return parts.join("");
+}
+
+/** Strings come without needless escapes. */
+function* tokensOf(json: string): Generator<string, void, void> {
+  for (let at = skipBlanks(json, 0); at < json.length; at = skipBlanks(json, at)) {
+    const start = at;
+    const char = json.charAt(start);
+    at = char === '"' ? endOfString(json, start) : "{}[],:".includes(char) ? start + 1 : endOfWord(json, start);
+    const token = json.slice(start, at);
+    yield char === '"' && token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token;
+  }
+}
+
+function skipBlanks(json: string, start: number): number {
+  BLANKS.lastIndex = start;
+  BLANKS.test(json);
+  return BLANKS.lastIndex;
+}
+
+function endOfWord(json: string, start: number): number {
+  END_OF_WORD.lastIndex = start;
+  return END_OF_WORD.exec(json)?.index ?? json.length;
+}
+
+/** Behind the closing quote of the string that begins at `start`. */
+function endOfString(json: string, start: number): number {
+  let at = start + 1;
+  while (at < json.length && json.charAt(at) !== '"') at += json.charAt(at) === "\\" ? 2 : 1;
+  return at + 1;
+}

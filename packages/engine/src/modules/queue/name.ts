@@ -1,0 +1,2 @@
+/** Of the module. */
+export const NAME = "svc-queue";
