@@ -65,4 +65,10 @@ describe("engine::queue::enqueue", () => {
     expect(seen[0]?.traceparent ?? "").not.toContain("xxx");
     expect(seen[0]?.baggage ?? null).toBeNull();
   });
+
+  it.each(["a\u0000b", "a\ud800b", "a b"])("refuses %j as the id of a job: it could not be found by it", async (messageReceiptId) => {
+    const { call } = await start();
+    await expect(call("engine::queue::enqueue", { queue: "default", function_id: "work", messageReceiptId })).rejects.toMatchObject({ code: "invalid_input" });
+    expect(await call("queue::stats", { queue: "default" })).toMatchObject({ added: 0 });
+  });
 });

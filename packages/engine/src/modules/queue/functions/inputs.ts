@@ -76,7 +76,11 @@ export const publishedJobInput = z.object({
   queue: z.string(),
   function_id: functionId,
   data: rawJson("What the function gets; default null"),
-  messageReceiptId: jobId.nullish().meta({ description: "The id of the job; made when absent" }),
+  // What SQLite would not give back as it was put in would be another job's id.
+  messageReceiptId: jobId
+    .regex(/^[\x21-\x7e]+$/, "must be of visible ASCII characters")
+    .nullish()
+    .meta({ description: "The id of the job; made when absent" }),
   traceparent,
   baggage,
   options: z.object(jobOptions).superRefine(oneTime).nullish(),
