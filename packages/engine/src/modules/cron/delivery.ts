@@ -8,7 +8,7 @@ const MAX_ERROR_CHARACTERS = 2_000;
 
 /** How a started tick ended. */
 export interface Delivered {
-  /** `refused`: nobody takes calls just now, since the engine or the worker is shutting down; nothing ran. */
+  /** `refused`: nobody takes calls just now, since the engine or the worker is shutting down; the function was not called. */
   readonly outcome: Outcome | "refused";
   readonly error: string | null;
   /** What the function answered, when it was called. */
@@ -26,6 +26,10 @@ export interface Delivery {
 export async function deliver(context: Pick<ModuleContext<unknown>, "call" | "clock">, { jobId, binding, run, signal }: Delivery): Promise<Delivered> {
   const { settings, functionId } = binding;
   const data = payloadOf(binding.id, run, context.clock.now());
+  let isCalled = false;
+  const onStarted = (): void => {
+    isCalled = true;
+  };
   const payload = Payload.fromValue(data);
   try {
     if (!(await binding.passes(payload, { signal }))) return ended("skipped", `${settings.conditionFunctionId} answered false`);
@@ -33,12 +37,14 @@ export async function deliver(context: Pick<ModuleContext<unknown>, "call" | "cl
     return failed(thrown, `the condition ${settings.conditionFunctionId} failed: `);
   }
   try {
-    if (settings.queue === undefined) return { outcome: "ok", error: null, result: await binding.fire(payload, { signal }) };
+    if (settings.queue === undefined) return { outcome: "ok", error: null, result: await binding.fire(payload, { signal, onStarted }) };
     const options = { dedupe_key: `cron:${jobId}:${run.manual ? `manual-${run.seq}-` : ""}${data.scheduled_time}` };
     await context.call(ENQUEUE, Payload.fromValue({ queue: settings.queue, function_id: functionId, data, options }), { signal });
     return ended("enqueued", null);
   } catch (thrown) {
-    return failed(thrown, "");
+    // A function that ran may answer with the refusal that a call of its own met.
+    const delivered = failed(thrown, "");
+    return isCalled && delivered.outcome === "refused" ? { ...delivered, outcome: "error" } : delivered;
   }
 }
 
