@@ -41,14 +41,18 @@ class CronTriggerConfig(_CronTriggerConfig, total=False):
     condition_function_id: str
 
 
-class CronEvent(TypedDict):
-    """Payload of a cron trigger. ``job_id``: the trigger's id. ``scheduled_time``: the tick, ``actual_time``: when the
-    call was begun; RFC 3339 in UTC."""
-
+class _CronEvent(TypedDict):
     trigger: Literal["cron"]
     job_id: str
     scheduled_time: str
     actual_time: str
+
+
+class CronEvent(_CronEvent, total=False):
+    """Payload of a cron trigger. ``job_id``: the trigger's id. ``scheduled_time``: the tick, ``actual_time``: when the
+    call was begun; RFC 3339 in UTC. ``manual``: ``trigger_now`` asked for it; absent where its schedule did."""
+
+    manual: bool
 
 
 class _CronRun(TypedDict):

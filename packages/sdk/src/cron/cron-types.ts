@@ -6,6 +6,8 @@ export interface CronEvent {
   readonly scheduled_time: string;
   /** When it began. */
   readonly actual_time: string;
+  /** `cron::trigger_now` asked for it, not its schedule. */
+  readonly manual?: true;
 }
 
 /** How a tick went. */

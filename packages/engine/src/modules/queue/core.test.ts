@@ -234,6 +234,22 @@ describe("a queue", () => {
     expect(await core.counts("default")).toMatchObject({ waiting: 0, bytes: 0 });
   });
 
+  it("does not drop a job that was begun in its time and waits to be tried again: it ends done or dead (Q-2)", async () => {
+    const { engine, core, clock, until } = await start({ q: { max_attempts: 2, backoff_ms: 10_000 } });
+    const worker = await engine.connectWorker();
+    worker.serve("work", () => {
+      throw new Error("no");
+    });
+    await core.add([{ queue: "q", functionId: "work", data: Payload.fromValue(1), expiresInMs: 1_000 }]);
+    await until("it waits to be tried again", async () => (await core.counts("q")).delayed === 1);
+    clock.advance(2_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await core.counts("q")).toMatchObject({ delayed: 1, expired: 0 });
+    clock.advance(10_000);
+    await until("it is over", async () => (await core.counts("q")).delayed === 0 && (await core.counts("q")).active === 0);
+    expect(await core.counts("q")).toMatchObject({ dead: 1, expired: 0 });
+  });
+
   it("cancels a job that waits, and one that runs, and says when there is none", async () => {
     const { engine, core, add, until } = await start();
     const waiting = await add("missing", 1);

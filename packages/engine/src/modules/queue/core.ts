@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { CallError } from "@svc/protocol";
+import { CallError, type Payload } from "@svc/protocol";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { ExpiryTimer } from "./expiry-timer.ts";
-import { newJobOf } from "./new-job.ts";
+import { newJobOf, refuseTooLarge } from "./new-job.ts";
 import { QueueClock } from "./queue-clock.ts";
 import type { JobRequest, JobServer, QueueCore } from "./queue-core.ts";
 import { LEASE_MS, QueueRunner } from "./queue-runner.ts";
-import type { QueueSettings } from "./queue-settings.ts";
+import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
 import type { AddedJob, QueueCounts } from "./store/job.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 
@@ -88,6 +88,8 @@ class Core implements QueueCore {
       onDoubt: () => {
         this.#doubtUntil = this.#clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
       },
+      // It was put back, or the next one of its group may run; a queue that was declared anew has another runner by now.
+      onLeft: () => this.#runners.get(name)?.wake(),
     });
     this.#runners.set(name, runner);
     runner.wake();
@@ -155,13 +157,21 @@ class Core implements QueueCore {
       throw new CallError("job_not_found", `job ${jobId} is a dead letter of queue ${found.queue}; discard or redrive it`, { details: { job_id: jobId } });
     }
     const runner = this.#runners.get(found.queue);
-    const wasInHand = found.state === "active" && (await this.#cancelInHand(found.seq));
-    const unblocked = found.state === "active" && !wasInHand ? (await this.store.call("drop", { seq: found.seq })).unblocked : found.unblocked;
-    if (unblocked) runner?.wake();
+    if (found.state !== "active") {
+      if (found.unblocked) runner?.wake();
+      return;
+    }
+    if (!(await this.#cancelInHand(found.seq))) {
+      if ((await this.store.call("drop", { seq: found.seq })).unblocked) runner?.wake();
+      return;
+    }
+    // Its handler may have failed before it was withdrawn; then it waits to be tried again.
+    const left = await this.store.call("cancel", { id: jobId });
+    if (left?.unblocked) runner?.wake();
   }
 
   async redrive(queue: string, { ids, data }: Parameters<QueueCore["redrive"]>[1] = {}): Promise<number> {
-    const payload = data === undefined ? undefined : { data: data.text(), bytes: data.byteLength };
+    const payload = data === undefined ? undefined : this.#payloadFor(queue, data);
     const now = this.#clock.now();
     const redriven =
       ids === undefined
@@ -169,6 +179,14 @@ class Core implements QueueCore {
         : await this.store.call("redrive", { queue, ids, payload, limit: ids.length, now });
     if (redriven > 0) this.#runners.get(queue)?.wake();
     return redriven;
+  }
+
+  /** In place of the data of dead letters: the queue takes no more of it than of a job. */
+  #payloadFor(queue: string, data: Payload): { readonly data: string; readonly bytes: number; readonly maxBytes: number } {
+    const { maxJobBytes, limits } = this.settingsOf(queue) ?? defaultQueueSettings;
+    const bytes = data.byteLength;
+    refuseTooLarge(queue, bytes, maxJobBytes);
+    return { data: data.text(), bytes, maxBytes: limits.maxBytes };
   }
 
   discard(queue: string, ids?: readonly string[]): Promise<number> {

@@ -1,4 +1,4 @@
-import type { CallError } from "@svc/protocol";
+import type { Attempt } from "./job-attempt.ts";
 
 /**
  * What a failed attempt means for the job.
@@ -9,7 +9,10 @@ import type { CallError } from "@svc/protocol";
  */
 export type Failure = "failed" | "stopped" | "missing" | "busy";
 
-export function failureOf(error: CallError, functionIds: readonly string[]): Failure {
+/** How the engine says that it could not hand a call on. The text is part of the wire. */
+const NOT_HANDED_ON = "every worker that provides ";
+
+export function failureOf({ error, failure }: Attempt, functionIds: readonly string[]): Failure {
   switch (error.code) {
     case "function_not_found":
       // A handler that calls a function which is not there fails with the same code. The text is part of the wire.
@@ -17,7 +20,8 @@ export function failureOf(error: CallError, functionIds: readonly string[]): Fai
     case "worker_overloaded":
     case "channel_send_failed":
     case "draining":
-      return "busy";
+      // A worker has the job: then it is a call that its handler made that was not handed on, and the handler ran.
+      return failure.worker !== undefined && error.message.startsWith(NOT_HANDED_ON) ? "failed" : "busy";
     case "invocation_stopped":
       return "stopped";
     default:

@@ -9,10 +9,7 @@ export function newJobOf(request: JobRequest, settings: QueueSettings, now: numb
   const { queue, functionId, data } = request;
   const data_ = data.text();
   const bytes = Buffer.byteLength(data_);
-  if (bytes > settings.maxJobBytes) {
-    const problem = `the data of the job has ${bytes} bytes; queue ${queue} takes ${settings.maxJobBytes}`;
-    throw new CallError("payload_too_large", problem, { details: { bytes, limit: settings.maxJobBytes } });
-  }
+  refuseTooLarge(queue, bytes, settings.maxJobBytes);
   if (!data.isJson()) throw new CallError("invalid_message", "the data of the job is not JSON");
   const delayMs = request.delayMs ?? settings.delayMs;
   const runAt = request.runAt ?? (delayMs > 0 ? now + delayMs : undefined);
@@ -35,6 +32,12 @@ export function newJobOf(request: JobRequest, settings: QueueSettings, now: numb
     baggage: request.baggage,
     limits: settings.limits,
   };
+}
+
+/** Throws CallError `payload_too_large`. */
+export function refuseTooLarge(queue: string, bytes: number, limit: number): void {
+  if (bytes <= limit) return;
+  throw new CallError("payload_too_large", `the data of the job has ${bytes} bytes; queue ${queue} takes ${limit}`, { details: { bytes, limit } });
 }
 
 /** 0 where the data does not say it. */

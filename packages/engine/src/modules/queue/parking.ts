@@ -1,7 +1,7 @@
 import { waitMs } from "./backoff.ts";
 import type { QueueClock } from "./queue-clock.ts";
 
-/** Functions of one queue that may be parked at a time; beyond, the one that waits longest is tried again. */
+/** Functions of one queue that may be parked at a time; from then on only jobs of functions that are there are taken. */
 const MAX_PARKED = 1_000;
 
 interface Parked {
@@ -29,21 +29,23 @@ export class Parking {
     return [...this.#parked.keys()];
   }
 
+  /** There may be others that ought to be parked: what is not there must not even be tried. */
+  get isCrowded(): boolean {
+    return this.#parked.size >= MAX_PARKED;
+  }
+
   has(key: string): boolean {
     return this.#parked.has(key);
   }
 
   /** Until it is freed, or for a while that grows each time. */
   park(key: string): void {
-    if (this.#parked.has(key)) return;
+    if (this.#parked.has(key) || (this.isCrowded && !this.#isThere(key))) return;
     const tries = (this.#tries.get(key) ?? 0) + 1;
     this.#tries.set(key, tries);
     this.#put(key, tries);
     const [longest] = this.#parked.keys();
-    if (this.#parked.size > MAX_PARKED && longest !== undefined) {
-      this.#tries.delete(longest);
-      this.free(longest);
-    }
+    if (this.#parked.size > MAX_PARKED && longest !== undefined) this.#displace(longest);
   }
 
   /** Something has changed about it. */
@@ -64,6 +66,16 @@ export class Parking {
     for (const { cancel } of this.#parked.values()) cancel();
     this.#parked.clear();
     this.#tries.clear();
+  }
+
+  /** Freeing one that is not there would only have it tried and parked again, and another one displaced by that, without end. */
+  #displace(key: string): void {
+    this.#tries.delete(key);
+    if (this.#isThere(key)) this.free(key);
+    else {
+      this.#parked.get(key)?.cancel();
+      this.#parked.delete(key);
+    }
   }
 
   #put(key: string, tries: number): void {

@@ -62,7 +62,10 @@ export interface QueueCore {
   purge(queue: string): Promise<number>;
   /** Rejects with `job_not_found`. One that runs is withdrawn from its worker. */
   cancel(jobId: string): Promise<void>;
-  /** Rejects with `job_not_found` when one of `ids` is no dead letter of the queue; then none is redriven. Answers how many. */
+  /**
+   * Answers how many. Rejects with `job_not_found` when one of `ids` is no dead letter of the queue, with `payload_too_large` or `queue_full` when the
+   * queue does not take `data` in place of theirs; then none of `ids` is redriven, and without `ids` none that has not been.
+   */
   redrive(queue: string, options?: { readonly ids?: readonly string[] | undefined; readonly data?: Payload | undefined }): Promise<number>;
   discard(queue: string, ids?: readonly string[]): Promise<number>;
   /** Of one queue, from counts that are kept; all zero when it was never used. */

@@ -30,11 +30,13 @@ export interface RunnerParts {
   readonly log: Logger;
   /** This run of the engine. */
   readonly run: string;
-  readonly directory: Pick<Directory, "functionById" | "workerById">;
+  readonly directory: Pick<Directory, "functionById" | "functions" | "workerById">;
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<unknown>;
   readonly isPaused: boolean;
   /** A take may have happened although it was not answered. */
   readonly onDoubt: () => void;
+  /** A job that was still in hand when fetching stopped is no longer: the queue may have something to take, for whoever runs it now. */
+  readonly onLeft: () => void;
 }
 
 /** Runs the jobs of one queue: takes as many as may run, and never waits for anything by looking again and again. */
@@ -92,6 +94,7 @@ export class QueueRunner {
 
   functionChanged(id: string): void {
     this.#parking.free(id);
+    if (this.#parking.isCrowded) this.wake();
     if (this.#server?.functionIds.includes(id) === true) this.#parking.free("");
   }
 
@@ -193,7 +196,9 @@ export class QueueRunner {
     try {
       const now = clock.now();
       const except = this.#parking.keys();
-      const { jobs, more, nextDue } = await store.call("take", { queue: name, limit: this.#room, maxBytes: TAKE_BYTES, except, now, run, leaseUntil });
+      const only = this.#parking.isCrowded ? this.#whoIsThere() : undefined;
+      const wanted = { queue: name, limit: this.#room, maxBytes: TAKE_BYTES, except, only, now, run, leaseUntil };
+      const { jobs, more, nextDue } = await store.call("take", wanted);
       this.#failures = 0;
       if (more) this.#mayHave = true;
       if (nextDue !== undefined) this.noteDue(nextDue);
@@ -233,6 +238,7 @@ export class QueueRunner {
       ended();
       // A place is free, where the store could not be told before.
       if (this.#mayHave) this.#fetchSoon();
+      if (this.#stopped) this.#parts.onLeft();
     });
   }
 
@@ -274,10 +280,14 @@ export class QueueRunner {
   }
 
   #endingAfter(attempt: Attempt, hand: Hand, key: string): Ending {
-    const kind = failureOf(attempt.error, this.#functionIdsOf(hand.job));
+    const kind = failureOf(attempt, this.#functionIdsOf(hand.job));
     if (kind !== "missing" && kind !== "busy") this.#parking.served(key);
     else if (!this.#stopped) this.#parking.park(key);
     return endingAfter(attempt, kind, { ...this.#parts, hand, isStopping: this.#stopped, noteDue: (at) => this.noteDue(at) });
+  }
+
+  #whoIsThere(): string[] {
+    return ["", ...this.#parts.directory.functions().map(({ function_id: id }) => id)].filter((key) => !this.#isAway(key));
   }
 
   #isAway(key: string): boolean {

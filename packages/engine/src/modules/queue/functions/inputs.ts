@@ -59,14 +59,31 @@ export type JobInput = z.output<typeof jobInput>;
 
 export const jobsInput = z.strictObject({ jobs: z.array(jobInput).min(1).max(MAX_JOBS).meta({ description: "1 to 1,000 jobs; all are stored, or none" }) });
 
+/** As on the wire: what is no W3C trace context or baggage is dropped, not refused (kernel/trace-context.ts). */
+const traceparent = z
+  .string()
+  .regex(/^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
+  .optional()
+  .catch(undefined);
+const baggage = z
+  .string()
+  .max(8_192)
+  .regex(/^[\t\x20-\x7e]+$/)
+  .optional()
+  .catch(undefined);
+
 /** What the engine calls for `action: enqueue`; checked by hand, since all that is wrong with it is an `enqueue_error`. */
 export const publishedJobInput = z.object({
   queue: z.string(),
   function_id: functionId,
   data: rawJson("What the function gets; default null"),
-  messageReceiptId: jobId.nullish().meta({ description: "The id of the job; made when absent" }),
-  traceparent: z.string().nullish(),
-  baggage: z.string().nullish(),
+  // What SQLite would not give back as it was put in would be another job's id.
+  messageReceiptId: jobId
+    .regex(/^[\x21-\x7e]+$/, "must be of visible ASCII characters")
+    .nullish()
+    .meta({ description: "The id of the job; made when absent" }),
+  traceparent,
+  baggage,
   options: z.object(jobOptions).superRefine(oneTime).nullish(),
 });
 

@@ -89,8 +89,9 @@ async function lettersOf(core: QueueCore, queues: readonly string[], page: { rea
     if (offset < dead) {
       const limit = page.limit - found.length;
       const letters = await core.store.call("peek", { queue, state: "dead", offset, limit, maxBytes: room });
-      found.push(...letters.map(letterText));
-      room -= letters.reduce((sum, { bytes }) => sum + bytes, 0);
+      const texts = letters.map(letterText);
+      found.push(...texts);
+      room -= texts.reduce((sum, { length }) => sum + length, 0);
       if (found.length >= page.limit || room <= 0 || letters.length < dead - offset) break;
     }
     offset = Math.max(0, offset - dead);

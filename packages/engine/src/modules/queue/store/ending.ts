@@ -12,6 +12,7 @@ export function openEndProcedures(database: Database, jobs: JobTable) {
   );
   const extend = database.prepare("UPDATE jobs SET lease_until = ? WHERE seq = ? AND state = 3 AND lease_run = ?");
   const cutDelays = database.prepare("UPDATE jobs SET due = ?1 WHERE queue = ?2 AND state = 2 AND due > ?1 AND timed = 1 AND attempts > 0");
+  const endNever = database.prepare("UPDATE jobs SET expires_at = NULL WHERE seq = ?");
   const ending = database.prepare<JobRow>(
     `SELECT ${JOB_COLUMNS} FROM jobs WHERE expires_at <= ? AND expires_at IS NOT NULL AND state < 3 ORDER BY expires_at LIMIT ?`,
   );
@@ -47,6 +48,8 @@ export function openEndProcedures(database: Database, jobs: JobTable) {
     retry: write(({ seq, failure, runAt }) =>
       inHand(seq, (job) => {
         jobs.fail(job, failure);
+        // It was begun in its time; from now on it ends done or dead.
+        if (job.expires_at !== null) endNever.run(job.seq);
         jobs.move(job, DELAYED, { due: runAt, timed: AFTER_A_DURATION, attempts: job.attempts + 1 });
         return false;
       }),

@@ -1,7 +1,7 @@
 import { original } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
 import { read } from "../../../store/procedures.ts";
-import type { EndedState, JobState, JobView } from "./job.ts";
+import type { EndedState, FailedAttempt, JobState, JobView } from "./job.ts";
 import { DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, stateOf } from "./job-table.ts";
 import type { JobProcedures, PeekInput } from "./queue-store.ts";
 
@@ -56,12 +56,18 @@ export function openLookingProcedures(database: Database, jobs: JobTable) {
     const { all, after: behind } = listings[state];
     const place = after === undefined ? [] : state === "delayed" || state === "dead" ? [after.at, after.seq] : [after.seq];
     const rows = (after === undefined ? all : behind).all(queue.id, ...place, limit, offset);
+    const page: JobView[] = [];
     let bytes = 0;
-    const fitting = rows.findIndex((row, index) => {
+    for (const row of rows) {
       bytes += row.bytes;
-      return index > 0 && bytes > maxBytes;
-    });
-    return (fitting === -1 ? rows : rows.slice(0, fitting)).map(view);
+      if (page.length > 0 && bytes > maxBytes) break;
+      const seen = view(row);
+      // Twenty failures with their stacks may be much more than the data.
+      bytes += charactersIn(seen.failures);
+      if (page.length > 0 && bytes > maxBytes) break;
+      page.push(seen);
+    }
+    return page;
   }
 
   return {
@@ -78,6 +84,10 @@ export function openLookingProcedures(database: Database, jobs: JobTable) {
       return row === undefined || row.ended === null ? undefined : { queue: jobs.queues.byId(row.queue).name, ended: row.ended };
     }),
   } satisfies Partial<JobProcedures>;
+}
+
+function charactersIn(failures: readonly FailedAttempt[]): number {
+  return failures.reduce((sum, { message, stack = "" }) => sum + message.length + stack.length, 0);
 }
 
 function textOf(text: string | null): string | undefined {

@@ -23,6 +23,14 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
     });
   }
 
+  function refuseBeyondBytes(name: string, letters: readonly JobRow[], { bytes, maxBytes }: { readonly bytes: number; readonly maxBytes: number }): void {
+    const more = letters.reduce((sum, job) => sum + bytes - job.bytes, 0);
+    const held = jobs.queues.find(name)?.bytes ?? 0;
+    if (more <= 0 || held + more <= maxBytes) return;
+    const problem = `queue ${name} holds ${held} bytes of data, and ${more} more are over its limit of ${maxBytes}`;
+    throw new Refusal("queue_full", problem, { queue: name, bytes: held, max_bytes: maxBytes });
+  }
+
   function redriveOne(job: JobRow, payload: { readonly data: string; readonly bytes: number } | undefined, now: number): void {
     const { data, bytes } = payload ?? { data: jobs.data(job.seq), bytes: job.bytes };
     const queue = jobs.queues.byId(job.queue);
@@ -55,6 +63,7 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
     }),
     redrive: write(({ queue, ids, payload, limit, now }) => {
       const letters = lettersOf(queue, ids, limit);
+      if (payload !== undefined) refuseBeyondBytes(queue, letters, payload);
       for (const job of letters) redriveOne(job, payload, now);
       return letters.length;
     }),

@@ -10,6 +10,8 @@ export interface TakeInput {
   readonly maxBytes: number;
   /** Functions that take no jobs at present; `""` stands for jobs without a function. */
   readonly except: readonly string[];
+  /** Jobs of these functions alone; undefined: of all. */
+  readonly only?: readonly string[] | undefined;
   readonly now: number;
   /** This run of the engine: what another run has left as active is taken back. */
   readonly run: string;
@@ -39,7 +41,7 @@ export interface PeekInput {
   readonly after?: { readonly seq: number; readonly at: number } | undefined;
   readonly offset?: number | undefined;
   readonly limit: number;
-  /** Together, of data; the page ends early rather than exceed it, but holds at least one. */
+  /** Together, of data and of what is told of failures; the page ends early rather than exceed it, but holds at least one. */
   readonly maxBytes: number;
 }
 
@@ -76,13 +78,14 @@ export type JobProcedures = {
   readonly purge: Write<{ readonly queue: string; readonly limit: number }, number>;
   /**
    * Dead letters wait again, at the end of their queue and group, with all their attempts before them. `ids` undefined: `limit` of them, the oldest
-   * first; ask again until none. With `ids` all of them or none: refuses `job_not_found` when one is not a dead letter of the queue.
+   * first; ask again until none. With `ids` all of them or none: refuses `job_not_found` when one is not a dead letter of the queue. Refuses `queue_full`
+   * when other data makes the queue hold more than `maxBytes`.
    */
   readonly redrive: Write<
     {
       readonly queue: string;
       readonly ids?: readonly string[] | undefined;
-      readonly payload?: { readonly data: string; readonly bytes: number } | undefined;
+      readonly payload?: { readonly data: string; readonly bytes: number; readonly maxBytes: number } | undefined;
       readonly limit: number;
       readonly now: number;
     },

@@ -21,17 +21,17 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
   const lease = database.prepare("UPDATE jobs SET state = 3, lease_run = ?, lease_until = ? WHERE seq = ?");
 
   /** The functions that have ready jobs, each found by one seek. */
-  function readyFunctions(queue: number, except: readonly string[]): string[] {
+  function readyFunctions(queue: number, skipped: ReadonlySet<string>): string[] {
     const found: string[] = [];
-    const skipped = new Set(except);
     for (let row = anyFunction.get(queue); row !== undefined; row = nextFunction.get(queue, row.function)) {
       if (!skipped.has(row.function)) found.push(row.function);
     }
     return found;
   }
 
-  function candidates(queue: number, except: readonly string[], limit: number): JobRow[] {
-    const functions = readyFunctions(queue, except);
+  function candidates(queue: number, { except, only }: TakeInput, limit: number): JobRow[] {
+    const skipped = new Set(except);
+    const functions = only === undefined ? readyFunctions(queue, skipped) : only.filter((id) => !skipped.has(id));
     const found = functions.flatMap((id) => ready.all(queue, id, limit));
     if (functions.length > 1) found.sort((a, b) => b.priority - a.priority || a.due - b.due || a.seq - b.seq);
     return found;
@@ -43,7 +43,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
     const { limit, now } = input;
     const becameDue = due.all(queue.id, now, DUE_AT_ONCE);
     for (const job of becameDue) jobs.move(job, READY);
-    const found = candidates(queue.id, input.except, limit + 1);
+    const found = candidates(queue.id, input, limit + 1);
     const taken: TakenJob[] = [];
     let bytes = 0;
     let seen = 0;
