@@ -54,6 +54,8 @@ describe("an engine that is killed with -9 ten times under 10,000 sets and updat
       say(`${summaryOf(history)}; ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       expect(problems).toEqual([]);
       expect(history.acks.length).toBeGreaterThan(OPERATIONS * 0.9);
+      // Whoever is let in after a restart finds svc-state there.
+      expect([...history.failures.keys()].filter((code) => code !== "disconnected")).toEqual([]);
       expect((await finalItems(looker)).map(({ key }) => key)).toEqual(allKeys());
     } finally {
       await looker.shutdown({ timeout_ms: 1_000 });

@@ -34,7 +34,7 @@ declare let board: StreamCollection<Readonly<Record<string, unknown>>>;
  * hole. Prints each number once it is. Ends when its input does.
  */
 const WRITER = `
-import sys, threading, time
+import sys, threading
 import svc
 
 worker = svc.connect(name="writer")
@@ -47,7 +47,7 @@ def until_done(function_id, item_id, **more):
             payload = {"stream_name": "board", "group_id": "g", "item_id": item_id, **more}
             return worker.call({"function_id": function_id, "payload": payload})
         except svc.CallError:
-            time.sleep(0.05)
+            worker.wait_connected()
 
 n = 0
 while not over.is_set():

@@ -36,18 +36,8 @@ worker.registerFunction(FUNCTION_ID, async (job: JobData, context) => {
 
 let done = begun.reduce((sum, count) => sum + count, 0);
 
-/** An engine that has just started may not have svc-queue yet; then nothing was done. */
 async function enqueue(queue: string, payload: JobData): Promise<void> {
-  for (;;) {
-    try {
-      await worker.enqueue({ queue, function_id: FUNCTION_ID, payload, timeout_ms: 20_000 });
-      return;
-    } catch (error) {
-      const { code, message } = error as CallError;
-      if (code !== "enqueue_error" || !message.startsWith("no queue is installed")) throw error;
-      await pause(50);
-    }
-  }
+  await worker.enqueue({ queue, function_id: FUNCTION_ID, payload, timeout_ms: 20_000 });
 }
 
 async function lane(own: number): Promise<void> {

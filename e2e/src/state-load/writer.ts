@@ -33,16 +33,8 @@ let done = 0;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** An engine that has just started may not have svc-state yet; then nothing was done. */
-async function write(functionId: string, payload: unknown): Promise<{ readonly new_value: unknown; readonly version: number }> {
-  for (;;) {
-    try {
-      return await worker.call({ function_id: functionId, payload, timeout_ms: 20_000 });
-    } catch (error) {
-      if ((error as CallError).code !== "function_not_found") throw error;
-      await pause(50);
-    }
-  }
+function write(functionId: string, payload: unknown): Promise<{ readonly new_value: unknown; readonly version: number }> {
+  return worker.call({ function_id: functionId, payload, timeout_ms: 20_000 });
 }
 
 async function lane(): Promise<void> {

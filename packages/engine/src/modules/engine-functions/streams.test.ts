@@ -12,7 +12,7 @@ function mayCall(...patterns: string[]): SessionAccess {
   return new SessionAccess(ANONYMOUS, policyOf({ tokenRequired: false, rbac: { ...rule, ...hooks }, middlewareFunctionId: undefined }));
 }
 
-const TODOS = {
+const BOARD = {
   name: "todos",
   type: "user",
   groups: [
@@ -44,8 +44,8 @@ async function scene() {
 describe("engine::streams::list", () => {
   it("shows every stream with its groups, their items and subscribers; the engine's own on request", async () => {
     const engine = await scene();
-    expect(await engine.call("engine::streams::list", {})).toEqual({ streams: [TODOS] });
-    expect(await engine.call("engine::streams::list", { include_system: true })).toEqual({ streams: [TAP, TODOS] });
+    expect(await engine.call("engine::streams::list", {})).toEqual({ streams: [BOARD] });
+    expect(await engine.call("engine::streams::list", { include_system: true })).toEqual({ streams: [TAP, BOARD] });
   });
 
   it("shows a restricted caller users' streams if it may list those, and never the engine's own", async () => {
@@ -54,7 +54,7 @@ describe("engine::streams::list", () => {
       await engine.connectWorker({ access: mayCall("engine::*", "stream::*") }),
       await engine.connectWorker({ access: mayCall("engine::*") }),
     ];
-    expect(await reader.call("engine::streams::list", { include_system: true })).toMatchObject({ result: { streams: [TODOS] } });
+    expect(await reader.call("engine::streams::list", { include_system: true })).toMatchObject({ result: { streams: [BOARD] } });
     expect(await other.call("engine::streams::list", { include_system: true })).toMatchObject({ result: { streams: [] } });
   });
 });

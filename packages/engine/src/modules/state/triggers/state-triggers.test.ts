@@ -1,9 +1,6 @@
 import { CallError } from "@svc/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { authResultSchema, grantsOfAuthResult } from "../../../kernel/access/grants.ts";
-import { policyOf } from "../../../kernel/access/policy.ts";
-import { SessionAccess } from "../../../kernel/access/session-access.ts";
-import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../../testing/index.ts";
+import { accessTo, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../../testing/index.ts";
 import { state } from "../index.ts";
 import { advanceUntil, bind, gate, listener, turns } from "./testing/listeners.ts";
 
@@ -442,22 +439,6 @@ describe("triggers that fire one another", () => {
 });
 
 describe("a restricted connection", () => {
-  const rules = {
-    tokenRequired: false,
-    middlewareFunctionId: undefined,
-    rbac: {
-      authFunctionId: "auth",
-      exposeFunctions: [],
-      onFunctionRegistrationFunctionId: undefined,
-      onTriggerRegistrationFunctionId: undefined,
-      onTriggerTypeRegistrationFunctionId: undefined,
-      roles: [],
-      tokens: [],
-    },
-  };
-  const accessTo = (functions: readonly string[]) =>
-    new SessionAccess(grantsOfAuthResult(authResultSchema.parse({ allowed_functions: functions }), "auth"), policyOf(rules));
-
   it("may watch state only if it may call state::get", async () => {
     const guest = await listener(engine, "guest::fn", undefined, { access: accessTo([]) });
     expect(await bind(guest.worker, "guest::fn")).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("state::get") } });
