@@ -51,7 +51,7 @@ module.exports = {
       comment: "Of the kernel a module sees the contract, the clock and the logger.",
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
-      to: { path: "^packages/engine/src/kernel/(?!(module|stream-contract|clock|logger|directory|scope|worker-claims)[.]ts$)" },
+      to: { path: "^packages/engine/src/kernel/(?!(module|stream-contract|telemetry-contract|clock|logger|directory|scope|worker-claims)[.]ts$)" },
     },
     {
       name: "items-know-no-module",

@@ -75,7 +75,10 @@ describe("a running engine", () => {
       pid: process.pid,
       config_file: join(dir, "config.yaml"),
       addresses: engine.addresses,
-      modules: [{ name: "svc-http", state: "running" }],
+      modules: [
+        { name: "svc-observability", state: "running" },
+        { name: "svc-http", state: "running" },
+      ],
     });
   });
 

@@ -28,6 +28,7 @@ import { type EngineInfo, engineFunctions } from "./modules/engine-functions/ind
 import { httpFunctions } from "./modules/http-functions/index.ts";
 import { configurableModules } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
+import { OBSERVABILITY } from "./modules/observability/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
 import { type DataFolderLock, lockDataFolder } from "./store/data-folder.ts";
 import { fetchSiteIsSafe, originIsAllowed } from "./transport/guards.ts";
@@ -324,9 +325,12 @@ class Engine implements RunningEngine {
 
 /** The supervisor comes last, so that workers find every module running. */
 function requestsOf(config: LoadedConfig): ModuleRequest[] {
+  const fromFile = config.modules.map(({ name, instance, config: block }) => ({ name, instance, config: block }));
   return [
     ...SYSTEM_MODULES.map((name) => ({ name, config: undefined })),
-    ...config.modules.map(({ name, instance, config: block }) => ({ name, instance, config: block })),
+    // First of those that the file may name: what the others do is seen from their beginning.
+    ...(fromFile.some(({ name }) => name === OBSERVABILITY) ? [] : [{ name: OBSERVABILITY, config: undefined }]),
+    ...fromFile.sort((a, b) => Number(b.name === OBSERVABILITY) - Number(a.name === OBSERVABILITY)),
     { name: SUPERVISOR, config: { workers: config.localWorkers } },
   ];
 }

@@ -1,5 +1,6 @@
 import type { CallError, Caller, FunctionId, InvocationId, Job, Payload } from "@svc/protocol";
 import type { DeadlineItem } from "./deadlines.ts";
+import type { CallSpan } from "./telemetry-contract.ts";
 
 /** How a call ended. `result` is undefined when the handler returned nothing. */
 export type Outcome =
@@ -29,10 +30,14 @@ export interface CallRequest {
 type Settled = CallRequest["onSettled"];
 
 /** One call on its way: made by the router, held by the provider that runs it, gone when it is settled. */
-export interface Call extends Omit<CallRequest, "payload" | "metadata" | "onSettled">, DeadlineItem<Call> {
+export interface Call extends Omit<CallRequest, "payload" | "metadata" | "traceparent" | "onSettled">, DeadlineItem<Call> {
   /** Emptied when the call is settled, so that whoever still knows the call does not keep what it carried. */
   payload: Payload;
   metadata: Payload | undefined;
+  /** The caller's until the call is observed; then its own span's, which the callee gets. */
+  traceparent: string | undefined;
+  /** While it is observed and not settled. */
+  span: CallSpan | undefined;
   onSettled: Settled;
   /** Who runs it. */
   provider: Provider;

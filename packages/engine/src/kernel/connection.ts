@@ -7,6 +7,7 @@ import type { Kernel } from "./kernel.ts";
 import { MAX_LARGE_REGISTRATIONS_BYTES, RegistrationBudget } from "./registration-budget.ts";
 import type { Undo } from "./scope.ts";
 import { Session, type SessionOutlet } from "./session.ts";
+import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "./telemetry-frames.ts";
 
 /** A peer that sends nothing for so long is cut off, in milliseconds: with the pace of the looks at it, within 25 s. */
 const DEAD_AFTER_MS = 22_500;
@@ -26,7 +27,6 @@ const SMALL_FRAME_BYTES = 2_048;
 /** "Service restart": every published client reconnects on it; on 1000 and 1001 the published Python client never does. */
 const CLOSE_SERVICE_RESTART = 1012;
 
-const TELEMETRY_PREFIXES: ReadonlySet<string> = new Set(["OTLP", "MTRC", "LOGS"]);
 const toText = (bytes: Uint8Array): string => (bytes as Buffer).toString("utf8");
 
 /** One worker's socket: heartbeat, send queue with its bound, and back-pressure. What the frames mean is the session's business. */
@@ -80,8 +80,15 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   onFrame(bytes: Buffer, kind: "text" | "binary"): void {
     if (this.#ended) return;
     this.#lastHeardAt = this.#kernel.clock.monotonic();
-    // Telemetry may share the socket; it is taken and dropped until there is a store for it.
-    if (kind === "binary" && TELEMETRY_PREFIXES.has(bytes.toString("latin1", 0, 4))) return;
+    if (kind === "binary") {
+      // Telemetry may share the socket.
+      const signal = signalOfFrame(bytes);
+      if (signal !== undefined) {
+        const worker = { id: this.session.workerId, name: this.session.name };
+        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), { worker, address: this.#socket.remoteAddress });
+        return;
+      }
+    }
     if (kind === "binary" && !isUtf8(bytes)) {
       this.session.sendError(new CallError("invalid_message", "a binary frame holds bytes that are not UTF-8"));
       return;

@@ -15,6 +15,7 @@ import { Registry } from "./registry.ts";
 import { Router } from "./router.ts";
 import { Sessions } from "./sessions.ts";
 import { StreamHub } from "./streams/hub.ts";
+import { TelemetryHub } from "./telemetry.ts";
 import { TriggerRegistry } from "./trigger-registry.ts";
 import { EngineTriggers } from "./unowned-triggers.ts";
 
@@ -40,7 +41,8 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     changes.emit({ kind: "function", id, op });
     triggers.functionChanged(id);
   });
-  const router = new Router({ registry, clock, defaultTimeoutMs: () => deadlines.defaultTimeoutMs });
+  const telemetry = new TelemetryHub();
+  const router = new Router({ registry, clock, telemetry, defaultTimeoutMs: () => deadlines.defaultTimeoutMs });
   const triggers = new TriggerRegistry({
     host: {
       call: (functionId, payload, callOptions) => router.call(functionId, payload, callOptions),
@@ -68,6 +70,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     channels: new Channels(clock),
     channelSockets: new ChannelSockets({ clock, heartbeat }),
     streams,
+    telemetry,
     clock,
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },

@@ -13,6 +13,7 @@ import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
 import type { StreamHub } from "./streams/hub.ts";
+import type { TelemetryHub } from "./telemetry.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
 
 /** Caps that one worker connection may not pass. */
@@ -47,6 +48,7 @@ export interface Kernel {
   readonly channels: Channels;
   readonly channelSockets: ChannelSockets;
   readonly streams: StreamHub;
+  readonly telemetry: TelemetryHub;
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: WorkerLimits;

@@ -239,6 +239,11 @@ export class ModuleHost {
       accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
       streams: moduleStreams(kernel.streams, scope),
+      telemetry: {
+        startSpan: (span) => kernel.telemetry.startSpan(span),
+        log: (entry) => kernel.telemetry.log(entry),
+        collect: (collector) => scope.add(kernel.telemetry.collect(collector)),
+      },
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
     };
   }

@@ -6,6 +6,7 @@ import type { Directory } from "./directory.ts";
 import type { Logger } from "./logger.ts";
 import type { Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
+import type { Telemetry } from "./telemetry-contract.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -315,6 +316,8 @@ export interface ModuleContext<Config> {
   mountHttp(mount: HttpMount): Undo;
   /** Streams on the engine's real-time listener (3112). */
   readonly streams: Streams;
+  /** Spans and log entries of this module's own work. */
+  readonly telemetry: Telemetry;
   /** While `problem` answers a sentence, `/readyz` answers 503 and lists it. */
   reportReadiness(problem: () => string | undefined): Undo;
 }

@@ -5,6 +5,7 @@ import type { Clock } from "./clock.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { CallOptions } from "./module.ts";
 import { chooseProvider, type Registry } from "./registry.ts";
+import type { TelemetryHub } from "./telemetry.ts";
 
 /** Totals since the start. */
 export interface RouterCounts {
@@ -30,13 +31,20 @@ export class Router {
   readonly counts: RouterCounts = { calls: 0, succeeded: 0, failed: 0, timedOut: 0, cancelled: 0, inFlight: 0 };
   readonly #registry: Registry;
   readonly #clock: Clock;
+  readonly #telemetry: Pick<TelemetryHub, "collector">;
   readonly #defaultTimeoutMs: () => number;
   readonly #deadlines: Deadlines<Call>;
   #draining = false;
   #idle: (() => void)[] = [];
 
-  constructor(options: { readonly registry: Registry; readonly clock: Clock; readonly defaultTimeoutMs: () => number }) {
+  constructor(options: {
+    readonly registry: Registry;
+    readonly clock: Clock;
+    readonly telemetry: Pick<TelemetryHub, "collector">;
+    readonly defaultTimeoutMs: () => number;
+  }) {
     this.#registry = options.registry;
+    this.#telemetry = options.telemetry;
     this.#clock = options.clock;
     this.#defaultTimeoutMs = options.defaultTimeoutMs;
     this.#deadlines = new Deadlines(options.clock, (call) => this.#expire(call));
@@ -82,9 +90,15 @@ export class Router {
       deadlineAt: this.#clock.monotonic() + timeoutMs,
       effectiveTimeoutMs: timeoutMs,
       settled: false,
+      span: undefined,
       earlier: undefined,
       later: undefined,
     };
+    const span = this.#telemetry.collector?.callStarted(call, provider);
+    if (span !== undefined) {
+      call.span = span;
+      call.traceparent = span.traceparent;
+    }
     this.counts.inFlight++;
     this.#deadlines.add(call);
     const problem = provider.deliver(call);
@@ -104,7 +118,11 @@ export class Router {
     this.counts.inFlight--;
     if (outcome.ok) this.counts.succeeded++;
     else this.counts.failed++;
-    const { onSettled } = call;
+    const { onSettled, span } = call;
+    if (span !== undefined) {
+      call.span = undefined;
+      span.ended(outcome);
+    }
     call.payload = Payload.null;
     call.metadata = undefined;
     call.onSettled = alreadySettled;
@@ -177,6 +195,7 @@ export class Router {
 
   #refuse(request: CallRequest, error: CallError): undefined {
     this.counts.failed++;
+    this.#telemetry.collector?.callRefused(request, error);
     request.onSettled({ ok: false, error });
     return undefined;
   }

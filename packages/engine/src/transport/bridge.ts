@@ -6,6 +6,7 @@ import type { Channel } from "../kernel/channels/channel.ts";
 import { Connection } from "../kernel/connection.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Kernel } from "../kernel/kernel.ts";
+import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "../kernel/telemetry-frames.ts";
 import { Admissions } from "./admission.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { HeldUpgrades } from "./held-upgrades.ts";
@@ -84,7 +85,7 @@ export class Bridge {
     }
     if (path === "/")
       this.#admit(request, stream, (access) => acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, access)));
-    // Telemetry is taken and dropped until there is a store for it; refusing it would hang a published client's shutdown.
+    // Refusing it would hang a published client's shutdown.
     else if (path === "/otel") this.#admit(request, stream, () => acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket)));
     else if (path.startsWith("/ws/channels/")) this.#openChannel(request, stream, head);
     else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
@@ -151,7 +152,12 @@ export class Bridge {
     this.#telemetry.add(socket);
     heartbeat.add(beating);
     socket.listen({
-      onFrame: heard,
+      onFrame: (bytes, kind) => {
+        heard();
+        const signal = kind === "binary" ? signalOfFrame(bytes) : undefined;
+        if (signal === undefined) return;
+        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), { worker: undefined, address: socket.remoteAddress });
+      },
       onAlive: heard,
       onClosed: () => {
         heartbeat.remove(beating);

@@ -50,7 +50,7 @@ it("every engine calls functions over HTTP, by the rules of its config file and 
     return response.json();
   };
   await expect.poll(invoke).toEqual({ said: "Bearer t0p" });
-  expect(engine.modules().map(({ name }) => name)).toEqual(["svc-http"]);
+  expect(engine.modules().map(({ name }) => name)).toEqual(["svc-observability", "svc-http"]);
 });
 
 it("a restricted connection's functions stay its own, go by its own names, and cannot be sent the engine's secrets", async () => {

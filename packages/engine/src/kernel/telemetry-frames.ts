@@ -1,0 +1,15 @@
+import type { Signal } from "./telemetry-contract.ts";
+
+/** A frame of telemetry begins with four ASCII letters; OTLP/JSON follows (protocol section 9). */
+export const SIGNAL_PREFIX_BYTES = 4;
+
+const SIGNALS: ReadonlyMap<string, Signal> = new Map([
+  ["OTLP", "traces"],
+  ["MTRC", "metrics"],
+  ["LOGS", "logs"],
+]);
+
+/** What a binary frame carries; undefined when it is no telemetry. */
+export function signalOfFrame(bytes: Buffer): Signal | undefined {
+  return SIGNALS.get(bytes.toString("latin1", 0, SIGNAL_PREFIX_BYTES));
+}
