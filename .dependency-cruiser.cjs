@@ -65,7 +65,7 @@ module.exports = {
       comment: "Whoever hands events over stands above the queues for them.",
       severity: "error",
       from: { path: "^packages/engine/src/deliveries/", pathNot: tests },
-      to: { path: "^packages/engine/src/(?!deliveries/|kernel/(clock|logger|module)[.]ts$)" },
+      to: { path: "^packages/engine/src/(?!deliveries/|kernel/(clock|logger|module|telemetry-contract)[.]ts$)" },
     },
     {
       name: "modules-read-no-config",
