@@ -175,7 +175,7 @@ function stringOf(token: string): string {
 
 /** Not quite JSON, e.g. with a line break in a string: still read, so that nobody hides a name by a mistake. */
 function leniently(text: string): string {
-  return text.replace(/\\(u([0-9a-fA-F]{4})|.)/gs, (_all, escape: string, hex: string | undefined) =>
-    hex === undefined ? escape : String.fromCharCode(Number.parseInt(hex, 16)),
+  return text.replace(/\\(u([0-9a-fA-F]{4})|.)/gs, (_all, escaped: string, hex: string | undefined) =>
+    hex === undefined ? escaped : String.fromCharCode(Number.parseInt(hex, 16)),
   );
 }
