@@ -240,7 +240,7 @@ export class ModuleHost {
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
       streams: moduleStreams(kernel.streams, scope),
       telemetry: {
-        startSpan: (span) => kernel.telemetry.startSpan(span),
+        startSpan: (span) => kernel.telemetry.startSpan(span, provider.name),
         log: (entry) => kernel.telemetry.log(entry),
         collect: (collector) => scope.add(kernel.telemetry.collect(collector)),
       },
