@@ -1,7 +1,7 @@
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
-import { MAX_BODY_CHARACTERS } from "./bounded-record.ts";
-import type { StoredLog } from "./log-store.ts";
+import type { LogRecord } from "../model.ts";
+import { boundRecord } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";
 
 /** Entries shown in one window; writing to a terminal takes the engine's time. */
@@ -26,18 +26,19 @@ export class ConsoleEcho {
     this.#redact = parts.redact;
   }
 
-  show({ log }: StoredLog): void {
+  show(record: LogRecord): void {
     if (!this.#hasRoom()) return;
+    const log = boundRecord(record);
     const data = JSON.stringify(this.#redact(log.attributes));
     const worker = log.attributes["svc.worker.name"];
     this.#write(LEVELS[log.severityText], "a worker logs", {
       service: shown(log.resource.service),
       ...(typeof worker === "string" && worker !== log.resource.service ? { worker: shown(worker) } : {}),
-      text: shown(log.body.slice(0, MAX_BODY_CHARACTERS)),
+      text: shown(log.body),
       ...(data === "{}" ? {} : { data: data.length > MAX_DATA_CHARACTERS ? shown(data.slice(0, MAX_DATA_CHARACTERS)) : (JSON.parse(shown(data)) as unknown) }),
       ...(log.traceId === undefined ? {} : { traceId: log.traceId }),
       ...(log.spanId === undefined ? {} : { spanId: log.spanId }),
-      ...(log.body.length > MAX_BODY_CHARACTERS || log.attributes["svc.truncated"] === true ? { truncated: true } : {}),
+      ...(log === record ? {} : { truncated: true }),
     });
   }
 

@@ -28,10 +28,13 @@ export class LogIntake implements LogSink {
     this.#samplingRatio = ratio;
   }
 
-  add(log: LogRecord): void {
-    if (this.#isDouble(log) || !this.#isSampled(log)) return;
+  /** False when it came before, by another way. */
+  add(log: LogRecord): boolean {
+    if (this.#isDouble(log)) return false;
+    if (!this.#isSampled(log)) return true;
     const entry: StoredLog = { id: this.#nextId++, log: boundRecord(log) };
     for (const listener of this.#listeners) listener(entry);
+    return true;
   }
 
   #isDouble({ attributes, resource }: LogRecord): boolean {

@@ -161,11 +161,11 @@ function holdsText(log: LogRecord, lower: string): boolean {
 }
 
 function conditionCheck(condition: CompiledFilter): LogMatcher {
-  return (log) => condition.matches(valueOf(log, condition.key)) !== condition.negated;
+  return (log) => condition.matches(fieldOf(log, condition.key)) !== condition.negated;
 }
 
 /** A field by its name in the JSON, an attribute of the resource after `resource.`, else an attribute. */
-export function valueOf(log: LogRecord, key: string): AttributeValue | undefined {
+export function fieldOf(log: LogRecord, key: string): AttributeValue | undefined {
   const field = FIELDS.get(key);
   if (field !== undefined) return field(log) ?? attributeOf(log.attributes, key);
   if (key.startsWith("resource.")) {

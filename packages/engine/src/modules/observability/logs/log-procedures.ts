@@ -82,7 +82,12 @@ export function openProcedures(database: Database): LogProcedures {
     forgetSources.run();
   };
 
-  const scan = (request: { readonly after: LogPosition | undefined; readonly order: LogOrder; readonly rows: number; readonly filter: PageRequest["filter"] }) => {
+  const scan = (request: {
+    readonly after: LogPosition | undefined;
+    readonly order: LogOrder;
+    readonly rows: number;
+    readonly filter: PageRequest["filter"];
+  }) => {
     const { where, parameters, isExact } = conditionsOf(request.filter);
     const direction = request.order === "asc" ? "ASC" : "DESC";
     const compare = request.order === "asc" ? ">" : "<";

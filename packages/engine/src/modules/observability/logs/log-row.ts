@@ -1,6 +1,6 @@
 import type { Attributes } from "../../../kernel/telemetry-contract.ts";
 import type { SeverityText } from "../model.ts";
-import { searchedTexts, workerIdOf, workerOf, functionOf } from "./log-filter.ts";
+import { functionOf, searchedTexts, workerIdOf, workerOf } from "./log-filter.ts";
 import type { StoredLog } from "./log-store.ts";
 import { severityTextOf } from "./severity.ts";
 

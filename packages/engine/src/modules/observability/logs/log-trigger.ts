@@ -28,7 +28,9 @@ const settings = z.strictObject({
   service: z.string().max(256).nullish().meta({ description: "Only of this service" }),
   text: z.string().max(1_024).nullish().meta({ description: "Only with this text in the body or in an attribute, in any case" }),
   function_id: functionIdSchema.nullish().meta({ description: "Only what this function logged" }),
-  condition_function_id: functionIdSchema.nullish().meta({ description: "Function that is asked first, with the entry; when it answers false nothing is called" }),
+  condition_function_id: functionIdSchema
+    .nullish()
+    .meta({ description: "Function that is asked first, with the entry; when it answers false nothing is called" }),
 });
 type LogTriggerSettings = z.infer<typeof settings>;
 
@@ -59,7 +61,7 @@ export class LogTriggers {
       settings,
       bind: (binding) => {
         const refusal = binding.callRefusal("engine::logs::list");
-        if (refusal !== undefined) throw new Error(refusal);
+        if (refusal !== undefined) throw refusal;
         if (binding.settings.condition_function_id != null) binding.needs([binding.settings.condition_function_id]);
         const watcher = new LogWatcher(binding, this);
         this.#watchers.add(watcher);

@@ -164,7 +164,8 @@ export class MemoryLogs implements LogStore {
 
   #oldest(): Source | undefined {
     let oldest: Source | undefined;
-    for (const source of this.#sources.values()) if ((source.oldest?.entry.id ?? Number.POSITIVE_INFINITY) < (oldest?.oldest?.entry.id ?? Number.POSITIVE_INFINITY)) oldest = source;
+    for (const source of this.#sources.values())
+      if ((source.oldest?.entry.id ?? Number.POSITIVE_INFINITY) < (oldest?.oldest?.entry.id ?? Number.POSITIVE_INFINITY)) oldest = source;
     return oldest;
   }
 }
@@ -220,7 +221,10 @@ export class OrderedLogs implements LogSource {
 }
 
 /** The slice of a page, of which `seen` was looked at. */
-export function pageOf(matching: readonly StoredLog[], slice: { readonly limit: number; readonly seen: readonly StoredLog[]; readonly isLast: boolean }): PageSlice {
+export function pageOf(
+  matching: readonly StoredLog[],
+  slice: { readonly limit: number; readonly seen: readonly StoredLog[]; readonly isLast: boolean },
+): PageSlice {
   if (matching.length > slice.limit) {
     const entries = matching.slice(0, slice.limit);
     return { entries, next: positionOf(entries[entries.length - 1] as StoredLog) };

@@ -1,6 +1,6 @@
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { millisOf } from "../query/times.ts";
-import { functionOf, valueOf, workerOf } from "./log-filter.ts";
+import { fieldOf, functionOf, workerOf } from "./log-filter.ts";
 import type { LogPosition, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
 import { SEVERITIES } from "./severity.ts";
 
@@ -87,6 +87,6 @@ function facetValue({ log }: StoredLog, name: string): string | undefined {
   if (name === "service") return log.resource.service;
   if (name === "function_id") return functionOf(log);
   if (name === "worker") return workerOf(log);
-  const value = attributeOf(log.attributes, name) ?? valueOf(log, name);
+  const value = attributeOf(log.attributes, name) ?? fieldOf(log, name);
   return value === undefined || value === null ? undefined : textOfValue(value).slice(0, 256);
 }

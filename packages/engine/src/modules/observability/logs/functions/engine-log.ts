@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Attributes, AttributeValue, LogEntry } from "../../../../kernel/telemetry-contract.ts";
 import type { ModuleContext } from "../../../../kernel/module.ts";
+import type { Attributes, AttributeValue, LogEntry } from "../../../../kernel/telemetry-contract.ts";
 import { MAX_NAME_CHARACTERS } from "../bounded-record.ts";
 import { validSpanId, validTraceId } from "../record-of-entry.ts";
 
