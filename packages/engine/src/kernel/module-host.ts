@@ -251,7 +251,7 @@ export class ModuleHost {
       },
       streams: moduleStreams(kernel.streams, scope),
       telemetry: {
-        startSpan: (span) => kernel.telemetry.startSpan(span),
+        startSpan: (span) => kernel.telemetry.startSpan(span, provider.name),
         log: (entry) => kernel.telemetry.log(entry),
         provideMeasurements: (measure) => scope.add(kernel.telemetry.provideMeasurements(measure)),
         get measures() {
