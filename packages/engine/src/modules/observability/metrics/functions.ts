@@ -1,16 +1,16 @@
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import type { CallStats } from "../calls/call-stats.ts";
+import type { WorkerCounts } from "../calls/worker-counts.ts";
 import { functionsInput, maySee, metricsListInput, rollupsInput, seriesInput, workersInput } from "./queries/inputs.ts";
 import type { Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 import type { WorkerFigures } from "./sources/worker-figures.ts";
-import type { WorkerTotals } from "./sources/worker-totals.ts";
 
 interface Parts {
   readonly store: SeriesStore;
   readonly stats: CallStats;
   readonly workers: WorkerFigures;
-  readonly totals: WorkerTotals;
+  readonly totals: Pick<WorkerCounts, "spawns" | "deaths" | "active">;
 }
 
 /** `engine::metrics::*` and `engine::rollups::list`. What answers them is loaded when it is first asked. */

@@ -2,6 +2,7 @@ import type { ModuleContext } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import type { MetricReader } from "../alerts/metric-reader.ts";
 import type { CallStats } from "../calls/call-stats.ts";
+import type { WorkerCounts } from "../calls/worker-counts.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounts } from "../drop-counts.ts";
 import type { MetricRecord, MetricSink, Resource } from "../model.ts";
@@ -17,16 +18,12 @@ import { EngineFigures } from "./sources/engine-figures.ts";
 import { EventLoopLag } from "./sources/event-loop.ts";
 import { ModuleFigures } from "./sources/module-figures.ts";
 import { WorkerFigures } from "./sources/worker-figures.ts";
-import { WorkerTotals } from "./sources/worker-totals.ts";
 import { TimeLine } from "./time-line.ts";
 
 /** What was silent too long is looked for each so many samples: each minute. */
 const SAMPLES_PER_SWEEP = 12;
 
-type Config = Pick<
-  ObservabilityConfig,
-  "metrics_enabled" | "metrics_max_count" | "metrics_retention_seconds" | "prometheus" | "service_name" | "service_version" | "service_namespace"
->;
+type Config = Pick<ObservabilityConfig, "metrics_enabled" | "metrics_max_count" | "metrics_retention_seconds" | "prometheus">;
 
 /** What the other parts of the module need of metrics. */
 export interface Metrics {
@@ -43,18 +40,24 @@ export interface Metrics {
   stop(): void;
 }
 
-/** Starts to sample. `stats`: of all calls; `drops`: of the whole module. */
-export async function startMetrics(
-  context: ModuleContext<Config>,
-  { stats, drops }: { readonly stats: CallStats; readonly drops: DropCounts },
-): Promise<Metrics> {
+export interface MetricsParts {
+  /** Of all calls. */
+  readonly stats: CallStats;
+  readonly totals: WorkerCounts;
+  /** Of the whole module. */
+  readonly drops: DropCounts;
+  /** Who the engine's own series are of. */
+  readonly resource: Resource;
+}
+
+/** Starts to sample. */
+export async function startMetrics(context: ModuleContext<Config>, { stats, totals, drops, resource }: MetricsParts): Promise<Metrics> {
   const { clock, directory, telemetry, streams } = context;
   let config: Config = context.config;
   const timeLine = new TimeLine(clock);
   const limits = () => ({ maxSeries: config.metrics_max_count, retentionMs: config.metrics_retention_seconds * 1_000 });
   const store = new SeriesStore({ timeLine, limits, drops });
   const workers = new WorkerFigures({ store, directory, clock });
-  const totals = new WorkerTotals(directory);
   const lag = new EventLoopLag();
   const outside = new OutsideMetrics({ store, workers, drops });
   const live = new LiveMetrics(store, streams);
@@ -83,7 +86,6 @@ export async function startMetrics(
   provideMetricFunctions(context, { store, stats, workers, totals });
 
   let closePrometheus: Undo = () => {};
-  const own = (): Resource => resourceOf(config);
 
   function start(): void {
     lag.start();
@@ -102,7 +104,7 @@ export async function startMetrics(
     }
     const { servePrometheus } = await import("./prometheus/serve.ts");
     const address = { host: prometheus.host, port: prometheus.port };
-    const closeNext = await servePrometheus(context, { store, own: resourceOf(next), address });
+    const closeNext = await servePrometheus(context, { store, own: resource, address });
     closePrometheus();
     closePrometheus = closeNext;
   }
@@ -112,7 +114,7 @@ export async function startMetrics(
   return {
     sink: { add: (metric) => (config.metrics_enabled ? outside.add(metric) : undefined) },
     reader: metricReader(store),
-    snapshot: () => snapshotOf(store, own()),
+    snapshot: () => snapshotOf(store, resource),
     counts: () => ({ series: store.size, limit: store.limit }),
     async reconfigure(next) {
       if (addressOf(next) !== addressOf(config)) await serve(next);
@@ -124,18 +126,9 @@ export async function startMetrics(
     },
     stop() {
       pause();
-      totals.stop();
       closePrometheus();
     },
   };
-}
-
-function resourceOf({ service_name, service_version, service_namespace }: Config): Resource {
-  const attributes = {
-    ...(service_version === undefined ? {} : { "service.version": service_version }),
-    ...(service_namespace === undefined ? {} : { "service.namespace": service_namespace }),
-  };
-  return { service: service_name, workerId: undefined, attributes };
 }
 
 /** Equal for configs that Prometheus is served alike with. */

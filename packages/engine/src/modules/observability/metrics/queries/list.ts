@@ -1,12 +1,12 @@
 import type { z } from "zod";
 import type { CallStats } from "../../calls/call-stats.ts";
 import { type DurationCounts, durationsTogether, NO_DURATIONS, percentileOf } from "../../calls/duration-histogram.ts";
+import type { WorkerCounts } from "../../calls/worker-counts.ts";
 import type { MetricRecord } from "../../model.ts";
 import { type LevelIndex, levelAt, levelFor } from "../levels.ts";
 import type { Series } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
 import { snapshotOf } from "../snapshot.ts";
-import type { WorkerTotals } from "../sources/worker-totals.ts";
 import type { metricsListInput } from "./inputs.ts";
 import { collect } from "./rollups.ts";
 
@@ -15,7 +15,7 @@ const DEFAULT_RANGE_MS = 3_600_000;
 interface Parts {
   readonly store: SeriesStore;
   readonly stats: CallStats;
-  readonly workers: WorkerTotals;
+  readonly workers: Pick<WorkerCounts, "spawns" | "deaths" | "active">;
   readonly sees: (series: Pick<Series, "labels">) => boolean;
 }
 
@@ -28,7 +28,11 @@ export function metricsListAnswer(input: z.output<typeof metricsListInput>, { st
   const outside = snapshotOf(store, own, (series) => series.origin !== undefined && sees(series) && isWithin(store.timeLine.shown(series.at), input));
   const isAsked = [start_time, end_time, metric_name, aggregate_interval].some((value) => value != null);
   return {
-    engine_metrics: { invocations: invocationsOf(stats, sees), workers: workers.counts(), performance: performanceOf(stats) },
+    engine_metrics: {
+      invocations: invocationsOf(stats, sees),
+      workers: { spawns: workers.spawns, deaths: workers.deaths, active: workers.active },
+      performance: performanceOf(stats),
+    },
     sdk_metrics: outside.filter(isWanted).map(metricOf),
     names: store.names().map((name) => ({ ...store.infoOf(name), series: [...store.of(name)].length })),
     timestamp: store.timeLine.shown(now),
