@@ -253,6 +253,12 @@ export class ModuleHost {
       telemetry: {
         startSpan: (span) => kernel.telemetry.startSpan(span, provider.name),
         log: (entry) => kernel.telemetry.log(entry),
+        provideMeasurements: (measure) => scope.add(kernel.telemetry.provideMeasurements(measure)),
+        get measures() {
+          return kernel.telemetry.measures;
+        },
+        provideWorkerMetrics: (read) => scope.add(kernel.telemetry.provideWorkerMetrics(read)),
+        workerMetrics: (workerId) => kernel.telemetry.workerMetrics(workerId),
         collect: (collector) => scope.add(kernel.telemetry.collect(collector)),
       },
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),

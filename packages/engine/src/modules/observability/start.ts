@@ -1,8 +1,10 @@
-import type { Attributes } from "../../kernel/telemetry-contract.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import type { Attributes } from "../../kernel/telemetry-contract.ts";
 import { observeCalls } from "./calls/observe-calls.ts";
 import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
+import { DropCounts } from "./drop-counts.ts";
+import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
 
@@ -10,14 +12,19 @@ import { SpanFanOut } from "./span-fan-out.ts";
 export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
   const resource = engineResource(context.config);
   const spanSinks = new SpanFanOut();
-  const calls = observeCalls(context, { sink: spanSinks, resource });
+  const drops = new DropCounts();
+  const calls = observeCalls(context, { sink: spanSinks, drops, resource });
+  const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
   context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: () => {} }));
   return {
-    reconfigure(next) {
+    async reconfigure(next) {
       if (engineNames(next) !== engineNames(context.config)) return "restart";
+      await metrics.reconfigure(next);
       calls.reconfigure(next);
+      return undefined;
     },
     stop() {
+      metrics.stop();
       calls.stop();
     },
   };
