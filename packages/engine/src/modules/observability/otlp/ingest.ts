@@ -58,7 +58,8 @@ export class Ingest {
   readonly #bytesOf = new Map<string, number>();
   #bytes = 0;
   #current: ReadingBody | undefined;
-  #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  /** Calls off the next turn; undefined when none is due. */
+  #cancelTurn: (() => void) | undefined;
   #stopped = false;
   #accepted = 0;
   #refused = 0;
@@ -84,7 +85,10 @@ export class Ingest {
     const waiting = this.#waiting.get(source);
     if (waiting === undefined) this.#waiting.set(source, [body]);
     else waiting.push(body);
-    this.#timer ??= setImmediate(() => this.#work());
+    if (this.#cancelTurn === undefined) {
+      const turn = setImmediate(() => this.#work());
+      this.#cancelTurn = () => clearImmediate(turn);
+    }
     return true;
   }
 
@@ -93,25 +97,20 @@ export class Ingest {
     const end = performance.now() + maxMs;
     while (performance.now() < end && this.#step(end)) {}
     this.#stopped = true;
-    this.#cancelTimer();
+    this.#cancelTurn?.();
+    this.#cancelTurn = undefined;
     for (const bodies of this.#waiting.values()) for (const { signal } of bodies) this.#sinks.drops.dropped(DROPPED[signal], "shutdown", 1);
     this.#waiting.clear();
   }
 
-  #cancelTimer(): void {
-    if (this.#timer === undefined) return;
-    clearImmediate(this.#timer as NodeJS.Immediate);
-    clearTimeout(this.#timer as NodeJS.Timeout);
-    this.#timer = undefined;
-  }
-
   #work(): void {
-    this.#timer = undefined;
+    this.#cancelTurn = undefined;
     const start = performance.now();
     const hasMore = this.#step(start + SLICE_MS);
     if (!hasMore) return;
-    const rest = (performance.now() - start) * REST_PER_SLICE;
-    this.#timer = setTimeout(() => this.#work(), rest).unref();
+    const rest = Math.ceil((performance.now() - start) * REST_PER_SLICE);
+    const turn = setTimeout(() => this.#work(), rest).unref();
+    this.#cancelTurn = () => clearTimeout(turn);
   }
 
   /** Works until then, or until nothing waits; false then. */
