@@ -12,8 +12,10 @@ import type { Kernel } from "./kernel.ts";
 import {
   type FunctionSpec,
   type HttpMount,
+  type ListenOptions,
   type Module,
   type ModuleContext,
+  type ModuleListener,
   type OutboundRules,
   type RunningModule,
   STRICT_OUTBOUND_RULES,
@@ -27,6 +29,7 @@ import { moduleStreams } from "./streams/module-streams.ts";
 /** What the host needs of the engine's listeners. */
 export interface MountPoints {
   mountHttp(mount: HttpMount): Undo;
+  listen(options: ListenOptions): Promise<ModuleListener>;
   reportReadiness(problem: () => string | undefined): Undo;
 }
 
@@ -257,10 +260,26 @@ export class ModuleHost {
       unownedTriggers: kernel.unownedTriggers,
       accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
+      listen: async (options) => {
+        const listener = await this.#mounts.listen(options);
+        const close = scope.add(() => listener.close());
+        return {
+          get port() {
+            return listener.port;
+          },
+          close,
+        };
+      },
       streams: moduleStreams(kernel.streams, scope),
       telemetry: {
-        startSpan: (span) => kernel.telemetry.startSpan(span),
+        startSpan: (span) => kernel.telemetry.startSpan(span, provider.name),
         log: (entry) => kernel.telemetry.log(entry),
+        provideMeasurements: (measure) => scope.add(kernel.telemetry.provideMeasurements(measure)),
+        get measures() {
+          return kernel.telemetry.measures;
+        },
+        provideWorkerMetrics: (read) => scope.add(kernel.telemetry.provideWorkerMetrics(read)),
+        workerMetrics: (workerId) => kernel.telemetry.workerMetrics(workerId),
         collect: (collector) => scope.add(kernel.telemetry.collect(collector)),
       },
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),

@@ -51,8 +51,8 @@ describe("an alert", () => {
   it.each([
     ["iii.invocations.total", "svc.calls", {}],
     ["iii.invocations.success", "svc.calls", { outcome: "ok" }],
-    ["iii.invocations.error", "svc.calls", { outcome: "error" }],
-    ["svc.invocations.error", "svc.calls", { outcome: "error" }],
+    ["iii.invocations.error", "svc.calls.errors", {}],
+    ["svc.invocations.error", "svc.calls.errors", {}],
     ["iii.invocations.deferred", "svc.calls.deferred", {}],
     ["iii.workers.active", "svc.workers", {}],
     ["iii.workers.spawns", "svc.workers.spawns", {}],

@@ -7,7 +7,7 @@ export interface Metric {
 const ALIASES: ReadonlyMap<string, Metric> = new Map([
   ["invocations.total", { name: "svc.calls", labels: {} }],
   ["invocations.success", { name: "svc.calls", labels: { outcome: "ok" } }],
-  ["invocations.error", { name: "svc.calls", labels: { outcome: "error" } }],
+  ["invocations.error", { name: "svc.calls.errors", labels: {} }],
   ["invocations.deferred", { name: "svc.calls.deferred", labels: {} }],
   ["workers.spawns", { name: "svc.workers.spawns", labels: {} }],
   ["workers.deaths", { name: "svc.workers.deaths", labels: {} }],

@@ -23,18 +23,18 @@ interface Check {
   readonly version: string;
 }
 
-async function checking(options: HealthOptions & { readonly config?: unknown; readonly modules?: Parameters<typeof inMemoryEngine>[0] } = {}) {
+async function checking(options: Omit<HealthOptions, "config"> = {}) {
   const module = defineModule<ObservabilityConfig>({
     name: "svc-observability",
     summary: "under test",
     config: observabilityConfigSchema,
-    start: (context) => ({ stop: startHealth(context, options) }),
+    start: (context) => ({ stop: startHealth(context, { ...options, config: () => context.config }) }),
   });
   const dataDir = mkdtempSync(join(tmpdir(), "svc-health-"));
   cleanUps.push(() => rmSync(dataDir, { recursive: true, force: true }));
   const engine = await inMemoryEngine({
-    modules: [module, ...(options.modules?.modules ?? [])],
-    config: { "svc-observability": options.config ?? {}, ...options.modules?.config },
+    modules: [module],
+    config: { "svc-observability": {} },
     dataDir,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });

@@ -28,6 +28,8 @@ const answer = z.object({
 });
 
 export interface HealthOptions {
+  /** The config in force. */
+  readonly config: () => ObservabilityConfig;
   readonly lookAtDisk?: LookAtDisk;
   /** Default: the system's, also where the modules live in another time: disks and lateness are real. */
   readonly clock?: Clock;
@@ -37,12 +39,12 @@ export interface HealthOptions {
  * Reports what no other module does: the disk, the event loop, which signals are on. Asks all components every 10 s, so that changes are logged, and
  * provides `engine::health::check`. Returns how to stop.
  */
-export function startHealth(context: ModuleContext<ObservabilityConfig>, options: HealthOptions = {}): () => void {
+export function startHealth(context: ModuleContext<ObservabilityConfig>, options: HealthOptions): () => void {
   const { dataDir, identity, log } = context;
   const clock = options.clock ?? systemClock;
   const disk = new DiskHealth({ folder: dataDir, clock, lookAtDisk: options.lookAtDisk ?? lookAtDisk });
   const lag = new EventLoopLag(clock);
-  reportSignals(context);
+  reportSignals(context, options.config);
   context.reportHealth("disk", () => disk.health());
   context.reportHealth("event_loop", () => lag.health());
   context.provideFunction({
@@ -80,15 +82,20 @@ function checkOf(reports: readonly ComponentReport[], timestamp: number, version
 }
 
 /** Whether each signal is on. Who keeps or exports them may report worse of the same component. */
-function reportSignals({ config, reportHealth }: ModuleContext<ObservabilityConfig>): void {
-  const exported = [config.exporter, config.logs_exporter, config.metrics_exporter].some((exporter) => exporter === "otlp" || exporter === "both");
-  const signals = [
-    ["spans", config.enabled, "enabled"],
-    ["logs", config.logs_enabled ?? config.enabled, "logs_enabled"],
-    ["metrics", config.metrics_enabled, "metrics_enabled"],
-    ["otel", exported, "exporter"],
-  ] as const;
-  for (const [component, isOn, key] of signals) {
-    reportHealth(component, () => (isOn ? { status: "healthy", details: "" } : { status: "disabled", details: `off by \`${key}\` of svc-observability` }));
+function reportSignals({ reportHealth }: ModuleContext<ObservabilityConfig>, config: () => ObservabilityConfig): void {
+  const signals: readonly (readonly [string, string, (config: ObservabilityConfig) => boolean])[] = [
+    ["spans", "enabled", ({ enabled }) => enabled],
+    ["logs", "logs_enabled", ({ enabled, logs_enabled }) => logs_enabled ?? enabled],
+    ["metrics", "metrics_enabled", ({ metrics_enabled }) => metrics_enabled],
+    [
+      "otel",
+      "exporter",
+      ({ exporter, logs_exporter, metrics_exporter }) => [exporter, logs_exporter, metrics_exporter].some((one) => one === "otlp" || one === "both"),
+    ],
+  ];
+  for (const [component, key, isOn] of signals) {
+    reportHealth(component, () =>
+      isOn(config()) ? { status: "healthy", details: "on" } : { status: "disabled", details: `off by \`${key}\` of svc-observability` },
+    );
   }
 }
