@@ -1,49 +1,56 @@
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { Attributes } from "../../kernel/telemetry-contract.ts";
-import { type AlertFunctions, provideAlerts } from "./alerts/functions.ts";
+import { provideAlerts } from "./alerts/functions.ts";
 import { observeCalls } from "./calls/observe-calls.ts";
 import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import { DropCounts } from "./drop-counts.ts";
 import { startHealth } from "./health/health.ts";
+import { startLogs } from "./logs/start-logs.ts";
 import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
+import { startIngest } from "./otlp/start-ingest.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
 
 /** Joins the parts of the module. */
 export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
-  const resource = engineResource(context.config);
-  const spanSinks = new SpanFanOut();
-  const drops = new DropCounts();
-  const calls = observeCalls(context, { sink: spanSinks, drops, resource });
-  const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
-  context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: () => {} }));
   let { config } = context;
-  let alerts: AlertFunctions;
+  /** What runs, in the order of its start; stopped in reverse. */
+  const running: (() => unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of running.splice(0).reverse()) await end();
+  };
   try {
-    alerts = await provideAlerts(context, metrics.reader);
+    const resource = engineResource(config);
+    const drops = new DropCounts();
+    const spanSinks = new SpanFanOut();
+    const calls = observeCalls(context, { sink: spanSinks, drops, resource });
+    running.push(() => calls.stop());
+    const logs = await startLogs(context, { drops });
+    running.push(() => logs.stop());
+    const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
+    running.push(() => metrics.stop());
+    const ingest = await startIngest(context, { spans: calls.spans, logs: logs.sink, metrics: metrics.sink, drops, now: () => context.clock.now() });
+    running.push(() => ingest.stop());
+    context.telemetry.collect(new JoinedCollector(calls.recorder, { log: (entry) => logs.log(entry), ingest: ingest.take }));
+    const alerts = await provideAlerts(context, metrics.reader);
+    running.push(() => alerts.stop());
+    running.push(startHealth(context, { config: () => config }));
+    return {
+      async reconfigure(next) {
+        if (fixedPart(next) !== fixedPart(config) || logs.reconfigure(next) === "restart") return "restart";
+        await metrics.reconfigure(next);
+        calls.reconfigure(next);
+        await alerts.reconfigure(next.alerts);
+        config = next;
+        return undefined;
+      },
+      stop,
+    };
   } catch (error) {
-    metrics.stop();
-    calls.stop();
+    await stop();
     throw error;
   }
-  const stopHealth = startHealth(context, { config: () => config });
-  return {
-    async reconfigure(next) {
-      if (engineNames(next) !== engineNames(context.config)) return "restart";
-      await metrics.reconfigure(next);
-      calls.reconfigure(next);
-      await alerts.reconfigure(next.alerts);
-      config = next;
-      return undefined;
-    },
-    async stop() {
-      stopHealth();
-      await alerts.stop();
-      metrics.stop();
-      calls.stop();
-    },
-  };
 }
 
 /** The engine as the one who produces spans. */
@@ -54,6 +61,7 @@ function engineResource({ service_name, service_version, service_namespace }: Ob
   return { service: service_name, workerId: undefined, attributes: attributes satisfies Attributes };
 }
 
-function engineNames({ service_name, service_version, service_namespace }: ObservabilityConfig): string {
-  return JSON.stringify([service_name, service_version, service_namespace]);
+/** What cannot change while the module runs. */
+function fixedPart({ service_name, service_version, service_namespace, otlp_receiver, exporter, trace_storage }: ObservabilityConfig): string {
+  return JSON.stringify([service_name, service_version, service_namespace, otlp_receiver, exporter, trace_storage]);
 }
