@@ -109,7 +109,7 @@ const RESOURCE = "resource.";
 
 function conditionOf(filter: CompiledFilter): SpanCondition {
   const { key, op, negated } = filter;
-  const matches = (span: SpanRecord): boolean => filter.matches(valueOf(span, key));
+  const matches = (span: SpanRecord): boolean => filter.matches(valueIn(span, key));
   if (isUnindexed(key)) return { negated, matches, lookup: undefined };
   if (op === "equals") return { negated, matches, lookup: { by: "value", key, value: String(filter.value), exact: true } };
   return { negated, matches, lookup: { by: "key", key, exact: op === "exists" } };
@@ -119,7 +119,7 @@ function isUnindexed(key: string): boolean {
   return key.startsWith(RESOURCE) || (FIELDS.has(key) && !INDEXED_FIELDS.some((field) => field === key));
 }
 
-function valueOf(span: SpanRecord, key: string): AttributeValue | undefined {
+function valueIn(span: SpanRecord, key: string): AttributeValue | undefined {
   const own = FIELDS.get(key);
   if (own !== undefined) return own(span);
   if (key === "resource.service.name") return span.resource.service;

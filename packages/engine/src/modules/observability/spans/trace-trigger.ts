@@ -93,7 +93,7 @@ export class TraceTriggers {
       if (ids.length === 0 || bound.underWay >= MAX_UNDER_WAY) continue;
       for (const id of ids) bound.told.add(id);
       bound.underWay += 1;
-      this.#fire(bound.binding, ids).finally(() => {
+      void this.#fire(bound.binding, ids).finally(() => {
         bound.underWay -= 1;
       });
     }
