@@ -1,5 +1,5 @@
-import type { Attributes } from "../../kernel/telemetry-contract.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import type { Attributes } from "../../kernel/telemetry-contract.ts";
 import { observeCalls } from "./calls/observe-calls.ts";
 import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";

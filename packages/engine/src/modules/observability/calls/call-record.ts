@@ -1,5 +1,5 @@
 import type { CallError, Caller, Job } from "@svc/protocol";
-import type { AttributeValue, Attributes, CallSpan, ObservedCall, ObservedOutcome, SpanKind } from "../../../kernel/telemetry-contract.ts";
+import type { Attributes, AttributeValue, CallSpan, ObservedCall, ObservedOutcome, SpanKind } from "../../../kernel/telemetry-contract.ts";
 import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
 import { baggageEntries } from "./baggage-entries.ts";
 import type { CallResult, FunctionStats } from "./call-stats.ts";

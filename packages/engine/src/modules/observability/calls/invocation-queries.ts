@@ -51,7 +51,12 @@ export function listInvocations(
 }
 
 /** The same row with what went in and out; null when it is not there, or not for this caller. */
-export function getInvocation(history: InvocationHistory, invocationId: string, mayCall: MayCall, redactor: Redactor): Readonly<Record<string, unknown>> | null {
+export function getInvocation(
+  history: InvocationHistory,
+  invocationId: string,
+  mayCall: MayCall,
+  redactor: Redactor,
+): Readonly<Record<string, unknown>> | null {
   const record = history.byId(invocationId);
   if (record === undefined || !mayCall(record.facts.functionId)) return null;
   const { failure, input, output } = record;

@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import type { ActiveSpan, AttributeValue, Attributes, SpanKind, SpanStart } from "../../../kernel/telemetry-contract.ts";
+import type { ActiveSpan, Attributes, AttributeValue, SpanKind, SpanStart } from "../../../kernel/telemetry-contract.ts";
 import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
 import { baggageEntries } from "./baggage-entries.ts";
 import { cutText } from "./payload-preview.ts";
@@ -48,7 +48,11 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   #exception: Attributes | undefined;
   #size = SPAN_BYTES;
 
-  constructor(host: ModuleSpanHost, start: SpanStart, ids: { readonly traceId: string; readonly spanId: string; readonly parentSpanId: string | undefined; readonly sampled: boolean }) {
+  constructor(
+    host: ModuleSpanHost,
+    start: SpanStart,
+    ids: { readonly traceId: string; readonly spanId: string; readonly parentSpanId: string | undefined; readonly sampled: boolean },
+  ) {
     this.#host = host;
     this.traceId = ids.traceId;
     this.spanId = ids.spanId;
