@@ -212,6 +212,7 @@ export class ModuleHost {
     const { config, scope, abort, provider, log, clock } = own;
     const kernel = this.#kernel;
     const production = this.#production;
+    const caller = { worker_id: provider.workerId, name: provider.name };
     return {
       config,
       log,
@@ -226,7 +227,7 @@ export class ModuleHost {
       call: (functionId, payload, options = {}) =>
         kernel.router.call(functionId as FunctionId, payload, {
           ...options,
-          caller: { worker_id: provider.workerId, name: provider.name },
+          caller,
           // What a module still does while the engine drains finishes work that it took before.
           whileDraining: true,
         }),
@@ -251,7 +252,7 @@ export class ModuleHost {
       },
       streams: moduleStreams(kernel.streams, scope),
       telemetry: {
-        startSpan: (span) => kernel.telemetry.startSpan(span),
+        startSpan: (span) => kernel.telemetry.startSpan(span, provider.name),
         log: (entry) => kernel.telemetry.log(entry),
         collect: (collector) => scope.add(kernel.telemetry.collect(collector)),
       },

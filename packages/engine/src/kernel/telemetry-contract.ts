@@ -67,8 +67,8 @@ export type ObservedOutcome = { readonly ok: true; readonly result: Payload | un
 
 /** One call under observation. */
 export interface CallSpan {
-  /** What the callee gets as its trace context, and its caller's answer carries. */
-  readonly traceparent: string;
+  /** What the callee gets as its trace context, and its caller's answer carries. The call's own where it is counted and not recorded. */
+  readonly traceparent: string | undefined;
   /** Called exactly once. */
   ended(outcome: ObservedOutcome): void;
 }
@@ -86,11 +86,12 @@ export interface IngestSource {
 
 /** Takes what the kernel and the modules tell of their work. Called on the hot path: nothing here may block, throw or wait. */
 export interface TelemetryCollector {
-  /** A call is about to be handed to `provider`. Undefined: it is not observed. */
-  callStarted(call: ObservedCall, provider: ObservedProvider): CallSpan | undefined;
+  /** A call is about to be handed to `provider`. Undefined: it is not observed. `startedAt`: now, in milliseconds on the monotonic clock. */
+  callStarted(call: ObservedCall, provider: ObservedProvider, startedAt: number): CallSpan | undefined;
   /** A call was refused before anybody took it. */
   callRefused(call: ObservedCall, error: CallError): void;
-  startSpan(span: SpanStart): ActiveSpan;
+  /** `module`: whose work it is, e.g. `svc-http`. */
+  startSpan(span: SpanStart, module: string): ActiveSpan;
   log(entry: LogEntry): void;
   /** OTLP/JSON as a worker sent it (protocol section 9), unread. */
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;

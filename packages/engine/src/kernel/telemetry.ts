@@ -2,12 +2,12 @@ import type { Undo } from "./scope.ts";
 import type { ActiveSpan, LogEntry, SpanStart, Telemetry, TelemetryCollector } from "./telemetry-contract.ts";
 
 /** Hands what the kernel and the modules tell of their work to whoever collects it. */
-export class TelemetryHub implements Telemetry {
+export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
   /** Read on the hot path. */
   collector: TelemetryCollector | undefined;
 
-  startSpan(span: SpanStart): ActiveSpan {
-    return this.collector?.startSpan(span) ?? { traceparent: span.traceparent, setAttribute: () => {}, end: () => {} };
+  startSpan(span: SpanStart, module: string): ActiveSpan {
+    return this.collector?.startSpan(span, module) ?? { traceparent: span.traceparent, setAttribute: () => {}, end: () => {} };
   }
 
   log(entry: LogEntry): void {
