@@ -229,6 +229,7 @@ export class ModuleHost {
     const kernel = this.#kernel;
     const production = this.#production;
     const outboundRules = this.#outboundRules;
+    const caller = { worker_id: provider.workerId, name: provider.name };
     return {
       config,
       log,
@@ -247,7 +248,7 @@ export class ModuleHost {
       call: (functionId, payload, options = {}) =>
         kernel.router.call(functionId as FunctionId, payload, {
           ...options,
-          caller: { worker_id: provider.workerId, name: provider.name },
+          caller,
           // What a module still does while the engine drains finishes work that it took before.
           whileDraining: true,
         }),

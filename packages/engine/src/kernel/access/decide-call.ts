@@ -25,6 +25,7 @@ const ADMINISTRATION = [
   "state::snapshot",
   "engine::logs::",
   ...["create", "update", "delete", "silence"].map((what) => `engine::alerts::${what}`),
+  "engine::traces::clear",
 ];
 
 /**

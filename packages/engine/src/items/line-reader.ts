@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import type { ChannelReader } from "../../../kernel/module.ts";
+import type { ChannelReader } from "../kernel/module.ts";
 
 /** A line as it stands in the stream; numbers begin with 1. Blank lines are counted and left out. */
 export interface NumberedLine {
