@@ -251,8 +251,14 @@ export class ModuleHost {
       },
       streams: moduleStreams(kernel.streams, scope),
       telemetry: {
-        startSpan: (span) => kernel.telemetry.startSpan(span),
+        startSpan: (span) => kernel.telemetry.startSpan(span, provider.name),
         log: (entry) => kernel.telemetry.log(entry),
+        provideMeasurements: (measure) => scope.add(kernel.telemetry.provideMeasurements(measure)),
+        get measures() {
+          return kernel.telemetry.measures;
+        },
+        provideWorkerMetrics: (read) => scope.add(kernel.telemetry.provideWorkerMetrics(read)),
+        workerMetrics: (workerId) => kernel.telemetry.workerMetrics(workerId),
         collect: (collector) => scope.add(kernel.telemetry.collect(collector)),
       },
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),

@@ -1,7 +1,43 @@
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import type { Attributes } from "../../kernel/telemetry-contract.ts";
+import { observeCalls } from "./calls/observe-calls.ts";
+import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
+import { DropCounts } from "./drop-counts.ts";
+import { startMetrics } from "./metrics/metrics.ts";
+import type { Resource } from "./model.ts";
+import { SpanFanOut } from "./span-fan-out.ts";
 
 /** Joins the parts of the module. */
-export async function startObservability(_context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
-  return { stop: () => {} };
+export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
+  const resource = engineResource(context.config);
+  const spanSinks = new SpanFanOut();
+  const drops = new DropCounts();
+  const calls = observeCalls(context, { sink: spanSinks, drops, resource });
+  const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
+  context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: () => {} }));
+  return {
+    async reconfigure(next) {
+      if (engineNames(next) !== engineNames(context.config)) return "restart";
+      await metrics.reconfigure(next);
+      calls.reconfigure(next);
+      return undefined;
+    },
+    stop() {
+      metrics.stop();
+      calls.stop();
+    },
+  };
+}
+
+/** The engine as the one who produces spans. */
+function engineResource({ service_name, service_version, service_namespace }: ObservabilityConfig): Resource {
+  const attributes: Record<string, string> = {};
+  if (service_version !== undefined) attributes["service.version"] = service_version;
+  if (service_namespace !== undefined) attributes["service.namespace"] = service_namespace;
+  return { service: service_name, workerId: undefined, attributes: attributes satisfies Attributes };
+}
+
+function engineNames({ service_name, service_version, service_namespace }: ObservabilityConfig): string {
+  return JSON.stringify([service_name, service_version, service_namespace]);
 }
