@@ -11,6 +11,7 @@ import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
 import { startIngest } from "./otlp/start-ingest.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
+import { startSpans } from "./spans/start-spans.ts";
 
 /** Joins the parts of the module. */
 export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
@@ -26,6 +27,9 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
     const spanSinks = new SpanFanOut();
     const calls = observeCalls(context, { sink: spanSinks, drops, resource });
     running.push(() => calls.stop());
+    const spans = await startSpans(context, drops);
+    running.push(() => spans.stop());
+    spanSinks.add(spans.sink);
     const logs = await startLogs(context, { drops });
     running.push(() => logs.stop());
     const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
@@ -61,7 +65,11 @@ function engineResource({ service_name, service_version, service_namespace }: Ob
   return { service: service_name, workerId: undefined, attributes: attributes satisfies Attributes };
 }
 
-/** What cannot change while the module runs. */
-function fixedPart({ service_name, service_version, service_namespace, otlp_receiver, exporter, trace_storage }: ObservabilityConfig): string {
-  return JSON.stringify([service_name, service_version, service_namespace, otlp_receiver, exporter, trace_storage]);
+/** What cannot change while the module runs: who it is, and where what it keeps lies and goes. */
+function fixedPart(config: ObservabilityConfig): string {
+  const { service_name, service_version, service_namespace, otlp_receiver, trace_storage, sampling, redact_keys } = config;
+  const { exporter, endpoint, protocol, headers, logs_exporter, metrics_exporter, metrics_interval_seconds, memory_max_spans, memory_max_bytes } = config;
+  const names = [service_name, service_version, service_namespace];
+  const sent = [exporter, endpoint, protocol, headers, logs_exporter, metrics_exporter, metrics_interval_seconds];
+  return JSON.stringify([names, otlp_receiver, sent, trace_storage, memory_max_spans, memory_max_bytes, sampling?.keep_slow_ms, redact_keys]);
 }
