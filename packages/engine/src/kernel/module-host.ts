@@ -212,6 +212,7 @@ export class ModuleHost {
     const { config, scope, abort, provider, log, clock } = own;
     const kernel = this.#kernel;
     const production = this.#production;
+    const caller = { worker_id: provider.workerId, name: provider.name };
     return {
       config,
       log,
@@ -226,7 +227,7 @@ export class ModuleHost {
       call: (functionId, payload, options = {}) =>
         kernel.router.call(functionId as FunctionId, payload, {
           ...options,
-          caller: { worker_id: provider.workerId, name: provider.name },
+          caller,
           // What a module still does while the engine drains finishes work that it took before.
           whileDraining: true,
         }),
