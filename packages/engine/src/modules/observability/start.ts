@@ -1,9 +1,11 @@
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { Attributes } from "../../kernel/telemetry-contract.ts";
+import { type AlertFunctions, provideAlerts } from "./alerts/functions.ts";
 import { observeCalls } from "./calls/observe-calls.ts";
 import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import { DropCounts } from "./drop-counts.ts";
+import { startHealth } from "./health/health.ts";
 import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
@@ -16,14 +18,28 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
   const calls = observeCalls(context, { sink: spanSinks, drops, resource });
   const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
   context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: () => {} }));
+  let { config } = context;
+  let alerts: AlertFunctions;
+  try {
+    alerts = await provideAlerts(context, metrics.reader);
+  } catch (error) {
+    metrics.stop();
+    calls.stop();
+    throw error;
+  }
+  const stopHealth = startHealth(context, { config: () => config });
   return {
     async reconfigure(next) {
       if (engineNames(next) !== engineNames(context.config)) return "restart";
       await metrics.reconfigure(next);
       calls.reconfigure(next);
+      await alerts.reconfigure(next.alerts);
+      config = next;
       return undefined;
     },
-    stop() {
+    async stop() {
+      stopHealth();
+      await alerts.stop();
       metrics.stop();
       calls.stop();
     },

@@ -1,5 +1,6 @@
 import type { Directory } from "../../kernel/directory.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import { storeHealth } from "../../store/store-health.ts";
 import type { QueueConfig } from "./config.ts";
 import { startQueueCore } from "./core.ts";
 import { DeclaredQueues } from "./declared-queues.ts";
@@ -9,6 +10,7 @@ import { provideManaging } from "./functions/managing.ts";
 import { providePublishedLooking } from "./functions/published-looking.ts";
 import { providePublishedManaging } from "./functions/published-managing.ts";
 import { providePublishing } from "./functions/publishing.ts";
+import { LagWatch } from "./lag-watch.ts";
 import { queueMeasure } from "./measurements.ts";
 import { NAME } from "./name.ts";
 import { openQueueStore } from "./store/open-queue-store.ts";
@@ -36,7 +38,10 @@ function runsAlready(directory: Directory): boolean {
 
 async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Promise<RunningModule<QueueConfig>> {
   const { config, clock, log } = context;
-  context.reportReadiness(() => store.problem());
+  context.reportHealth(
+    "store",
+    storeHealth(() => store.problem()),
+  );
   const core = await startQueueCore(context, store);
   context.telemetry.provideMeasurements(await queueMeasure(core));
   const queues = new DeclaredQueues(core);
@@ -45,6 +50,9 @@ async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Prom
   await topics.start();
   const triggers = new QueueTriggers({ context, core, topics });
   triggers.start();
+  const lag = new LagWatch({ core, clock, log });
+  lag.start();
+  context.reportHealth("queues", () => lag.health());
   provideEnqueueing(context, core);
   providePublishing(context, topics);
   provideLooking(context, core);
@@ -60,6 +68,7 @@ async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Prom
       return undefined;
     },
     async stop() {
+      lag.stop();
       triggers.stop();
       topics.stop();
       await core.stop();

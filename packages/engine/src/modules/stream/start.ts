@@ -2,6 +2,7 @@ import type { Payload } from "@svc/protocol";
 import { openItems } from "../../items/open-items.ts";
 import type { CallOptions, ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { StreamPublisher } from "../../kernel/stream-contract.ts";
+import { storeHealth } from "../../store/store-health.ts";
 import { JoinTriggers, LeaveTriggers } from "./client-triggers.ts";
 import type { StreamConfig } from "./config.ts";
 import { provideStreamFunctions } from "./functions.ts";
@@ -60,7 +61,10 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
       );
     let publisher = serve();
     await stored.start();
-    context.reportReadiness(() => stores.problem());
+    context.reportHealth(
+      config.adapter.name === "redis" ? "adapters" : "store",
+      storeHealth(() => stores.problem()),
+    );
     provideStreamFunctions(context, streams);
     return {
       reconfigure(next) {
