@@ -33,13 +33,12 @@ const LOCAL: Partial<WorkerView> = { configured_worker: "math", ip_address: "127
 describe("the figures of workers", () => {
   it("are what their SDKs tell, by published names and ours, for two minutes", async () => {
     const { clock, worker, store, figures, engine } = await scene();
-    const who = { workerId: worker.id, isCertain: true };
-    expect(figures.told("iii.worker.memory.rss", 5_000, who)).toBe(true);
-    expect(figures.told("svc.worker.cpu_percent", 12.5, who)).toBe(true);
-    expect(figures.told("iii.worker.cpu.user_micros", 9, who)).toBe(true);
-    expect(figures.told("my.own.gauge", 1, who)).toBe(false);
-    expect(figures.told("svc.worker.cpu_percent", Number.NaN, who)).toBe(true);
-    expect(figures.told("svc.worker.cpu_percent", 3, { workerId: "nobody", isCertain: true })).toBe(true);
+    expect(figures.told("iii.worker.memory.rss", 5_000, worker.id)).toBe(true);
+    expect(figures.told("svc.worker.cpu_percent", 12.5, worker.id)).toBe(true);
+    expect(figures.told("iii.worker.cpu.user_micros", 9, worker.id)).toBe(true);
+    expect(figures.told("my.own.gauge", 1, worker.id)).toBe(false);
+    expect(figures.told("svc.worker.cpu_percent", Number.NaN, worker.id)).toBe(true);
+    expect(figures.told("svc.worker.cpu_percent", 3, "nobody")).toBe(true);
     expect(figures.latest(worker.id)).toEqual({
       memory_rss: 5_000,
       cpu_percent: 12.5,
@@ -53,14 +52,6 @@ describe("the figures of workers", () => {
     expect(store.size).toBe(2);
     clock.advance(121_000);
     expect(figures.latest(worker.id)).toBeUndefined();
-    await engine.stop();
-  });
-
-  it("that a worker tells over its own connection are not changed by somebody else", async () => {
-    const { worker, figures, engine } = await scene();
-    figures.told("svc.worker.cpu_percent", 10, { workerId: worker.id, isCertain: true });
-    figures.told("svc.worker.cpu_percent", 99, { workerId: worker.id, isCertain: false });
-    expect(figures.latest(worker.id)?.cpu_percent).toBe(10);
     await engine.stop();
   });
 
@@ -85,7 +76,7 @@ describe("the figures of workers", () => {
     const [cpu] = store.of("svc.worker.cpu_percent");
     expect(cpu instanceof NumberSeries && cpu.latest).toBe(50);
     // From when it tells them itself they are its own.
-    figures.told("svc.worker.rss_bytes", 1, { workerId: worker.id, isCertain: true });
+    figures.told("svc.worker.rss_bytes", 1, worker.id);
     figures.sample();
     await settle();
     expect(asked).toEqual([77, 77]);
