@@ -121,6 +121,21 @@ describe("alerts", () => {
     });
   });
 
+  it("are told on the stream svc.alerts as they change", async () => {
+    const { clock, values, call, engine } = await alerting([errors]);
+    const socket = engine.openSocket("/");
+    cleanUps.push(() => socket.close());
+    socket.say({ type: "join", data: { subscriptionId: "s", streamName: "svc.alerts", groupId: "all" } });
+    expect(await socket.next()).toMatchObject({ event: { type: "sync", data: [{ name: "errors", firing: false }] } });
+    values.set("errors", 11);
+    clock.advance(5_000);
+    expect(await socket.next()).toMatchObject({ id: "errors", event: { type: "update", data: { firing: true, current_value: 11 } } });
+    await call("create", { ...errors, name: "mine" });
+    expect(await socket.next()).toMatchObject({ id: "mine", event: { type: "create", data: { source: "runtime" } } });
+    await call("delete", { name: "mine" });
+    expect(await socket.next(({ event }) => (event as Answer).type === "delete")).toMatchObject({ id: "mine" });
+  });
+
   it("keep no more than the last 1,000 events", async () => {
     const { clock, values, call } = await alerting([errors]);
     for (let turn = 1; turn <= 2_100; turn++) {

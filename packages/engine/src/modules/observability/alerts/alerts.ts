@@ -21,6 +21,8 @@ export interface AlertsParts {
   /** Keeps what is made at run time. */
   readonly file: string;
   readonly reader: MetricReader;
+  /** An alert is new, was changed, fires or has resolved, or is gone. */
+  readonly onChange: (op: "create" | "update" | "delete", alert: Alert) => void;
 }
 
 /** All alerts: evaluated every 5 s, changed at run time. A change counts once it is on the disk. */
@@ -69,9 +71,8 @@ export class Alerts {
     const begun: AlertEvent[] = [];
     for (const alert of this.#alerts.values()) {
       const { event, notice } = alert.evaluate(reader, at);
-      if (event !== undefined) this.history.add(event);
       if (event?.firing === true) begun.push(event);
-      if (notice !== undefined) this.#notices.send(alert, notice);
+      this.#tell(alert, event, notice);
     }
     return begun;
   }
@@ -83,6 +84,7 @@ export class Alerts {
       const alert = new Alert(rule, "runtime");
       await this.#save({ rules: [...this.#madeHere(), rule] });
       this.#alerts.set(rule.name, alert);
+      this.#parts.onChange("create", alert);
       return alert;
     });
   }
@@ -97,6 +99,7 @@ export class Alerts {
       else if (Object.keys(changes).some((key) => key !== "enabled")) throw ofTheConfig(name, "only `enabled` can be changed at run time");
       else await this.#save({ overrides: this.#overridesWith(name, { enabled: rule.enabled }) });
       alert.change(rule);
+      this.#parts.onChange("update", alert);
       return alert;
     });
   }
@@ -120,6 +123,7 @@ export class Alerts {
       const alert = this.#find(name);
       await this.#save({ overrides: this.#overridesWith(name, { silenced_until: until }) });
       alert.silencedUntil = until;
+      this.#parts.onChange("update", alert);
       return alert;
     });
   }
@@ -155,6 +159,7 @@ export class Alerts {
     for (const rule of configured) add(rule, "config");
     for (const rule of saved.rules) if (!names.has(rule.name)) add(rule, "runtime");
     for (const [name, alert] of before) if (this.#alerts.get(name) !== alert) this.#end(alert);
+    for (const [name, alert] of this.#alerts) this.#parts.onChange(before.get(name) === alert ? "update" : "create", alert);
   }
 
   /** It is gone: who was told that it fires is told that it does not. */
@@ -163,7 +168,15 @@ export class Alerts {
     alert.change({ ...alert.rule, enabled: false });
     const at = { now: context.clock.now(), monotonic: context.clock.monotonic(), instanceId: context.identity.instanceId };
     const { event, notice } = alert.evaluate(reader, at);
-    if (event !== undefined) this.history.add(event);
+    this.#tell(alert, event, notice);
+    this.#parts.onChange("delete", alert);
+  }
+
+  #tell(alert: Alert, event: AlertEvent | undefined, notice: AlertEvent | undefined): void {
+    if (event !== undefined) {
+      this.history.add(event);
+      this.#parts.onChange("update", alert);
+    }
     if (notice !== undefined) this.#notices.send(alert, notice);
   }
 

@@ -5,12 +5,14 @@ import { z } from "zod";
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import { checkUrl } from "../../../outbound-http/url-policy.ts";
 import { type AlertRule, alertChangesSchema, alertRuleSchema, type ObservabilityConfig } from "../config.ts";
+import type { Alert } from "./alert.ts";
 import { alertState, alertStateSchema } from "./alert-state.ts";
 import type { Alerts } from "./alerts.ts";
 import type { MetricReader } from "./metric-reader.ts";
 
 const MAX_SILENCE_SECONDS = 366 * 86_400;
 const MAX_PAGE = 1_000;
+const LIST = "engine::alerts::list";
 
 const name = z.string().min(1).max(256);
 const eventShape = z.looseObject({ name: z.string(), firing: z.boolean(), state: z.enum(["firing", "resolved"]), timestamp: z.number() });
@@ -26,9 +28,25 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
   const file = join(context.dataDir, "alerts.json");
   let rules: readonly AlertRule[] = context.config.alerts;
   let opened: Promise<Alerts> | undefined;
+  let loaded: Alerts | undefined;
+  const stream = context.streams.provideSystemStream({
+    name: "svc.alerts",
+    summary: "Alerts as they change, fire and resolve",
+    snapshot(id, access) {
+      const mayLook = access?.callRefusal(LIST) === undefined;
+      const states = mayLook ? (loaded?.all() ?? []).map((alert) => alertState(alert, context.clock.now())) : [];
+      return JSON.stringify(id === undefined ? states : (states.find((state) => state.name === id) ?? null));
+    },
+  });
+  const onChange = (op: "create" | "update" | "delete", alert: Alert): void => {
+    if (stream.subscribers > 0) stream.publish({ id: alert.rule.name, type: op, json: JSON.stringify(alertState(alert, context.clock.now())) });
+  };
   const alerts = (): Promise<Alerts> => {
     if (opened !== undefined) return opened;
-    const opening = import("./alerts.ts").then((module) => module.Alerts.open({ context, rules, file, reader }));
+    const opening = import("./alerts.ts").then(async ({ Alerts }) => {
+      loaded = await Alerts.open({ context, rules, file, reader, onChange });
+      return loaded;
+    });
     opened = opening;
     // The next one who asks tries again.
     opening.catch(() => {
@@ -52,7 +70,7 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
 
 function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>): void {
   provideFunction({
-    id: "engine::alerts::list",
+    id: LIST,
     summary: "Alerts and how they stand",
     input: z.object({}),
     output: z.object({ alerts: z.array(alertStateSchema), firing_count: z.number(), timestamp: z.number() }),

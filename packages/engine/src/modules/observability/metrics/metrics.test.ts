@@ -4,7 +4,6 @@ import { z } from "zod";
 import { defineModule } from "../../../kernel/module.ts";
 import type { Measure } from "../../../kernel/telemetry-contract.ts";
 import { type InMemoryEngine, inMemoryEngine, manualClock } from "../../../testing/index.ts";
-import { engineFunctions } from "../../engine-functions/index.ts";
 import { OBSERVABILITY, observability } from "../index.ts";
 
 const engines: InMemoryEngine[] = [];
@@ -30,8 +29,8 @@ async function start(config: object = {}, measure?: Measure) {
     },
   });
   const engine = await inMemoryEngine({
-    modules: [observability, meter, engineFunctions(() => ({}) as never, { config: () => ({}) as never })],
-    config: { [OBSERVABILITY]: config, meter: {}, "engine-functions": {} },
+    modules: [observability, meter],
+    config: { [OBSERVABILITY]: config, meter: {} },
     clock,
   });
   engines.push(engine);
@@ -201,7 +200,6 @@ describe("metrics of the engine", () => {
     await engine.applyModules([
       { name: OBSERVABILITY, config: {} },
       { name: "meter", config: {} },
-      { name: "engine-functions", config: {} },
     ]);
     await calls(engine, "math::add", 2);
     clock.advance(5_000);
@@ -236,7 +234,6 @@ describe("metrics of the engine", () => {
         { worker_id: worker.id, name: "math", cpu_percent: null, rss_bytes: null, heap_used_bytes: null, event_loop_lag_ms: null, in_flight: 0, source: null },
       ],
     });
-    expect(await ask("engine::workers::list")).toMatchObject({ workers: [{ name: "math", latest_metrics: null }] });
     expect(engine.logs.filter(({ level }) => level === "error")).toEqual([]);
   });
 });
