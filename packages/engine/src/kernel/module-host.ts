@@ -228,6 +228,7 @@ export class ModuleHost {
     const { config, scope, abort, provider, log, clock } = own;
     const kernel = this.#kernel;
     const production = this.#production;
+    const caller = { worker_id: provider.workerId, name: provider.name };
     const outboundRules = this.#outboundRules;
     return {
       config,
@@ -247,7 +248,7 @@ export class ModuleHost {
       call: (functionId, payload, options = {}) =>
         kernel.router.call(functionId as FunctionId, payload, {
           ...options,
-          caller: { worker_id: provider.workerId, name: provider.name },
+          caller,
           // What a module still does while the engine drains finishes work that it took before.
           whileDraining: true,
         }),

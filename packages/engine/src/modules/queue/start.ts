@@ -11,6 +11,7 @@ import { providePublishedLooking } from "./functions/published-looking.ts";
 import { providePublishedManaging } from "./functions/published-managing.ts";
 import { providePublishing } from "./functions/publishing.ts";
 import { LagWatch } from "./lag-watch.ts";
+import { queueMeasure } from "./measurements.ts";
 import { NAME } from "./name.ts";
 import { openQueueStore } from "./store/open-queue-store.ts";
 import type { QueueStore } from "./store/queue-store.ts";
@@ -42,6 +43,7 @@ async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Prom
     storeHealth(() => store.problem()),
   );
   const core = await startQueueCore(context, store);
+  context.telemetry.provideMeasurements(await queueMeasure(core));
   const queues = new DeclaredQueues(core);
   queues.apply(config.queues);
   const topics = new Topics({ core, clock, log, base: config.base });

@@ -13,6 +13,7 @@ import { streamSource } from "./source.ts";
 import { StoredStreams } from "./stored-streams.ts";
 import { Stores } from "./stores.ts";
 import { StreamEvents } from "./stream-events.ts";
+import { StreamFigures } from "./stream-figures.ts";
 import { clientTriggerSettings, itemTriggerSettings } from "./trigger-settings.ts";
 import { isTrustedFunction } from "./trusted-function.ts";
 import { UserStreams } from "./user-streams.ts";
@@ -33,25 +34,30 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
     const leaves = new LeaveTriggers({ clock, log });
     // Before anybody can join: a trigger that waits for its type is bound in the same turn.
     provideTriggers(context, { triggers, joins, leaves });
+    const figures = new StreamFigures();
+    context.telemetry.provideMeasurements(() => figures.measure());
     const events = new StreamEvents({
       publisher: { publish: (event) => publisher.publish(event), resync: (name, group) => publisher.resync(name, group) },
       triggers,
       clock,
+      figures,
     });
     const stored = new StoredStreams({ stores, events, clock, log, maxValueBytes: () => config.maxValueBytes });
     const streams = new UserStreams({ hooks, stored, hooked: new HookedStreams({ hooks, events, call }), events });
     const serve = (): StreamPublisher =>
       context.streams.serveUserStreams(
-        streamSource({
-          joins,
-          leaves,
-          authFunction: config.authFunction,
-          call,
-          isTrusted: (id) => isTrustedFunction(id, directory),
-          log,
-          snapshot: (name, group, id) => streams.snapshot(name, group, id),
-          groups: (limit) => stored.groups(limit),
-        }),
+        figures.counting(
+          streamSource({
+            joins,
+            leaves,
+            authFunction: config.authFunction,
+            call,
+            isTrusted: (id) => isTrustedFunction(id, directory),
+            log,
+            snapshot: (name, group, id) => streams.snapshot(name, group, id),
+            groups: (limit) => stored.groups(limit),
+          }),
+        ),
       );
     let publisher = serve();
     await stored.start();
