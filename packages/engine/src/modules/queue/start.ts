@@ -1,5 +1,6 @@
 import type { Directory } from "../../kernel/directory.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import { storeHealth } from "../../store/store-health.ts";
 import type { QueueConfig } from "./config.ts";
 import { startQueueCore } from "./core.ts";
 import { DeclaredQueues } from "./declared-queues.ts";
@@ -9,6 +10,7 @@ import { provideManaging } from "./functions/managing.ts";
 import { providePublishedLooking } from "./functions/published-looking.ts";
 import { providePublishedManaging } from "./functions/published-managing.ts";
 import { providePublishing } from "./functions/publishing.ts";
+import { LagWatch } from "./lag-watch.ts";
 import { NAME } from "./name.ts";
 import { openQueueStore } from "./store/open-queue-store.ts";
 import type { QueueStore } from "./store/queue-store.ts";
@@ -35,7 +37,10 @@ function runsAlready(directory: Directory): boolean {
 
 async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Promise<RunningModule<QueueConfig>> {
   const { config, clock, log } = context;
-  context.reportReadiness(() => store.problem());
+  context.reportHealth(
+    "store",
+    storeHealth(() => store.problem()),
+  );
   const core = await startQueueCore(context, store);
   const queues = new DeclaredQueues(core);
   queues.apply(config.queues);
@@ -43,6 +48,9 @@ async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Prom
   await topics.start();
   const triggers = new QueueTriggers({ context, core, topics });
   triggers.start();
+  const lag = new LagWatch({ core, clock, log });
+  lag.start();
+  context.reportHealth("queues", () => lag.health());
   provideEnqueueing(context, core);
   providePublishing(context, topics);
   provideLooking(context, core);
@@ -58,6 +66,7 @@ async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Prom
       return undefined;
     },
     async stop() {
+      lag.stop();
       triggers.stop();
       topics.stop();
       await core.stop();

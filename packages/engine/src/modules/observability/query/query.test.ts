@@ -54,6 +54,11 @@ describe("a text search", () => {
     expect(search.matches(["math::add"])).toBe(false);
   });
 
+  it("finds words of one or two letters only as they are", () => {
+    expect(new WordSearch("a").matches(["add"])).toBe(false);
+    expect(new WordSearch("a").matches(["is a word"])).toBe(true);
+  });
+
   it("with no word in it finds everything", () => {
     expect(new WordSearch(" :: ").matches(["x"])).toBe(true);
   });

@@ -7,7 +7,10 @@ export function* wordsOf(text: string): Generator<string> {
   for (const [word] of text.normalize("NFKC").toLowerCase().matchAll(WORDS)) yield word.slice(0, MAX_WORD);
 }
 
-/** A text search: every word of it begins a word of what is searched, in any order. */
+/** Shorter words are found only as they are: there is no end of words that begin with one letter. */
+const MIN_BEGINNING = 3;
+
+/** A text search: every word of it begins a word of what is searched, in any order; a word of one or two letters has to be there as it is. */
 export class WordSearch {
   readonly words: readonly string[];
 
@@ -15,12 +18,18 @@ export class WordSearch {
     this.words = [...new Set(wordsOf(text))];
   }
 
+  /** Whether words that begin with this word of the search are found too. */
+  static isBeginning(word: string): boolean {
+    return word.length >= MIN_BEGINNING;
+  }
+
   /** Searches texts one after the other, as one. */
   matches(texts: Iterable<string>): boolean {
     const missing = new Set(this.words);
     for (const text of texts) {
       if (missing.size === 0) break;
-      for (const word of wordsOf(text)) for (const wanted of missing) if (word.startsWith(wanted)) missing.delete(wanted);
+      for (const word of wordsOf(text))
+        for (const wanted of missing) if (WordSearch.isBeginning(wanted) ? word.startsWith(wanted) : word === wanted) missing.delete(wanted);
     }
     return missing.size === 0;
   }

@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { freePorts } from "../support/ports.ts";
+import { type Outline, outlineOf, type Tree, until } from "../support/traces.ts";
+import { type Guide, openGuide } from "./run-guide.ts";
+
+const FILE = "observability.md";
+const quiet = { env: { SVC_LOG_LEVEL: "warn" } };
+const seen = new Set<string>();
+
+/** The outline as the guide draws it. */
+function drawn(outline: Outline, indent = ""): string {
+  return outline.map(([name, below]) => `${indent}${name}\n${drawn(below, `${indent}  `)}`).join("");
+}
+
+/** Notes which samples a guide that was opened has used, and closes it. */
+async function close(guide: Guide | undefined): Promise<void> {
+  if (guide === undefined) return;
+  const left = new Set(guide.notRun());
+  for (const name of guide.samples()) if (!left.has(name)) seen.add(name);
+  await guide.close();
+}
+
+describe("the guide to observability", () => {
+  let guide: Guide;
+  beforeAll(async () => {
+    guide = await openGuide(FILE, { config: "config" });
+  });
+  afterAll(() => close(guide));
+
+  it("follows a request through both languages and the spans of one's own, with the log lines on them", async () => {
+    const [orders, prices] = await Promise.all([guide.run("orders", quiet), guide.run("prices", { env: { SVC_LOG_LEVEL: "info" } })]);
+    await Promise.all([orders.printed("ready"), prices.printed("ready")]);
+    const { output } = await guide.finish("look");
+    expect(output).toContain('"price":12');
+    const read = (file: string): unknown => JSON.parse(readFileSync(join(guide.project, file), "utf8"));
+    expect(drawn(outlineOf((read("tree.json") as Tree).roots)).trim()).toBe(guide.text("look-tree").trim());
+    const { logs } = read("logs.json") as { logs: readonly { body: string }[] };
+    expect(logs.map(({ body }) => body)).toEqual(expect.arrayContaining(["the price is known"]));
+    const figures = await guide.finish("figures");
+    expect(figures.output).toMatch(/"function_id": ?"orders::take"/);
+    expect(figures.output).toMatch(/"name": ?"prices"/);
+    await Promise.all([orders.stop(), prices.stop()]);
+  });
+
+  it("calls whoever is to be told when a function fails too often (gap 46)", async () => {
+    const oncall = await guide.run("oncall", quiet);
+    await oncall.printed("ready");
+    for (let failure = 0; failure < 3; failure++) await guide.worker.call({ function_id: "orders::take", payload: {} }).catch(() => undefined);
+    await oncall.printed("orders fail firing 3");
+    await oncall.stop();
+  });
+});
+
+describe("the configs of the guide to observability", () => {
+  let guide: Guide | undefined;
+  afterEach(async () => {
+    await close(guide);
+    guide = undefined;
+  });
+
+  it("keep traces and logs on the disk", async () => {
+    guide = await openGuide(FILE, { config: "storage-config" });
+    expect(await guide.worker.call({ function_id: "engine::telemetry::status", payload: {} })).toMatchObject({
+      spans: { max_disk_bytes: 536_870_912 },
+    });
+  });
+
+  it("record less", async () => {
+    guide = await openGuide(FILE, { config: "sampling-config" });
+    expect(await guide.worker.call({ function_id: "engine::sampling::rules", payload: {} })).toMatchObject({
+      traces: { default_ratio: 0.1, rules: [{ operation: "GET /health*", rate: 0 }] },
+    });
+  });
+
+  it("take up what an OpenTelemetry SDK sends", async () => {
+    const port = (await freePorts()).http;
+    guide = await openGuide(FILE, { config: "receiver-config", morePorts: { 4318: port } });
+    const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const span = {
+      traceId,
+      spanId: "00f067aa0ba902b7",
+      name: "elsewhere",
+      kind: 1,
+      startTimeUnixNano: "1790000000000000000",
+      endTimeUnixNano: "1790000000001000000",
+    };
+    const response = await fetch(`http://127.0.0.1:${port}/v1/traces`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [{ spans: [span] }] }] }),
+    });
+    expect(response.status).toBe(200);
+    const { worker } = guide;
+    const tree = await until(
+      "the span is there",
+      15_000,
+      async () => (await worker.call({ function_id: "engine::traces::tree", payload: { trace_id: traceId } })) as Tree,
+      ({ span_count }) => span_count === 1,
+    );
+    expect(tree.roots[0]?.name).toBe("elsewhere");
+  });
+});
