@@ -26,21 +26,15 @@ export function cutText(text: string, maxCharacters: number): string {
  */
 export function boundAttributes(attributes: Attributes): Attributes {
   const budget = new Budget();
-  // Not Object.keys: a million of them must not be listed before they are refused.
-  let count = 0;
-  for (const key in attributes) {
-    if (!Object.hasOwn(attributes, key)) continue;
-    count += 1;
-    if (count > MAX_ATTRIBUTES || key.length > MAX_KEY_CHARACTERS) {
-      budget.cut = true;
-      break;
-    }
+  const keys = Object.keys(attributes);
+  if (keys.length > MAX_ATTRIBUTES) budget.cut = true;
+  for (const key of keys) {
+    if (budget.cut) break;
     budget.weigh(attributes[key] ?? null, 1);
     budget.left -= key.length;
-    if (budget.left < 0) budget.cut = true;
-    if (budget.cut) break;
+    if (budget.left < 0 || key.length > MAX_KEY_CHARACTERS) budget.cut = true;
   }
-  return budget.cut ? reduced(attributes) : attributes;
+  return budget.cut ? reduced(attributes, keys) : attributes;
 }
 
 /** Bytes that a record takes in memory, about. */
@@ -70,7 +64,7 @@ class Budget {
       if (value.length > MAX_VALUE_CHARACTERS) this.cut = true;
     } else if (typeof value === "object" && value !== null) {
       if (depth > MAX_DEPTH) this.cut = true;
-      for (const key in value) {
+      for (const key of Object.keys(value)) {
         this.left -= key.length + 8;
         if (this.left < 0) this.cut = true;
         if (this.cut) return;
@@ -84,18 +78,15 @@ class Budget {
 }
 
 /** What fits, in order; a value that is too long by itself is cut, one that is too deep or large becomes the beginning of its JSON. */
-function reduced(attributes: Attributes): Attributes {
+function reduced(attributes: Attributes, keys: readonly string[]): Attributes {
   const kept: Record<string, AttributeValue> = Object.create(null);
   let left = MAX_TOTAL_CHARACTERS;
-  let count = 0;
-  for (const key in attributes) {
-    if (!Object.hasOwn(attributes, key)) continue;
-    if (count >= MAX_ATTRIBUTES - 1 || left <= 0) break;
+  for (const key of keys.slice(0, MAX_ATTRIBUTES - 1)) {
+    if (left <= 0) break;
     const name = cutText(key, MAX_KEY_CHARACTERS);
     const value = reducedValue(attributes[key] ?? null, Math.min(left, MAX_VALUE_CHARACTERS));
     left -= name.length + (typeof value === "string" ? value.length : 16);
     kept[name] = value;
-    count += 1;
   }
   kept["svc.truncated"] = true;
   return kept;
@@ -112,7 +103,7 @@ function reducedValue(value: AttributeValue, maxCharacters: number): AttributeVa
 
 function attributesSize(attributes: Attributes): number {
   let bytes = OBJECT_BYTES;
-  for (const key in attributes) bytes += 32 + 2 * key.length + valueSize(attributes[key] ?? null);
+  for (const key of Object.keys(attributes)) bytes += 32 + 2 * key.length + valueSize(attributes[key] ?? null);
   return bytes;
 }
 
@@ -120,6 +111,6 @@ function valueSize(value: AttributeValue): number {
   if (typeof value === "string") return 16 + 2 * value.length;
   if (typeof value !== "object" || value === null) return 8;
   let bytes = 32;
-  for (const key in value) bytes += 32 + valueSize((value as Readonly<Record<string, AttributeValue>>)[key] ?? null);
+  for (const key of Object.keys(value)) bytes += 32 + valueSize((value as Readonly<Record<string, AttributeValue>>)[key] ?? null);
   return bytes;
 }

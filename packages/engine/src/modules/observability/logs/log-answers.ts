@@ -4,7 +4,7 @@ import type { LogRecord } from "../model.ts";
 import { readLines, writeLines } from "../transfer/line-channel.ts";
 import { sizeOf } from "./bounded-record.ts";
 import type { AroundInput, ExportInput, FacetsInput, HistogramInput, ImportInput, ListInput, TailInput } from "./functions/inputs.ts";
-import { logFilterOf } from "./log-filter.ts";
+import { logFilterOf } from "./log-filter-input.ts";
 import { recordOfLine } from "./log-import.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import { logLines } from "./log-lines.ts";

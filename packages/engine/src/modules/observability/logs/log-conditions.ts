@@ -1,5 +1,6 @@
 import type { SqlValue } from "../../../store/driver.ts";
 import type { LogFilter } from "./log-filter.ts";
+import { searchable } from "./log-row.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";
 
 /** Trigrams of a text that the index is asked for; what it finds is judged by the whole text anyway. */
@@ -44,7 +45,7 @@ export function conditionsOf(filter: LogFilter): Conditions {
 
 /** A query for the index; undefined for a text too short for it. */
 function trigramsOf(text: string): string | undefined {
-  const characters = [...text];
+  const characters = [...searchable(text)];
   if (characters.length < 3) return undefined;
   const trigrams = new Set<string>();
   for (let index = 0; index + 3 <= characters.length && trigrams.size < MAX_TRIGRAMS; index++) trigrams.add(characters.slice(index, index + 3).join(""));

@@ -1,36 +1,9 @@
-import { z } from "zod";
 import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
 import type { LogRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
-import { type CompiledFilter, compileFilter, type Filter, filterSchema, filtersSchema } from "../query/filters.ts";
+import { type CompiledFilter, compileFilter, type Filter } from "../query/filters.ts";
 import type { StoredLog } from "./log-store.ts";
 import { compileRegex, selectByRegex } from "./regex-search.ts";
-
-const MAX_TEXT = 1_024;
-const MAX_LIST = 200;
-
-const text = z.string().max(MAX_TEXT);
-const names = z.array(text).max(MAX_LIST);
-
-/** Members that every function over entries understands. */
-export const logFilterMembers = {
-  start_time: z.number().nullish().meta({ description: "Milliseconds since 1970: from then on" }),
-  end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: until then" }),
-  trace_id: text.nullish(),
-  span_id: text.nullish(),
-  severity_min: z.number().nullish().meta({ description: "OpenTelemetry severity number, 1 to 24: this one and more severe ones" }),
-  severity_text: text.nullish().meta({ description: "Exactly this level, in any case" }),
-  levels: names.nullish().meta({ description: "One of these levels" }),
-  services: names.nullish().meta({ description: "Of one of these services" }),
-  worker: text.nullish().meta({ description: "Name or id of a worker" }),
-  function_id: text.nullish(),
-  text: text.nullish().meta({ description: "In the body or in a value of an attribute, in any case" }),
-  regex: z.string().max(512).nullish().meta({ description: "JavaScript regular expression, searched in the body; it has a time limit" }),
-  filters: filtersSchema.nullish(),
-  exclude: z.object({ services: names.nullish(), text: text.nullish() }).nullish(),
-};
-const logFilterInput = z.object(logFilterMembers);
-export type LogFilterInput = z.infer<typeof logFilterInput>;
 
 /** A filter as it travels to the store's thread. */
 export interface LogFilter {
@@ -69,37 +42,16 @@ export const NO_FILTER: LogFilter = {
   excludeText: undefined,
 };
 
-/** Throws `invalid_input` for a regular expression that is none. */
-export function logFilterOf(input: LogFilterInput): LogFilter {
-  if (input.regex != null) compileRegex(input.regex);
-  return {
-    startMs: input.start_time ?? undefined,
-    endMs: input.end_time ?? undefined,
-    traceId: input.trace_id?.toLowerCase(),
-    spanId: input.span_id?.toLowerCase(),
-    severityMin: input.severity_min ?? undefined,
-    levels: levelsOf(input),
-    services: input.services ?? undefined,
-    worker: input.worker ?? undefined,
-    functionId: input.function_id ?? undefined,
-    text: lowerOrNone(input.text),
-    regex: input.regex == null || input.regex === "" ? undefined : input.regex,
-    filters: (input.filters ?? []).map((filter) => filterSchema.parse(filter)),
-    excludeServices: input.exclude?.services ?? [],
-    excludeText: lowerOrNone(input.exclude?.text),
-  };
-}
-
 /** Judges one entry. */
 export type LogMatcher = (log: LogRecord) => boolean;
 
-/** Picks the entries that match, in their order. Throws `invalid_input` when the regular expression takes too long. */
-export function logSelector(filter: LogFilter): (entries: readonly StoredLog[]) => StoredLog[] {
+/** Picks the entries that match, in their order. Throws what `refuse` makes when the regular expression takes too long. */
+export function logSelector(filter: LogFilter, refuse: (message: string) => Error): (entries: readonly StoredLog[]) => StoredLog[] {
   const matches = logMatcher(filter);
   const expression = filter.regex === undefined ? undefined : compileRegex(filter.regex);
   return (entries) => {
     const matching = entries.filter(({ log }) => matches(log));
-    return expression === undefined ? matching : selectByRegex(expression, matching, ({ log }) => log.body);
+    return expression === undefined ? matching : selectByRegex({ expression, things: matching, textOf: ({ log }) => log.body, refuse });
   };
 }
 
@@ -188,14 +140,6 @@ const FIELDS: ReadonlyMap<string, (log: LogRecord) => AttributeValue | undefined
   ["function", (log) => functionOf(log)],
 ]);
 
-/** Both members narrow: a level has to be in each that is given. */
-function levelsOf({ levels, severity_text }: LogFilterInput): readonly string[] | undefined {
-  const one = severity_text?.toUpperCase();
-  const several = levels?.map((level) => level.toUpperCase());
-  if (one === undefined) return several;
-  return several === undefined || several.includes(one) ? [one] : [];
-}
-
 /** Id of the connection that the entry came over, where it is known. */
 export function workerIdOf(log: LogRecord): string | undefined {
   return log.resource.workerId ?? stringOrNone(attributeOf(log.attributes, "svc.worker.id"));
@@ -206,10 +150,6 @@ function nanosOfBound(ms: number, round: (value: number) => number): bigint {
   const held = Math.min(Math.max(ms, -1), 1e14);
   const whole = Math.floor(held);
   return BigInt(whole) * 1_000_000n + BigInt(round((held - whole) * 1e6));
-}
-
-function lowerOrNone(value: string | null | undefined): string | undefined {
-  return value == null || value === "" ? undefined : value.toLowerCase();
 }
 
 function stringOrNone(value: AttributeValue | undefined): string | undefined {

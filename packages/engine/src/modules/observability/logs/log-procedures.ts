@@ -1,4 +1,3 @@
-import { CallError } from "@svc/protocol";
 import type { Database } from "../../../store/driver.ts";
 import { type Procedure, Refusal, read, write } from "../../../store/procedures.ts";
 import { conditionsOf } from "./log-conditions.ts";
@@ -11,7 +10,7 @@ import { positionOf, Tally } from "./slices.ts";
 export const schema: readonly string[] = [
   `CREATE TABLE logs (
      id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, time_rest INTEGER NOT NULL, severity INTEGER NOT NULL, service TEXT NOT NULL, worker TEXT NOT NULL,
-     worker_id TEXT, function_id TEXT, trace_id TEXT, span_id TEXT, body TEXT NOT NULL, rest TEXT NOT NULL
+     worker_id TEXT, function_id TEXT, trace_id TEXT, span_id TEXT, rest TEXT NOT NULL
    );
    CREATE INDEX logs_time ON logs (time_ms, time_rest, id);
    CREATE INDEX logs_service ON logs (service, time_ms, time_rest, id);
@@ -51,8 +50,8 @@ export interface LogProcedures {
 
 export function openProcedures(database: Database): LogProcedures {
   const insert = database.prepare(
-    `INSERT OR IGNORE INTO logs (id, time_ms, time_rest, severity, service, worker, worker_id, function_id, trace_id, span_id, body, rest)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR IGNORE INTO logs (id, time_ms, time_rest, severity, service, worker, worker_id, function_id, trace_id, span_id, rest)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertText = database.prepare("INSERT INTO logs_text (rowid, text) VALUES (?, ?)");
   const forgetText = database.prepare("INSERT INTO logs_text (logs_text, rowid, text) VALUES ('delete', ?, ?)");
@@ -98,7 +97,7 @@ export function openProcedures(database: Database): LogProcedures {
       .prepare<LogRow>(sql)
       .all(...parameters, ...(behind ?? []), request.rows)
       .map(entryOf);
-    const matching = isExact ? seen : refusing(() => logSelector(request.filter)(seen));
+    const matching = isExact ? seen : logSelector(request.filter, (message) => new Refusal("invalid_input", message))(seen);
     const last = seen[seen.length - 1];
     return { matching, next: seen.length < request.rows || last === undefined ? undefined : positionOf(last), isExact };
   };
@@ -109,7 +108,7 @@ export function openProcedures(database: Database): LogProcedures {
       for (const row of rows) {
         const { changes } = insert.run(
           ...[row.id, row.time_ms, row.time_rest, row.severity, row.service, row.worker, row.worker_id, row.function_id, row.trace_id, row.span_id],
-          ...[row.body, row.rest],
+          row.rest,
         );
         if (changes === 0) continue;
         insertText.run(row.id, indexedText(entryOf(row)));
@@ -184,13 +183,4 @@ function note(sources: Map<string, { count: number; bytes: number }>, row: LogRo
   source.count += sign;
   source.bytes += sign * rowBytes(row);
   sources.set(row.service, source);
-}
-
-/** A filter may refuse: that is the caller's affair, and no failure of the store. */
-function refusing<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw CallError.is(error) ? new Refusal(error.code, error.message) : error;
-  }
 }

@@ -18,13 +18,14 @@ export interface LogRow {
   readonly function_id: string | null;
   readonly trace_id: string | null;
   readonly span_id: string | null;
-  readonly body: string;
-  /** JSON of what nothing is found by. */
+  /** JSON of all else, and of what columns do not hold to the letter: they end texts at a zero character. */
   readonly rest: string;
   readonly [column: string]: string | number | null;
 }
 
 interface Rest {
+  readonly body: string;
+  readonly service: string;
   readonly observed: string;
   readonly attributes: Attributes;
   readonly resource: Attributes;
@@ -35,6 +36,8 @@ interface Rest {
 
 export function rowOf({ id, log }: StoredLog): LogRow {
   const rest: Rest = {
+    body: log.body,
+    service: log.resource.service,
     observed: String(log.observedUnixNano),
     attributes: log.attributes,
     resource: log.resource.attributes,
@@ -53,7 +56,6 @@ export function rowOf({ id, log }: StoredLog): LogRow {
     function_id: functionOf(log) ?? null,
     trace_id: log.traceId ?? null,
     span_id: log.spanId ?? null,
-    body: log.body,
     rest: JSON.stringify(rest),
   };
 }
@@ -68,11 +70,11 @@ export function entryOf(row: LogRow): StoredLog {
       observedUnixNano: BigInt(rest.observed),
       severityNumber: row.severity,
       severityText,
-      body: row.body,
+      body: rest.body,
       attributes: rest.attributes,
       traceId: row.trace_id ?? undefined,
       spanId: row.span_id ?? undefined,
-      resource: { service: row.service, workerId: rest.workerId, attributes: rest.resource },
+      resource: { service: rest.service, workerId: rest.workerId, attributes: rest.resource },
       scopeName: rest.scopeName,
       scopeVersion: rest.scopeVersion,
     },
@@ -81,10 +83,15 @@ export function entryOf(row: LogRow): StoredLog {
 
 /** What the text index has of an entry; the same whenever it is asked for, since the index is told it again when the entry goes. */
 export function indexedText(entry: StoredLog): string {
-  return [...searchedTexts(entry.log)].join("\n").toLowerCase();
+  return searchable([...searchedTexts(entry.log)].join("\n").toLowerCase());
 }
 
 /** About what a row takes in the file. */
 export function rowBytes(row: LogRow): number {
-  return 200 + 2 * (row.body.length + row.rest.length);
+  return 200 + 2 * row.rest.length;
+}
+
+/** Text as the index takes it: for SQLite a zero character ends a text. */
+export function searchable(text: string): string {
+  return text.replaceAll("\0", " ");
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../../../kernel/clock.ts";
 import { millisOf } from "../query/times.ts";
 import { sizeOf } from "./bounded-record.ts";
 import { logSelector } from "./log-filter.ts";
+import { invalidInput } from "./log-filter-input.ts";
 import type { LogPosition, LogSource, LogStore, LogStoreFigures, PageRequest, PageSlice, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
 import { comparePositions, positionOf, Tally } from "./slices.ts";
 
@@ -179,7 +180,7 @@ export class OrderedLogs implements LogSource {
   }
 
   page({ filter, order, after, limit, rows }: PageRequest): PageSlice {
-    const select = logSelector(filter);
+    const select = logSelector(filter, invalidInput);
     if (order === "asc") {
       const start = after === undefined ? 0 : this.#firstBehind(after);
       const seen = this.#entries.slice(start, start + rows);
@@ -194,7 +195,7 @@ export class OrderedLogs implements LogSource {
     const start = request.after === undefined ? 0 : this.#firstBehind(request.after);
     const seen = this.#entries.slice(start, start + request.rows);
     const tally = new Tally(request);
-    for (const entry of logSelector(request.filter)(seen)) tally.add(entry);
+    for (const entry of logSelector(request.filter, invalidInput)(seen)) tally.add(entry);
     const last = seen[seen.length - 1];
     return tally.slice(last === undefined || start + request.rows >= this.#entries.length ? undefined : positionOf(last));
   }

@@ -1,5 +1,4 @@
 import { createContext, Script } from "node:vm";
-import { CallError } from "@svc/protocol";
 
 /** Longest time for one portion of texts, in milliseconds, and how much is searched in it. */
 const LIMIT_MS = 100;
@@ -12,31 +11,34 @@ const runner = new Script("run()");
 const context: { run: () => void } = { run: () => {} };
 createContext(context);
 
-/** Throws `invalid_input` for what is no regular expression. */
+/** Case-blind. Throws SyntaxError for what is no regular expression. */
 export function compileRegex(source: string): RegExp {
   try {
     return new RegExp(source, "iu");
   } catch {
     // Many expressions that people write are none under the stricter rules.
-  }
-  try {
     return new RegExp(source, "i");
-  } catch (error) {
-    throw new CallError("invalid_input", `\`regex\`: is no regular expression: ${(error as Error).message}`);
   }
 }
 
 /**
- * Those things whose text the expression finds something in, case-blind. A hostile expression cannot hang whoever runs it: a portion of texts has 100 ms,
- * past which this throws `invalid_input`.
+ * Those things whose text the expression finds something in. A hostile expression cannot hang whoever runs it: a portion of texts has 100 ms,
+ * past which this throws what `refuse` makes.
  */
-export function selectByRegex<T>(expression: RegExp, things: readonly T[], textOf: (thing: T) => string): T[] {
+export function selectByRegex<T>(search: {
+  readonly expression: RegExp;
+  readonly things: readonly T[];
+  readonly textOf: (thing: T) => string;
+  readonly refuse: (message: string) => Error;
+}): T[] {
+  const { expression, things, textOf, refuse } = search;
   const found: T[] = [];
   for (let start = 0; start < things.length; ) {
     const end = portionEnd(things, start, textOf);
-    withinTime(() => {
+    const isDone = withinTime(() => {
       for (const thing of things.slice(start, end)) if (expression.test(textOf(thing).slice(0, MAX_CHARACTERS))) found.push(thing);
     });
+    if (!isDone) throw refuse("`regex`: takes too long to search by; leave out repetitions inside repetitions, or narrow the entries down before");
     start = end;
   }
   return found;
@@ -51,13 +53,15 @@ function portionEnd<T>(things: readonly T[], start: number, textOf: (thing: T) =
   return things.length;
 }
 
-function withinTime(work: () => void): void {
+/** False when it took too long. */
+function withinTime(work: () => void): boolean {
   context.run = work;
   try {
     runner.runInContext(context, { timeout: LIMIT_MS });
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-    throw new CallError("invalid_input", "`regex`: takes too long to search by; leave out repetitions inside repetitions, or narrow the entries down before");
+    return false;
   } finally {
     context.run = () => {};
   }

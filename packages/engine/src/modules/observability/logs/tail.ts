@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Clock } from "../../../kernel/clock.ts";
 import { readCursor, writeCursor } from "../query/cursor.ts";
 import { type LogFilter, logSelector } from "./log-filter.ts";
+import { invalidInput } from "./log-filter-input.ts";
 import type { StoredLog } from "./log-store.ts";
 import type { RecentLogs } from "./recent-logs.ts";
 
@@ -43,7 +44,7 @@ export class Tail {
     readonly signal: AbortSignal;
   }): Promise<TailAnswer> {
     const { filter, limit, signal } = request;
-    const select = logSelector(filter);
+    const select = logSelector(filter, invalidInput);
     const until = this.#clock.monotonic() + request.waitMs;
     let id = request.after == null ? this.#recent.lastId : Math.min(readCursor("logs.tail", request.after, cursorParts)[0], this.#recent.lastId);
     let dropped = 0;

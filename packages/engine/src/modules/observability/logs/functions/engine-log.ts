@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { Attributes, AttributeValue, LogEntry } from "../../../../kernel/telemetry-contract.ts";
-import { MAX_NAME_CHARACTERS } from "../bounded-record.ts";
+import { boundAttributes, MAX_NAME_CHARACTERS } from "../bounded-record.ts";
 import { validSpanId, validTraceId } from "../record-of-entry.ts";
 
 const input = z.object({
@@ -26,7 +26,7 @@ export function provideEngineLog({ provideFunction }: Pick<ModuleContext<unknown
       input,
       handle: ({ message, trace_id, span_id, data, service_name }, { caller, traceparent }) => {
         const attributes: Record<string, AttributeValue> = Object.create(null);
-        Object.assign(attributes, attributesOf(data));
+        Object.assign(attributes, boundAttributes(attributesOf(data)));
         if (caller !== undefined) {
           attributes["svc.worker.name"] = caller.name;
           attributes["svc.worker.id"] = caller.worker_id;

@@ -1,7 +1,7 @@
 import { channelRefSchema } from "@svc/protocol";
 import { z } from "zod";
 import { cursorSchema } from "../../query/cursor.ts";
-import { logFilterMembers } from "../log-filter.ts";
+import { logFilterMembers } from "../log-filter-input.ts";
 
 const order = z.enum(["asc", "desc"]).nullish().meta({ description: "By time. Default: desc, the newest first" });
 const id = z
