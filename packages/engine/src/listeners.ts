@@ -14,6 +14,7 @@ import { CertificateWatch } from "./transport/certificate-watch.ts";
 import type { AccessRules } from "./transport/guards.ts";
 import { HttpApi } from "./transport/http-api.ts";
 import type { Listener } from "./transport/listener.ts";
+import { openModuleListener } from "./transport/module-listener.ts";
 import { Realtime } from "./transport/realtime.ts";
 import { type Refusal, TokenGuard } from "./transport/token-guard.ts";
 
@@ -83,6 +84,13 @@ export class Listeners {
     });
     this.mounts = {
       mountHttp: (mount) => this.#http.mount(mount),
+      listen: (options) =>
+        openModuleListener(options, {
+          access: rules,
+          tokenRefusal: (request, host) => guard.refusal(request, { required: tokenRequiredAt({ host }, settings()) }),
+          maxConnectionsPerAddress,
+          log,
+        }),
       reportReadiness: (problem) => this.#http.reportReadiness(problem),
     };
   }

@@ -9,7 +9,7 @@ import { describeIssues } from "./describe-issues.ts";
 import type { Directory } from "./directory.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 import type { Kernel } from "./kernel.ts";
-import type { FunctionSpec, HttpMount, Module, ModuleContext, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
+import type { FunctionSpec, HttpMount, ListenOptions, Module, ModuleContext, ModuleListener, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
 import { ModuleProvider } from "./module-provider.ts";
 import { Scope, type Undo } from "./scope.ts";
 import { moduleStreams } from "./streams/module-streams.ts";
@@ -17,6 +17,7 @@ import { moduleStreams } from "./streams/module-streams.ts";
 /** What the host needs of the engine's listeners. */
 export interface MountPoints {
   mountHttp(mount: HttpMount): Undo;
+  listen(options: ListenOptions): Promise<ModuleListener>;
   reportReadiness(problem: () => string | undefined): Undo;
 }
 
@@ -238,6 +239,16 @@ export class ModuleHost {
       unownedTriggers: kernel.unownedTriggers,
       accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
+      listen: async (options) => {
+        const listener = await this.#mounts.listen(options);
+        const close = scope.add(() => listener.close());
+        return {
+          get port() {
+            return listener.port;
+          },
+          close,
+        };
+      },
       streams: moduleStreams(kernel.streams, scope),
       telemetry: {
         startSpan: (span) => kernel.telemetry.startSpan(span),

@@ -192,6 +192,24 @@ export interface HttpMount {
   handle(request: IncomingMessage, response: ServerResponse, path: string): Awaitable<void>;
 }
 
+/** A listener of a module's own, beside the engine's. */
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** For what, in messages, e.g. `OTLP`. */
+  readonly what: string;
+  /** Requests that passed the guards. Rejections are answered with 500 and logged. */
+  onRequest(request: IncomingMessage, response: ServerResponse): Awaitable<void>;
+}
+
+export interface ModuleListener {
+  /** The port that is bound. */
+  readonly port: number;
+  /** Cuts whatever is open. */
+  close(): void;
+}
+
 /** One item of a channel: a WebSocket frame with its kind and its boundaries. */
 export type ChannelItem = { readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer };
 
@@ -314,6 +332,11 @@ export interface ModuleContext<Config> {
   accessOf(workerId: string): CallerAccess | undefined;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
+  /**
+   * Listens for HTTP at an address of the module's own. Guarded as the engine's listeners are: Host and Origin, the engine's token off loopback and
+   * in production, caps and time limits. Rejects with an error that says which address and why.
+   */
+  listen(options: ListenOptions): Promise<ModuleListener>;
   /** Streams on the engine's real-time listener (3112). */
   readonly streams: Streams;
   /** Spans and log entries of this module's own work. */
