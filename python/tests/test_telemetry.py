@@ -62,7 +62,7 @@ def test_a_handler_s_lines_go_to_the_engine_with_trace_and_span(
     assert (line["function_id"], line["trace_id"], line["span_id"]) == ("f", TRACE_ID, PARENT)
     assert line["log_id"] == attributes["svc.log.id"]
     _, resource, _ = engine.peer().telemetry[0]
-    assert (resource["service.name"], resource["telemetry.sdk.name"]) == ("probe", "svc-python")
+    assert (resource["service.name"], resource["telemetry.sdk.language"]) == ("probe", "python")
 
 
 def test_worker_log_belongs_to_the_call_in_which_it_is_used_and_to_none_outside(

@@ -115,6 +115,7 @@ export class Worker {
       clock,
       ambient,
       framework: greeting.framework,
+      language: greeting.runtime === "node" ? "nodejs" : "webjs",
       pid: greeting.pid,
       figures: platform.figures,
       logger,

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Literal, Protocol
 
 from .errors import CallError, stack_of, text_of
-from .telemetry.trace_context import CallFacts, TraceContext, random_hex
+from .telemetry.trace_context import CallFacts, LoggedCall, TraceContext, random_hex
 
 LogLevel = Literal["debug", "info", "warn", "error"]
 _LEVELS: dict[str, int] = {"debug": 0, "info": 1, "warn": 2, "error": 3, "silent": 4}
@@ -77,7 +77,9 @@ class Logger:
     def within(self, call: CallFacts) -> Logger:
         """A logger whose lines belong to this call."""
         fields = {**self._fields, "function_id": call.function_id, "invocation_id": call.invocation_id}
-        return self._with(fields, self._tie, call)
+        # Not the call itself: its payload may hold ends of channels, which go when nobody holds them any more.
+        facts = LoggedCall(call.invocation_id, call.function_id, call.traceparent, call.baggage)
+        return self._with(fields, self._tie, facts)
 
     def _with(self, fields: dict[str, object], tie: Tie | None, call: CallFacts | None) -> Logger:
         # Made for every call, and so without asking the environment again.

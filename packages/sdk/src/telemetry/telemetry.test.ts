@@ -67,7 +67,12 @@ describe("log lines", () => {
     expect(line?.fields).toMatchObject({ worker: "probe", function_id: "f", invocation_id: ID, trace_id: TRACE_ID, span_id: PARENT });
     expect(line?.fields.log_id).toBe(plainAttributes(record.attributes)["svc.log.id"]);
     const [frame] = engine.telemetry;
-    expect(frame?.resource).toMatchObject({ "service.name": "probe", "telemetry.sdk.name": "svc-node", "process.pid": String(process.pid) });
+    expect(frame?.resource).toMatchObject({
+      "service.name": "probe",
+      "telemetry.sdk.name": "svc",
+      "telemetry.sdk.language": "nodejs",
+      "process.pid": String(process.pid),
+    });
   });
 
   it("of worker.log belong to the call in which they are made, and to none outside", async () => {

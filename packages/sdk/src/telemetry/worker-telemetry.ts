@@ -23,6 +23,8 @@ export interface WorkerTelemetryOptions {
   readonly ambient: Ambient;
   /** `svc-node` or the like. */
   readonly framework: string;
+  /** By OpenTelemetry's names: `nodejs`, `webjs`. */
+  readonly language: string;
   readonly pid: number | undefined;
   /** Absent: the platform cannot tell how its process is. */
   readonly figures: ProcessFigures | undefined;
@@ -45,12 +47,13 @@ export class WorkerTelemetry {
   readonly #scope: string;
 
   constructor(options: WorkerTelemetryOptions) {
-    const { name, on, clock, figures, framework, pid } = options;
+    const { name, on, clock, figures, framework, language, pid } = options;
     this.#options = options;
     const attributes: Readonly<Record<string, string | undefined>> = {
       "service.name": name,
       "service.instance.id": randomHex(16),
-      "telemetry.sdk.name": framework,
+      "telemetry.sdk.name": "svc",
+      "telemetry.sdk.language": language,
       "telemetry.sdk.version": VERSION,
       "process.pid": pid === undefined ? undefined : String(pid),
     };

@@ -52,6 +52,16 @@ class CallFacts(TraceHeaders, Protocol):
     def function_id(self) -> str: ...
 
 
+@dataclass(slots=True)
+class LoggedCall:
+    """The facts by themselves."""
+
+    invocation_id: str
+    function_id: str
+    traceparent: str | None
+    baggage: str | None
+
+
 def read_traceparent(text: str | None) -> TraceContext | None:
     """None for what is no traceparent."""
     found = None if text is None else _TRACEPARENT.fullmatch(text)

@@ -48,7 +48,8 @@ class WorkerTelemetry:
         facts = {
             "service.name": name,
             "service.instance.id": random_hex(16),
-            "telemetry.sdk.name": _SDK,
+            "telemetry.sdk.name": "svc",
+            "telemetry.sdk.language": "python",
             "telemetry.sdk.version": VERSION,
             "process.pid": str(os.getpid()),
         }
