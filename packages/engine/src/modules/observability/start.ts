@@ -4,9 +4,12 @@ import { observeCalls } from "./calls/observe-calls.ts";
 import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import { DropCounts } from "./drop-counts.ts";
+import { startExport } from "./export/start-export.ts";
 import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
+import { startOtlp } from "./otlp/start-otlp.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
+import { provideTelemetryStatus } from "./status.ts";
 
 /** Joins the parts of the module. */
 export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
@@ -15,17 +18,28 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
   const drops = new DropCounts();
   const calls = observeCalls(context, { sink: spanSinks, drops, resource });
   const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
-  context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: () => {} }));
+  const exports = await startExport(context, { drops, metrics: () => metrics.snapshot(), show: (attributes) => calls.redactor().attributes(attributes) });
+  spanSinks.add(exports);
+  const otlp = await startOtlp(context, { spans: calls.spans, logs: exports, metrics: metrics.sink, drops });
+  let { config } = context;
+  provideTelemetryStatus(context, { config: () => config, drops, exports, otlp, metrics: () => metrics.counts() });
+  context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: (signal, body, source) => otlp.ingest(signal, body, source) }));
   return {
     async reconfigure(next) {
       if (engineNames(next) !== engineNames(context.config)) return "restart";
       await metrics.reconfigure(next);
+      await otlp.reconfigure(next);
+      await exports.reconfigure(next);
+      config = next;
       calls.reconfigure(next);
       return undefined;
     },
-    stop() {
-      metrics.stop();
+    async stop() {
+      otlp.stop();
       calls.stop();
+      // Metrics are sent a last time as they are now.
+      await exports.stop();
+      metrics.stop();
     },
   };
 }
