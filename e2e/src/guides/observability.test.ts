@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import parsePrometheus from "parse-prometheus-text-format";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { otlpReceiver } from "../support/otlp-receiver.ts";
 import { freePorts } from "../support/ports.ts";
 import { type Outline, outlineOf, type Tree, until } from "../support/traces.ts";
 import { type Guide, openGuide } from "./run-guide.ts";
@@ -61,14 +63,14 @@ describe("the configs of the guide to observability", () => {
   });
 
   it("keep traces and logs on the disk", async () => {
-    guide = await openGuide(FILE, { config: "storage-config" });
+    guide = await openGuide(FILE, { config: "storage-config", programs: false });
     expect(await guide.worker.call({ function_id: "engine::telemetry::status", payload: {} })).toMatchObject({
-      spans: { max_disk_bytes: 536_870_912 },
+      spans: { max_bytes: 536_870_912 },
     });
   });
 
   it("record less", async () => {
-    guide = await openGuide(FILE, { config: "sampling-config" });
+    guide = await openGuide(FILE, { config: "sampling-config", programs: false });
     expect(await guide.worker.call({ function_id: "engine::sampling::rules", payload: {} })).toMatchObject({
       traces: { default_ratio: 0.1, rules: [{ operation: "GET /health*", rate: 0 }] },
     });
@@ -76,7 +78,7 @@ describe("the configs of the guide to observability", () => {
 
   it("take up what an OpenTelemetry SDK sends", async () => {
     const port = (await freePorts()).http;
-    guide = await openGuide(FILE, { config: "receiver-config", morePorts: { 4318: port } });
+    guide = await openGuide(FILE, { config: "receiver-config", morePorts: { 4318: port }, programs: false });
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const span = {
       traceId,
@@ -100,5 +102,47 @@ describe("the configs of the guide to observability", () => {
       ({ span_count }) => span_count === 1,
     );
     expect(tree.roots[0]?.name).toBe("elsewhere");
+  });
+
+  it("serve metrics that a parser of Prometheus' text reads, at the address that the scrape config names", async () => {
+    const port = (await freePorts()).http;
+    guide = await openGuide(FILE, { config: "prometheus-config", morePorts: { 9464: port }, programs: false });
+    const target = /targets: \["(.+)"\]/.exec(guide.text("prometheus-scrape"))?.[1];
+    expect(target).toBe(`localhost:${port}`);
+    const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    // Figures are sampled each five seconds.
+    const text = await until("there are figures", 15_000, scrape, (page) => page !== "");
+    const names = parsePrometheus(text).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining([expect.stringMatching(/^svc_/)]));
+  });
+
+  it.each([
+    ["collector-config", 4317],
+    ["collector-http-config", 4318],
+  ] as const)("send spans to a collector: %s (Done when 6)", async (config, port) => {
+    const receiver = await otlpReceiver();
+    guide = await openGuide(FILE, { config, morePorts: { [port]: port === 4317 ? receiver.grpcPort : receiver.httpPort }, programs: false });
+    guide.worker.registerFunction("guide::sent", () => 1);
+    await until(
+      "the function answers",
+      15_000,
+      () => guide?.worker.call({ function_id: "guide::sent", payload: {} }).catch(() => undefined) ?? Promise.resolve(),
+      (answer) => answer === 1,
+    );
+    await receiver.received("traces", "guide::sent");
+    await receiver.received("traces", "guide-test");
+    if (config === "collector-http-config") expect(receiver.headers()).toMatchObject({ authorization: "Bearer none" });
+    await close(guide);
+    guide = undefined;
+    await receiver.close();
+  });
+});
+
+describe("the samples of the guide to observability", () => {
+  it("have all run", async () => {
+    const guide = await openGuide(FILE, { programs: false });
+    const all = guide.samples();
+    await guide.close();
+    expect(all.filter((name) => !seen.has(name))).toEqual([]);
   });
 });

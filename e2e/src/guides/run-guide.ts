@@ -86,6 +86,8 @@ export interface GuideOptions {
   readonly configText?: string;
   /** Written into the project before the engine starts, by path within it. */
   readonly files?: Readonly<Record<string, string>>;
+  /** False: the guide's programs are not type-checked, since none is run. Default true. */
+  readonly programs?: boolean;
   /** What further numbers of ports, wherever they stand in the guide's samples, become in this run, e.g. `{ 9464: 20123 }`. */
   readonly morePorts?: Readonly<Record<number, number>>;
 }
@@ -118,7 +120,9 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
     installSvcCommand(project);
     await compile(
       project,
-      [...samples.values()].filter(({ language }) => language === "ts").map((sample) => ({ ...sample, code: inThisRun(sample.code) })),
+      [...samples.values()]
+        .filter(({ language }) => language === "ts" && options.programs !== false)
+        .map((sample) => ({ ...sample, code: inThisRun(sample.code) })),
     );
     engine = await startEngine({ cwd: project, ports });
   } catch (error) {
