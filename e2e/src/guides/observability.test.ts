@@ -47,11 +47,11 @@ describe("the guide to observability", () => {
   });
 
   it("calls whoever is to be told when a function fails too often (gap 46)", async () => {
-    const oncall = await guide.run("oncall", quiet);
-    await oncall.printed("ready");
+    const [orders, oncall] = await Promise.all([guide.run("orders", { env: { SVC_LOG_LEVEL: "silent" } }), guide.run("oncall", quiet)]);
+    await Promise.all([orders.printed("ready"), oncall.printed("ready")]);
     for (let failure = 0; failure < 3; failure++) await guide.worker.call({ function_id: "orders::take", payload: {} }).catch(() => undefined);
     await oncall.printed("orders fail firing 3");
-    await oncall.stop();
+    await Promise.all([orders.stop(), oncall.stop()]);
   });
 });
 
