@@ -5,10 +5,13 @@ import { observeCalls } from "./calls/observe-calls.ts";
 import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import { DropCounts } from "./drop-counts.ts";
+import { startExport } from "./export/start-export.ts";
 import { startHealth } from "./health/health.ts";
 import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
+import { startOtlp } from "./otlp/start-otlp.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
+import { provideTelemetryStatus } from "./status.ts";
 
 /** Joins the parts of the module. */
 export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
@@ -17,21 +20,29 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
   const drops = new DropCounts();
   const calls = observeCalls(context, { sink: spanSinks, drops, resource });
   const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
-  context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: () => {} }));
+  const exports = await startExport(context, { drops, metrics: () => metrics.snapshot(), show: (attributes) => calls.redactor().attributes(attributes) });
+  spanSinks.add(exports);
+  const otlp = await startOtlp(context, { spans: calls.spans, logs: exports, metrics: metrics.sink, drops });
   let { config } = context;
   let alerts: AlertFunctions;
   try {
     alerts = await provideAlerts(context, metrics.reader);
   } catch (error) {
+    otlp.stop();
     metrics.stop();
     calls.stop();
+    await exports.stop();
     throw error;
   }
   const stopHealth = startHealth(context, { config: () => config });
+  provideTelemetryStatus(context, { config: () => config, drops, exports, otlp, metrics: () => metrics.counts() });
+  context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: (signal, body, source) => otlp.ingest(signal, body, source) }));
   return {
     async reconfigure(next) {
       if (engineNames(next) !== engineNames(context.config)) return "restart";
       await metrics.reconfigure(next);
+      await otlp.reconfigure(next);
+      await exports.reconfigure(next);
       calls.reconfigure(next);
       await alerts.reconfigure(next.alerts);
       config = next;
@@ -40,8 +51,11 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
     async stop() {
       stopHealth();
       await alerts.stop();
-      metrics.stop();
+      otlp.stop();
       calls.stop();
+      // Metrics are sent a last time as they are now.
+      await exports.stop();
+      metrics.stop();
     },
   };
 }

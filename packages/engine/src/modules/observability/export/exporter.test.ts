@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { systemClock } from "../../../kernel/clock.ts";
+import type { Attributes } from "../../../kernel/telemetry-contract.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../config.ts";
 import { readMessage } from "../otlp/protobuf.ts";
 import { REQUESTS } from "../otlp/schema.ts";
@@ -66,9 +67,14 @@ function exporter(port: number, more: Record<string, unknown> = {}): { readonly 
     logs_flush_interval_ms: 100,
     ...more,
   });
-  const sender = new Exporter({ config, clock: systemClock, drops: dropped.drops, metrics: () => [someMetric()] });
+  const sender = new Exporter({ config, clock: systemClock, drops: dropped.drops, metrics: () => [someMetric()], show: masked });
   undo.push(() => sender.stop());
   return { sender, dropped };
+}
+
+/** Hides what is named `secret`. */
+function masked(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, key === "secret" ? "***" : value]));
 }
 
 async function until(isSo: () => boolean, ms = 8_000): Promise<void> {
@@ -90,6 +96,16 @@ test.each(["http/protobuf", "http/json"] as const)("spans, logs and metrics reac
   expect(telemetry.ended[0]?.resource.service).toBe("math-worker");
   expect(requests.every(({ headers }) => headers.authorization === "Bearer abc")).toBe(true);
   expect(sender.states.every(({ state, sent, queued_bytes }) => state === "ok" && sent === 1 && queued_bytes === 0)).toBe(true);
+});
+
+test("nothing that is to be hidden leaves the engine", async () => {
+  const { port, telemetry } = await collector();
+  const { sender } = exporter(port);
+  sender.ended(someSpan({ attributes: { secret: "a" }, events: [{ name: "svc.input", timeUnixNano: 1n, attributes: { secret: "b" } }] }));
+  sender.add(someLog({ attributes: { secret: "c" } }));
+  await sender.stop();
+  const [span] = telemetry.ended;
+  expect([span?.attributes.secret, span?.events[0]?.attributes.secret, telemetry.logRecords[0]?.attributes.secret]).toEqual(["***", "***", "***"]);
 });
 
 test("what ended while the collector was away arrives once it is back, in order and nothing twice (L-4)", async () => {

@@ -2,9 +2,10 @@ import { type Clock, every } from "../../../kernel/clock.ts";
 import type { Signal } from "../../../kernel/telemetry-contract.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSink } from "../model.ts";
-import { encodeLogs, encodeMetrics, encodeTraces } from "../otlp/encode.ts";
+import { encodeLogs, encodeMetrics, encodeTraces, type ShowAttributes } from "../otlp/encode.ts";
 import { collectorAddress } from "./collector.ts";
 import { ExportQueue, type ExportState, type Sender } from "./export-queue.ts";
+import { isExported } from "./exported.ts";
 
 /** Spans for a minute without a collector at five hundred a second. */
 const SPANS_MAX_BYTES = 32 * 1024 * 1024;
@@ -26,13 +27,8 @@ export interface ExporterParts {
   readonly drops: DropCounter;
   /** All metrics as they are now; asked each `metrics_interval_seconds`. */
   readonly metrics: () => readonly MetricRecord[];
-}
-
-/** True when the signal goes to a collector. */
-export function isExported(config: ObservabilityConfig, signal: Signal): boolean {
-  const { exporter, enabled, logs_exporter = exporter, logs_enabled = enabled, metrics_exporter = exporter, metrics_enabled } = config;
-  if (signal === "traces") return enabled && exporter !== "memory";
-  return signal === "logs" ? logs_enabled && logs_exporter !== "memory" : metrics_enabled && metrics_exporter !== "memory";
+  /** What leaves the engine of attributes. */
+  readonly show: ShowAttributes;
 }
 
 /**
@@ -46,7 +42,7 @@ export class Exporter implements SpanSink, LogSink {
   readonly #collectMetrics: () => readonly MetricRecord[];
   readonly #stopMetrics: () => void;
 
-  constructor({ config, clock, drops, metrics }: ExporterParts) {
+  constructor({ config, clock, drops, metrics, show }: ExporterParts) {
     const common = { drops, clock };
     this.#collectMetrics = metrics;
     if (isExported(config, "traces")) {
@@ -57,7 +53,7 @@ export class Exporter implements SpanSink, LogSink {
         maxBytes: SPANS_MAX_BYTES,
         batchSize: SPANS_PER_REQUEST,
         flushMs: SPANS_FLUSH_MS,
-        openSender: () => open(config, "traces", encodeTraces),
+        openSender: () => open(config, "traces", (spans: readonly SpanRecord[]) => encodeTraces(spans, show)),
       });
     }
     if (isExported(config, "logs")) {
@@ -68,7 +64,7 @@ export class Exporter implements SpanSink, LogSink {
         maxBytes: LOGS_MAX_BYTES,
         batchSize: config.logs_batch_size,
         flushMs: config.logs_flush_interval_ms,
-        openSender: () => open(config, "logs", encodeLogs),
+        openSender: () => open(config, "logs", (logs: readonly LogRecord[]) => encodeLogs(logs, show)),
       });
     }
     if (isExported(config, "metrics")) {
