@@ -226,6 +226,28 @@ describe("metrics of the engine", () => {
     socket.close();
   });
 
+  it("of a worker's process come in frames of its own connection, by the published names (gap 47)", async () => {
+    const { ask, worker, engine, series, clock } = await start();
+    const gauge = (name: string, value: number, workerId: string) => ({
+      name,
+      gauge: { dataPoints: [{ asDouble: value, timeUnixNano: "1", attributes: [{ key: "worker.id", value: { stringValue: workerId } }] }] },
+    });
+    const metrics = [gauge("iii.worker.memory.rss", 12_345, worker.id), gauge("iii.worker.cpu.percent", 7, worker.id)];
+    const counter = { name: "orders", unit: "1", sum: { isMonotonic: true, aggregationTemporality: 2, dataPoints: [{ asInt: "3", attributes: [] }] } };
+    const body = { resourceMetrics: [{ resource: {}, scopeMetrics: [{ metrics: [...metrics, counter] }] }] };
+    worker.sendBinary(Buffer.from(`MTRC${JSON.stringify(body)}`));
+    await expect
+      .poll(() => ask("engine::metrics::workers"), { timeout: 10_000 })
+      .toMatchObject({ workers: [{ rss_bytes: 12_345, cpu_percent: 7, source: "sdk" }] });
+    expect(engine.kernel.telemetry.workerMetrics(worker.id)).toMatchObject({ memory_rss: 12_345, cpu_percent: 7, timestamp_ms: clock.now() });
+    expect(await series({ names: ["orders"], aggregate: "sum" })).toMatchObject([{ service_name: "math", worker_id: worker.id }]);
+    expect(await ask("engine::metrics::list")).toMatchObject({
+      sdk_metrics: [{ name: "orders", metric_type: "counter", service_name: "math", data_points: [{ value: 3 }] }],
+    });
+    clock.advance(121_000);
+    expect(await ask("engine::metrics::workers")).toMatchObject({ workers: [{ rss_bytes: null, source: null }] });
+  });
+
   it("of workers are null until somebody tells them, and never crash (gap 47)", async () => {
     const { clock, ask, worker, engine } = await start();
     clock.advance(5_000);
