@@ -35,7 +35,9 @@ export function decodeFrame(frame: string, options: DecodeOptions): Message | Un
   if (envelope !== undefined) {
     const isBig = frame.length > BIG_FRAME_BYTES;
     if (isBig) detach(envelope);
-    const message = fromEnvelope(envelope, (start, end) => Payload.fromText(isBig && end - start <= BIG_FRAME_BYTES ? copyOf(frame, start, end) : frame.slice(start, end)));
+    const message = fromEnvelope(envelope, (start, end) =>
+      Payload.fromText(isBig && end - start <= BIG_FRAME_BYTES ? copyOf(frame, start, end) : frame.slice(start, end)),
+    );
     if (message !== undefined) return message;
   }
   return decodeByParsing(frame);

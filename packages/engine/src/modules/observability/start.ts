@@ -1,10 +1,12 @@
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { Attributes } from "../../kernel/telemetry-contract.ts";
+import { type AlertFunctions, provideAlerts } from "./alerts/functions.ts";
 import { observeCalls } from "./calls/observe-calls.ts";
 import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import { DropCounts } from "./drop-counts.ts";
 import { startExport } from "./export/start-export.ts";
+import { startHealth } from "./health/health.ts";
 import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
 import { startOtlp } from "./otlp/start-otlp.ts";
@@ -22,6 +24,17 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
   spanSinks.add(exports);
   const otlp = await startOtlp(context, { spans: calls.spans, logs: exports, metrics: metrics.sink, drops });
   let { config } = context;
+  let alerts: AlertFunctions;
+  try {
+    alerts = await provideAlerts(context, metrics.reader);
+  } catch (error) {
+    otlp.stop();
+    metrics.stop();
+    calls.stop();
+    await exports.stop();
+    throw error;
+  }
+  const stopHealth = startHealth(context, { config: () => config });
   provideTelemetryStatus(context, { config: () => config, drops, exports, otlp, metrics: () => metrics.counts() });
   context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: (signal, body, source) => otlp.ingest(signal, body, source) }));
   return {
@@ -30,11 +43,14 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
       await metrics.reconfigure(next);
       await otlp.reconfigure(next);
       await exports.reconfigure(next);
-      config = next;
       calls.reconfigure(next);
+      await alerts.reconfigure(next.alerts);
+      config = next;
       return undefined;
     },
     async stop() {
+      stopHealth();
+      await alerts.stop();
       otlp.stop();
       calls.stop();
       // Metrics are sent a last time as they are now.

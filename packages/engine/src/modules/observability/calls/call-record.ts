@@ -5,6 +5,7 @@ import { baggageEntries } from "./baggage-entries.ts";
 import type { CallResult, FunctionStats } from "./call-stats.ts";
 import { beginningOf, bytesOf, cutText, isLong } from "./payload-preview.ts";
 import type { SpanClock, TimeAnchor } from "./span-clock.ts";
+import { TextArena } from "./text-arena.ts";
 import { traceparentOf } from "./trace-ids.ts";
 
 /** About what one record takes besides its payloads, with the frames that small payloads are slices of; bytes. */
@@ -32,6 +33,9 @@ export interface RecordHost {
   readonly previews: boolean;
   /** Of each payload on a span, in characters. */
   readonly previewLength: number;
+  /** Where texts of ended calls go. Two, so that calls that are kept for long do not keep those that are not. */
+  readonly sampledTexts: TextArena;
+  readonly otherTexts: TextArena;
 }
 
 /** Why a call failed, without the objects that hang on an error. */
@@ -43,25 +47,22 @@ export interface CallFailure {
   readonly details: string | undefined;
 }
 
+const TRACE_DIGITS = 32;
+const SPAN_DIGITS = 16;
+const INVOCATION_CHARACTERS = 36;
+
 /**
  * One call: its span, what the invocation history shows of it, and what the router holds while it runs. Made on the hot path, so it keeps what it was
  * given as it is; times, attributes and events are worked out when somebody reads them.
  */
 export class CallRecord implements SpanRecord, CallSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId: string | undefined;
   readonly sampled: boolean;
   readonly resource: Resource;
   readonly facts: FunctionFacts;
-  readonly invocationId: string;
   readonly caller: Caller | undefined;
   readonly job: Job | undefined;
   /** What made the call: `call`, `http`, `queue`, `cli`, … */
   readonly source: string;
-  /** Undefined where previews are off, and for what came without one. */
-  input: string | undefined;
-  output: string | undefined;
   failure: CallFailure | undefined;
   /** Undefined while it is pending. */
   result: CallResult | undefined;
@@ -70,14 +71,28 @@ export class CallRecord implements SpanRecord, CallSpan {
   inHistory = false;
   /** What the history has counted of it. */
   countedBytes = 0;
-  /** Milliseconds on the monotonic clock. */
-  readonly startedAt: number;
-  /** Milliseconds; -1 while it is pending. */
-  duration = -1;
   readonly #host: RecordHost;
   readonly #anchor: TimeAnchor;
   readonly #baggage: string | undefined;
-  /** In bytes; -1: that of the text that is kept. */
+  /** Microseconds after the anchor; the end is -1 while it is pending. */
+  readonly #start: number;
+  #end = -1;
+  // Undefined once they are packed.
+  #traceId: string | undefined;
+  #spanId: string | undefined;
+  #parentSpanId: string | undefined;
+  #invocationId: string | undefined;
+  #input: string | undefined;
+  #output: string | undefined;
+  /** Trace id, span id, parent's id if there is one, invocation id, input, output, as UTF-8; where they begin, where the output does, and where it ends. */
+  #packed: Buffer | undefined;
+  #packedAt = 0;
+  #outputAt = 0;
+  #packedEnd = 0;
+  readonly #hasParent: boolean;
+  #hasInput = false;
+  #hasOutput = false;
+  /** Of the whole, in bytes; -1: that of the text that is kept. */
   #inputBytes = -1;
   #outputBytes = -1;
   #inputCut = false;
@@ -95,23 +110,25 @@ export class CallRecord implements SpanRecord, CallSpan {
     parentSpanId: string | undefined,
     sampled: boolean,
   ) {
-    this.traceId = traceId;
-    this.spanId = spanId;
-    this.parentSpanId = parentSpanId;
     this.sampled = sampled;
     this.resource = resource;
     this.facts = facts;
-    this.invocationId = call.id;
     this.caller = call.caller;
     this.job = call.job;
     this.source = source;
-    this.startedAt = startedAt;
     this.#host = host;
     this.#anchor = host.clock.anchorAt(startedAt);
+    this.#start = this.#anchor.micros(startedAt);
     this.#baggage = call.baggage;
+    this.#traceId = traceId;
+    this.#spanId = spanId;
+    this.#parentSpanId = parentSpanId;
+    this.#hasParent = parentSpanId !== undefined;
+    this.#invocationId = call.id;
     const { payload } = call;
     if (host.previews) {
-      this.input = beginningOf(payload);
+      this.#input = beginningOf(payload);
+      this.#hasInput = true;
       if (isLong(payload)) {
         this.#inputCut = true;
         this.#inputBytes = bytesOf(payload);
@@ -128,7 +145,7 @@ export class CallRecord implements SpanRecord, CallSpan {
   ended(outcome: ObservedOutcome): void {
     const host = this.#host;
     const now = host.clock.monotonic();
-    this.duration = Math.max(0, now - this.startedAt);
+    this.#end = Math.max(this.#start, this.#anchor.micros(now));
     if (outcome.ok) {
       this.result = "ok";
       if (outcome.result !== undefined) this.#keepOutput(outcome.result);
@@ -139,11 +156,13 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.facts.stats.end(this.result, this.duration, this.#anchor.offsetMs + now);
     host.history.ended(this);
     host.sink.ended(this);
+    // Failed ones stay longer than others, which must not stay with them.
+    if (this.failure === undefined) this.#pack(this.sampled ? host.sampledTexts : host.otherTexts);
   }
 
   /** The end of a call that nobody ran. */
   refused(error: CallError): void {
-    this.duration = 0;
+    this.#end = this.#start;
     this.result = "refused";
     this.failure = failureOf(error);
     this.#host.history.ended(this);
@@ -153,17 +172,66 @@ export class CallRecord implements SpanRecord, CallSpan {
   /** It has left the history: from now on only what its span shows is kept. */
   trim(): void {
     const { previewLength } = this.#host;
-    const { input, output } = this;
-    if (input !== undefined && input.length > previewLength) {
-      if (this.#inputBytes === -1) this.#inputBytes = Buffer.byteLength(input);
+    if (this.#input !== undefined && this.#input.length > previewLength) {
+      if (this.#inputBytes === -1) this.#inputBytes = Buffer.byteLength(this.#input);
       this.#inputCut = true;
-      this.input = cutText(input, previewLength);
+      this.#input = cutText(this.#input, previewLength);
     }
-    if (output !== undefined && output.length > previewLength) {
-      if (this.#outputBytes === -1) this.#outputBytes = Buffer.byteLength(output);
+    if (this.#output !== undefined && this.#output.length > previewLength) {
+      if (this.#outputBytes === -1) this.#outputBytes = Buffer.byteLength(this.#output);
       this.#outputCut = true;
-      this.output = cutText(output, previewLength);
+      this.#output = cutText(this.#output, previewLength);
     }
+  }
+
+  /** It will be kept longer than those around it, which must not be kept with it. */
+  unpack(): void {
+    if (this.#packed === undefined) return;
+    const { traceId, spanId, parentSpanId, invocationId, input, output } = this;
+    this.#traceId = traceId;
+    this.#spanId = spanId;
+    this.#parentSpanId = parentSpanId;
+    this.#invocationId = invocationId;
+    this.#input = input;
+    this.#output = output;
+    this.#packed = undefined;
+  }
+
+  get traceId(): string {
+    return this.#traceId ?? this.#text(0, TRACE_DIGITS);
+  }
+
+  get spanId(): string {
+    return this.#spanId ?? this.#text(TRACE_DIGITS, SPAN_DIGITS);
+  }
+
+  get parentSpanId(): string | undefined {
+    return this.#hasParent ? (this.#parentSpanId ?? this.#text(TRACE_DIGITS + SPAN_DIGITS, SPAN_DIGITS)) : undefined;
+  }
+
+  get invocationId(): string {
+    return this.#invocationId ?? this.#text(this.#idsLength - INVOCATION_CHARACTERS, INVOCATION_CHARACTERS);
+  }
+
+  /** Undefined where previews are off. */
+  get input(): string | undefined {
+    if (this.#packed === undefined || !this.#hasInput) return this.#input;
+    return this.#packed.toString("utf8", this.#packedAt + this.#idsLength, this.#outputAt);
+  }
+
+  /** Undefined where previews are off, and while there is none. */
+  get output(): string | undefined {
+    if (this.#packed === undefined || !this.#hasOutput) return this.#output;
+    return this.#packed.toString("utf8", this.#outputAt, this.#packedEnd);
+  }
+
+  /** Milliseconds; -1 while it is pending. */
+  get duration(): number {
+    return this.#end === -1 ? -1 : (this.#end - this.#start) / 1_000;
+  }
+
+  get durationMs(): number | undefined {
+    return this.#end === -1 ? undefined : (this.#end - this.#start) / 1_000;
   }
 
   get name(): string {
@@ -181,15 +249,15 @@ export class CallRecord implements SpanRecord, CallSpan {
 
   /** Milliseconds since 1970, with a fraction. */
   get startedAtMs(): number {
-    return this.#anchor.offsetMs + this.startedAt;
+    return this.#anchor.unixMs(this.#start);
   }
 
   get startUnixNano(): bigint {
-    return this.#anchor.unixNano(this.startedAt);
+    return this.#anchor.unixNano(this.#start);
   }
 
   get endUnixNano(): bigint | undefined {
-    return this.duration < 0 ? undefined : this.#anchor.unixNano(this.startedAt + this.duration);
+    return this.#end === -1 ? undefined : this.#anchor.unixNano(this.#end);
   }
 
   get status(): "ok" | "error" | "unset" {
@@ -221,10 +289,10 @@ export class CallRecord implements SpanRecord, CallSpan {
   get events(): readonly SpanEvent[] {
     const { input, output, failure } = this;
     const events: SpanEvent[] = [];
-    if (input !== undefined) events.push(this.#payloadEvent("svc.input", this.startUnixNano, input, this.inputCut, this.inputBytes));
+    if (input !== undefined) events.push(this.#payloadEvent("svc.input", this.startUnixNano, input, this.#inputCut, this.inputBytes));
     const end = this.endUnixNano;
     if (end === undefined) return events;
-    if (output !== undefined) events.push(this.#payloadEvent("svc.output", end, output, this.outputCut, this.outputBytes));
+    if (output !== undefined) events.push(this.#payloadEvent("svc.output", end, output, this.#outputCut, this.outputBytes));
     if (failure !== undefined) {
       const { code, message, stacktrace } = failure;
       const attributes: Record<string, AttributeValue> = { "exception.type": code, "exception.message": message };
@@ -253,22 +321,22 @@ export class CallRecord implements SpanRecord, CallSpan {
   /** That of the span: what the history keeps besides is the history's to count. Grows once, when the call ends. */
   get size(): number {
     const { previewLength } = this.#host;
-    return this.#fixedSize + Math.min(this.input?.length ?? 0, previewLength) + Math.min(this.output?.length ?? 0, previewLength);
+    return this.#fixedSize + Math.min(this.#inputLength, previewLength) + Math.min(this.#outputLength, previewLength);
   }
 
   /** With all that the history keeps. Grows once, when the call ends. */
   get fullSize(): number {
-    return this.#fixedSize + (this.input?.length ?? 0) + (this.output?.length ?? 0);
+    return this.#fixedSize + this.#inputLength + this.#outputLength;
   }
 
   get inputBytes(): number {
     if (this.#inputBytes !== -1) return this.#inputBytes;
-    return this.input === undefined ? 0 : Buffer.byteLength(this.input);
+    return this.#input === undefined ? this.#inputLength : Buffer.byteLength(this.#input);
   }
 
   get outputBytes(): number {
     if (this.#outputBytes !== -1) return this.#outputBytes;
-    return this.output === undefined ? 0 : Buffer.byteLength(this.output);
+    return this.#output === undefined ? this.#outputLength : Buffer.byteLength(this.#output);
   }
 
   get inputCut(): boolean {
@@ -277,6 +345,44 @@ export class CallRecord implements SpanRecord, CallSpan {
 
   get outputCut(): boolean {
     return this.#outputCut;
+  }
+
+  get #idsLength(): number {
+    return TRACE_DIGITS + SPAN_DIGITS + (this.#hasParent ? SPAN_DIGITS : 0) + INVOCATION_CHARACTERS;
+  }
+
+  /** Of what is kept, in characters, or bytes where it is packed. */
+  get #inputLength(): number {
+    if (this.#packed !== undefined && this.#hasInput) return this.#outputAt - this.#packedAt - this.#idsLength;
+    return this.#input?.length ?? 0;
+  }
+
+  get #outputLength(): number {
+    if (this.#packed !== undefined && this.#hasOutput) return this.#packedEnd - this.#outputAt;
+    return this.#output?.length ?? 0;
+  }
+
+  #text(from: number, length: number): string {
+    const at = this.#packedAt + from;
+    return this.#packed?.toString("latin1", at, at + length) ?? "";
+  }
+
+  #pack(arena: TextArena): void {
+    const input = this.#input ?? "";
+    const output = this.#output ?? "";
+    const invocationId = this.#invocationId ?? "";
+    if (input.length + output.length > TextArena.maxLength || invocationId.length !== INVOCATION_CHARACTERS) return;
+    const first = arena.write(`${this.#traceId}${this.#spanId}${this.#parentSpanId ?? ""}${invocationId}${input}`, output);
+    this.#packed = arena.chunk;
+    this.#packedAt = arena.start;
+    this.#outputAt = arena.start + first;
+    this.#packedEnd = arena.start + arena.length;
+    this.#traceId = undefined;
+    this.#spanId = undefined;
+    this.#parentSpanId = undefined;
+    this.#invocationId = undefined;
+    this.#input = undefined;
+    this.#output = undefined;
   }
 
   get #fixedSize(): number {
@@ -290,7 +396,8 @@ export class CallRecord implements SpanRecord, CallSpan {
       this.#outputBytes = bytesOf(payload);
       return;
     }
-    this.output = beginningOf(payload);
+    this.#output = beginningOf(payload);
+    this.#hasOutput = true;
     if (!isLong(payload)) return;
     this.#outputCut = true;
     this.#outputBytes = bytesOf(payload);

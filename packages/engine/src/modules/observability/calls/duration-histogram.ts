@@ -31,7 +31,8 @@ export class DurationHistogram {
   #first = 0;
   #buckets: Uint32Array | undefined;
 
-  record(ms: number): void {
+  record(duration: number): void {
+    const ms = duration > 0 ? duration : 0;
     const bucket = bucketOf(ms);
     let buckets = this.#buckets;
     if (buckets === undefined || bucket < this.#first || bucket >= this.#first + buckets.length) buckets = this.#grow(bucket);

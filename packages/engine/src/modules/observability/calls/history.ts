@@ -109,6 +109,7 @@ export class InvocationHistory {
       if (record.result === undefined) this.#wait(record);
       else if (record.result === "ok") record.trim();
       else {
+        record.unpack();
         this.#failed.push(record);
         this.#failedBytes += record.countedBytes;
       }

@@ -1,4 +1,4 @@
-import type { DropCounter, SpanRecord, SpanSink } from "../model.ts";
+import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "../model.ts";
 import { CallRecord } from "./call-record.ts";
 import { Deque } from "./deque.ts";
 
@@ -95,7 +95,7 @@ export class WorthwhileSpans implements SpanSink {
   #isWorthwhile(span: SpanRecord): boolean {
     const { keepErrors, keepSlowMs } = this.options;
     if (keepErrors && span.status === "error") return true;
-    return keepSlowMs > 0 && durationMs(span) >= keepSlowMs;
+    return keepSlowMs > 0 && durationOf(span) >= keepSlowMs;
   }
 
   #hold(span: SpanRecord, now: number): void {
@@ -125,8 +125,10 @@ export class WorthwhileSpans implements SpanSink {
     this.#held.delete(traceId);
     this.#heldSpans -= sizeOf(held);
     held.released = true;
-    this.#sink.ended(held.first);
-    for (const span of held.more ?? []) this.#sink.ended(span);
+    for (const span of held.more === undefined ? [held.first] : [held.first, ...held.more]) {
+      if (span instanceof CallRecord) span.unpack();
+      this.#sink.ended(span);
+    }
     held.more = undefined;
   }
 
@@ -157,10 +159,4 @@ export class WorthwhileSpans implements SpanSink {
 
 function sizeOf({ more }: Held): number {
   return 1 + (more?.length ?? 0);
-}
-
-function durationMs(span: SpanRecord): number {
-  if (span instanceof CallRecord) return span.duration;
-  const { endUnixNano } = span;
-  return endUnixNano === undefined ? 0 : Number(endUnixNano - span.startUnixNano) / 1e6;
 }

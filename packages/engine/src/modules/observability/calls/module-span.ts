@@ -39,11 +39,12 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   statusDescription: string | undefined;
   readonly #host: ModuleSpanHost;
   readonly #anchor: TimeAnchor;
-  readonly #startedAt: number;
+  readonly #start: number;
   readonly #attributes = Object.create(null) as Record<string, AttributeValue>;
   readonly #baggage: string | undefined;
   #attributeCount = 0;
-  #duration = -1;
+  /** -1 while it is pending. */
+  #end = -1;
   #exception: Attributes | undefined;
   #size = SPAN_BYTES;
 
@@ -61,8 +62,9 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
     this.kind = start.kind;
     this.links = linksOf(start.links);
     this.#baggage = start.baggage;
-    this.#startedAt = host.clock.monotonic();
-    this.#anchor = host.clock.anchorAt(this.#startedAt);
+    const startedAt = host.clock.monotonic();
+    this.#anchor = host.clock.anchorAt(startedAt);
+    this.#start = this.#anchor.micros(startedAt);
     if (start.attributes !== undefined) for (const name of Object.keys(start.attributes)) this.setAttribute(name, start.attributes[name] ?? null);
   }
 
@@ -71,7 +73,7 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   }
 
   setAttribute(name: string, value: AttributeValue): void {
-    if (this.#duration >= 0) return;
+    if (this.#end !== -1) return;
     if (!(name in this.#attributes) && ++this.#attributeCount > MAX_ATTRIBUTES) return;
     const kept = typeof value === "string" ? bounded(value, MAX_TEXT) : value;
     this.#attributes[bounded(name, 256)] = kept;
@@ -79,9 +81,9 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   }
 
   end(outcome: { readonly error?: CallError | string | undefined } = {}): void {
-    if (this.#duration >= 0) return;
+    if (this.#end !== -1) return;
     const { clock, sink } = this.#host;
-    this.#duration = Math.max(0, clock.monotonic() - this.#startedAt);
+    this.#end = Math.max(this.#start, this.#anchor.micros(clock.monotonic()));
     this.status = "ok";
     if (outcome.error !== undefined) this.#fail(outcome.error);
     this.#host.onEnd(this);
@@ -89,11 +91,15 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   }
 
   get startUnixNano(): bigint {
-    return this.#anchor.unixNano(this.#startedAt);
+    return this.#anchor.unixNano(this.#start);
   }
 
   get endUnixNano(): bigint | undefined {
-    return this.#duration < 0 ? undefined : this.#anchor.unixNano(this.#startedAt + this.#duration);
+    return this.#end === -1 ? undefined : this.#anchor.unixNano(this.#end);
+  }
+
+  get durationMs(): number | undefined {
+    return this.#end === -1 ? undefined : (this.#end - this.#start) / 1_000;
   }
 
   get attributes(): Attributes {

@@ -12,6 +12,7 @@ import { ModuleSpan, type ModuleSpanHost } from "./module-span.ts";
 import { Sampler } from "./sampler.ts";
 import { Sources } from "./sources.ts";
 import { SpanClock } from "./span-clock.ts";
+import { TextArena } from "./text-arena.ts";
 import { isSampled, isTraceparent, newSpanId, newTraceId, spanIdOf, traceIdOf } from "./trace-ids.ts";
 
 /** Puts a call off instead of making it. */
@@ -42,6 +43,8 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
   readonly resource: Resource;
   previews = true;
   previewLength = 0;
+  readonly sampledTexts = new TextArena();
+  readonly otherTexts = new TextArena();
   #records = true;
   #counts = true;
   #sampler: Sampler;

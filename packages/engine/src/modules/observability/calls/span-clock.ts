@@ -3,22 +3,33 @@ import type { Clock } from "../../../kernel/clock.ts";
 /** How often the wall clock is compared with the monotonic one, and what difference counts as a jump; milliseconds. */
 const LOOK_MS = 1_000;
 const JUMP_MS = 20;
+/** Times are counted in microseconds from their anchor, and stay small integers, which take no memory of their own, for half an hour. */
+const ANCHOR_MS = 20 * 60_000;
 
-/** Where the monotonic clock stands on the wall clock: `wall = offsetMs + monotonic`. */
+/** Where the monotonic clock stands on the wall clock: `wall = offsetMs + monotonic`. Times of spans are microseconds after it. */
 export class TimeAnchor {
   readonly offsetMs: number;
+  readonly #baseMs: number;
 
-  constructor(offsetMs: number) {
+  constructor(offsetMs: number, monotonicMs: number) {
     this.offsetMs = offsetMs;
+    this.#baseMs = monotonicMs;
   }
 
-  /** Nanoseconds since 1970 of a moment on the monotonic clock. */
-  unixNano(monotonicMs: number): bigint {
-    const ms = Math.floor(this.offsetMs);
-    const rest = this.offsetMs - ms + monotonicMs;
-    const whole = Math.floor(rest);
-    // Apart, since both together have more digits than a number holds.
-    return BigInt(ms + whole) * 1_000_000n + BigInt(Math.round((rest - whole) * 1_000_000));
+  /** A moment of the monotonic clock, in whole microseconds after the anchor. */
+  micros(monotonicMs: number): number {
+    const us = Math.floor((monotonicMs - this.#baseMs) * 1_000);
+    return us >= 0 && us < 0x4000_0000 ? us | 0 : us;
+  }
+
+  /** Milliseconds since 1970. */
+  unixMs(micros: number): number {
+    return this.offsetMs + this.#baseMs + micros / 1_000;
+  }
+
+  /** Nanoseconds since 1970. */
+  unixNano(micros: number): bigint {
+    return BigInt(Math.round((this.offsetMs + this.#baseMs) * 1_000)) * 1_000n + BigInt(micros) * 1_000n;
   }
 }
 
@@ -29,12 +40,15 @@ export class TimeAnchor {
 export class SpanClock {
   anchor: TimeAnchor;
   readonly #clock: Clock;
-  #lookAt = 0;
+  #lookAt: number;
+  #renewAt: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.anchor = new TimeAnchor(clock.now() - clock.monotonic());
-    this.#lookAt = clock.monotonic() + LOOK_MS;
+    const monotonicMs = clock.monotonic();
+    this.anchor = new TimeAnchor(clock.now() - monotonicMs, monotonicMs);
+    this.#lookAt = monotonicMs + LOOK_MS;
+    this.#renewAt = monotonicMs + ANCHOR_MS;
   }
 
   monotonic(): number {
@@ -46,7 +60,12 @@ export class SpanClock {
     if (monotonicMs >= this.#lookAt) {
       this.#lookAt = monotonicMs + LOOK_MS;
       const offsetMs = this.#clock.now() - this.#clock.monotonic();
-      if (Math.abs(offsetMs - this.anchor.offsetMs) > JUMP_MS) this.anchor = new TimeAnchor(offsetMs);
+      const hasJumped = Math.abs(offsetMs - this.anchor.offsetMs) > JUMP_MS;
+      if (hasJumped || monotonicMs >= this.#renewAt) {
+        // Without a jump the old offset goes on, so that the order of spans stays that of the monotonic clock.
+        this.anchor = new TimeAnchor(hasJumped ? offsetMs : this.anchor.offsetMs, monotonicMs);
+        this.#renewAt = monotonicMs + ANCHOR_MS;
+      }
     }
     return this.anchor;
   }

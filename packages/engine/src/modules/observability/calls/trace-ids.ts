@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 
 const ID_DIGITS = 16;
-const POOL_BYTES = 1_024;
+const POOL_BYTES = 2_048;
 const NO_ID = "0".repeat(ID_DIGITS);
 
 const bytes = Buffer.alloc(POOL_BYTES);

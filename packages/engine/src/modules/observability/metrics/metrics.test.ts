@@ -4,7 +4,6 @@ import { z } from "zod";
 import { defineModule } from "../../../kernel/module.ts";
 import type { Measure } from "../../../kernel/telemetry-contract.ts";
 import { type InMemoryEngine, inMemoryEngine, manualClock } from "../../../testing/index.ts";
-import { engineFunctions } from "../../engine-functions/index.ts";
 import { OBSERVABILITY, observability } from "../index.ts";
 
 const engines: InMemoryEngine[] = [];
@@ -30,8 +29,8 @@ async function start(config: object = {}, measure?: Measure) {
     },
   });
   const engine = await inMemoryEngine({
-    modules: [observability, meter, engineFunctions(() => ({}) as never, { config: () => ({}) as never })],
-    config: { [OBSERVABILITY]: config, meter: {}, "engine-functions": {} },
+    modules: [observability, meter],
+    config: { [OBSERVABILITY]: config, meter: {} },
     clock,
   });
   engines.push(engine);
@@ -201,7 +200,6 @@ describe("metrics of the engine", () => {
     await engine.applyModules([
       { name: OBSERVABILITY, config: {} },
       { name: "meter", config: {} },
-      { name: "engine-functions", config: {} },
     ]);
     await calls(engine, "math::add", 2);
     clock.advance(5_000);
@@ -228,6 +226,28 @@ describe("metrics of the engine", () => {
     socket.close();
   });
 
+  it("of a worker's process come in frames of its own connection, by the published names (gap 47)", async () => {
+    const { ask, worker, engine, series, clock } = await start();
+    const gauge = (name: string, value: number, workerId: string) => ({
+      name,
+      gauge: { dataPoints: [{ asDouble: value, timeUnixNano: "1", attributes: [{ key: "worker.id", value: { stringValue: workerId } }] }] },
+    });
+    const metrics = [gauge("iii.worker.memory.rss", 12_345, worker.id), gauge("iii.worker.cpu.percent", 7, worker.id)];
+    const counter = { name: "orders", unit: "1", sum: { isMonotonic: true, aggregationTemporality: 2, dataPoints: [{ asInt: "3", attributes: [] }] } };
+    const body = { resourceMetrics: [{ resource: {}, scopeMetrics: [{ metrics: [...metrics, counter] }] }] };
+    worker.sendBinary(Buffer.from(`MTRC${JSON.stringify(body)}`));
+    await expect
+      .poll(() => ask("engine::metrics::workers"), { timeout: 10_000 })
+      .toMatchObject({ workers: [{ rss_bytes: 12_345, cpu_percent: 7, source: "sdk" }] });
+    expect(engine.kernel.telemetry.workerMetrics(worker.id)).toMatchObject({ memory_rss: 12_345, cpu_percent: 7, timestamp_ms: clock.now() });
+    expect(await series({ names: ["orders"], aggregate: "sum" })).toMatchObject([{ service_name: "math", worker_id: worker.id }]);
+    expect(await ask("engine::metrics::list")).toMatchObject({
+      sdk_metrics: [{ name: "orders", metric_type: "counter", service_name: "math", data_points: [{ value: 3 }] }],
+    });
+    clock.advance(121_000);
+    expect(await ask("engine::metrics::workers")).toMatchObject({ workers: [{ rss_bytes: null, source: null }] });
+  });
+
   it("of workers are null until somebody tells them, and never crash (gap 47)", async () => {
     const { clock, ask, worker, engine } = await start();
     clock.advance(5_000);
@@ -236,7 +256,6 @@ describe("metrics of the engine", () => {
         { worker_id: worker.id, name: "math", cpu_percent: null, rss_bytes: null, heap_used_bytes: null, event_loop_lag_ms: null, in_flight: 0, source: null },
       ],
     });
-    expect(await ask("engine::workers::list")).toMatchObject({ workers: [{ name: "math", latest_metrics: null }] });
     expect(engine.logs.filter(({ level }) => level === "error")).toEqual([]);
   });
 });

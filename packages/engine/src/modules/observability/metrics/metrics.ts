@@ -13,6 +13,7 @@ import { metricReader } from "./reader.ts";
 import { Sampler } from "./sampler.ts";
 import { SeriesStore } from "./series-store.ts";
 import { snapshotOf } from "./snapshot.ts";
+import { BuiltInCounts } from "./sources/built-in-counts.ts";
 import { CallFigures } from "./sources/call-figures.ts";
 import { EngineFigures } from "./sources/engine-figures.ts";
 import { EventLoopLag } from "./sources/event-loop.ts";
@@ -63,6 +64,7 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
   const live = new LiveMetrics(store, streams);
   const calls = new CallFigures(stats, store);
   const engine = new EngineFigures({ store, directory, lag, drops });
+  const counts = new BuiltInCounts({ store, stats, workers: totals });
   const modules = new ModuleFigures({ telemetry, store, clock, drops });
   let samples = 0;
   const sampler = new Sampler({
@@ -72,6 +74,7 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
       calls.sample(at);
       engine.sample(at);
       modules.sample(at);
+      counts.sample(at);
       workers.sample();
       live.sampled(at);
       if (++samples % SAMPLES_PER_SWEEP === 0) store.sweep();

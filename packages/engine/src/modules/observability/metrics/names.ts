@@ -6,10 +6,13 @@ function info(name: string, type: MetricInfo["type"], unit: string, description:
 
 /** The engine's own metrics. Those of modules come with their measurements. */
 export const CALLS = info("svc.calls", "counter", "1", "Calls that ended, by function and outcome");
+export const CALLS_DEFERRED = info("svc.calls.deferred", "counter", "1", "Calls that were put on a queue to be made later");
 export const CALL_DURATION = info("svc.call.duration", "histogram", "ms", "How long calls took, by function");
 export const CALLS_IN_FLIGHT = info("svc.calls.in_flight", "gauge", "1", "Calls that are under way");
 export const MODULE_IN_FLIGHT = info("svc.module.calls_in_flight", "gauge", "1", "Calls that a module of the engine is running");
 export const WORKERS = info("svc.workers", "gauge", "1", "Connected workers");
+export const WORKER_SPAWNS = info("svc.workers.spawns", "counter", "1", "Workers that connected");
+export const WORKER_DEATHS = info("svc.workers.deaths", "counter", "1", "Workers whose connection ended");
 export const WORKER_IN_FLIGHT = info("svc.worker.in_flight", "gauge", "1", "Calls that a worker is running");
 export const WORKER_CPU = info("svc.worker.cpu_percent", "gauge", "%", "Processor time of a worker; 100 is one core");
 export const WORKER_RSS = info("svc.worker.rss_bytes", "gauge", "By", "Resident memory of a worker");

@@ -17,9 +17,9 @@ function scene(limits = { maxSeries: 100, retentionMs: 3_600_000 }) {
   const store = new SeriesStore({ timeLine: new TimeLine(clock), limits: () => limits, drops });
   const told: unknown[] = [];
   const workers = {
-    told(name: string, value: number, who: object): boolean {
+    told(name: string, value: number, workerId: string): boolean {
       if (!name.startsWith("svc.worker.")) return false;
-      told.push({ name, value, ...who });
+      told.push({ name, value, workerId });
       return true;
     },
   };
@@ -176,7 +176,7 @@ describe("metrics from outside", () => {
     expect(store.size).toBe(0);
   });
 
-  it("of a worker's process go to the worker; another's are not told by it", () => {
+  it("of a worker's process go to the worker; nobody else tells them", () => {
     const { add, told, store } = scene();
     add(
       "gauge",
@@ -187,11 +187,8 @@ describe("metrics from outside", () => {
       { name: "svc.worker.cpu_percent" },
     );
     add("gauge", [[70, { "worker.id": "w2" }]], { name: "svc.worker.cpu_percent", resource: { service: "x", workerId: undefined, attributes: {} } });
-    expect(told).toEqual([
-      { name: "svc.worker.cpu_percent", value: 50, workerId: "w1", isCertain: true },
-      { name: "svc.worker.cpu_percent", value: 70, workerId: "w2", isCertain: false },
-    ]);
-    expect([...store.of("svc.worker.cpu_percent")].map(({ labels }) => labels["worker.id"])).toEqual(["w2"]);
+    expect(told).toEqual([{ name: "svc.worker.cpu_percent", value: 50, workerId: "w1" }]);
+    expect([...store.of("svc.worker.cpu_percent")].map(({ labels }) => labels["worker.id"])).toEqual(["w2", "w2"]);
   });
 
   it("whose buckets are others from one day begin anew", () => {

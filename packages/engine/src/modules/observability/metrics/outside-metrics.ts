@@ -50,12 +50,11 @@ export class OutsideMetrics implements MetricSink {
     }
   }
 
-  /** A gauge of a worker's process. Of who tells it over a connection of its own, only its own. */
+  /** A gauge of a worker's process: only the worker itself may tell it, as far as who sends it is known by connection or address. */
   #isOfWorker(name: string, value: number, attributes: Attributes, sender: string | undefined): boolean {
     const named = attributes["worker.id"];
-    const workerId = sender ?? (typeof named === "string" ? named : undefined);
-    if (workerId === undefined || (typeof named === "string" && named !== workerId)) return false;
-    return this.#parts.workers.told(name, value, { workerId, isCertain: sender !== undefined });
+    if (sender === undefined || (typeof named === "string" && named !== sender)) return false;
+    return this.#parts.workers.told(name, value, sender);
   }
 
   #number(info: MetricInfo, attributes: Attributes, value: number, { origin, isDelta }: { readonly origin: Origin; readonly isDelta: boolean }): void {

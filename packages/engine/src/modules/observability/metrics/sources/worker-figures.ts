@@ -44,7 +44,6 @@ export type WorkerSource = "sdk" | "process";
 
 interface Told {
   readonly source: WorkerSource;
-  readonly isCertain: boolean;
   readonly values: Partial<Record<Member, number>>;
   /** In stored time. */
   at: number;
@@ -69,18 +68,13 @@ export class WorkerFigures {
     this.#parts = parts;
   }
 
-  /**
-   * Takes a gauge that a worker told. False when it is none of a worker's process. `isCertain`: it came over that worker's own connection; what did not is
-   * ignored while there are such figures.
-   */
-  told(name: string, value: number, { workerId, isCertain }: { readonly workerId: string; readonly isCertain: boolean }): boolean {
+  /** Takes a gauge that a worker told. False when it is none of a worker's process. */
+  told(name: string, value: number, workerId: string): boolean {
     const member = GAUGES.get(name);
     if (member === undefined) return false;
     const worker = this.#parts.directory.workerById(workerId);
     if (worker === undefined || worker.status !== "connected" || !Number.isFinite(value)) return true;
-    const known = this.#told.get(workerId);
-    if (!isCertain && known?.isCertain === true && this.#parts.store.timeLine.now() - known.at <= FRESH_MS) return true;
-    this.#take(worker, { source: "sdk", isCertain }, { [member]: value });
+    this.#take(worker, "sdk", { [member]: value });
     return true;
   }
 
@@ -124,15 +118,15 @@ export class WorkerFigures {
     this.#processes.set(worker.id, { figures, atMs });
     const isComparable = before !== undefined && before.figures.startedAt === figures.startedAt && atMs > before.atMs;
     const cpu = isComparable ? { cpu_percent: (100 * (figures.cpuMs - before.figures.cpuMs)) / (atMs - before.atMs) } : {};
-    this.#take(worker, { source: "process", isCertain: true }, { memory_rss: figures.rssBytes, ...cpu });
+    this.#take(worker, "process", { memory_rss: figures.rssBytes, ...cpu });
   }
 
-  #take(worker: WorkerView, { source, isCertain }: Pick<Told, "source" | "isCertain">, values: Partial<Record<Member, number>>): void {
+  #take(worker: WorkerView, source: WorkerSource, values: Partial<Record<Member, number>>): void {
     const { store } = this.#parts;
     const at = store.timeLine.now();
     let told = this.#told.get(worker.id);
-    if (told?.source !== source || told.isCertain !== isCertain) {
-      told = { source, isCertain, values: {}, at };
+    if (told?.source !== source) {
+      told = { source, values: {}, at };
       this.#told.set(worker.id, told);
     }
     told.at = at;
