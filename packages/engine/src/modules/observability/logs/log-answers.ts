@@ -1,11 +1,11 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
 import type { Channel, ModuleContext } from "../../../kernel/module.ts";
-import type { LogRecord } from "../model.ts";
+import type { DropCounter, LogRecord } from "../model.ts";
 import { readLines, writeLines } from "../transfer/line-channel.ts";
 import { sizeOf } from "./bounded-record.ts";
 import type { AroundInput, ExportInput, FacetsInput, HistogramInput, ImportInput, ListInput, TailInput } from "./functions/inputs.ts";
 import { logFilterOf } from "./log-filter-input.ts";
-import { recordOfLine } from "./log-import.ts";
+import { recordOfLine, recordsOfOtlp } from "./log-import.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import { logLines } from "./log-lines.ts";
 import { cursorOf, LogQueries, positionIn } from "./log-queries.ts";
@@ -19,14 +19,12 @@ import { Tail } from "./tail.ts";
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_EXPORTS = 8;
 const DEFAULT_FACETS = ["level", "service", "function_id", "worker"];
-/** Entries taken from a line in OTLP/JSON. Undefined: the line is none. */
-export type OtlpLogs = (line: string) => readonly LogRecord[] | undefined;
-
 export interface LogAnswersParts {
   readonly context: Pick<ModuleContext<unknown>, "clock" | "createChannel" | "takeChannelReader">;
   readonly store: LogStore;
   readonly recent: RecentLogs;
   readonly redact: RedactAttributes;
+  readonly drops: DropCounter;
   /** Takes what is imported. */
   readonly add: (log: LogRecord) => void;
 }
@@ -122,18 +120,18 @@ export class LogAnswers {
   }
 
   /** Each line counts by itself: one that is no entry spoils no other (L-6). */
-  async import({ lines, format }: ImportInput, otlp: OtlpLogs): Promise<unknown> {
-    const { clock } = this.#parts.context;
-    const reader = this.#parts.context.takeChannelReader(lines);
+  async import({ lines, format }: ImportInput): Promise<unknown> {
+    const { context, drops, add } = this.#parts;
+    const { clock } = context;
+    const reader = context.takeChannelReader(lines);
     let imported = 0;
     let refused = 0;
     try {
       for await (const line of readLines(reader, clock)) {
-        const one = format === "otlp_json" ? undefined : recordOfLine(line, clock.now());
-        const records = format === "otlp_json" ? otlp(line) : one === undefined ? undefined : [one];
-        if (records === undefined) refused += 1;
-        for (const record of records ?? []) this.#parts.add(record);
-        imported += records?.length ?? 0;
+        const read = format === "otlp_json" ? recordsOfOtlp(line, { nowMs: clock.now(), drops }) : oneOf(recordOfLine(line, clock.now()));
+        for (const record of read.records) add(record);
+        imported += read.records.length;
+        refused += read.refused;
       }
     } finally {
       reader.cancel();
@@ -159,6 +157,10 @@ export class LogAnswers {
     const nowMs = this.#parts.context.clock.now();
     return { timestamp: nowMs, as_of: nowMs };
   }
+}
+
+function oneOf(record: LogRecord | undefined): { readonly records: readonly LogRecord[]; readonly refused: number } {
+  return record === undefined ? { records: [], refused: 1 } : { records: [record], refused: 0 };
 }
 
 function withinBytes(entries: readonly StoredLog[]): readonly StoredLog[] {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
-import type { LogRecord } from "../model.ts";
+import type { DropCounter, LogRecord } from "../model.ts";
+import { decodeLogs } from "../otlp/decode-logs.ts";
 import { nanosOf, validSpanId, validTraceId } from "./record-of-entry.ts";
 import { severityNumberOf, severityTextOf, validSeverityNumber } from "./severity.ts";
 
@@ -51,6 +52,24 @@ export function recordOfLine(text: string, nowMs: number): LogRecord | undefined
     scopeName: log.instrumentation_scope_name ?? undefined,
     scopeVersion: log.instrumentation_scope_version ?? undefined,
   };
+}
+
+/** Entries of a line of OTLP/JSON, which is one request, and how many of it were refused; the whole line counts as one when it is no request. */
+export function recordsOfOtlp(
+  text: string,
+  options: { readonly nowMs: number; readonly drops: DropCounter },
+): { readonly records: LogRecord[]; readonly refused: number } {
+  const records: LogRecord[] = [];
+  const ignore = { add: () => {}, started: () => {}, ended: () => {} };
+  const body = jsonOrNone(text);
+  if (typeof body !== "object" || body === null || !("resourceLogs" in body)) return { records, refused: 1 };
+  let refused = 0;
+  const { nowMs, drops } = options;
+  // An import is from a file: it is not known to be of any worker.
+  const origin = { worker: undefined, isFrame: false, mayBeWorker: () => false };
+  const context = { origin, spans: ignore, logs: { add: (log: LogRecord) => void records.push(log) }, metrics: ignore, drops, nowNanos: nanosOf(nowMs, nowMs) };
+  for (const isTaken of decodeLogs(body, context)) if (!isTaken) refused += 1;
+  return { records, refused };
 }
 
 function jsonOrNone(text: string): unknown {

@@ -10,7 +10,7 @@ import type { DiskLimits } from "./disk-logs.ts";
 import { provideEngineLog } from "./functions/engine-log.ts";
 import { provideEngineLogs } from "./functions/engine-logs.ts";
 import { LogIntake } from "./intake.ts";
-import type { LogAnswers, OtlpLogs } from "./log-answers.ts";
+import type { LogAnswers } from "./log-answers.ts";
 import type { RedactAttributes } from "./log-json.ts";
 import type { LogStore, LogStoreFigures } from "./log-store.ts";
 import { LogStream } from "./log-stream.ts";
@@ -26,8 +26,6 @@ export interface LogsOptions {
   readonly drops: DropCounter;
   /** Where entries go besides, e.g. to an exporter. Told of each that is kept. */
   readonly sinks?: readonly LogSink[];
-  /** Reads OTLP/JSON for imports. */
-  readonly otlp?: OtlpLogs;
 }
 
 /** The running part of the module about logs. */
@@ -80,13 +78,14 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   provideEngineLogs(context, {
     async answers() {
       if (store === undefined) return undefined;
-      answers ??= import("./log-answers.ts").then((loaded) => new loaded.LogAnswers({ context, store, recent, redact, add: (log) => void intake.add(log) }));
+      answers ??= import("./log-answers.ts").then(
+        (loaded) => new loaded.LogAnswers({ context, store, recent, redact, drops: options.drops, add: (log) => void intake.add(log) }),
+      );
       return answers;
     },
     disabledReason: isEnabled
       ? "log entries are only exported, and not kept here; set `logs_exporter: both` or `memory` in the config of svc-observability"
       : "logs are off; set `logs_enabled: true` in the config of svc-observability",
-    otlp: options.otlp ?? (() => undefined),
   });
   context.provideTrigger(triggers.spec());
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../../../kernel/module.ts";
-import type { LogAnswers, OtlpLogs } from "../log-answers.ts";
+import type { LogAnswers } from "../log-answers.ts";
 import { aroundInput, exportInput, facetsInput, getInput, histogramInput, importInput, listInput, tailInput } from "./inputs.ts";
 
 /** Where the answers come from; undefined while entries are not kept here, with the reason. */
@@ -9,7 +9,6 @@ export interface LogAnswering {
   answers(): Promise<LogAnswers | undefined>;
   /** Why there are none, for people. */
   readonly disabledReason: string;
-  readonly otlp: OtlpLogs;
 }
 
 /** `engine::logs::*`. Where entries are not kept here, lists are empty and say so. */
@@ -66,7 +65,7 @@ export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext
     id: "engine::logs::import",
     summary: "Takes log entries from a channel of lines",
     input: importInput,
-    handle: async (input) => (await from.answers())?.import(input, from.otlp) ?? disabled({ imported: 0, refused: 0 }),
+    handle: async (input) => (await from.answers())?.import(input) ?? disabled({ imported: 0, refused: 0 }),
   });
   provideFunction({
     id: "engine::logs::clear",
