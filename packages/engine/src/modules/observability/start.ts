@@ -5,11 +5,15 @@ import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import type { Resource } from "./model.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
+import { startSpans } from "./spans/start-spans.ts";
 
 /** Joins the parts of the module. */
 export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
   const resource = engineResource(context.config);
   const spanSinks = new SpanFanOut();
+  // Before anything is told, so that no span is missed.
+  const spans = await startSpans(context, { dropped: () => {} });
+  spanSinks.add(spans.sink);
   const calls = observeCalls(context, { sink: spanSinks, resource });
   context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: () => {} }));
   return {
@@ -17,8 +21,9 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
       if (engineNames(next) !== engineNames(context.config)) return "restart";
       calls.reconfigure(next);
     },
-    stop() {
+    async stop() {
       calls.stop();
+      await spans.stop();
     },
   };
 }

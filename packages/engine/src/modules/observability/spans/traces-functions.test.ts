@@ -61,7 +61,16 @@ describe("engine::traces::list", () => {
             ["n", "1"],
           ],
           attributes_map: { "svc.function_id": "a::b", n: 1 },
-          trace: { root_name: "span 1", services: ["math", "svc"], status: "error", duration_ms: 2.5, span_count: 2, error_count: 1, partial: false, function_id: "a::b" },
+          trace: {
+            root_name: "span 1",
+            services: ["math", "svc"],
+            status: "error",
+            duration_ms: 2.5,
+            span_count: 2,
+            error_count: 1,
+            partial: false,
+            function_id: "a::b",
+          },
         },
       ],
     });
@@ -143,7 +152,10 @@ describe("other functions of traces", () => {
     for (const id of [1, 2, 3]) sink.ended(sampleSpan({ id, startMs: id, events: [{ name: "e", timeUnixNano: 7n, attributes: { k: "v" } }] }));
     const first = (await engine.call("engine::traces::spans", { trace_id: traceIdOf(1), limit: 2 })) as { spans: unknown[]; cursor: string };
     expect(first).toMatchObject({ total: 3, spans: [{ span_id: spanIdOf(1) }, { span_id: spanIdOf(2) }] });
-    expect(await engine.call("engine::traces::spans", { trace_id: traceIdOf(1), cursor: first.cursor })).toMatchObject({ spans: [{ span_id: spanIdOf(3) }], cursor: null });
+    expect(await engine.call("engine::traces::spans", { trace_id: traceIdOf(1), cursor: first.cursor })).toMatchObject({
+      spans: [{ span_id: spanIdOf(3) }],
+      cursor: null,
+    });
     const span = await engine.call("engine::traces::get_span", { trace_id: traceIdOf(1), span_id: spanIdOf(2) });
     expect(span).toMatchObject({ events: [{ name: "e", timestamp_unix_nano_text: "7", attributes: [["k", "v"]] }] });
     expect(await engine.call("engine::traces::get_span", { trace_id: traceIdOf(1), span_id: spanIdOf(9) })).toBeNull();
@@ -152,30 +164,49 @@ describe("other functions of traces", () => {
   it("count over all that matches, over time, over durations and by the value of an attribute", async () => {
     const { engine, sink } = await start();
     for (let n = 0; n < 20; n += 1) {
-      const attributes = { session: `s${n % 2}`, title: `Session ${n % 2}`, "svc.function_id": "a::b" };
+      const attributes = { tenant: `s${n % 2}`, title: `Tenant ${n % 2}`, "svc.function_id": "a::b" };
       sink.ended(sampleSpan({ trace: n + 1, id: n + 1, startMs: n * 10, tookMs: n + 1, status: n < 5 ? "error" : "ok", attributes }));
     }
-    const facets = { facets: ["status", "service", "session"] };
+    const facets = { facets: ["status", "service", "tenant"] };
     expect(await engine.call("engine::traces::facets", { ...facets, min_duration_ms: 3 })).toEqual({
       total: 18,
       facets: {
-        status: [{ value: "ok", count: 15 }, { value: "error", count: 3 }],
+        status: [
+          { value: "ok", count: 15 },
+          { value: "error", count: 3 },
+        ],
         service: [{ value: "svc", count: 18 }],
-        session: [{ value: "s0", count: 9 }, { value: "s1", count: 9 }],
+        tenant: [
+          { value: "s0", count: 9 },
+          { value: "s1", count: 9 },
+        ],
       },
     });
     const histogram = (await engine.call("engine::traces::histogram", { buckets: 4 })) as Record<"time" | "duration", { count: number; errors?: number }[]>;
-    expect(histogram.time.map(({ count, errors }) => [count, errors])).toEqual([[5, 5], [5, 0], [5, 0], [5, 0]]);
+    expect(histogram.time.map(({ count, errors }) => [count, errors])).toEqual([
+      [5, 5],
+      [5, 0],
+      [5, 0],
+      [5, 0],
+    ]);
     expect(histogram.duration.reduce((sum, { count }) => sum + count, 0)).toBe(20);
-    const { groups } = (await engine.call("engine::traces::group_by", { attribute: "session", label_attribute: "title" })) as { groups: { trace_ids: string[] }[] };
-    expect(groups).toMatchObject([{ value: "s1", label: "Session 1", span_count: 10, error_count: 2 }, { value: "s0", error_count: 3 }]);
+    const { groups } = (await engine.call("engine::traces::group_by", { attribute: "tenant", label_attribute: "title" })) as {
+      groups: { trace_ids: string[] }[];
+    };
+    expect(groups).toMatchObject([
+      { value: "s1", label: "Tenant 1", span_count: 10, error_count: 2 },
+      { value: "s0", error_count: 3 },
+    ]);
     expect(groups[0]?.trace_ids).toHaveLength(10);
   });
 
   it("compare two traces by structure", async () => {
     const { engine, sink } = await start();
     const add = (trace: number, id: number, more: Partial<Parameters<typeof sampleSpan>[0]>): void => sink.ended(sampleSpan({ trace, id, ...more }));
-    for (const [trace, slow] of [[1, 1], [2, 8]] as const) {
+    for (const [trace, slow] of [
+      [1, 1],
+      [2, 8],
+    ] as const) {
       add(trace, 1, { name: "root", tookMs: 20 });
       add(trace, 2, { parent: 1, name: "get", startMs: 1 });
       add(trace, 3, { parent: 1, name: "get", startMs: 2, tookMs: slow });
@@ -230,7 +261,7 @@ describe("svc.traces and the trigger type trace", () => {
     socket.say({ type: "join", data: { subscriptionId: "s", streamName: "svc.traces", groupId: "all" } });
     await socket.next((message) => JSON.stringify(message).includes("sync"));
     sink.started(sampleSpan({ id: 1, tookMs: null }));
-    const told = await socket.next((message) => JSON.stringify(message).includes("traces\":["));
+    const told = await socket.next((message) => JSON.stringify(message).includes('traces":['));
     expect(JSON.stringify(told)).toContain(`"trace_id":"${traceIdOf(1)}"`);
     expect(JSON.stringify(told)).toContain('"status":"pending"');
   });
