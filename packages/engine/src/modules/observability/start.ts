@@ -5,7 +5,7 @@ import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import type { Resource } from "./model.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
-import { startSpans } from "./spans/start-spans.ts";
+import { spanSettings, startSpans } from "./spans/start-spans.ts";
 
 /** Joins the parts of the module. */
 export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
@@ -18,7 +18,7 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
   context.telemetry.collect(new JoinedCollector(calls.recorder, { log: () => {}, ingest: () => {} }));
   return {
     reconfigure(next) {
-      if (engineNames(next) !== engineNames(context.config)) return "restart";
+      if (engineNames(next) !== engineNames(context.config) || spanSettings(next) !== spanSettings(context.config)) return "restart";
       calls.reconfigure(next);
     },
     async stop() {
