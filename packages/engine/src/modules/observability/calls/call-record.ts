@@ -3,7 +3,7 @@ import type { Attributes, AttributeValue, CallSpan, ObservedCall, ObservedOutcom
 import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
 import { baggageEntries } from "./baggage-entries.ts";
 import type { CallResult, FunctionStats } from "./call-stats.ts";
-import { beginningOf, bytesOf, cutText, isLong } from "./payload-preview.ts";
+import { beginningOf, bytesOf, COPY_ABOVE, cutText, isLong } from "./payload-preview.ts";
 import type { SpanClock, TimeAnchor } from "./span-clock.ts";
 import { TextArena } from "./text-arena.ts";
 import { traceparentOf } from "./trace-ids.ts";
@@ -97,6 +97,8 @@ export class CallRecord implements SpanRecord, CallSpan {
   #outputBytes = -1;
   #inputCut = false;
   #outputCut = false;
+  /** Of all that is kept besides the record itself, in characters. */
+  #keptLength = 0;
 
   constructor(
     host: RecordHost,
@@ -120,6 +122,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#anchor = host.clock.anchorAt(startedAt);
     this.#start = this.#anchor.micros(startedAt);
     this.#baggage = call.baggage;
+    if (call.baggage !== undefined) this.#keptLength = call.baggage.length;
     this.#traceId = traceId;
     this.#spanId = spanId;
     this.#parentSpanId = parentSpanId;
@@ -127,9 +130,11 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#invocationId = call.id;
     const { payload } = call;
     if (host.previews) {
-      this.#input = beginningOf(payload);
+      const input = beginningOf(payload);
+      this.#input = input;
       this.#hasInput = true;
-      if (isLong(payload)) {
+      this.#keptLength += input.length;
+      if (input.length > COPY_ABOVE && isLong(payload)) {
         this.#inputCut = true;
         this.#inputBytes = bytesOf(payload);
       }
@@ -151,7 +156,7 @@ export class CallRecord implements SpanRecord, CallSpan {
       if (outcome.result !== undefined) this.#keepOutput(outcome.result);
     } else {
       this.result = resultOf(outcome.error);
-      this.failure = failureOf(outcome.error);
+      this.#fail(outcome.error);
     }
     this.facts.stats.end(this.result, this.duration, this.#anchor.offsetMs + now);
     host.history.ended(this);
@@ -164,7 +169,7 @@ export class CallRecord implements SpanRecord, CallSpan {
   refused(error: CallError): void {
     this.#end = this.#start;
     this.result = "refused";
-    this.failure = failureOf(error);
+    this.#fail(error);
     this.#host.history.ended(this);
     this.#host.sink.ended(this);
   }
@@ -175,11 +180,13 @@ export class CallRecord implements SpanRecord, CallSpan {
     if (this.#input !== undefined && this.#input.length > previewLength) {
       if (this.#inputBytes === -1) this.#inputBytes = Buffer.byteLength(this.#input);
       this.#inputCut = true;
+      this.#keptLength -= this.#input.length - previewLength;
       this.#input = cutText(this.#input, previewLength);
     }
     if (this.#output !== undefined && this.#output.length > previewLength) {
       if (this.#outputBytes === -1) this.#outputBytes = Buffer.byteLength(this.#output);
       this.#outputCut = true;
+      this.#keptLength -= this.#output.length - previewLength;
       this.#output = cutText(this.#output, previewLength);
     }
   }
@@ -210,13 +217,13 @@ export class CallRecord implements SpanRecord, CallSpan {
   }
 
   get invocationId(): string {
-    return this.#invocationId ?? this.#text(this.#idsLength - INVOCATION_CHARACTERS, INVOCATION_CHARACTERS);
+    return this.#invocationId ?? this.#text(this.#idsLength() - INVOCATION_CHARACTERS, INVOCATION_CHARACTERS);
   }
 
   /** Undefined where previews are off. */
   get input(): string | undefined {
     if (this.#packed === undefined || !this.#hasInput) return this.#input;
-    return this.#packed.toString("utf8", this.#packedAt + this.#idsLength, this.#outputAt);
+    return this.#packed.toString("utf8", this.#packedAt + this.#idsLength(), this.#outputAt);
   }
 
   /** Undefined where previews are off, and while there is none. */
@@ -321,22 +328,26 @@ export class CallRecord implements SpanRecord, CallSpan {
   /** That of the span: what the history keeps besides is the history's to count. Grows once, when the call ends. */
   get size(): number {
     const { previewLength } = this.#host;
-    return this.#fixedSize + Math.min(this.#inputLength, previewLength) + Math.min(this.#outputLength, previewLength);
+    if (this.#keptLength <= previewLength) return RECORD_BYTES + this.#keptLength;
+    const input = this.#inputLength();
+    const output = this.#outputLength();
+    const others = this.#keptLength - input - output;
+    return RECORD_BYTES + others + Math.min(input, previewLength) + Math.min(output, previewLength);
   }
 
   /** With all that the history keeps. Grows once, when the call ends. */
   get fullSize(): number {
-    return this.#fixedSize + this.#inputLength + this.#outputLength;
+    return RECORD_BYTES + this.#keptLength;
   }
 
   get inputBytes(): number {
     if (this.#inputBytes !== -1) return this.#inputBytes;
-    return this.#input === undefined ? this.#inputLength : Buffer.byteLength(this.#input);
+    return this.#input === undefined ? this.#inputLength() : Buffer.byteLength(this.#input);
   }
 
   get outputBytes(): number {
     if (this.#outputBytes !== -1) return this.#outputBytes;
-    return this.#output === undefined ? this.#outputLength : Buffer.byteLength(this.#output);
+    return this.#output === undefined ? this.#outputLength() : Buffer.byteLength(this.#output);
   }
 
   get inputCut(): boolean {
@@ -347,17 +358,17 @@ export class CallRecord implements SpanRecord, CallSpan {
     return this.#outputCut;
   }
 
-  get #idsLength(): number {
+  #idsLength(): number {
     return TRACE_DIGITS + SPAN_DIGITS + (this.#hasParent ? SPAN_DIGITS : 0) + INVOCATION_CHARACTERS;
   }
 
   /** Of what is kept, in characters, or bytes where it is packed. */
-  get #inputLength(): number {
-    if (this.#packed !== undefined && this.#hasInput) return this.#outputAt - this.#packedAt - this.#idsLength;
+  #inputLength(): number {
+    if (this.#packed !== undefined && this.#hasInput) return this.#outputAt - this.#packedAt - this.#idsLength();
     return this.#input?.length ?? 0;
   }
 
-  get #outputLength(): number {
+  #outputLength(): number {
     if (this.#packed !== undefined && this.#hasOutput) return this.#packedEnd - this.#outputAt;
     return this.#output?.length ?? 0;
   }
@@ -385,10 +396,10 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#output = undefined;
   }
 
-  get #fixedSize(): number {
-    const { failure } = this;
-    const failureSize = failure === undefined ? 0 : failure.message.length + (failure.stacktrace?.length ?? 0) + (failure.details?.length ?? 0);
-    return RECORD_BYTES + failureSize + (this.#baggage?.length ?? 0);
+  #fail(error: CallError): void {
+    const failure = failureOf(error);
+    this.failure = failure;
+    this.#keptLength += failure.message.length + (failure.stacktrace?.length ?? 0) + (failure.details?.length ?? 0);
   }
 
   #keepOutput(payload: Parameters<typeof beginningOf>[0]): void {
@@ -396,9 +407,11 @@ export class CallRecord implements SpanRecord, CallSpan {
       this.#outputBytes = bytesOf(payload);
       return;
     }
-    this.#output = beginningOf(payload);
+    const output = beginningOf(payload);
+    this.#output = output;
     this.#hasOutput = true;
-    if (!isLong(payload)) return;
+    this.#keptLength += output.length;
+    if (output.length <= COPY_ABOVE || !isLong(payload)) return;
     this.#outputCut = true;
     this.#outputBytes = bytesOf(payload);
   }

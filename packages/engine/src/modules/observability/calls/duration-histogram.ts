@@ -32,7 +32,8 @@ export class DurationHistogram {
   #buckets: Uint32Array | undefined;
 
   record(duration: number): void {
-    const ms = duration > 0 ? duration : 0;
+    // Neither what is no number nor a clock's mistake may spoil the sum.
+    const ms = Number.isNaN(duration) ? 0 : Math.max(0, duration);
     const bucket = bucketOf(ms);
     let buckets = this.#buckets;
     if (buckets === undefined || bucket < this.#first || bucket >= this.#first + buckets.length) buckets = this.#grow(bucket);

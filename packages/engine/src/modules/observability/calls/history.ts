@@ -16,6 +16,9 @@ export interface HistoryLimits {
 export class InvocationHistory {
   #maxCount = 0;
   #maxBytes = 0;
+  /** What of it is for the newest; the rest is for failed ones. */
+  #recentCount = 0;
+  #recentMaxBytes = 0;
   readonly #recent = new Deque<CallRecord>();
   readonly #failed = new Deque<CallRecord>();
   /** Pushed out while they run. */
@@ -31,6 +34,8 @@ export class InvocationHistory {
   configure({ maxCount, maxBytes }: HistoryLimits): void {
     this.#maxCount = maxCount;
     this.#maxBytes = maxBytes;
+    this.#recentCount = maxCount - Math.floor(maxCount * FAILED_SHARE);
+    this.#recentMaxBytes = maxBytes - Math.floor(maxBytes * FAILED_SHARE);
     this.#makeRoom();
   }
 
@@ -57,7 +62,7 @@ export class InvocationHistory {
       const { fullSize } = record;
       this.#recentBytes += fullSize - record.countedBytes;
       record.countedBytes = fullSize;
-      if (this.#recentBytes > this.#roomFor(this.#maxBytes)) this.#makeRoom();
+      if (this.#recentBytes > this.#recentMaxBytes) this.#makeRoom();
       return;
     }
     if (this.#running.delete(record)) this.#enter(record);
@@ -92,16 +97,12 @@ export class InvocationHistory {
     record.countedBytes = record.fullSize;
     this.#recent.push(record);
     this.#recentBytes += record.countedBytes;
-    if (this.#recent.length > this.#roomFor(this.#maxCount) || this.#recentBytes > this.#roomFor(this.#maxBytes)) this.#makeRoom();
-  }
-
-  #roomFor(limit: number): number {
-    return limit - Math.floor(limit * FAILED_SHARE);
+    if (this.#recent.length > this.#recentCount || this.#recentBytes > this.#recentMaxBytes) this.#makeRoom();
   }
 
   #makeRoom(): void {
-    const count = this.#roomFor(this.#maxCount);
-    const bytes = this.#roomFor(this.#maxBytes);
+    const count = this.#recentCount;
+    const bytes = this.#recentMaxBytes;
     while (this.#recent.length > 0 && (this.#recent.length > count || this.#recentBytes > bytes)) {
       const record = this.#recent.shift() as CallRecord;
       this.#recentBytes -= record.countedBytes;
@@ -119,6 +120,7 @@ export class InvocationHistory {
       this.#failedBytes -= record.countedBytes;
       record.trim();
     }
+    if (this.#running.size <= this.#maxCount) return;
     for (const record of this.#running) {
       if (this.#running.size <= this.#maxCount) break;
       this.#running.delete(record);

@@ -78,7 +78,7 @@ describe("spans that were not sampled", () => {
     expect(handedOn).toHaveLength(1);
   });
 
-  test("wait only so many: the oldest traces go, counted", () => {
+  test("wait only so many: the oldest go, counted", () => {
     for (let index = 0; index < MAX_HELD_SPANS + 100; index++) spans.ended(spanOf(`trace ${index}`));
     expect([spans.heldSpans, dropped]).toEqual([MAX_HELD_SPANS, 100]);
     spans.ended(spanOf("trace 5", { status: "error" }));

@@ -1,33 +1,18 @@
 import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "../model.ts";
 import { CallRecord } from "./call-record.ts";
-import { Deque } from "./deque.ts";
 
-/** How long spans of traces that were not sampled wait for a reason to keep them, and how many; the oldest trace goes first. */
+/** How long spans of traces that were not sampled wait for a reason to keep them, and how many; the oldest go first. */
 export const HOLD_MS = 10_000;
 export const MAX_HELD_SPANS = 5_000;
 /** Traces that turned out to be worth keeping and may have further spans. */
 const MAX_KEPT_TRACES = 2_000;
-const KEPT_FOR_MS = 60_000;
+/** Digits of a trace id, from its end, that make a small integer. */
+const KEY_DIGITS = 7;
 
 export interface KeepOptions {
   readonly keepErrors: boolean;
   /** Milliseconds; 0: none is kept for being slow. */
   readonly keepSlowMs: number;
-}
-
-/** What waits of one trace. Mostly that is one span, so that a list is made for the second. */
-interface Held {
-  readonly traceId: string;
-  readonly sinceMs: number;
-  readonly first: SpanRecord;
-  more: SpanRecord[] | undefined;
-  /** It was handed on, and only its place in the line is left. */
-  released: boolean;
-}
-
-interface Kept {
-  readonly traceId: string;
-  readonly sinceMs: number;
 }
 
 /**
@@ -40,12 +25,15 @@ export class WorthwhileSpans implements SpanSink {
   /** Milliseconds, never going back. */
   readonly #now: () => number;
   readonly #drops: DropCounter | undefined;
-  readonly #held = new Map<string, Held>();
-  /** The oldest first. Beside the table, since to look for the first entry of a table takes as long as it had entries. */
-  readonly #heldInOrder = new Deque<Held>();
-  readonly #kept = new Set<string>();
-  readonly #keptInOrder = new Deque<Kept>();
+  // A ring. Most that is held is dropped, so holding must cost next to nothing: what is worth keeping is looked for by its key, place after place.
+  readonly #spans: (SpanRecord | undefined)[] = [];
+  #keys = new Int32Array(0);
+  #heldAt = new Float64Array(0);
+  #first = 0;
+  #places = 0;
   #heldSpans = 0;
+  /** Trace ids, the first kept first. */
+  readonly #kept = new Set<string>();
 
   constructor(sink: SpanSink, options: KeepOptions & { readonly now: () => number; readonly drops?: DropCounter | undefined }) {
     this.#sink = sink;
@@ -65,31 +53,26 @@ export class WorthwhileSpans implements SpanSink {
   ended(span: SpanRecord): void {
     if (span.sampled) {
       // What was sampled by its beginner may have parts that others did not sample.
-      if (this.#heldSpans > 0 && this.#isWorthwhile(span)) this.#keep(span.traceId, this.#now());
+      if (this.#heldSpans > 0 && this.#isWorthwhile(span)) this.#keep(span.traceId);
       this.#sink.ended(span);
       return;
     }
-    const now = this.#now();
-    this.#forgetOld(now);
-    if (this.#kept.has(span.traceId)) {
+    if (this.#kept.size > 0 && this.#kept.has(span.traceId)) {
       this.#sink.ended(span);
       return;
     }
     if (this.#isWorthwhile(span)) {
-      this.#keep(span.traceId, now);
+      this.#keep(span.traceId);
       this.#sink.ended(span);
       return;
     }
-    this.#hold(span, now);
+    this.#hold(span);
   }
 
   /** Forgets what waits, e.g. when everything is cleared. */
   clear(): void {
-    this.#held.clear();
-    this.#heldInOrder.clear();
+    while (this.#places > 0) this.#dropFirst();
     this.#kept.clear();
-    this.#keptInOrder.clear();
-    this.#heldSpans = 0;
   }
 
   #isWorthwhile(span: SpanRecord): boolean {
@@ -98,65 +81,64 @@ export class WorthwhileSpans implements SpanSink {
     return keepSlowMs > 0 && durationOf(span) >= keepSlowMs;
   }
 
-  #hold(span: SpanRecord, now: number): void {
+  #hold(span: SpanRecord): void {
     const { keepErrors, keepSlowMs } = this.options;
     if (!keepErrors && keepSlowMs === 0) return;
-    const { traceId } = span;
-    const held = this.#held.get(traceId);
-    if (held === undefined) {
-      const begun: Held = { traceId, sinceMs: now, first: span, more: undefined, released: false };
-      this.#held.set(traceId, begun);
-      this.#heldInOrder.push(begun);
-    } else if (held.more === undefined) held.more = [span];
-    else held.more.push(span);
+    if (this.#keys.length === 0) {
+      this.#keys = new Int32Array(MAX_HELD_SPANS);
+      this.#heldAt = new Float64Array(MAX_HELD_SPANS);
+    }
+    const now = this.#now();
+    while (this.#places > 0 && now - (this.#heldAt[this.#first] as number) >= HOLD_MS) this.#dropFirst();
+    if (this.#places === MAX_HELD_SPANS) {
+      if (this.#spans[this.#first] !== undefined) this.#drops?.dropped("spans", "not_sampled_full", 1);
+      this.#dropFirst();
+    }
+    const at = (this.#first + this.#places) % MAX_HELD_SPANS;
+    this.#spans[at] = span;
+    this.#keys[at] = keyOf(span.traceId);
+    this.#heldAt[at] = now;
+    this.#places++;
     this.#heldSpans++;
-    while (this.#heldSpans > MAX_HELD_SPANS) this.#forgetOldest("not_sampled_full");
   }
 
   /** Hands on what is held of the trace, and lets the rest of it through from now on. */
-  #keep(traceId: string, now: number): void {
-    if (!this.#kept.has(traceId)) {
-      this.#kept.add(traceId);
-      this.#keptInOrder.push({ traceId, sinceMs: now });
-      if (this.#keptInOrder.length > MAX_KEPT_TRACES) this.#forgetKept();
+  #keep(traceId: string): void {
+    this.#kept.add(traceId);
+    if (this.#kept.size > MAX_KEPT_TRACES) {
+      for (const oldest of this.#kept) {
+        this.#kept.delete(oldest);
+        break;
+      }
     }
-    const held = this.#held.get(traceId);
-    if (held === undefined) return;
-    this.#held.delete(traceId);
-    this.#heldSpans -= sizeOf(held);
-    held.released = true;
-    for (const span of held.more === undefined ? [held.first] : [held.first, ...held.more]) {
+    if (this.#heldSpans === 0) return;
+    const key = keyOf(traceId);
+    const oldest = this.#now() - HOLD_MS;
+    for (let place = 0; place < this.#places; place++) {
+      const at = (this.#first + place) % MAX_HELD_SPANS;
+      if (this.#keys[at] !== key) continue;
+      const span = this.#spans[at];
+      if (span === undefined || (this.#heldAt[at] as number) <= oldest || span.traceId !== traceId) continue;
+      this.#spans[at] = undefined;
+      this.#heldSpans--;
+      // It will be kept longer than those around it.
       if (span instanceof CallRecord) span.unpack();
       this.#sink.ended(span);
     }
-    held.more = undefined;
+    while (this.#places > 0 && this.#spans[this.#first] === undefined) this.#dropFirst();
   }
 
-  #forgetOld(now: number): void {
-    for (let oldest = this.#heldInOrder.first; oldest !== undefined && now - oldest.sinceMs >= HOLD_MS; oldest = this.#heldInOrder.first) {
-      this.#forgetOldest(undefined);
+  #dropFirst(): void {
+    if (this.#spans[this.#first] !== undefined) {
+      this.#spans[this.#first] = undefined;
+      this.#heldSpans--;
     }
-    for (let oldest = this.#keptInOrder.first; oldest !== undefined && now - oldest.sinceMs >= KEPT_FOR_MS; oldest = this.#keptInOrder.first) {
-      this.#forgetKept();
-    }
-  }
-
-  /** `reason`: they might still have been worth keeping. */
-  #forgetOldest(reason: string | undefined): void {
-    const oldest = this.#heldInOrder.shift();
-    if (oldest === undefined || oldest.released) return;
-    this.#held.delete(oldest.traceId);
-    const count = sizeOf(oldest);
-    this.#heldSpans -= count;
-    if (reason !== undefined) this.#drops?.dropped("spans", reason, count);
-  }
-
-  #forgetKept(): void {
-    const oldest = this.#keptInOrder.shift();
-    if (oldest !== undefined) this.#kept.delete(oldest.traceId);
+    this.#first = (this.#first + 1) % MAX_HELD_SPANS;
+    this.#places--;
   }
 }
 
-function sizeOf({ more }: Held): number {
-  return 1 + (more?.length ?? 0);
+/** Equal for equal trace ids; rarely for others. */
+function keyOf(traceId: string): number {
+  return Number.parseInt(traceId.slice(-KEY_DIGITS), 16) | 0;
 }

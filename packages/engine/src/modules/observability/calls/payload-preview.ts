@@ -1,9 +1,9 @@
 import type { Payload } from "@svc/protocol";
 
 /** Most that is kept of one payload, in characters. */
-export const MAX_KEPT = 64 * 1024;
+const MAX_KEPT = 64 * 1024;
 /** Longer texts are copied rather than held: a slice of a frame keeps the whole frame. */
-const COPY_ABOVE = 2_048;
+export const COPY_ABOVE = 2_048;
 
 /** The beginning of a payload, without what it came in. Nothing for a payload that says that there was none. */
 export function beginningOf(payload: Payload): string {

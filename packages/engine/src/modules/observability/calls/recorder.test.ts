@@ -44,6 +44,15 @@ describe("spans of calls", () => {
     expect(add.attributes).toMatchObject({ "svc.function_id": "math::add", "svc.caller.name": "front-worker", "svc.worker.name": "math-worker" });
   });
 
+  test("are told to published clients in every answer, and to ours when they trace", async () => {
+    await twoHops();
+    const published = await engine.connectWorker({ name: "published", features: [] });
+    expect((await published.call("math::add", {})).traceparent).toMatch(W3C);
+    const ours = await engine.connectWorker({ name: "ours" });
+    expect((await ours.call("math::add", {})).traceparent).toBeNull();
+    expect((await ours.call("math::add", {}, { traceparent: OUTSIDE })).traceparent).toMatch(W3C);
+  });
+
   test("continue the trace that a caller brings, and hand on one of their own", async () => {
     const { caller } = await twoHops();
     const answer = await caller.call("math::add", { a: 1 }, { traceparent: OUTSIDE });
@@ -97,6 +106,14 @@ describe("spans of calls", () => {
     const { caller } = await twoHops({ payload_previews: false });
     await caller.call("math::add", { secret: 1 });
     expect(engine.spanOf("math::add").events).toEqual([]);
+  });
+
+  test("say that a payload was cut, also where characters have several bytes", async () => {
+    const { caller } = await twoHops();
+    await caller.call("math::add", "日".repeat(100_000));
+    const record = [...engine.calls.history].find(({ name }) => name === "math::add");
+    expect([record?.inputBytes, record?.inputCut]).toEqual([300_002, true]);
+    expect(record?.input?.length).toBeGreaterThan(20_000);
   });
 
   test("keep only the beginning of a large payload", async () => {
@@ -240,8 +257,12 @@ describe("spans of modules", () => {
 
 test("sampling decides at the root, travels in the flags, and is followed by the next hop", async () => {
   const { caller } = await twoHops({ sampling_ratio: 0 });
-  const answer = await caller.call("front::sum", {});
-  expect(answer.traceparent).toMatch(/-00$/);
+  const seen: unknown[] = [];
+  caller.serve("outside::look", (_data, frame) => seen.push(frame.traceparent));
+  await caller.call("engine::none");
+  await caller.call("outside::look", {});
+  expect(seen).toEqual([expect.stringMatching(/-00$/)]);
+  await caller.call("front::sum", {});
   expect(engine.spans).toEqual([]);
   await caller.call("front::sum", {}, { traceparent: OUTSIDE });
   expect(engine.spans.map(({ name }) => name).sort()).toEqual(["front::sum", "math::add"]);

@@ -22,6 +22,8 @@ export class Sources {
   readonly #ofCallers = new WeakMap<Caller, Source>();
   /** Span id to the source of what it causes. */
   readonly #openSpans = new Map<string, Source>();
+  #lastCaller: Caller | undefined;
+  #lastSource: Source = "";
 
   constructor(directory: Pick<Directory, "workerById">) {
     this.#directory = directory;
@@ -37,7 +39,10 @@ export class Sources {
   }
 
   of(caller: Caller | undefined, parentSpanId: string | undefined): Source {
-    if (caller !== undefined) return this.#ofCallers.get(caller) ?? this.#look(caller, parentSpanId);
+    if (caller !== undefined) {
+      if (caller === this.#lastCaller) return this.#lastSource;
+      return this.#ofCallers.get(caller) ?? this.#look(caller, parentSpanId);
+    }
     return (parentSpanId === undefined ? undefined : this.#openSpans.get(parentSpanId)) ?? "engine";
   }
 
@@ -53,11 +58,12 @@ export class Sources {
 
   #look(caller: Caller, parentSpanId: string | undefined): Source {
     const id = caller.worker_id;
-    // A module makes a new object for each call.
     if (id.startsWith(MODULE)) return (parentSpanId === undefined ? undefined : this.#openSpans.get(parentSpanId)) ?? this.ofModule(id.slice(MODULE.length));
     const kind = this.#directory.workerById(id)?.kind;
     const source = kind === "cli" || kind === "console" ? kind : "call";
     this.#ofCallers.set(caller, source);
+    this.#lastCaller = caller;
+    this.#lastSource = source;
     return source;
   }
 }

@@ -24,10 +24,10 @@ export class TextArena {
     }
     const { chunk } = this;
     this.start = this.#end;
-    const taken = chunk.write(first, this.#end, "utf8");
-    this.#end += taken;
-    if (second !== "") this.#end += chunk.write(second, this.#end, "utf8");
-    return taken;
+    // Mostly all of it is ASCII, which is seen from the number of bytes.
+    const written = chunk.write(first + second, this.#end, "utf8");
+    this.#end += written;
+    return written === first.length + second.length ? first.length : Buffer.byteLength(first);
   }
 
   /** Of what was written last, in bytes. */

@@ -9,26 +9,27 @@ const bytes = Buffer.alloc(POOL_BYTES);
 let pool = "";
 let at = 0;
 
-function digits(): string {
-  if (at >= pool.length) {
+function digits(count: number): string {
+  if (at + count > pool.length) {
     randomFillSync(bytes);
     pool = bytes.toString("hex");
     at = 0;
   }
-  const id = pool.slice(at, at + ID_DIGITS);
-  at += ID_DIGITS;
+  const id = pool.slice(at, at + count);
+  at += count;
   return id;
 }
 
 /** 16 random hex digits, not all zero. */
 export function newSpanId(): string {
-  const id = digits();
+  const id = digits(ID_DIGITS);
   return id === NO_ID ? newSpanId() : id;
 }
 
 /** 32 random hex digits, not all zero. */
 export function newTraceId(): string {
-  return newSpanId() + digits();
+  const id = digits(2 * ID_DIGITS);
+  return id.startsWith(NO_ID) ? newTraceId() : id;
 }
 
 // W3C Trace Context. A later version may have more members after the flags.
