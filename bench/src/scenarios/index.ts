@@ -1,4 +1,5 @@
 import { channelStream } from "./channel-stream.ts";
+import { collectorOutage } from "./collector-outage.ts";
 import { cronTriggers } from "./cron-triggers.ts";
 import { eventFanOut } from "./event-fan-out.ts";
 import { footprint } from "./footprint.ts";
@@ -34,4 +35,5 @@ export const scenarios: readonly Scenario[] = [
   queuedJobs,
   waitingJobs,
   observedCalls,
+  collectorOutage,
 ];

@@ -73,6 +73,7 @@ export class Listeners {
       tokenRefusal: tokenRefusalAt(() => config().http),
       takesAnyHost: (isConsole) => !isLoopback(config().http.host) && (!isConsole || tokenRequiredAt(config().http, settings())),
       maxConnectionsPerAddress,
+      health: () => kernel.health.read(),
     });
     const realtimeToken = tokenRefusalAt(() => config().realtime);
     this.#realtime = new Realtime(clock, rules, log, kernel.streams, {

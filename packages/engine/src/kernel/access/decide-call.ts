@@ -24,6 +24,7 @@ const ADMINISTRATION = [
   "engine::shutdown",
   "state::snapshot",
   "engine::traces::clear",
+  ...["create", "update", "delete", "silence"].map((what) => `engine::alerts::${what}`),
 ];
 
 /**

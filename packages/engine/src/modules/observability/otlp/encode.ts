@@ -6,20 +6,25 @@ const KINDS: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, clie
 const STATUS_CODES: Readonly<Record<SpanRecord["status"], number>> = { unset: 0, ok: 1, error: 2 };
 const TEMPORALITIES = { delta: 1, cumulative: 2 } as const;
 
+/** Attributes as they may leave the engine, e.g. with secrets masked. */
+export type ShowAttributes = (attributes: Attributes) => Attributes;
+
+const showAll: ShowAttributes = (attributes) => attributes;
+
 /** Spans as one `ExportTraceServiceRequest`, by resource and scope. */
-export function encodeTraces(spans: readonly SpanRecord[]): TracesJson {
+export function encodeTraces(spans: readonly SpanRecord[], show: ShowAttributes = showAll): TracesJson {
   const resourceSpans = byResourceAndScope(spans).map(({ resource, scopes }) => ({
-    resource: encodeResource(resource),
-    scopeSpans: scopes.map(({ scope, records }) => ({ scope, spans: records.map(encodeSpan) })),
+    resource: encodeResource(resource, show),
+    scopeSpans: scopes.map(({ scope, records }) => ({ scope, spans: records.map((span) => encodeSpan(span, show)) })),
   }));
   return { resourceSpans };
 }
 
 /** Log entries as one `ExportLogsServiceRequest`. */
-export function encodeLogs(logs: readonly LogRecord[]): LogsJson {
+export function encodeLogs(logs: readonly LogRecord[], show: ShowAttributes = showAll): LogsJson {
   const resourceLogs = byResourceAndScope(logs).map(({ resource, scopes }) => ({
-    resource: encodeResource(resource),
-    scopeLogs: scopes.map(({ scope, records }) => ({ scope, logRecords: records.map(encodeLog) })),
+    resource: encodeResource(resource, show),
+    scopeLogs: scopes.map(({ scope, records }) => ({ scope, logRecords: records.map((log) => encodeLog(log, show)) })),
   }));
   return { resourceLogs };
 }
@@ -27,13 +32,13 @@ export function encodeLogs(logs: readonly LogRecord[]): LogsJson {
 /** Metrics as one `ExportMetricsServiceRequest`. */
 export function encodeMetrics(metrics: readonly MetricRecord[]): MetricsJson {
   const resourceMetrics = byResourceAndScope(metrics).map(({ resource, scopes }) => ({
-    resource: encodeResource(resource),
+    resource: encodeResource(resource, showAll),
     scopeMetrics: scopes.map(({ scope, records }) => ({ scope, metrics: records.map(encodeMetric) })),
   }));
   return { resourceMetrics };
 }
 
-export function encodeSpan(span: SpanRecord): SpanJson {
+function encodeSpan(span: SpanRecord, show: ShowAttributes): SpanJson {
   return {
     traceId: span.traceId,
     spanId: span.spanId,
@@ -42,25 +47,25 @@ export function encodeSpan(span: SpanRecord): SpanJson {
     kind: KINDS[span.kind],
     startTimeUnixNano: String(span.startUnixNano),
     endTimeUnixNano: String(span.endUnixNano ?? 0n),
-    attributes: encodeAttributes(span.attributes),
+    attributes: encodeAttributes(show(span.attributes)),
     events: span.events.map(({ timeUnixNano, name, attributes }) => ({
       timeUnixNano: String(timeUnixNano),
       name,
-      attributes: encodeAttributes(attributes),
+      attributes: encodeAttributes(show(attributes)),
     })),
-    links: span.links.map(({ traceId, spanId, attributes }) => ({ traceId, spanId, attributes: encodeAttributes(attributes) })),
+    links: span.links.map(({ traceId, spanId, attributes }) => ({ traceId, spanId, attributes: encodeAttributes(show(attributes)) })),
     status: { code: STATUS_CODES[span.status], ...(span.statusDescription === undefined ? {} : { message: span.statusDescription }) },
   };
 }
 
-export function encodeLog(log: LogRecord): LogJson {
+function encodeLog(log: LogRecord, show: ShowAttributes): LogJson {
   return {
     timeUnixNano: String(log.timeUnixNano),
     observedTimeUnixNano: String(log.observedUnixNano),
     severityNumber: log.severityNumber,
     severityText: log.severityText,
     body: { stringValue: log.body },
-    attributes: encodeAttributes(log.attributes),
+    attributes: encodeAttributes(show(log.attributes)),
     ...(log.traceId === undefined ? {} : { traceId: log.traceId }),
     ...(log.spanId === undefined ? {} : { spanId: log.spanId }),
   };
@@ -104,7 +109,7 @@ function pointFacts({ attributes, startUnixNano, timeUnixNano }: MetricPoint) {
 }
 
 /** A collector tells services apart by `service.name`, and their processes by `service.instance.id`. */
-function encodeResource({ service, workerId, attributes }: Resource): { readonly attributes: readonly KeyValue[] } {
+function encodeResource({ service, workerId, attributes }: Resource, show: ShowAttributes): { readonly attributes: readonly KeyValue[] } {
   const own: KeyValue[] = [{ key: "service.name", value: { stringValue: service } }];
   const add = (key: string, value: string): void => {
     if (!Object.hasOwn(attributes, key)) own.push({ key, value: { stringValue: value } });
@@ -113,7 +118,7 @@ function encodeResource({ service, workerId, attributes }: Resource): { readonly
     add("service.instance.id", workerId);
     add("svc.worker.id", workerId);
   }
-  return { attributes: [...own, ...encodeAttributes(attributes).filter(({ key }) => key !== "service.name")] };
+  return { attributes: [...own, ...encodeAttributes(show(attributes)).filter(({ key }) => key !== "service.name")] };
 }
 
 export function encodeAttributes(attributes: Attributes): KeyValue[] {

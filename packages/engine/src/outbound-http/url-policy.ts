@@ -1,14 +1,14 @@
 import { isIP } from "node:net";
 import { CallError } from "@svc/protocol";
+import type { OutboundRules } from "../kernel/module.ts";
 import { nonPublicClass } from "./address-class.ts";
-import type { HttpFunctionRules } from "./rules.ts";
 import { hostOf, matchesUrlPattern, portOf } from "./url-pattern.ts";
 
 /**
  * Judges what can be judged without asking the network: form, scheme, allow list, and literal addresses in whatever notation.
  * Throws `url_validation_failed`; the messages begin with the published ones.
  */
-export function checkUrl(text: string, rules: HttpFunctionRules): URL {
+export function checkUrl(text: string, rules: OutboundRules): URL {
   if (!URL.canParse(text)) throw refused("Invalid URL");
   const url = new URL(text);
   if (url.protocol !== "https:" && url.protocol !== "http:") throw refused(`Invalid URL: the scheme ${url.protocol.slice(0, 20)} is not http or https`);
@@ -35,7 +35,7 @@ export function literalAddress(url: URL): string | undefined {
 }
 
 /** One address that is not public spoils the lot: which of them is taken is not for the resolver's owner to choose. */
-export function requirePublic(addresses: readonly string[], host: string, rules: HttpFunctionRules): void {
+export function requirePublic(addresses: readonly string[], host: string, rules: OutboundRules): void {
   if (!rules.blockPrivateIps) return;
   for (const address of addresses) {
     const kind = nonPublicClass(address);

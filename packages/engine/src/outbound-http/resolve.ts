@@ -1,7 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { isIPv6 } from "node:net";
-import type { HttpFunctionRules } from "./rules.ts";
+import type { OutboundRules } from "../kernel/module.ts";
 import { hostOf } from "./url-pattern.ts";
 import { literalAddress, refused, requirePublic } from "./url-policy.ts";
 
@@ -30,7 +30,7 @@ export function sharing(resolve: Resolve): Resolve {
 }
 
 /** The addresses to connect to, checked. This is the one time that the name is resolved for an attempt: the connection goes to exactly these. */
-export async function resolveChecked(url: URL, rules: HttpFunctionRules, resolve: Resolve): Promise<readonly LookupAddress[]> {
+export async function resolveChecked(url: URL, rules: OutboundRules, resolve: Resolve): Promise<readonly LookupAddress[]> {
   const literal = literalAddress(url);
   if (literal !== undefined) return [{ address: literal, family: isIPv6(literal) ? 6 : 4 }];
   const host = hostOf(url);

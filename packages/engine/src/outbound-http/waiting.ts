@@ -1,4 +1,4 @@
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock } from "../kernel/clock.ts";
 
 /** The promise's outcome, or a rejection with the signal's reason, whichever comes first. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as openHttp, type RequestOptions } from "node:http";
 import { Agent as HttpsAgent, request as openHttps } from "node:https";
 import type { LookupFunction } from "node:net";
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock } from "../kernel/clock.ts";
 
 /** Largest body of an answer, in bytes: the largest frame. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
