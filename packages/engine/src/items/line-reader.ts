@@ -1,5 +1,4 @@
 import { CallError } from "@svc/protocol";
-import type { ChannelReader } from "../kernel/module.ts";
 
 /** A line as it stands in the stream; numbers begin with 1. Blank lines are counted and left out. */
 export interface NumberedLine {
@@ -7,11 +6,17 @@ export interface NumberedLine {
   readonly text: string;
 }
 
+/** What is needed of a channel's reading end. */
+export interface LineSource {
+  read(): Promise<{ readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer } | undefined>;
+  readonly ended: "open" | "finished" | "torn";
+}
+
 /**
  * Lines of a channel whose items are pieces of UTF-8, cut anywhere. The last line needs no end. Throws `invalid_input` for bytes that are no UTF-8 and
  * `payload_too_large` for a line longer than `maxCharacters`, both naming the line, and `channel_closed` when the writer broke off.
  */
-export async function* linesOf(reader: ChannelReader, maxCharacters: number): AsyncGenerator<NumberedLine> {
+export async function* linesOf(reader: LineSource, maxCharacters: number): AsyncGenerator<NumberedLine> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let number = 1;
   /** Pieces of the line that has not ended. */

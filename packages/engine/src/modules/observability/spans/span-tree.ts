@@ -64,8 +64,8 @@ export function* preorder(roots: readonly SpanNode[]): Generator<{ readonly node
 export function servicesOf(spans: readonly SpanRecord[]) {
   const services = new Map<string, { spans: number; errors: number; ended: number; totalMs: number }>();
   for (const span of spans) {
-    let service = services.get(span.resource.service);
-    if (service === undefined) services.set(span.resource.service, (service = { spans: 0, errors: 0, ended: 0, totalMs: 0 }));
+    const service = services.get(span.resource.service) ?? { spans: 0, errors: 0, ended: 0, totalMs: 0 };
+    services.set(span.resource.service, service);
     service.spans += 1;
     if (span.status === "error") service.errors += 1;
     if (span.endUnixNano === undefined) continue;

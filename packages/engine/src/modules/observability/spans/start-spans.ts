@@ -69,3 +69,8 @@ function folderOf(directory: string | undefined, dataDir: string): string {
   if (directory === undefined) return join(dataDir, "observability");
   return isAbsolute(directory) ? directory : resolve(dirname(dirname(dataDir)), directory);
 }
+
+/** Equal while spans can be kept as they are: what else they depend on needs a new start. */
+export function spanSettings({ exporter, trace_storage, memory_max_spans, memory_max_bytes, redact_keys, sampling }: ObservabilityConfig): string {
+  return JSON.stringify([exporter, trace_storage, memory_max_spans, memory_max_bytes, redact_keys, sampling?.keep_slow_ms]);
+}

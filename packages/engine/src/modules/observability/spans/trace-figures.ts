@@ -37,8 +37,7 @@ export async function traceFacets(store: SpanStore, filters: TraceFilters, names
     total += 1;
     for (const [name, values] of counts) countValues(values, new Set(valuesOf(row, name)));
   }
-  const facets: Record<string, { value: string; count: number }[]> = Object.create(null) as Record<string, { value: string; count: number }[]>;
-  for (const [name, values] of counts) facets[name] = mostFrequent(values);
+  const facets = Object.fromEntries([...counts].map(([name, values]) => [name, mostFrequent(values)]));
   return { facets, total, exact };
 }
 

@@ -164,10 +164,10 @@ describe("other functions of traces", () => {
   it("count over all that matches, over time, over durations and by the value of an attribute", async () => {
     const { engine, sink } = await start();
     for (let n = 0; n < 20; n += 1) {
-      const attributes = { session: `s${n % 2}`, title: `Session ${n % 2}`, "svc.function_id": "a::b" };
+      const attributes = { tenant: `s${n % 2}`, title: `Tenant ${n % 2}`, "svc.function_id": "a::b" };
       sink.ended(sampleSpan({ trace: n + 1, id: n + 1, startMs: n * 10, tookMs: n + 1, status: n < 5 ? "error" : "ok", attributes }));
     }
-    const facets = { facets: ["status", "service", "session"] };
+    const facets = { facets: ["status", "service", "tenant"] };
     expect(await engine.call("engine::traces::facets", { ...facets, min_duration_ms: 3 })).toEqual({
       total: 18,
       facets: {
@@ -176,7 +176,7 @@ describe("other functions of traces", () => {
           { value: "error", count: 3 },
         ],
         service: [{ value: "svc", count: 18 }],
-        session: [
+        tenant: [
           { value: "s0", count: 9 },
           { value: "s1", count: 9 },
         ],
@@ -190,11 +190,11 @@ describe("other functions of traces", () => {
       [5, 0],
     ]);
     expect(histogram.duration.reduce((sum, { count }) => sum + count, 0)).toBe(20);
-    const { groups } = (await engine.call("engine::traces::group_by", { attribute: "session", label_attribute: "title" })) as {
+    const { groups } = (await engine.call("engine::traces::group_by", { attribute: "tenant", label_attribute: "title" })) as {
       groups: { trace_ids: string[] }[];
     };
     expect(groups).toMatchObject([
-      { value: "s1", label: "Session 1", span_count: 10, error_count: 2 },
+      { value: "s1", label: "Tenant 1", span_count: 10, error_count: 2 },
       { value: "s0", error_count: 3 },
     ]);
     expect(groups[0]?.trace_ids).toHaveLength(10);

@@ -69,6 +69,7 @@ describe("spans on disk", () => {
         .replace("/src/", "/dist/")
         .replace(/\.ts$/, ".js"),
       [file],
+      { execArgv: [] },
     );
     const [written] = (await once(child, "message")) as [number];
     child.kill("SIGKILL");
@@ -146,14 +147,12 @@ describe("spans on disk", () => {
     expect(existsSync(join(blocked, "spans.db"))).toBe(false);
   });
 
-  it("wait in a bounded queue: what is over is dropped and counted", async () => {
+  it("wait in a bounded queue: what is over is dropped and counted", () => {
     const counts = new Map<string, number>();
     const drops = { dropped: (_: string, reason: string, count: number) => void counts.set(reason, (counts.get(reason) ?? 0) + count) };
     const store = open(freshFile(), { drops });
     for (let id = 0; id < 25_000; id += 1) store.ended(sampleSpan({ trace: id % 10, id }));
     store.ended(sampleSpan({ id: 1, size: 2_000_000 }));
-    await store.flush();
-    expect(await store.stats()).toMatchObject({ stored: 20_000 });
     expect(Object.fromEntries(counts)).toEqual({ disk_queue_full: 5_000, span_too_large: 1 });
   });
 });

@@ -53,7 +53,7 @@ export class DiskSpanStore implements SpanStore {
   readonly #stopTrimming: () => void;
   #cancelFlush: (() => void) | undefined;
   #flushing: Promise<void> | undefined;
-  #isTrimming = false;
+  #trimming: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(parts: DiskSpanStoreParts) {
@@ -131,13 +131,12 @@ export class DiskSpanStore implements SpanStore {
 
   /** Removes what is over the limits, in steps between which others get their turn. */
   async trim(): Promise<void> {
-    if (this.#isTrimming) return;
-    this.#isTrimming = true;
-    try {
-      await this.#remove({ beforeMs: this.#parts.clock.now() - this.#parts.retentionMs, maxBytes: FILE_SHARE * this.#parts.maxBytes });
-    } finally {
-      this.#isTrimming = false;
-    }
+    while (this.#trimming !== undefined) await this.#trimming;
+    const limits = { beforeMs: this.#parts.clock.now() - this.#parts.retentionMs, maxBytes: FILE_SHARE * this.#parts.maxBytes };
+    this.#trimming = this.#remove(limits).finally(() => {
+      this.#trimming = undefined;
+    });
+    await this.#trimming;
   }
 
   async close(): Promise<void> {
@@ -231,6 +230,7 @@ export class DiskSpanStore implements SpanStore {
   }
 
   #trimInBackground(): void {
+    if (this.#trimming !== undefined) return;
     this.trim().catch((error: unknown) => {
       if (!this.#isClosed) this.#parts.log.warn("old spans could not be removed", { error });
     });

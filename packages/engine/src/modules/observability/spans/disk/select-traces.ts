@@ -1,5 +1,4 @@
 import type { Database, SqlValue } from "../../../../store/driver.ts";
-import type { SpanRecord } from "../../model.ts";
 import { MAX_LISTED_SPANS } from "../span-store.ts";
 import { matchesSpans, spanConditions, traceIdsOf } from "../trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "../trace-query.ts";
@@ -47,7 +46,6 @@ interface Where {
 export function traceSelector(database: Database) {
   const totals = database.prepare<{ readonly traces: number; readonly internal: number }>("SELECT traces, internal FROM totals");
   const countWords = database.prepare<{ readonly count: number }>(`SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${MAX_SET})`);
-  const hasWords = database.prepare("SELECT 1 FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1");
   const traceRow = database.prepare<TraceSqlRow>(`SELECT no, ${COLUMNS} FROM traces WHERE no = ?`);
   const rootSpan = database.prepare<{ readonly data: string }>(`SELECT data FROM spans WHERE id / ${SPANS_PER_TRACE} = ? AND span_id = ?`);
   const traceSpans = database.prepare<{ readonly data: string }>("SELECT data FROM spans WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?");
@@ -57,32 +55,32 @@ export function traceSelector(database: Database) {
     return traceSpans.all(no * SPANS_PER_TRACE, (no + 1) * SPANS_PER_TRACE - 1, limit).map(({ data }) => data);
   }
 
-  /** What spans have to show, as sets that the index of words knows and as checks of single traces. */
+  /**
+   * What spans have to show: as sets that the index of words knows, and as a check of single traces. What many spans show needs no index: one who goes through
+   * the traces in order meets it soon, and reading the spans of one trace is quicker than asking the index for them.
+   */
   function spanParts(filters: TraceFilters) {
     const sets: string[] = [];
-    const checks: ((no: number) => boolean)[] = [];
-    const check = (query: string, wanted: boolean) => (no: number) =>
-      (hasWords.get(query, no * SPANS_PER_TRACE, (no + 1) * SPANS_PER_TRACE - 1) !== undefined) === wanted;
-    const require = (query: string): void => {
-      if ((countWords.get(query)?.count ?? 0) < MAX_SET) sets.push(query);
-      else checks.push(check(query, true));
+    const isSet = (query: string): boolean => {
+      if ((countWords.get(query)?.count ?? 0) >= MAX_SET) return false;
+      sets.push(query);
+      return true;
     };
     const services = servicesLike(filters.service_name);
-    if (services !== undefined) require(services.length === 0 ? '"_"' : serviceQuery(services));
-    const toRead = spanConditions(filters).filter((condition) => {
-      const { lookup, negated } = condition;
-      if (lookup === undefined) return true;
-      if (!negated) require(wordQuery(lookup));
-      else if (lookup.exact) checks.push(check(wordQuery(lookup), false));
-      return !lookup.exact;
+    if (services !== undefined) isSet(services.length === 0 ? NO_WORD : serviceQuery(services));
+    const toRead = spanConditions(filters).filter(({ lookup, negated }) => {
+      if (lookup === undefined || negated) return true;
+      if (lookup.by !== "words") return !isSet(wordQuery(lookup)) || !lookup.exact;
+      const rare = lookup.words.filter((word) => !isFrequent(word));
+      return rare.length === 0 || !isSet(wordQuery({ ...lookup, words: rare })) || rare.length < lookup.words.length;
     });
-    if (toRead.length > 0) {
-      checks.push((no) => {
-        const spans: SpanRecord[] = textsOf(no, SPANS_PER_TRACE).map(readSpan);
-        return matchesSpans(toRead, spans);
-      });
-    }
-    return { sets, checks, manyServices: filters.service_name !== undefined && services === undefined };
+    const check = (no: number): boolean => toRead.length === 0 || matchesSpans(toRead, textsOf(no, SPANS_PER_TRACE).map(readSpan));
+    return { sets, check, hasCheck: toRead.length > 0 };
+  }
+
+  /** Cheap to tell, other than how many spans have a word that only begins so: for that the index puts together all such words. */
+  function isFrequent(word: string): boolean {
+    return (countWords.get(`"${word}"`)?.count ?? 0) >= MAX_SET;
   }
 
   /** Undefined: too many to search by name. */
@@ -95,15 +93,15 @@ export function traceSelector(database: Database) {
 
   function list(request: TraceListRequest): SelectedTraces {
     const { filters } = request;
-    const { sets, checks, manyServices } = spanParts(filters);
-    const where = factsWhere(filters, manyServices);
+    const { sets, check, hasCheck } = spanParts(filters);
+    const where = factsWhere(filters);
     const set = setOf(filters, sets);
-    const search = new Search(request, checks);
+    const search = new Search(request, check);
     if (set !== undefined) searchSet(search, request, { set, where });
     else searchAll(search, request, where);
     return {
       rows: search.found.map(({ no }) => ({ row: traceRow.get(no) as TraceSqlRow, spans: spansFor(no, request.spans) })),
-      ...totalOf(search, { filters, where, isSet: set !== undefined, hasChecks: checks.length > 0 }),
+      ...totalOf(search, { filters, where, isSet: set !== undefined, hasCheck }),
       next: search.next,
     };
   }
@@ -140,20 +138,15 @@ export function traceSelector(database: Database) {
 
   /** Goes through all in order, window by window. */
   function searchAll(search: Search, { sortBy, descending, after }: TraceListRequest, where: Where): void {
-    const { column, index } = SORTS[sortBy];
-    const direction = descending ? "DESC" : "ASC";
-    const conditions = where.sql.length === 0 ? "1" : where.sql.join(" AND ");
     let from: TracePosition | undefined = after;
     for (let window = FIRST_WINDOW; ; window = Math.min(MAX_WINDOW, 4 * window)) {
-      const behind = from === undefined ? "" : `WHERE (${column}, no) ${descending ? "<" : ">"} (?, ?)`;
-      const sql = `SELECT no, ${column} AS value, (${conditions}) AS fits FROM traces INDEXED BY ${index} ${behind} ORDER BY ${column} ${direction}, no ${direction} LIMIT ${window}`;
+      const sql = windowSql({ sortBy, descending, isBehind: from !== undefined, where, window });
       const position = from === undefined ? [] : [from.value, from.tie];
       const rows = database.prepare<Found & { readonly fits: number }>(sql).all(...where.parameters, ...position);
-      for (const row of rows) {
-        if (row.fits === 1 ? search.take(row) : search.pass(row)) return;
-        from = { value: row.value, tie: row.no };
-      }
-      if (rows.length < window) break;
+      for (const row of rows) if (row.fits === 1 ? search.take(row) : search.pass(row)) return;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < window) break;
+      from = { value: last.value, tie: last.no };
     }
     search.isComplete = true;
   }
@@ -167,17 +160,32 @@ export function traceSelector(database: Database) {
 
   function totalOf(
     search: Search,
-    { filters, where, isSet, hasChecks }: { readonly filters: TraceFilters; readonly where: Where; readonly isSet: boolean; readonly hasChecks: boolean },
+    { filters, where, isSet, hasCheck }: { readonly filters: TraceFilters; readonly where: Where; readonly isSet: boolean; readonly hasCheck: boolean },
   ): { readonly total: number; readonly totalIsExact: boolean } {
     if (search.isComplete && search.beganAtStart) return { total: search.matched, totalIsExact: true };
-    if (isSet && !hasChecks) return { total: search.setSize, totalIsExact: true };
+    if (isSet && !hasCheck) return { total: search.setSize, totalIsExact: true };
     const counted = totals.get() ?? { traces: 0, internal: 0 };
-    if (!isSet && !hasChecks && where.sql.every((sql) => sql === NOT_INTERNAL))
+    if (!isSet && !hasCheck && where.sql.every((sql) => sql === NOT_INTERNAL))
       return { total: counted.traces - (filters.include_internal ? 0 : counted.internal), totalIsExact: true };
     return { total: search.matched + (search.next === undefined ? 0 : 1), totalIsExact: false };
   }
 
   return { list };
+}
+
+/** So many traces in order, from the beginning or behind a position, and of each whether it fits. */
+function windowSql(query: {
+  readonly sortBy: TraceSort;
+  readonly descending: boolean;
+  readonly isBehind: boolean;
+  readonly where: Where;
+  readonly window: number;
+}): string {
+  const { column, index } = SORTS[query.sortBy];
+  const direction = query.descending ? "DESC" : "ASC";
+  const conditions = query.where.sql.length === 0 ? "1" : query.where.sql.join(" AND ");
+  const behind = query.isBehind ? `WHERE (${column}, no) ${query.descending ? "<" : ">"} (?, ?)` : "";
+  return `SELECT no, ${column} AS value, (${conditions}) AS fits FROM traces INDEXED BY ${index} ${behind} ORDER BY ${column} ${direction}, no ${direction} LIMIT ${query.window}`;
 }
 
 /** Collects a page from traces that come in order. */
@@ -191,14 +199,14 @@ class Search {
   isComplete = false;
   next: TracePosition | undefined;
   readonly #request: TraceListRequest;
-  readonly #checks: readonly ((no: number) => boolean)[];
+  readonly #check: (no: number) => boolean;
   readonly #deadline = performance.now() + BUDGET_MS;
   #skip: number;
   #last: Found | undefined;
 
-  constructor(request: TraceListRequest, checks: readonly ((no: number) => boolean)[]) {
+  constructor(request: TraceListRequest, check: (no: number) => boolean) {
     this.#request = request;
-    this.#checks = checks;
+    this.#check = check;
     this.#skip = request.after === undefined ? request.offset : 0;
     this.beganAtStart = request.after === undefined;
   }
@@ -208,7 +216,7 @@ class Search {
     if (this.#isBefore(one)) return false;
     const isFull = this.found.length >= this.#request.limit;
     if (!isFull && !this.#mayGoOn()) return this.#stop();
-    if (!this.#checks.every((check) => check(one.no))) return this.pass(one);
+    if (!this.#check(one.no)) return this.pass(one);
     if (isFull) return this.#stop();
     this.matched += 1;
     if (this.#skip > 0) this.#skip -= 1;
@@ -243,15 +251,17 @@ class Search {
   }
 }
 
+/** What no span has. */
+const NO_WORD = '"_"';
 const NOT_INTERNAL = "internal = 0";
 
 /** What the rows of traces have to show. */
-function factsWhere(filters: TraceFilters, manyServices: boolean): Where {
+function factsWhere(filters: TraceFilters): Where {
   const where: Where = { sql: [], parameters: [] };
   if (!filters.include_internal) add(where, NOT_INTERNAL);
   if (filters.status !== undefined) add(where, "status = ?", filters.status.toLowerCase());
   if (filters.name !== undefined && !filters.search_all_spans) add(where, "instr(root_lower, ?) > 0", filters.name.toLowerCase());
-  if (manyServices) add(where, "instr(lower(services), ?) > 0", JSON.stringify(filters.service_name?.toLowerCase()).slice(1, -1));
+  if (filters.service_name !== undefined) add(where, "instr(lower(services), ?) > 0", JSON.stringify(filters.service_name?.toLowerCase()).slice(1, -1));
   if (filters.trigger_type !== undefined) add(where, "trigger_type = ?", filters.trigger_type);
   if (filters.min_duration_ms !== undefined || filters.max_duration_ms !== undefined) add(where, "duration_us >= 0");
   if (filters.min_duration_ms !== undefined) add(where, "duration_us >= ?", filters.min_duration_ms * 1_000);

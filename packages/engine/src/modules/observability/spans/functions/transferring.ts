@@ -10,7 +10,7 @@ import { type TraceFilters, traceFiltersSchema } from "../trace-query.ts";
 import type { TraceFunctions } from "./provide-traces.ts";
 import { readStoredSpan } from "./read-stored-span.ts";
 
-/** Exports and imports at once. */
+/** Exports and imports at once. An export whose reader does not come is ended by the channel's own limit. */
 const MAX_TRANSFERS = 8;
 /** Characters that are written as one item. */
 const PIECE_CHARACTERS = 64 * 1024;
@@ -40,7 +40,9 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
       const store = functions.store();
       enter();
       const channel = context.createChannel({ ownedBy: caller });
-      exportTraces(context, store, { filters, format, writer: channel.takeWriter() }).finally(() => (transfers -= 1));
+      void exportTraces(context, store, { filters, format, writer: channel.takeWriter() }).finally(() => {
+        transfers -= 1;
+      });
       return { lines: channel.readerRef };
     },
   });
