@@ -40,8 +40,13 @@ describe("the guide to observability", () => {
     expect(drawn(outlineOf((read("tree.json") as Tree).roots)).trim()).toBe(guide.text("look-tree").trim());
     const { logs } = read("logs.json") as { logs: readonly { body: string }[] };
     expect(logs.map(({ body }) => body)).toEqual(expect.arrayContaining(["the price is known"]));
-    const figures = await guide.finish("figures");
-    expect(figures.output).toMatch(/"function_id": ?"orders::take"/);
+    // Sampled each five seconds.
+    const figures = await until(
+      "the call is counted",
+      15_000,
+      () => guide.finish("figures"),
+      ({ output: printed }) => /"function_id": ?"orders::take"/.test(printed),
+    );
     expect(figures.output).toMatch(/"name": ?"prices"/);
     await Promise.all([orders.stop(), prices.stop()]);
   });
