@@ -1,5 +1,5 @@
 // Which way imports point (ARCHITECTURE.md draws it). Each rule was broken once on purpose to see it bite.
-const tests = "[.]test[.]ts$|/testing/|[.]test-d[.]ts$|[.]test[-.]support[.]m?[jt]s$";
+const tests = "[.]test[.]tsx?$|/testing/|[.]test-d[.]ts$|[.]test[-.]support[.]m?[jt]s$";
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -31,6 +31,27 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/engine/", pathNot: tests },
       to: { path: "^packages/(?!engine/|protocol/)" },
+    },
+    {
+      name: "console-is-a-client",
+      comment: "The console reaches the engine over the wire, as any worker does.",
+      severity: "error",
+      from: { path: "^packages/console/", pathNot: tests },
+      to: { path: "^packages/(?!console/|protocol/|sdk/)" },
+    },
+    {
+      name: "page-and-server-meet-in-the-contract",
+      comment: "What runs in the browser and what runs in Node share shapes only.",
+      severity: "error",
+      from: { path: "^packages/console/src/(web|server)/" },
+      to: { path: "^packages/(console/src/(web|server)|protocol|sdk)/", pathNot: "^packages/console/src/$1/|^packages/(protocol|sdk)/" },
+    },
+    {
+      name: "page-is-no-node",
+      comment: "The page loads neither the SDK nor anything of Node.",
+      severity: "error",
+      from: { path: "^packages/console/src/web/", pathNot: tests },
+      to: { path: "^packages/(sdk|protocol)/" },
     },
     {
       name: "kernel-knows-no-module",
@@ -128,7 +149,7 @@ module.exports = {
       exportsFields: ["exports"],
       conditionNames: ["@svc/source", "import", "node", "default", "types"],
       mainFields: ["module", "main", "types"],
-      extensions: [".ts", ".js", ".mjs", ".json"],
+      extensions: [".ts", ".tsx", ".js", ".mjs", ".json"],
     },
   },
 };

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleEntry, bundleIsCurrent } from "../packages/cli/bin/current-bundle.js";
@@ -46,10 +46,10 @@ export async function installPackages({ signal, note, outcome }) {
   }
 }
 
-async function isNewer(file, than) {
+async function isNewer(file, ...than) {
   if (!existsSync(file)) return false;
-  const [one, other] = await Promise.all([stat(file), stat(than)]);
-  return one.mtimeMs >= other.mtimeMs;
+  const [one, ...others] = await Promise.all([file, ...than].map((path) => stat(path)));
+  return others.every((other) => one.mtimeMs >= other.mtimeMs);
 }
 
 /** Compiles a project and what it depends on; all of them by default. */
@@ -83,6 +83,31 @@ export async function bundleCli({ outcome }) {
   } catch (error) {
     throw new StepFailure(`the built CLI cannot be bundled: ${error.message}`, { cause: error });
   }
+}
+
+/**
+ * Builds the console's page, unless that was done since its sources changed.
+ * @param {{ signal: AbortSignal, outcome: (text: string) => void }} context
+ */
+export async function buildConsolePage({ signal, outcome }) {
+  const folder = join(root, "packages/console");
+  if (
+    await isNewer(join(folder, "dist/web/index.html"), ...(await filesIn(join(folder, "src"))), join(folder, "vite.config.ts"), join(root, "package-lock.json"))
+  ) {
+    outcome("up to date");
+    return;
+  }
+  await runCommand(process.execPath, [join(root, "node_modules/vite/bin/vite.js"), "build", "--logLevel", "warn"], {
+    signal,
+    cwd: folder,
+    timeoutMs: 120_000,
+    fix: "the console's page cannot be built; the output above names file and line.",
+  });
+}
+
+async function filesIn(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
 /** The Python tools that the tests and checks need, in the repository's own environment. Resolves with its Python. */

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packSdks } from "./pack-sdks.mjs";
 import { installPublishedPython } from "./published-clients.mjs";
-import { build, bundleCli, checkTools, installBrowser, installPackages, installPythonTools, installRedis } from "./setup.mjs";
+import { build, buildConsolePage, bundleCli, checkTools, installBrowser, installPackages, installPythonTools, installRedis } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
 const isQuick = process.argv.includes("--unit");
@@ -19,13 +19,14 @@ async function main() {
   const signal = interruptSignal();
   const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
   try {
-    const { step } = stepRunner({ total: (isInstalled ? 5 : 7) + (isQuick ? 0 : 2), signal });
+    const { step } = stepRunner({ total: (isInstalled ? 6 : 8) + (isQuick ? 0 : 2), signal });
     if (!isInstalled) {
       await step("Checking Node and Python", checkTools);
       await step("Installing packages", installPackages);
     }
     await step("Building", build);
     await step("Bundling svc", bundleCli);
+    await step("Building the console's page", buildConsolePage);
     const python = await step("Installing the Python tools", installPythonTools);
     await step("Packing the SDKs", packSdks);
     await step("Looking for Redis", installRedis);

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
+import { freePorts } from "../../support/ports.ts";
+import { type ConsoleProcess, startConsole } from "./console-process.ts";
+
+const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event", "svc-queue"];
+
+export interface RunningSystem {
+  readonly folder: string;
+  readonly ports: Ports;
+  engine: EngineProcess;
+  readonly console: ConsoleProcess;
+  /** A worker in the test's own process, connected. */
+  worker(name: string): Promise<Worker>;
+  /** Kills the engine at once; `startEngine` starts it again on the same data. */
+  killEngine(): Promise<void>;
+  startEngine(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A real engine with every module and a real console, on free ports, in a folder of their own. */
+export async function startSystem(options: { readonly config?: string; readonly consoleArgs?: readonly string[] } = {}): Promise<RunningSystem> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-console-"));
+  writeFileSync(join(folder, "config.yaml"), options.config ?? `workers:\n${MODULES.map((name) => `  - name: ${name}\n`).join("")}`);
+  const ports = await freePorts();
+  const workers: Worker[] = [];
+  const engine = await startEngine({ cwd: folder, ports });
+  const console = await startConsole({ engine: ports, args: options.consoleArgs ?? [] });
+  const system: RunningSystem = {
+    folder,
+    ports,
+    engine,
+    console,
+    async worker(name) {
+      const worker = connect(`ws://localhost:${ports.bridge}`, { name, logger: silentLogger, handleSignals: false });
+      workers.push(worker);
+      await worker.connected();
+      return worker;
+    },
+    async killEngine() {
+      system.engine.child.kill("SIGKILL");
+      await system.engine.exited;
+    },
+    async startEngine() {
+      system.engine = await startEngine({ cwd: folder, ports });
+    },
+    async stop() {
+      await Promise.all(workers.map((worker) => worker.shutdown()));
+      await console.stop();
+      system.engine.child.kill("SIGTERM");
+      await system.engine.exited;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return system;
+}

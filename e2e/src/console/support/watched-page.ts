@@ -1,0 +1,54 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+
+export interface WatchedPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Everything that a page without fault does not do: errors in the console, uncaught ones, requests to other origins, what the security policy stopped. */
+  readonly faults: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface PageOptions {
+  readonly theme?: "light" | "dark";
+  readonly width?: number;
+  readonly height?: number;
+  /** Texts of console errors that the test brings about, e.g. a request that the browser reports as failed. */
+  readonly expected?: readonly RegExp[];
+}
+
+/** Opens a page in a browser context of its own and writes down what goes wrong in it. */
+export async function openPage(browser: Browser, url: string, options: PageOptions = {}): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
+    colorScheme: options.theme ?? "light",
+    timezoneId: "UTC",
+    locale: "en-GB",
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  const note = (fault: string): void => {
+    if (!(options.expected ?? []).some((pattern) => pattern.test(fault))) faults.push(fault);
+  };
+  const { origin } = new URL(url);
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") note(`console ${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => note(`uncaught: ${error.message}`));
+  page.on("request", (request) => {
+    const asked = new URL(request.url());
+    if (asked.protocol.startsWith("http") && asked.origin !== origin) note(`a request to another origin: ${request.url()}`);
+  });
+  await page.goto(url);
+  return { page, context, faults, close: () => context.close() };
+}
+
+/** Resolves when the page says that it is connected with the console and the engine. */
+export async function live(page: Page): Promise<void> {
+  await page.getByRole("status").getByText("Live", { exact: true }).waitFor({ timeout: 20_000 });
+}
+
+/** The page is not wider than the window. */
+export async function widthOverflow(page: Page): Promise<number> {
+  return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") as Promise<number>;
+}

@@ -1,0 +1,59 @@
+import { CircleAlert, CircleCheck, LoaderCircle, WifiOff } from "lucide-react";
+import { useEffect, useState } from "react";
+import { type LiveState, live, type Phase } from "../lib/live-connection.ts";
+import { useLiveState } from "../lib/use-live.ts";
+import { Button } from "../ui/button.tsx";
+import { cn } from "../ui/cn.ts";
+import { useNow } from "../ui/time.tsx";
+
+const LOOKS: Readonly<Record<Phase, { readonly label: string; readonly className: string; readonly icon: typeof CircleCheck }>> = {
+  connecting: { label: "Connecting", className: "bg-raised text-ink-2", icon: LoaderCircle },
+  live: { label: "Live", className: "bg-ok-soft text-ok", icon: CircleCheck },
+  reconnecting: { label: "Reconnecting", className: "bg-warn-soft text-warn", icon: LoaderCircle },
+  "engine-away": { label: "Engine away", className: "bg-danger-soft text-danger", icon: CircleAlert },
+  offline: { label: "Offline", className: "bg-danger-soft text-danger", icon: WifiOff },
+};
+
+/** How the page is connected, in the top bar. */
+export function ConnectionPill() {
+  const { phase } = useLiveState();
+  const { label, className, icon: Icon } = LOOKS[phase];
+  return (
+    <span role="status" className={cn("inline-flex h-6 items-center gap-1.5 rounded-full px-2.5 font-medium text-[12px]", className)}>
+      <Icon aria-hidden className={cn("size-3.5", Icon === LoaderCircle && "animate-spin")} />
+      {label}
+    </span>
+  );
+}
+
+/** While it is not live: why, since when, and a way to try at once. What is on the page stays. */
+export function ConnectionBar() {
+  const state = useLiveState();
+  const now = useNow();
+  const [sinceMs, setSinceMs] = useState<number>();
+  const isTrouble = state.phase !== "live" && state.phase !== "connecting";
+  useEffect(() => setSinceMs(isTrouble ? Date.now() : undefined), [isTrouble]);
+  if (!isTrouble) return null;
+  const next = state.nextTryAtMs === undefined ? undefined : Math.max(0, Math.ceil((state.nextTryAtMs - now) / 1000));
+  return (
+    <div role="alert" className="flex items-center gap-3 border-warn/40 border-b bg-warn-soft px-4 py-1 text-warn">
+      <span className="min-w-0 flex-1">
+        {reasonOf(state)} What is shown is as of {new Date(sinceMs ?? now).toLocaleTimeString("en-GB")}.{next !== undefined && ` Trying again in ${next} s.`}
+      </span>
+      {state.phase !== "engine-away" && (
+        <Button look="ghost" className="h-6 text-warn" onClick={() => live.retryNow()}>
+          Try now
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function reasonOf({ phase, engine }: LiveState): string {
+  if (phase === "offline") return "This browser is offline.";
+  if (phase === "reconnecting") return "The console's server cannot be reached.";
+  const parts = [engine?.bridge === "connected" ? undefined : "its worker port", engine?.realtime === "connected" ? undefined : "its WebSocket port"].filter(
+    (part) => part !== undefined,
+  );
+  return `The engine cannot be reached at ${parts.join(" and ")}${engine?.reason ? ` (${engine.reason})` : ""}.`;
+}

@@ -1,0 +1,16 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Hello } from "../../contract/api.ts";
+import { hello } from "../lib/api.ts";
+
+/** Who serves the page; undefined until that is known. */
+export function useHello(): Hello | undefined {
+  return useQuery({ queryKey: ["hello"], queryFn: hello, staleTime: Number.POSITIVE_INFINITY }).data;
+}
+
+/** Why nothing may be changed now; undefined when it may. For `disabledReason` of whatever changes something. */
+export function useWriteRefusal(phase: string): string | undefined {
+  const facts = useHello();
+  if (facts?.read_only === true) return "This console is read-only: it was started with --read-only";
+  if (phase === "live") return undefined;
+  return phase === "engine-away" ? "The engine cannot be reached" : "The console's server cannot be reached";
+}

@@ -1,0 +1,37 @@
+import {
+  Activity,
+  Boxes,
+  Database,
+  FileText,
+  GitBranch,
+  LayoutDashboard,
+  ListOrdered,
+  type LucideIcon,
+  Radio,
+  Settings,
+  SquareFunction,
+  Zap,
+} from "lucide-react";
+
+export interface NavItem {
+  readonly to: string;
+  readonly label: string;
+  readonly icon: LucideIcon;
+  /** Behind `g`. */
+  readonly key: string;
+}
+
+/** The pages, in the order of the sidebar. */
+export const navItems: readonly NavItem[] = [
+  { to: "/", label: "Dashboard", icon: LayoutDashboard, key: "d" },
+  { to: "/workers", label: "Workers", icon: Boxes, key: "w" },
+  { to: "/functions", label: "Functions", icon: SquareFunction, key: "f" },
+  { to: "/triggers", label: "Triggers", icon: Zap, key: "t" },
+  { to: "/states", label: "States", icon: Database, key: "s" },
+  { to: "/streams", label: "Streams", icon: Radio, key: "m" },
+  { to: "/queues", label: "Queues", icon: ListOrdered, key: "q" },
+  { to: "/traces", label: "Traces", icon: Activity, key: "r" },
+  { to: "/logs", label: "Logs", icon: FileText, key: "l" },
+  { to: "/flow", label: "Flow", icon: GitBranch, key: "o" },
+  { to: "/config", label: "Config", icon: Settings, key: "c" },
+];

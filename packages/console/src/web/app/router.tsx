@@ -1,0 +1,52 @@
+import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
+import { EmptyState, ErrorState } from "../ui/data-region.tsx";
+import { Page } from "../ui/page.tsx";
+import { type PageName, readSearch } from "./search.ts";
+import { Shell } from "./shell.tsx";
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: () => (
+    <Page title="Not found">
+      <EmptyState title="There is no such page">
+        <Link to="/" className="text-accent underline">
+          To the Dashboard
+        </Link>
+      </EmptyState>
+    </Page>
+  ),
+  errorComponent: ({ error, reset }) => <ErrorState error={error instanceof Error ? error : new Error(String(error))} retry={reset} />,
+});
+
+/** A route of a page: its address, what its query holds, and its code, loaded when it is visited. */
+function page<const Path extends string, Name extends PageName>(path: Path, name: Name, load: () => Promise<{ readonly default: React.ComponentType }>) {
+  return createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch: (raw: Record<string, unknown>) => readSearch(name, raw),
+    component: lazyRouteComponent(load),
+    errorComponent: ({ error, reset }) => <ErrorState error={error instanceof Error ? error : new Error(String(error))} retry={reset} />,
+  });
+}
+
+const routeTree = root.addChildren([
+  page("/", "dashboard", () => import("../pages/dashboard/dashboard-page.tsx")),
+  page("/workers/{-$workerId}", "workers", () => import("../pages/workers/workers-page.tsx")),
+  page("/functions/{-$functionId}", "functions", () => import("../pages/functions/functions-page.tsx")),
+  page("/triggers/{-$triggerId}", "triggers", () => import("../pages/triggers/triggers-page.tsx")),
+  page("/states/{-$group}/{-$key}", "states", () => import("../pages/states/states-page.tsx")),
+  page("/streams/{-$messageId}", "streams", () => import("../pages/streams/streams-page.tsx")),
+  page("/queues/{-$topic}", "queues", () => import("../pages/queues/queues-page.tsx")),
+  page("/traces/{-$traceId}/{-$spanId}", "traces", () => import("../pages/traces/traces-page.tsx")),
+  page("/logs/{-$logId}", "logs", () => import("../pages/logs/logs-page.tsx")),
+  page("/flow/{-$flowId}", "flow", () => import("../pages/flow/flow-page.tsx")),
+  page("/config", "config", () => import("../pages/config/config-page.tsx")),
+]);
+
+export const router = createRouter({ routeTree, defaultPreload: "intent", scrollRestoration: false });
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

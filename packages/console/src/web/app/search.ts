@@ -1,0 +1,112 @@
+import * as z from "zod/mini";
+
+z.config({ jitless: true });
+
+// What each page keeps in the query of its address. A parameter that does not fit is dropped with a notice, never a blank page.
+
+const text = z.optional(z.string().check(z.maxLength(1_000)));
+const flag = z.optional(z.boolean());
+const number = z.optional(z.number());
+const list = z.optional(z.array(z.string()));
+const dir = z.optional(z.enum(["asc", "desc"]));
+const range = z.optional(z.string().check(z.regex(/^(?:\d+(?:s|m|h|d)|all)$/)));
+
+export const searchSchemas = {
+  dashboard: z.object({ range }),
+  workers: z.object({ q: text, runtime: text, status: text, system: flag, tab: text, sort: text, dir }),
+  functions: z.object({ q: text, group: z.optional(z.enum(["prefix", "worker"])), worker: text, system: flag, tab: text, inv: text }),
+  triggers: z.object({ q: text, type: z.optional(z.enum(["http", "cron", "queue", "event", "state", "other"])), system: flag, tab: text }),
+  states: z.object({ q: text, gq: text, sort: text, dir, cursor: text, system: flag }),
+  streams: z.object({
+    q: text,
+    dir: z.optional(z.enum(["inbound", "outbound"])),
+    stream: text,
+    group: text,
+    type: text,
+    system: flag,
+    events: flag,
+    sub: list,
+  }),
+  queues: z.object({ q: text, tab: text }),
+  traces: z.object({
+    q: text,
+    status: z.optional(z.enum(["ok", "error", "pending"])),
+    service: text,
+    fn: text,
+    op: text,
+    min: number,
+    max: number,
+    from: number,
+    to: number,
+    range,
+    attr: list,
+    sort: text,
+    dir,
+    system: flag,
+    view: z.optional(z.enum(["waterfall", "flame", "services", "map"])),
+    tab: text,
+    compare: text,
+  }),
+  logs: z.object({
+    q: text,
+    level: list,
+    source: list,
+    not: list,
+    trace: text,
+    span: text,
+    worker: text,
+    fn: text,
+    from: number,
+    to: number,
+    range,
+    attr: list,
+    group: flag,
+    wrap: flag,
+    cols: list,
+  }),
+  flow: z.object({ focus: text, layers: list }),
+  config: z.object({ section: text }),
+} as const;
+
+export type PageName = keyof typeof searchSchemas;
+export type SearchOf<Name extends PageName> = z.infer<(typeof searchSchemas)[Name]>;
+
+let dropped: readonly string[] = [];
+const listeners = new Set<() => void>();
+
+/** The parameters of the present address that were dropped. */
+export const droppedParams = {
+  get: (): readonly string[] => dropped,
+  listen: (listener: () => void): (() => void) => {
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+    };
+  },
+  clear: (): void => set([]),
+};
+
+function set(next: readonly string[]): void {
+  if (next.length === 0 && dropped.length === 0) return;
+  dropped = next;
+  queueMicrotask(() => {
+    for (const listener of listeners) listener();
+  });
+}
+
+/** Keeps the parameters that fit. */
+export function readSearch<Name extends PageName>(name: Name, raw: Readonly<Record<string, unknown>>): SearchOf<Name> {
+  const { shape } = searchSchemas[name];
+  const kept: Record<string, unknown> = {};
+  const refused: string[] = [];
+  for (const [key, value] of Object.entries(raw)) {
+    if (value === undefined) continue;
+    const schema = Object.hasOwn(shape, key) ? (shape as Readonly<Record<string, z.ZodMiniType>>)[key] : undefined;
+    // The router reads `1234` as a number; a text that looks like one is meant as text.
+    const parsed = schema?.safeParse(value).success ? schema.safeParse(value) : schema?.safeParse(typeof value === "number" ? String(value) : value);
+    if (parsed?.success) kept[key] = parsed.data;
+    else refused.push(key);
+  }
+  set(refused);
+  return kept as SearchOf<Name>;
+}

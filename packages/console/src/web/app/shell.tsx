@@ -1,0 +1,172 @@
+import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { Command, Keyboard, Menu, Monitor, Moon, PanelLeft, Sun } from "lucide-react";
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { useHotkey } from "../lib/hotkeys.ts";
+import { setZone, useZone } from "../lib/time.ts";
+import { Button } from "../ui/button.tsx";
+import { cn } from "../ui/cn.ts";
+import { useIsNarrow } from "../ui/split.tsx";
+import { Toasts, toast } from "../ui/toasts.tsx";
+import { ConnectionBar, ConnectionPill } from "./connection-pill.tsx";
+import { useHello } from "./hello.tsx";
+import { navItems } from "./nav.ts";
+import { setPreference, type Theme, usePreferences } from "./preferences.ts";
+import { droppedParams } from "./search.ts";
+
+const Palette = lazy(() => import("./palette.tsx"));
+const ShortcutHelp = lazy(() => import("./shortcut-help.tsx"));
+
+/** What stands around every page. */
+export function Shell() {
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isDrawerOpen, setDrawerOpen] = useState(false);
+  const isDrawer = useIsNarrow(640);
+  const { sidebarOpen } = usePreferences();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  useHotkey("mod+k", "Command palette", () => setPaletteOpen(true));
+  useHotkey("?", "Keyboard shortcuts", () => setHelpOpen(true));
+  useHotkey("c", "Copy the link to this view", () => {
+    navigator.clipboard.writeText(location.href).then(
+      () => toast("The link is on the clipboard"),
+      () => toast("The browser refused to copy the link"),
+    );
+  });
+  const zone = useZone();
+  useHotkey("z", "Local time or UTC", () => setZone(zone === "UTC" ? "local" : "UTC"));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the drawer
+  useEffect(() => setDrawerOpen(false), [path]);
+  return (
+    <div className="flex h-full flex-col">
+      <a href="#content" className="-top-10 absolute left-2 z-50 rounded-md bg-accent px-3 py-1.5 text-accent-ink focus:top-2">
+        Skip to the content
+      </a>
+      <TopBar onMenu={isDrawer ? () => setDrawerOpen(!isDrawerOpen) : undefined} onPalette={() => setPaletteOpen(true)} onHelp={() => setHelpOpen(true)} />
+      <ConnectionBar />
+      <DroppedParams />
+      <div className="relative flex min-h-0 flex-1">
+        {(!isDrawer || isDrawerOpen) && <Sidebar isOpen={isDrawer || sidebarOpen} isDrawer={isDrawer} onClose={() => setDrawerOpen(false)} />}
+        <main id="content" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
+          <Outlet />
+        </main>
+      </div>
+      <Toasts />
+      <Suspense>
+        {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+        {isHelpOpen && <ShortcutHelp onClose={() => setHelpOpen(false)} />}
+      </Suspense>
+    </div>
+  );
+}
+
+function TopBar({ onMenu, onPalette, onHelp }: { readonly onMenu: (() => void) | undefined; readonly onPalette: () => void; readonly onHelp: () => void }) {
+  const { theme } = usePreferences();
+  const zone = useZone();
+  const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+  const Icon = { system: Monitor, light: Sun, dark: Moon }[theme];
+  return (
+    <header className="flex h-11 shrink-0 items-center gap-2 border-line border-b bg-surface px-3">
+      {onMenu !== undefined && <Button look="ghost" aria-label="Menu" onClick={onMenu} icon={<Menu aria-hidden className="size-4" />} />}
+      <Link to="/" className="flex items-center gap-2 font-semibold text-[15px]" aria-label="svc, to the Dashboard">
+        <img src="/favicon.svg" alt="" className="size-5" />
+        svc
+      </Link>
+      <span className="flex-1" />
+      <Button onClick={onPalette} icon={<Command aria-hidden className="size-3.5" />} className="text-ink-2" aria-label="Command palette">
+        <span className="hidden sm:inline">Search or jump to</span>
+        <kbd className="hidden rounded bg-raised px-1 text-[11px] text-ink-3 sm:inline">⌘K</kbd>
+      </Button>
+      <Button
+        look="ghost"
+        onClick={() => setZone(zone === "UTC" ? "local" : "UTC")}
+        title="Time zone of every time on the page (z)"
+        className="hidden font-mono text-[11px] sm:inline-flex"
+      >
+        {zone === "local" ? Intl.DateTimeFormat().resolvedOptions().timeZone : zone}
+      </Button>
+      <Button
+        look="ghost"
+        aria-label={`Theme: ${theme}`}
+        title={`Theme: ${theme}`}
+        onClick={() => setPreference({ theme: next[theme] })}
+        icon={<Icon aria-hidden className="size-4" />}
+      />
+      <Button
+        look="ghost"
+        aria-label="Keyboard shortcuts"
+        title="Keyboard shortcuts (?)"
+        className="hidden sm:inline-flex"
+        onClick={onHelp}
+        icon={<Keyboard aria-hidden className="size-4" />}
+      />
+      <ConnectionPill />
+    </header>
+  );
+}
+
+function Sidebar({ isOpen, isDrawer, onClose }: { readonly isOpen: boolean; readonly isDrawer: boolean; readonly onClose: () => void }) {
+  const hello = useHello();
+  const items = navItems.filter(({ to }) => to !== "/flow" || hello?.flow_enabled === true);
+  return (
+    <>
+      {isDrawer && <button type="button" aria-label="Close the menu" className="absolute inset-0 z-20 bg-black/40" onClick={onClose} />}
+      <nav
+        aria-label="Pages"
+        className={cn(
+          "z-30 flex shrink-0 flex-col gap-0.5 overflow-y-auto border-line border-r bg-surface p-2",
+          isOpen ? "w-[200px]" : "w-14",
+          isDrawer && "absolute inset-y-0 left-0 shadow-pop",
+        )}
+      >
+        {items.map((item) => (
+          <NavLink key={item.to} item={item} isOpen={isOpen} />
+        ))}
+        <span className="flex-1" />
+        {!isDrawer && (
+          <Button
+            look="ghost"
+            aria-label={isOpen ? "Make the sidebar narrow" : "Make the sidebar wide"}
+            aria-expanded={isOpen}
+            className="w-full justify-start px-2"
+            onClick={() => setPreference({ sidebarOpen: !isOpen })}
+            icon={<PanelLeft aria-hidden className="size-4" />}
+          >
+            {isOpen ? "Collapse" : undefined}
+          </Button>
+        )}
+      </nav>
+    </>
+  );
+}
+
+function NavLink({ item: { to, label, icon: Icon, key }, isOpen }: { readonly item: (typeof navItems)[number]; readonly isOpen: boolean }) {
+  const navigate = useNavigate();
+  useHotkey(`g ${key}`, `Go to ${label}`, () => void navigate({ to }));
+  return (
+    <Link
+      to={to}
+      activeOptions={{ exact: to === "/", includeSearch: false }}
+      title={isOpen ? undefined : label}
+      aria-label={isOpen ? undefined : label}
+      className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-ink-2 hover:bg-hover hover:text-ink data-[status=active]:bg-accent-soft data-[status=active]:font-medium data-[status=active]:text-accent"
+    >
+      <Icon aria-hidden className="size-4 shrink-0" />
+      {isOpen && label}
+    </Link>
+  );
+}
+
+function DroppedParams() {
+  const dropped = useSyncExternalStore(droppedParams.listen, droppedParams.get);
+  if (dropped.length === 0) return null;
+  return (
+    <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
+      <span className="flex-1">
+        The address has {dropped.length === 1 ? "a part" : "parts"} that this page does not know, left out: <code>{dropped.join(", ")}</code>
+      </span>
+      <Button look="ghost" className="h-6 text-info" onClick={droppedParams.clear}>
+        Close
+      </Button>
+    </div>
+  );
+}

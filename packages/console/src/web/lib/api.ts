@@ -1,0 +1,105 @@
+import type { ApiAnswer, ApiError, Hello, HttpTestResult, Probe } from "../../contract/api.ts";
+import { pageToken } from "./page-token.ts";
+
+/** What a request of the page failed with; `code` is the engine's, or `network` when the console's server cannot be reached. */
+export class ApiFailure extends Error {
+  readonly code: string;
+  readonly details: ApiError["details"];
+  readonly traceId: string | undefined;
+  /** What was asked, for people. */
+  readonly what: string;
+
+  constructor(what: string, error: ApiError) {
+    super(error.message);
+    this.name = "ApiFailure";
+    this.code = error.code;
+    this.details = error.details;
+    this.traceId = error.trace_id;
+    this.what = what;
+  }
+}
+
+export interface CallOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Calls one of the engine's own functions. Numbers beyond 2^53 lose digits: where values are users', use `callText`. Rejects with ApiFailure. */
+export async function call<Result>(functionId: string, payload: unknown = {}, options: CallOptions = {}): Promise<Result> {
+  return dataOf<Result>(functionId, await post("/api/call", bodyOf(functionId, JSON.stringify(payload), options), functionId, options.signal));
+}
+
+/** JSON text in, JSON text of the result out, to the digit. */
+export async function callText(functionId: string, payloadJson: string, options: CallOptions = {}): Promise<string> {
+  const text = await post("/api/call", bodyOf(functionId, payloadJson, options), functionId, options.signal);
+  dataOf(functionId, text);
+  // `{"ok":true,"data":...}`, as the server writes it.
+  return text.slice('{"ok":true,"data":'.length, -1);
+}
+
+export function hello(): Promise<Hello> {
+  return get<Hello>("/api/hello");
+}
+
+export function probes(): Promise<readonly Probe[]> {
+  return get<readonly Probe[]>("/api/probes");
+}
+
+/** Sends a request to the engine's HTTP port, as the HTTP tester does. */
+export async function sendHttp(request: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<HttpTestResult> {
+  return dataOf<HttpTestResult>("the HTTP request", await post("/api/http-request", JSON.stringify(request), "the HTTP request", signal));
+}
+
+export interface InvokeAnswer {
+  readonly status: number;
+  /** JSON text of the result or of `{"error":{...}}`. */
+  readonly text: string;
+  readonly invocationId: string | null;
+  readonly traceId: string | null;
+}
+
+/** `POST /_console/invoke`, which the console's server passes on to the engine. `bodyJson` holds function_id, payload, mode, … */
+export async function invoke(bodyJson: string, signal?: AbortSignal): Promise<InvokeAnswer> {
+  const response = await request("/_console/invoke", "invoke", { method: "POST", body: bodyJson, ...(signal === undefined ? {} : { signal }) });
+  return {
+    status: response.status,
+    text: await response.text(),
+    invocationId: response.headers.get("x-svc-invocation-id"),
+    traceId: response.headers.get("x-svc-trace-id"),
+  };
+}
+
+function bodyOf(functionId: string, payloadJson: string, { timeoutMs }: CallOptions): string {
+  const timeout = timeoutMs === undefined ? "" : `,"timeout_ms":${timeoutMs}`;
+  return `{"function_id":${JSON.stringify(functionId)}${timeout},"payload":${payloadJson}}`;
+}
+
+async function get<Data>(path: string): Promise<Data> {
+  const response = await request(path, path, { method: "GET" });
+  return dataOf<Data>(path, await response.text());
+}
+
+async function post(path: string, body: string, what: string, signal: AbortSignal | undefined): Promise<string> {
+  const response = await request(path, what, { method: "POST", body, ...(signal === undefined ? {} : { signal }) });
+  return response.text();
+}
+
+async function request(path: string, what: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, { ...init, headers: { "content-type": "application/json", "x-svc-console": pageToken } });
+  } catch (cause) {
+    if ((cause as Error).name === "AbortError") throw cause;
+    throw new ApiFailure(what, { code: "network", message: "the console's server cannot be reached" });
+  }
+}
+
+function dataOf<Data>(what: string, text: string): Data {
+  let answer: ApiAnswer<Data>;
+  try {
+    answer = JSON.parse(text) as ApiAnswer<Data>;
+  } catch {
+    throw new ApiFailure(what, { code: "invalid_answer", message: `the console's server answered with something that is not JSON: ${text.slice(0, 100)}` });
+  }
+  if (answer.ok) return answer.data;
+  throw new ApiFailure(what, answer.error);
+}

@@ -1,0 +1,75 @@
+import { useEffect, useRef } from "react";
+
+/** One shortcut. `keys`: `mod+k`, `g w` (one after the other), `?`, `[`. */
+export interface Hotkey {
+  readonly keys: string;
+  /** For the help: what it does. */
+  readonly label: string;
+  /** Where it works, for the help: `Everywhere`, `Traces`, … */
+  readonly scope: string;
+  run(): void;
+}
+
+const SEQUENCE_MS = 1_200;
+const registry = new Set<Hotkey>();
+let pending = "";
+let pendingAt = 0;
+
+/** Every shortcut that works now, for the help. */
+export function hotkeys(): readonly Hotkey[] {
+  return [...registry];
+}
+
+const SWITCH = "svc.shortcuts";
+/** Single-key shortcuts can be switched off (WCAG 2.1.4). */
+export function shortcutsAreOn(): boolean {
+  return localStorage.getItem(SWITCH) !== "off";
+}
+export function switchShortcuts(on: boolean): void {
+  localStorage.setItem(SWITCH, on ? "on" : "off");
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+function nameOf(event: KeyboardEvent): string {
+  const mod = event.metaKey || event.ctrlKey ? "mod+" : "";
+  return mod + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
+}
+
+function onKeyDown(event: KeyboardEvent): void {
+  const name = nameOf(event);
+  const isPlain = !name.startsWith("mod+");
+  if (event.altKey || event.isComposing || (isPlain && (isTyping(event.target) || !shortcutsAreOn()))) return;
+  const now = performance.now();
+  const sequence = now - pendingAt < SEQUENCE_MS && pending !== "" ? `${pending} ${name}` : name;
+  // The latest registration wins: a dialog's Escape before its page's.
+  const found = [...registry].reverse().find((hotkey) => hotkey.keys === sequence || hotkey.keys === name);
+  if (found !== undefined) {
+    pending = "";
+    event.preventDefault();
+    found.run();
+    return;
+  }
+  pending = [...registry].some((hotkey) => hotkey.keys.startsWith(`${name} `)) ? name : "";
+  pendingAt = now;
+}
+
+let installed = false;
+/** Registers a shortcut while the component is there. */
+export function useHotkey(keys: string, label: string, run: () => void, scope = "Everywhere"): void {
+  const latest = useRef(run);
+  latest.current = run;
+  useEffect(() => {
+    if (!installed) {
+      installed = true;
+      document.addEventListener("keydown", onKeyDown);
+    }
+    const hotkey: Hotkey = { keys, label, scope, run: () => latest.current() };
+    registry.add(hotkey);
+    return () => {
+      registry.delete(hotkey);
+    };
+  }, [keys, label, scope]);
+}

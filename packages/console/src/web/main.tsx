@@ -1,0 +1,29 @@
+import "./styles/theme.css";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { router } from "./app/router.tsx";
+import { live } from "./lib/live-connection.ts";
+
+const queryClient = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 2_000 } } });
+
+// Another engine, or the same after an absence: what was fetched may be out of date.
+let generation = 0;
+live.onState(() => {
+  const next = live.getState().generation;
+  if (next === generation) return;
+  generation = next;
+  void queryClient.invalidateQueries();
+});
+live.start();
+
+const place = document.getElementById("root");
+if (place === null) throw new Error("index.html has no #root");
+createRoot(place).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

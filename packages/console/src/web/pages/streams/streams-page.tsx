@@ -1,0 +1,5 @@
+import { Page } from "../../ui/page.tsx";
+
+export default function StreamsPage() {
+  return <Page title="Streams">{null}</Page>;
+}

@@ -1,0 +1,123 @@
+import { type ReactNode, useEffect, useState } from "react";
+import { ApiFailure } from "../lib/api.ts";
+import { Button } from "./button.tsx";
+import { cn } from "./cn.ts";
+import { CopyButton } from "./copy-button.tsx";
+
+/** Nothing flashes for what is there within this, in milliseconds. */
+const SKELETON_AFTER_MS = 150;
+
+export interface DataRegionProps {
+  /** The first answer has not come. */
+  readonly loading: boolean;
+  readonly error?: Error | null | undefined;
+  /** There is a successful answer, and it holds nothing. */
+  readonly empty: boolean;
+  /** Filters that hide everything; `clear` takes them off. */
+  readonly filtered?: { readonly what: string; readonly clear: () => void } | undefined;
+  /** What stands here when there is nothing: what it is, how to get one, a snippet. */
+  readonly emptyState: ReactNode;
+  readonly skeleton?: ReactNode;
+  readonly retry?: (() => void) | undefined;
+  readonly className?: string;
+  readonly children: ReactNode;
+}
+
+/**
+ * The states that every region of data has: loading, empty, empty by filters, error, and the data. Data that is there stays while it is out of date; the
+ * bar of the shell says so. An empty state is shown only after a successful answer that was empty.
+ */
+export function DataRegion({ loading, error, empty, filtered, emptyState, skeleton, retry, className, children }: DataRegionProps) {
+  if (error && (loading || empty)) return <ErrorState error={error} retry={retry} />;
+  if (loading) return <Skeleton>{skeleton}</Skeleton>;
+  if (empty) return filtered === undefined ? emptyState : <EmptyFiltered {...filtered} />;
+  return (
+    <div className={cn("flex min-h-0 flex-1 flex-col", className)}>
+      {error && <ErrorBar error={error} retry={retry} />}
+      {children}
+    </div>
+  );
+}
+
+function Skeleton({ children }: { readonly children?: ReactNode }) {
+  const [isShown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), SKELETON_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div role="status" aria-label="Loading" className="flex-1 p-4">
+      {isShown && (children ?? <SkeletonRows rows={8} />)}
+    </div>
+  );
+}
+
+export function SkeletonRows({ rows }: { readonly rows: number }) {
+  return (
+    <div aria-hidden className="flex animate-pulse flex-col gap-2.5">
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows without content have nothing else
+        <div key={row} className="h-5 rounded bg-raised" style={{ width: `${92 - ((row * 17) % 40)}%` }} />
+      ))}
+    </div>
+  );
+}
+
+export function EmptyState({ title, children, snippet }: { readonly title: string; readonly children?: ReactNode; readonly snippet?: string }) {
+  return (
+    <div className="m-auto flex max-w-xl flex-col items-center gap-2 px-6 py-12 text-center">
+      <h2 className="font-medium text-[15px]">{title}</h2>
+      <div className="text-ink-2">{children}</div>
+      {snippet !== undefined && (
+        <div className="relative mt-2 w-full rounded-md border border-line bg-raised text-left">
+          <pre className="overflow-x-auto p-3 pr-11">{snippet}</pre>
+          <CopyButton text={snippet} label="Copy the snippet" className="absolute top-1.5 right-1.5" />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function EmptyFiltered({ what, clear }: { readonly what: string; readonly clear: () => void }) {
+  return (
+    <EmptyState title="Nothing matches">
+      <p className="mb-3">{what}</p>
+      <Button onClick={clear}>Clear the filters</Button>
+    </EmptyState>
+  );
+}
+
+function detailsOf(error: Error): string {
+  if (!(error instanceof ApiFailure)) return `${error.name}: ${error.message}`;
+  return JSON.stringify({ call: error.what, code: error.code, message: error.message, details: error.details, trace_id: error.traceId }, undefined, 2);
+}
+
+export function ErrorState({ error, retry }: { readonly error: Error; readonly retry?: (() => void) | undefined }) {
+  return (
+    <div role="alert" className="m-auto flex max-w-xl flex-col items-center gap-2 px-6 py-12 text-center">
+      <h2 className="font-medium text-[15px] text-danger">{error instanceof ApiFailure ? `${error.what} failed` : "This could not be shown"}</h2>
+      <p className="break-words text-ink-2">{error.message}</p>
+      {error instanceof ApiFailure && <code className="text-ink-3">{error.code}</code>}
+      <div className="mt-2 flex gap-2">
+        {retry !== undefined && <Button onClick={retry}>Try again</Button>}
+        <CopyButton text={detailsOf(error)} label="Copy the details" withText />
+      </div>
+    </div>
+  );
+}
+
+function ErrorBar({ error, retry }: { readonly error: Error; readonly retry?: (() => void) | undefined }) {
+  return (
+    <div role="alert" className="flex items-center gap-3 border-danger/40 border-b bg-danger-soft px-4 py-1.5 text-danger">
+      <span className="min-w-0 flex-1 truncate">
+        {error instanceof ApiFailure ? `${error.what}: ` : ""}
+        {error.message}. What is shown may be out of date.
+      </span>
+      {retry !== undefined && (
+        <Button look="ghost" className="text-danger" onClick={retry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}

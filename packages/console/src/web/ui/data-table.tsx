@@ -1,0 +1,183 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, ArrowUp } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { cn } from "./cn.ts";
+
+export interface Column<Row> {
+  readonly key: string;
+  readonly header: string;
+  /** Of the grid, e.g. `minmax(12rem,2fr)`, `6rem`. */
+  readonly width: string;
+  readonly align?: "right";
+  readonly sortable?: boolean;
+  /** Left out below this width of the window, in pixels. */
+  readonly from?: number;
+  cell(row: Row): ReactNode;
+}
+
+export interface Sort {
+  readonly key: string;
+  readonly dir: "asc" | "desc";
+}
+
+export interface DataTableProps<Row> {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly idOf: (row: Row) => string;
+  readonly selectedId?: string | undefined;
+  readonly onSelect?: ((row: Row) => void) | undefined;
+  readonly sort?: Sort | undefined;
+  readonly onSort?: ((sort: Sort) => void) | undefined;
+  /** Of all there are, where `rows` is a part. */
+  readonly total?: number | undefined;
+  readonly rowClass?: ((row: Row) => string | undefined) | undefined;
+  /** Called when the last rows come into view. */
+  readonly onEnd?: (() => void) | undefined;
+  readonly footer?: ReactNode;
+}
+
+const OVERSCAN = 12;
+
+/** A grid of rows, drawn only where they are seen; arrows, j and k, Home, End and Page keys move, Enter opens. Rows are as high as the density says. */
+export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelect, sort, onSort, total, rowClass, onEnd, footer }: DataTableProps<Row>) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const rowHeight = document.documentElement.dataset.density === "compact" ? 24 : 32;
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: OVERSCAN,
+    getItemKey: (at) => idOf(rows[at] as Row),
+  });
+  const drawn = virtualizer.getVirtualItems();
+  const lastDrawn = drawn.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (lastDrawn >= rows.length - OVERSCAN) onEnd?.();
+  }, [lastDrawn, rows.length, onEnd]);
+  const shown = columns.filter((column) => column.from === undefined || window.innerWidth >= column.from);
+  const template = { gridTemplateColumns: shown.map((column) => column.width).join(" ") };
+  const selectedAt = rows.findIndex((row) => idOf(row) === selectedId);
+
+  const moveTo = (at: number): void => {
+    const row = rows[Math.min(Math.max(at, 0), rows.length - 1)];
+    if (row === undefined) return;
+    onSelect?.(row);
+    virtualizer.scrollToIndex(rows.indexOf(row), { align: "auto" });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 320) / rowHeight) - 2);
+    const moves: Readonly<Record<string, number>> = {
+      ArrowDown: selectedAt + 1,
+      j: selectedAt + 1,
+      ArrowUp: selectedAt - 1,
+      k: selectedAt - 1,
+      Home: 0,
+      End: rows.length - 1,
+      PageDown: selectedAt + page,
+      PageUp: selectedAt - page,
+    };
+    const to = moves[event.key];
+    if (to === undefined || event.metaKey || event.ctrlKey || event.altKey) return;
+    event.preventDefault();
+    moveTo(to);
+  };
+
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a table cannot be drawn in part; the roles say what a table would
+    <div
+      role="grid"
+      aria-label={label}
+      aria-rowcount={(total ?? rows.length) + 1}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      ref={scroller}
+      className="relative min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
+    >
+      {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+      {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus */}
+      <div
+        role="row"
+        aria-rowindex={1}
+        className="sticky top-0 z-10 grid min-w-full items-center gap-x-3 border-line border-b bg-surface px-4 font-medium text-[12px] text-ink-3"
+        style={{ ...template, height: 30 }}
+      >
+        {shown.map((column) => (
+          <HeaderCell key={column.key} column={column} sort={sort} onSort={onSort} />
+        ))}
+      </div>
+      {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+      <div role="rowgroup" className="relative" style={{ height: virtualizer.getTotalSize() }}>
+        {drawn.map((item) => {
+          const row = rows[item.index] as Row;
+          const isSelected = idOf(row) === selectedId;
+          return (
+            // biome-ignore lint/a11y/useSemanticElements: see above
+            // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys
+            <div
+              key={item.key}
+              role="row"
+              aria-rowindex={item.index + 2}
+              aria-selected={onSelect === undefined ? undefined : isSelected}
+              onClick={onSelect === undefined ? undefined : () => onSelect(row)}
+              className={cn(
+                "absolute left-0 grid w-full items-center gap-x-3 border-line/60 border-b px-4",
+                onSelect !== undefined && "cursor-pointer hover:bg-hover",
+                rowClass?.(row),
+                isSelected && "bg-accent-soft hover:bg-accent-soft",
+              )}
+              style={{ ...template, height: rowHeight, transform: `translateY(${item.start}px)` }}
+            >
+              {shown.map((column) => (
+                // biome-ignore lint/a11y/useSemanticElements: see above
+                // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
+                <div key={column.key} role="gridcell" className={cn("min-w-0 truncate", column.align === "right" && "text-right tabular-nums")}>
+                  {column.cell(row)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+      {footer}
+    </div>
+  );
+}
+
+function HeaderCell<Row>({
+  column,
+  sort,
+  onSort,
+}: {
+  readonly column: Column<Row>;
+  readonly sort: Sort | undefined;
+  readonly onSort: ((sort: Sort) => void) | undefined;
+}) {
+  const isSorted = sort?.key === column.key;
+  const direction = isSorted ? (sort.dir === "asc" ? "ascending" : "descending") : "none";
+  const className = cn("min-w-0 truncate", column.align === "right" && "text-right");
+  if (column.sortable !== true || onSort === undefined) {
+    return (
+      // biome-ignore lint/a11y/useSemanticElements: see above
+      // biome-ignore lint/a11y/useFocusableInteractive: it does nothing
+      <div role="columnheader" className={className}>
+        {column.header}
+      </div>
+    );
+  }
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: see above
+    // biome-ignore lint/a11y/useFocusableInteractive: its button has the focus
+    <div role="columnheader" aria-sort={direction} className={className}>
+      <button
+        type="button"
+        className="inline-flex max-w-full items-center gap-1 hover:text-ink"
+        onClick={() => onSort({ key: column.key, dir: isSorted && sort.dir === "asc" ? "desc" : "asc" })}
+      >
+        <span className="truncate">{column.header}</span>
+        {isSorted && (sort.dir === "asc" ? <ArrowUp aria-hidden className="size-3" /> : <ArrowDown aria-hidden className="size-3" />)}
+      </button>
+    </div>
+  );
+}

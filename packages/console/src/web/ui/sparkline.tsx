@@ -1,0 +1,47 @@
+import { cn } from "./cn.ts";
+
+const WIDTH = 96;
+const HEIGHT = 24;
+
+/** A line through real samples; fewer than two draw nothing and say so. `text` tells the same in words. */
+export function Sparkline({
+  values,
+  text,
+  tone = "accent",
+  className,
+}: {
+  readonly values: readonly (number | null)[];
+  readonly text: string;
+  readonly tone?: "accent" | "danger";
+  readonly className?: string;
+}) {
+  const known = values.filter((value) => value !== null);
+  if (known.length < 2) return <span className={cn("text-[11px] text-ink-3", className)}>collecting</span>;
+  const most = Math.max(...known);
+  const least = Math.min(0, ...known);
+  const range = most - least || 1;
+  const segments: string[] = [];
+  let isDrawing = false;
+  for (const [at, value] of values.entries()) {
+    if (value === null) {
+      isDrawing = false;
+      continue;
+    }
+    const x = (at / (values.length - 1)) * WIDTH;
+    const y = HEIGHT - 2 - ((value - least) / range) * (HEIGHT - 4);
+    segments.push(`${isDrawing ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`);
+    isDrawing = true;
+  }
+  return (
+    <svg
+      role="img"
+      aria-label={text}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      className={cn("h-6 w-24", tone === "danger" ? "text-danger" : "text-accent", className)}
+    >
+      <title>{text}</title>
+      <path d={segments.join("")} fill="none" stroke="currentColor" strokeWidth="1.5" vectorEffect="non-scaling-stroke" />
+    </svg>
+  );
+}

@@ -1,0 +1,52 @@
+import { Tabs as Radix } from "radix-ui";
+import type { ReactNode } from "react";
+import { useHotkey } from "../lib/hotkeys.ts";
+
+export interface TabSpec {
+  readonly value: string;
+  readonly label: string;
+  readonly count?: number | undefined;
+  readonly content: ReactNode;
+}
+
+/** Tabs of a detail; `[` and `]` go from one to the next. */
+export function Tabs({
+  label,
+  tabs,
+  value,
+  onChange,
+}: {
+  readonly label: string;
+  readonly tabs: readonly TabSpec[];
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}) {
+  const step = (by: number): void => {
+    const at = tabs.findIndex((tab) => tab.value === value);
+    const next = tabs[(at + by + tabs.length) % tabs.length];
+    if (next !== undefined) onChange(next.value);
+  };
+  useHotkey("[", "Previous tab", () => step(-1));
+  useHotkey("]", "Next tab", () => step(1));
+  return (
+    <Radix.Root value={value} onValueChange={onChange} className="flex min-h-0 flex-1 flex-col">
+      <Radix.List aria-label={label} className="flex shrink-0 gap-1 overflow-x-auto border-line border-b px-3">
+        {tabs.map((tab) => (
+          <Radix.Trigger
+            key={tab.value}
+            value={tab.value}
+            className="-mb-px h-9 whitespace-nowrap border-transparent border-b-2 px-2 text-ink-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
+          >
+            {tab.label}
+            {tab.count !== undefined && <span className="ml-1.5 font-mono text-[11px] text-ink-3">{tab.count}</span>}
+          </Radix.Trigger>
+        ))}
+      </Radix.List>
+      {tabs.map((tab) => (
+        <Radix.Content key={tab.value} value={tab.value} className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]">
+          {tab.content}
+        </Radix.Content>
+      ))}
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,71 @@
+import { useSyncExternalStore } from "react";
+import { clockTime, dateTime, duration, relative, useZone } from "../lib/time.ts";
+
+// One timer for all relative times on the page; it runs while one is shown.
+const tickers = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+let nowMs = Date.now();
+function onTick(listener: () => void): () => void {
+  tickers.add(listener);
+  timer ??= setInterval(() => {
+    nowMs = Date.now();
+    for (const tick of tickers) tick();
+  }, 1_000);
+  return () => {
+    tickers.delete(listener);
+    if (tickers.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  };
+}
+
+/** The page's clock, told once a second. */
+export function useNow(): number {
+  return useSyncExternalStore(onTick, () => nowMs);
+}
+
+/** A moment, in the page's zone; points out its ISO form. `as`: `clock` 14:03:27.512, `date` with the day. */
+export function Timestamp({
+  ms,
+  as = "clock",
+  withMs = true,
+  className,
+}: {
+  readonly ms: number;
+  readonly as?: "clock" | "date";
+  readonly withMs?: boolean;
+  readonly className?: string;
+}) {
+  const zone = useZone();
+  const iso = isoOf(ms);
+  return (
+    <time dateTime={iso} title={iso} className={className}>
+      {as === "clock" ? clockTime(ms, zone, withMs) : dateTime(ms, zone)}
+    </time>
+  );
+}
+
+/** `3 s ago`. */
+export function Ago({ ms, className }: { readonly ms: number; readonly className?: string }) {
+  const now = useNow();
+  const iso = isoOf(ms);
+  return (
+    <time dateTime={iso} title={iso} className={className}>
+      {relative(ms, Math.max(now, Date.now() - 1000))}
+    </time>
+  );
+}
+
+export function Duration({ ms, className }: { readonly ms: number; readonly className?: string }) {
+  return (
+    <span title={`${ms} ms`} className={className}>
+      {duration(ms)}
+    </span>
+  );
+}
+
+function isoOf(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}
