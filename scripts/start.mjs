@@ -64,7 +64,9 @@ async function main(args) {
     process.stdout.write(`${result}\n`);
     if (options.once) return 0;
     tellWhatNext(project, engine, browserConsole.address);
-    await Promise.race([engine.follow(signal), browserConsole.lost(signal)]);
+    await openInBrowser(browserConsole.address);
+    void browserConsole.tellOfEnd(signal);
+    await engine.follow(signal);
     return 0;
   } catch (error) {
     // Ctrl-C while it runs is how one ends it; during the steps it is a failure like any other.
@@ -186,17 +188,21 @@ function startConsole(project, options) {
       if (address !== undefined) announce(address);
     },
   });
-  const ended = () => new StepFailure("the console ended by itself", { output: child.lastLines(), fix: "another port: npm start -- --console-port 3123" });
   const running = {
     address: undefined,
     async ready(signal) {
       running.address = await Promise.race([announced, child.ended.then(() => undefined), timeLimit(START_TIMEOUT_MS, signal)]);
-      if (running.address === undefined) throw ended();
+      if (running.address !== undefined) return;
+      throw new StepFailure("the console ended while it started", { output: child.lastLines(), fix: "with another port: npm start -- --console-port 3123" });
     },
-    /** Rejects when the console ends before the signal aborts. */
-    async lost(signal) {
-      await child.ended;
-      if (!signal.aborted) throw ended();
+    /** Tells when the console ends before the signal aborts: the engine goes on without it. */
+    async tellOfEnd(signal) {
+      const { code } = await child.ended;
+      if (signal.aborted) return;
+      const lines = child.lastLines().slice(-5);
+      process.stderr.write(
+        `The console ended by itself (status ${code}); start it again with: npx svc console\n${lines.map((line) => `  | ${line}\n`).join("")}`,
+      );
     },
     stop: () => child.stop(),
   };
@@ -286,6 +292,12 @@ async function callOnce(project, engine, { signal }) {
     cwd: project.dir,
   });
   return stdout.trim();
+}
+
+/** As `svc console` does: where somebody sits before a screen. */
+async function openInBrowser(address) {
+  const { openBrowser } = await import(pathToFileURL(join(root, "packages/cli/dist/open-browser.js")).href);
+  openBrowser(address, { env: process.env, noteColumns: process.stderr.isTTY ? process.stderr.columns : undefined });
 }
 
 function tellWhatNext(project, engine, consoleAddress) {
