@@ -232,6 +232,7 @@ describe("an engine's HTTP port that behaves oddly", () => {
   it("answers bytes, which are told as base64, or breaks off, which is told", async () => {
     const odd = createServer((request, response) => {
       if (request.url === "/bytes") response.end(Buffer.from([0xff, 0x00, 0xfe]));
+      else if (request.url === "/healthz") response.end("<h1>Another program</h1>");
       else if (request.url === "/half") response.writeHead(200, { "content-length": "10" }).write("half", () => response.destroy());
       else request.socket.destroy();
     });
@@ -245,6 +246,10 @@ describe("an engine's HTTP port that behaves oddly", () => {
     }
     const invoked = await target.ask("/_console/invoke", { function_id: "probe::echo" });
     expect([invoked.status, errorOf(invoked).message]).toEqual([502, expect.stringContaining("the connection was cut")]);
+    expect(dataOf<readonly Probe[]>(await target.ask("/api/probes", {}))[0]).toMatchObject({
+      status: "refused",
+      reason: "something answers there, but not as an engine does",
+    });
     await target.stop();
     odd.close();
   });

@@ -84,7 +84,13 @@ class ConsoleServer implements RunningConsole {
       realtime: `ws://${shownHost}:${options.wsPort}`,
     };
     this.#http = { host, port: options.enginePort, url: this.#engine.http, token };
-    this.#link = new EngineLink({ bridge: this.#engine.bridge, realtime: this.#engine.realtime, token, serviceName: options.otelServiceName });
+    this.#link = new EngineLink({
+      bridge: this.#engine.bridge,
+      realtime: this.#engine.realtime,
+      token,
+      serviceName: options.otelServiceName,
+      sendsSpans: options.otel,
+    });
     this.#topics = new LiveTopics(this.#link.streams);
     this.#traces = new OwnTraces(this.#link.worker, { enabled: options.otel });
     this.#probes = new Probes({ link: this.#link, http: this.#http, bridge: this.#engine.bridge, realtime: this.#engine.realtime, console: () => this.url });

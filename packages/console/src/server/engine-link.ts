@@ -8,6 +8,8 @@ export interface EngineLinkOptions {
   readonly token: string | undefined;
   /** The name of its worker, under which its traces stand too. */
   readonly serviceName: string;
+  /** Whether it may send spans of its own. */
+  readonly sendsSpans: boolean;
 }
 
 /** How long the console waits for an answer to who the engine is, in milliseconds. */
@@ -46,13 +48,14 @@ export class EngineLink {
   #calls = 0;
   readonly #listeners = new Set<(state: EngineState) => void>();
 
-  constructor({ bridge, realtime, token, serviceName }: EngineLinkOptions) {
+  constructor({ bridge, realtime, token, serviceName, sendsSpans }: EngineLinkOptions) {
     const headers = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
     this.#state = this.#compose();
     this.worker = connect(bridge, {
       name: serviceName,
       description: "The console",
       kind: "console",
+      telemetry: { logs: false, spans: sendsSpans, metrics: false },
       logger: this.#listener("bridge"),
       handleSignals: false,
       reconnect: RECONNECT,

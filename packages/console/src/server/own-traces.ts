@@ -1,20 +1,22 @@
 import type { Worker } from "@svc/sdk";
-
-type Record = <Result>(name: string, body: () => Promise<Result>, options: { readonly kind: "client"; readonly attributes: object }) => Promise<Result>;
+import { isRead } from "../contract/operations.ts";
 
 /** The console's own traces: a span for each call that it makes for a page, sent to the engine over the bridge. */
 export class OwnTraces {
-  readonly #record: Record | undefined;
+  readonly #worker: Worker;
+  readonly #isEnabled: boolean;
 
   constructor(worker: Worker, options: { readonly enabled: boolean }) {
-    // SDKs before telemetry have no spans of their own.
-    const { span } = worker as { readonly span?: Record };
-    this.#record = options.enabled && span !== undefined ? span.bind(worker) : undefined;
+    this.#worker = worker;
+    this.#isEnabled = options.enabled;
   }
 
-  /** Runs `body` within a span, and the call that it makes below it. Listings leave it out unless asked for internal ones: a page that lists traces would see itself. */
+  /** Runs `body` within a span; the call that it makes hangs below it. */
   record<Result>(functionId: string, body: () => Promise<Result>): Promise<Result> {
-    if (this.#record === undefined) return body();
-    return this.#record(`console ${functionId}`, body, { kind: "client", attributes: { "svc.internal": true, "svc.function_id": functionId } });
+    if (!this.#isEnabled) return body();
+    // Listings leave internal spans out unless asked: a page that lists traces would else see, and bring about, nothing but itself. What a
+    // change sets going is for everybody to see, and where it came from.
+    const internal = isRead(functionId) ? { "svc.internal": true } : {};
+    return this.#worker.span(`console ${functionId}`, body, { kind: "client", attributes: { "svc.function_id": functionId, ...internal } });
   }
 }

@@ -5,6 +5,7 @@ import { type EngineLink, inWords } from "./engine-link.ts";
 
 const EVERY_MS = 10_000;
 const TIMEOUT_MS = 3_000;
+const MAX_HEALTH_CHARS = 10_000;
 
 type Finding = Pick<Probe, "status" | "latency_ms" | "reason">;
 
@@ -76,15 +77,32 @@ function probeHttp(engine: EngineHttp): Promise<Finding> {
     const timer = setTimeout(() => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
     request.on("close", () => clearTimeout(timer));
     request.on("response", (answer) => {
-      answer.resume();
       const latencyMs = performance.now() - startedMs;
       const status = answer.statusCode ?? 0;
-      if (status === 200) resolve({ status: "ok", latency_ms: latencyMs, reason: null });
-      else resolve({ status: "refused", latency_ms: latencyMs, reason: `GET /healthz was answered with ${status} ${answer.statusMessage ?? ""}`.trim() });
+      const refused = (reason: string): void => resolve({ status: "refused", latency_ms: latencyMs, reason });
+      let body = "";
+      answer.setEncoding("utf8").on("data", (text: string) => {
+        body += text;
+        if (body.length > MAX_HEALTH_CHARS) request.destroy(new Error("the answer is too long for an engine's"));
+      });
+      answer.on("error", () => refused("the answer broke off"));
+      answer.on("end", () => {
+        if (status !== 200) refused(`GET /healthz was answered with ${status} ${answer.statusMessage ?? ""}`.trim());
+        else if (isHealth(body)) resolve({ status: "ok", latency_ms: latencyMs, reason: null });
+        else refused("something answers there, but not as an engine does");
+      });
     });
     request.on("error", (error) => resolve({ status: "unreachable", latency_ms: null, reason: unreachable(engine, error).replace(/^.*?: /, "") }));
     request.end();
   });
+}
+
+function isHealth(body: string): boolean {
+  try {
+    return (JSON.parse(body) as { readonly status?: unknown } | null)?.status === "ok";
+  } catch {
+    return false;
+  }
 }
 
 /** Whether something accepts connections, and whether the console's own connection stands: what listens may be something else than the engine. */
