@@ -14,7 +14,8 @@ const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 /** Messages of the page that one tenth of a second may bring; who sends more is no page of ours. */
 const MAX_MESSAGES = 1_000;
 const MAX_MESSAGE_BYTES = 64 * 1024;
-/** A page says something each 15 s; one that is silent for so long is gone, e.g. asleep. */
+/** How often a page's browser is asked whether it is there, which it answers whatever the page does; one that is silent for longer is gone. */
+const PING_MS = 20_000;
 const SILENT_MS = 60_000;
 
 export interface LiveSocketParts {
@@ -42,13 +43,16 @@ export class LiveSocket {
   #events = 0;
   #messages = 0;
   #timer: NodeJS.Timeout | undefined;
-  #silence: NodeJS.Timeout;
+  readonly #silence: NodeJS.Timeout;
+  readonly #ping: NodeJS.Timeout;
 
   constructor(socket: WebSocket, { link, topics, instanceId }: LiveSocketParts) {
     this.#socket = socket;
     this.#topics = topics;
     this.#undo = link.onState((engine) => this.#tell({ type: "engine", engine }));
     this.#silence = setTimeout(() => socket.terminate(), SILENT_MS);
+    this.#ping = setInterval(() => socket.ping(), PING_MS);
+    socket.on("pong", () => this.#silence.refresh());
     socket.on("message", (data, isBinary) => this.#take(data, isBinary));
     socket.on("close", () => this.#end());
     socket.on("error", () => socket.terminate());
@@ -162,6 +166,7 @@ export class LiveSocket {
   #end(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#silence);
+    clearInterval(this.#ping);
     this.#undo();
     for (const id of [...this.#joined.keys()]) this.#leave(id);
   }
