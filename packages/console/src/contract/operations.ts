@@ -2,7 +2,7 @@
  * Functions of the engine that change nothing. Everything else that the page asks for is a change: a console started with `--read-only` refuses it
  * with 403 `read_only`.
  */
-const READS: ReadonlySet<string> = new Set([
+export const READS: ReadonlySet<string> = new Set([
   "engine::info",
   "engine::config::effective",
   "engine::functions::list",
@@ -10,6 +10,7 @@ const READS: ReadonlySet<string> = new Set([
   "engine::workers::list",
   "engine::workers::info",
   "engine::triggers::list",
+  "engine::trigger-types::list",
   "engine::triggers::info",
   "engine::registered-triggers::list",
   "engine::registered-triggers::info",
@@ -22,11 +23,13 @@ const READS: ReadonlySet<string> = new Set([
   "engine::traces::histogram",
   "engine::traces::compare",
   "engine::traces::group_by",
+  "engine::http::openapi",
   "engine::logs::list",
   "engine::logs::get",
   "engine::logs::around",
   "engine::logs::facets",
   "engine::logs::histogram",
+  "engine::logs::tail",
   "engine::invocations::list",
   "engine::invocations::get",
   "engine::metrics::list",
@@ -46,7 +49,7 @@ const READS: ReadonlySet<string> = new Set([
   "queue::list",
   "queue::stats",
   "queue::peek",
-  "queue::dead",
+  "queue::get_job",
   "cron::list",
   "cron::history",
   "event::list",
@@ -65,7 +68,7 @@ const READS: ReadonlySet<string> = new Set([
   "stream::list_all",
   "worker::list",
   "worker::status",
-  "worker::logs",
+  "worker::wait",
 ]);
 
 /** Whether calling the function leaves everything as it is. */

@@ -1,5 +1,5 @@
 import type { ApiAnswer, ApiError, Hello, HttpTestResult, Probe } from "../../contract/api.ts";
-import { pageToken } from "./page-token.ts";
+import { pageToken, renewPageToken } from "./page-token.ts";
 
 /** What a request of the page failed with; `code` is the engine's, or `network` when the console's server cannot be reached. */
 export class ApiFailure extends Error {
@@ -85,8 +85,11 @@ async function post(path: string, body: string, what: string, signal: AbortSigna
 }
 
 async function request(path: string, what: string, init: RequestInit): Promise<Response> {
+  const send = (): Promise<Response> => fetch(path, { ...init, headers: { "content-type": "application/json", "x-svc-console": pageToken } });
   try {
-    return await fetch(path, { ...init, headers: { "content-type": "application/json", "x-svc-console": pageToken } });
+    const response = await send();
+    // Refused before anything was done: the console was started again.
+    return response.status === 401 && (await renewPageToken()) ? await send() : response;
   } catch (cause) {
     if ((cause as Error).name === "AbortError") throw cause;
     throw new ApiFailure(what, { code: "network", message: "the console's server cannot be reached" });

@@ -1,5 +1,5 @@
 import type { ClientMessage, EngineState, LiveEvent, ServerMessage } from "../../contract/live.ts";
-import { pageToken } from "./page-token.ts";
+import { pageToken, renewPageToken } from "./page-token.ts";
 
 /** `offline`: the browser says so. `reconnecting`: the console's server cannot be reached. `engine-away`: it can, and the engine cannot. */
 export type Phase = "connecting" | "live" | "reconnecting" | "engine-away" | "offline";
@@ -74,7 +74,13 @@ export class LiveConnection {
   retryNow(): void {
     if (this.#socket !== undefined) return;
     clearTimeout(this.#retry);
-    this.#open();
+    void this.#reopen();
+  }
+
+  /** A console that was started again takes another token; the browser does not tell why a socket was refused. */
+  async #reopen(): Promise<void> {
+    await renewPageToken();
+    if (this.#socket === undefined) this.#open();
   }
 
   #open(): void {
@@ -100,7 +106,7 @@ export class LiveConnection {
     const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1)) * (0.8 + Math.random() * 0.4);
     this.#set({ phase: navigator.onLine ? "reconnecting" : "offline", attempt, nextTryAtMs: Date.now() + waitMs });
     for (const { handlers } of this.#topics.values()) handlers.onStatus?.("joining", "the connection to the console's server was lost");
-    this.#retry = setTimeout(() => this.#open(), waitMs);
+    this.#retry = setTimeout(() => void this.#reopen(), waitMs);
   }
 
   #take(message: ServerMessage): void {
