@@ -94,7 +94,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
                 <Command.Group key={heading} heading={heading}>
                   {problem !== undefined && <p className="px-2.5 py-1 text-danger">{`${heading} could not be searched: ${problem}`}</p>}
                   {hits.map(({ href, label, note }) => (
-                    <Item key={href} value={`found ${href}`} icon={CornerDownRight} label={label} note={note} onSelect={() => goTo(href)} />
+                    <Item key={href} value={`found ${href}`} icon={iconOf(heading)} label={label} note={note} onSelect={() => goTo(href)} />
                   ))}
                 </Command.Group>
               ))}
@@ -109,6 +109,11 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
 /** Pages have entries of their own, and what only closes or moves is none. */
 function isCommand({ keys }: Hotkey): boolean {
   return keys !== "never" && keys !== "Escape" && keys !== "mod+k" && !keys.startsWith("g ");
+}
+
+/** That of the page where it is shown. */
+function iconOf(heading: string): LucideIcon {
+  return navItems.find(({ label }) => label === heading || label === `${heading}s`)?.icon ?? CornerDownRight;
 }
 
 interface ItemProps {
