@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { rangeMs } from "../../lib/time-range.ts";
 import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
+import { cn } from "../../ui/cn.ts";
 import { LastUpdate } from "../../ui/last-update.tsx";
 import { Page } from "../../ui/page.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
@@ -34,6 +35,7 @@ export default function DashboardPage() {
   const ofWorkers = useMemo(() => figures.data?.functions.filter(({ function_id }) => own.has(function_id)), [figures.data, own]);
   const asOfMs = Math.max(counters.asOfMs ?? 0, sampledAtMs ?? 0);
   const hasNobody = loaded && !workers.some(({ internal }) => !internal);
+  const hasFlow = !hasNobody || own.size > 0;
   return (
     <Page
       title="Dashboard"
@@ -62,8 +64,8 @@ export default function DashboardPage() {
           figures={ofWorkers === undefined ? undefined : ownFigures(ofWorkers)}
         />
         {hasNobody && <ConnectSteps />}
-        <div className="grid grid-cols-1 items-start gap-3 xl:grid-cols-[minmax(0,1fr)_22rem]">
-          {!(hasNobody && own.size === 0) && <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />}
+        <div className={cn("grid grid-cols-1 items-start gap-3", hasFlow && "xl:grid-cols-[minmax(0,1fr)_22rem]")}>
+          {hasFlow && <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />}
           <AttentionSection figures={figures} ownFigures={ofWorkers ?? []} />
         </div>
         <div className="grid grid-cols-1 gap-3 lg:grid-cols-2">

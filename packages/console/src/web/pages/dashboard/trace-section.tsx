@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
+import { BY_CONSOLES } from "../../lib/by-consoles.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
-import { DataRegion } from "../../ui/data-region.tsx";
+import { DataRegion, SkeletonRows } from "../../ui/data-region.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
 import { Section } from "./section.tsx";
 
@@ -14,8 +15,6 @@ interface TraceRoot {
 }
 
 const SHOWN = 5;
-/** Calls by which consoles look at the engine are nobody's work. */
-const BY_CONSOLES = [["svc.caller.name", "svc-console"]];
 
 /** Five traces of the range: the latest that failed, or the slowest. */
 export function TraceSection({ title, which, rangeMs }: { readonly title: string; readonly which: "errors" | "slowest"; readonly rangeMs: number }) {
@@ -51,6 +50,7 @@ export function TraceSection({ title, which, rangeMs }: { readonly title: string
           error={error}
           empty={data?.spans.length === 0}
           retry={() => void refetch()}
+          skeleton={<SkeletonRows rows={SHOWN} />}
           emptyState={<p className="py-3 text-ink-2">{which === "errors" ? "Nothing failed in this time." : "Nothing was called in this time."}</p>}
         >
           <ul className="flex flex-col">

@@ -5,12 +5,18 @@ import { type CallLine, type CallSeries, callLine } from "./own-calls.ts";
 const LINE_MS = 900_000;
 const STEP_S = 15;
 
+/** Only steps that are over: the one that runs has fewer calls than it will have. */
+function endedSteps(): { readonly start_time: number; readonly end_time: number } {
+  const end = Math.floor(Date.now() / (STEP_S * 1_000)) * STEP_S * 1_000;
+  return { start_time: end - LINE_MS, end_time: end - 1 };
+}
+
 /** Calls and errors of workers' functions over the last 15 min. */
 export function useCallLine(own: ReadonlySet<string>): CallLine {
   const { data } = usePolledCall<{ readonly series: readonly CallSeries[] }>(
     "engine::metrics::series",
     ["calls"],
-    () => ({ names: ["svc.calls"], aggregate: "rate", start_time: Date.now() - LINE_MS, step_seconds: STEP_S }),
+    () => ({ names: ["svc.calls"], aggregate: "rate", ...endedSteps(), step_seconds: STEP_S }),
     { everyMs: STEP_S * 1_000 },
   );
   return useMemo(() => callLine(data?.series ?? [], own), [data, own]);
@@ -23,7 +29,7 @@ export function useP95Line(functionId: string | undefined): readonly (number | n
     ["p95", functionId],
     () => ({
       ...{ names: ["svc.call.duration"], labels: { function_id: functionId }, aggregate: "p95" },
-      ...{ start_time: Date.now() - LINE_MS, step_seconds: STEP_S },
+      ...{ ...endedSteps(), step_seconds: STEP_S },
     }),
     { everyMs: STEP_S * 1_000, enabled: functionId !== undefined },
   );

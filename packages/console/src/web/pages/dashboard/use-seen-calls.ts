@@ -1,5 +1,6 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { call } from "../../lib/api.ts";
+import { BY_CONSOLES } from "../../lib/by-consoles.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { type FlowSpan, type SeenCall, seenCalls } from "./flow-model.ts";
 
@@ -43,7 +44,7 @@ export function useSeenCalls(rangeMs: number): UseQueryResult<SeenCalls> {
     queryFn: async ({ signal }): Promise<SeenCalls> => {
       const listed = await call<{ readonly spans: readonly Root[]; readonly total: number }>(
         "engine::traces::list",
-        { limit: LISTED, start_time: Date.now() - rangeMs, exclude_attributes: [["svc.caller.name", "svc-console"]] },
+        { limit: LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
         { signal },
       );
       const ids = varied(listed.spans, READ);

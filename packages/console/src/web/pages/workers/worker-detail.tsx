@@ -10,7 +10,7 @@ import type { WorkerRow } from "./worker-rows.ts";
 
 const route = getRouteApi("/workers/{-$workerId}");
 
-export function WorkerDetail({ row }: { readonly row: WorkerRow }) {
+export default function WorkerDetail({ row }: { readonly row: WorkerRow }) {
   const { tab = "overview" } = route.useSearch();
   const navigate = route.useNavigate();
   const { worker } = row;

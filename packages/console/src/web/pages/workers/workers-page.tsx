@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
@@ -8,8 +8,9 @@ import { SearchBox } from "../../ui/search-box.tsx";
 import { ListDetail } from "../../ui/split.tsx";
 import { useWorkerLines, useWorkerRows } from "./use-worker-rows.ts";
 import { workerColumns } from "./worker-columns.tsx";
-import { WorkerDetail } from "./worker-detail.tsx";
 import { matches, type RowStatus, sortRows } from "./worker-rows.ts";
+
+const WorkerDetail = lazy(() => import("./worker-detail.tsx"));
 
 const route = getRouteApi("/workers/{-$workerId}");
 
@@ -118,7 +119,9 @@ export default function WorkersPage() {
         title={selected?.name ?? workerId ?? ""}
         detail={
           workerId === undefined ? undefined : selected !== undefined ? (
-            <WorkerDetail row={selected} />
+            <Suspense>
+              <WorkerDetail row={selected} />
+            </Suspense>
           ) : loaded ? (
             <EmptyState title="This worker is not here">
               None with the id <code className="break-all">{workerId}</code> is connected, and none went while this page was open. A worker that connects again
