@@ -82,13 +82,13 @@ it("says that filters hide everything, and takes them off", async () => {
 });
 
 it("is used by keyboard alone: from the palette to a worker's detail and back", async () => {
-  const worker = await system.worker("keys");
+  const worker = await system.worker("piano");
   const { page, faults, close } = await openPage(browser, `${system.console.url}/`);
   await live(page);
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Command palette" }).waitFor();
-  await page.keyboard.type("keys");
-  await page.getByRole("option", { name: /keys.*node/ }).waitFor();
+  await page.keyboard.type("piano");
+  await page.getByRole("option", { name: /piano.*node/ }).waitFor();
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/workers\/.+/);
   await page.getByRole("tab", { name: "Overview" }).waitFor();
