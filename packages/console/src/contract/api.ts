@@ -18,7 +18,8 @@ export interface ApiError {
 /** Every answer of `/api/*`; the HTTP status fits the error. */
 export type ApiAnswer<Data> = { readonly ok: true; readonly data: Data } | { readonly ok: false; readonly error: ApiError };
 
-export type SettingSource = "flag" | "env" | "default";
+/** `project`: as the engine that runs for the project at hand says, which `svc console` looks for. */
+export type SettingSource = "flag" | "env" | "project" | "default";
 
 /** One setting of the console's own. */
 export interface ConsoleSetting {
