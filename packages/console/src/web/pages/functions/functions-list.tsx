@@ -4,7 +4,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { type FunctionItem, type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, triggerSummary } from "./model.ts";
-import type { StatsByFunction } from "./use-functions.ts";
+import { type StatsByFunction, useModules } from "./use-functions.ts";
 
 /** The functions in groups that fold. */
 export function FunctionsList({
@@ -24,7 +24,8 @@ export function FunctionsList({
   readonly onSelect: (functionId: string) => void;
 }) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => groupRows(items, grouping, isSearching ? new Set() : closed), [items, grouping, closed, isSearching]);
+  const modules = useModules();
+  const rows = useMemo(() => groupRows(items, grouping, isSearching ? new Set() : closed, modules), [items, grouping, closed, isSearching, modules]);
   const columns = useMemo(() => columnsOf(stats, selectedId !== undefined), [stats, selectedId]);
   const toggle = (name: string): void => {
     const next = new Set(closed);

@@ -6,7 +6,7 @@ import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
-import { ListDetail } from "../../ui/split.tsx";
+import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { FunctionDetail } from "./function-detail.tsx";
 import { FunctionsList } from "./functions-list.tsx";
 import { filterFunctions } from "./model.ts";
@@ -24,6 +24,8 @@ export default function FunctionsPage() {
   const search = route.useSearch();
   const { q = "", group = "prefix", worker, system = false } = search;
   const navigate = route.useNavigate();
+  // On a narrow screen the detail covers the list, and what filters the list with it.
+  const isCovered = useIsNarrow() && functionId !== undefined;
   const functions = useFunctions();
   const stats = useFunctionStats();
   const visible = useMemo(() => filterFunctions(functions.items, { q, worker, system }), [functions.items, q, worker, system]);
@@ -61,33 +63,35 @@ export default function FunctionsPage() {
       subject={functionId}
       count={functions.loaded ? visible.length : undefined}
       controls={
-        <>
-          <FilterTabs
-            label="Group by"
-            tabs={[
-              { value: "prefix", label: "By prefix" },
-              { value: "worker", label: "By worker" },
-            ]}
-            value={group}
-            onChange={(next) => change({ group: next === "prefix" ? undefined : next })}
-          />
-          {worker !== undefined && (
-            <button
-              type="button"
-              onClick={() => change({ worker: undefined })}
-              aria-label={`Stop filtering by the worker ${worker}`}
-              className="inline-flex h-6 items-center gap-1 rounded bg-accent-soft px-2 text-accent"
-            >
-              worker: {worker}
-              <X aria-hidden className="size-3" />
-            </button>
-          )}
-          <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2">
-            <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
-            System
-          </label>
-          <SearchBox label="Search functions" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
-        </>
+        !isCovered && (
+          <>
+            <FilterTabs
+              label="Group by"
+              tabs={[
+                { value: "prefix", label: "By prefix" },
+                { value: "worker", label: "By worker" },
+              ]}
+              value={group}
+              onChange={(next) => change({ group: next === "prefix" ? undefined : next })}
+            />
+            {worker !== undefined && (
+              <button
+                type="button"
+                onClick={() => change({ worker: undefined })}
+                aria-label={`Stop filtering by the worker ${worker}`}
+                className="inline-flex h-6 items-center gap-1 rounded bg-accent-soft px-2 text-accent"
+              >
+                worker: {worker}
+                <X aria-hidden className="size-3" />
+              </button>
+            )}
+            <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2">
+              <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
+              System
+            </label>
+            <SearchBox label="Search functions" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
+          </>
+        )
       }
     >
       <ListDetail

@@ -65,8 +65,17 @@ export function prefixOf(functionId: string): string {
   return other > 0 ? functionId.slice(0, other) : "";
 }
 
-/** Rows with the heads of groups; a function of several workers is in each of their groups once. */
-export function groupRows(items: readonly FunctionItem[], by: Grouping, closed: ReadonlySet<string>): readonly FunctionRow[] {
+/**
+ * Rows with the heads of groups; a function of several workers is in each of their groups once. Groups of the engine's modules alone come last: what
+ * somebody wrote is what he looks for. `modules` are the ids of workers that are modules.
+ */
+export function groupRows(
+  items: readonly FunctionItem[],
+  by: Grouping,
+  closed: ReadonlySet<string>,
+  modules: ReadonlySet<string> = new Set(),
+): readonly FunctionRow[] {
+  const isBuiltIn = (members: readonly FunctionItem[]): number => Number(members.every(({ workers }) => workers.every(({ id }) => modules.has(id))));
   const groups = new Map<string, FunctionItem[]>();
   for (const item of items) {
     const names = by === "prefix" ? [prefixOf(item.function_id)] : [...new Set(item.workers.map(({ name }) => name))];
@@ -77,7 +86,7 @@ export function groupRows(items: readonly FunctionItem[], by: Grouping, closed: 
     }
   }
   return [...groups]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .sort(([a, own], [b, other]) => isBuiltIn(own) - isBuiltIn(other) || (a < b ? -1 : 1))
     .flatMap(([name, members]): FunctionRow[] => {
       const isOpen = !closed.has(name);
       return [

@@ -5,7 +5,7 @@ import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
-import { ListDetail } from "../../ui/split.tsx";
+import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { countKinds, filterTriggers, KINDS, kindOf, summaryOf } from "./model.ts";
 import { TriggerDetail } from "./trigger-detail.tsx";
 import { TriggersList } from "./triggers-list.tsx";
@@ -23,6 +23,8 @@ export default function TriggersPage() {
   const { triggerId } = route.useParams();
   const { q = "", type, system = false } = route.useSearch();
   const navigate = route.useNavigate();
+  // On a narrow screen the detail covers the list, and what filters the list with it.
+  const isCovered = useIsNarrow() && triggerId !== undefined;
   const triggers = useTriggers();
   const matching = useMemo(() => filterTriggers(triggers.items, { q, system }), [triggers.items, q, system]);
   const visible = useMemo(() => (type === undefined ? matching : matching.filter(({ trigger_type }) => kindOf(trigger_type) === type)), [matching, type]);
@@ -56,22 +58,24 @@ export default function TriggersPage() {
       subject={selected === undefined ? triggerId : summaryOf(selected)}
       count={triggers.loaded ? matching.length : undefined}
       controls={
-        <>
-          <FilterTabs
-            label="Kind of trigger"
-            tabs={[
-              { value: "all" as const, label: "All", count: matching.length },
-              ...KINDS.map(({ value, label: name }) => ({ value, label: name, count: counts[value] })),
-            ]}
-            value={type ?? "all"}
-            onChange={(next) => change({ type: next === "all" ? undefined : next })}
-          />
-          <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2">
-            <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
-            System
-          </label>
-          <SearchBox label="Search triggers" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
-        </>
+        !isCovered && (
+          <>
+            <FilterTabs
+              label="Kind of trigger"
+              tabs={[
+                { value: "all" as const, label: "All", count: matching.length },
+                ...KINDS.map(({ value, label: name }) => ({ value, label: name, count: counts[value] })),
+              ]}
+              value={type ?? "all"}
+              onChange={(next) => change({ type: next === "all" ? undefined : next })}
+            />
+            <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2">
+              <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
+              System
+            </label>
+            <SearchBox label="Search triggers" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
+          </>
+        )
       }
     >
       <ListDetail

@@ -1,7 +1,7 @@
 import { formatJson, type JsonValue } from "../../../lib/json.ts";
 import { numberFromText, type ScalarField, textOfNumber } from "./form-model.ts";
 
-const INPUT = "min-w-0 flex-1 rounded-md border border-line-strong/60 bg-surface px-2";
+const INPUT = "w-full min-w-0 rounded-md border border-line-strong/60 bg-surface px-2";
 
 /** Whether the control of such a field can show the value without changing it. */
 export function showsInControl(field: ScalarField, value: JsonValue): boolean {
