@@ -114,7 +114,7 @@ it("invokes with what the schema proposes, by the keyboard alone, and shows the 
   await close();
 });
 
-it.each(["0", "false", "null", '""', "9007199254740993", '{"deep":[1.50,{"n":12345678901234567890}]}'])("gives back %s to the digit", async (value) => {
+it.each(["0", "false", "null", '""', "9007199254740993", "[1.50,12345678901234567890]"])("gives back %s to the digit", async (value) => {
   const { page, faults, close } = await open("/functions/state::set?tab=invoke");
   // A handler in JavaScript would round them itself; the state keeps what it is sent.
   await type(page, `{"scope":"digits","key":"k","value":${value}}`);
