@@ -14,7 +14,16 @@ const range = z.optional(z.string().check(z.regex(/^(?:\d+(?:s|m|h|d)|all)$/)));
 export const searchSchemas = {
   dashboard: z.object({ range, view: z.optional(z.enum(["table"])) }),
   workers: z.object({ q: text, runtime: text, status: text, system: flag, tab: text, sort: text, dir }),
-  functions: z.object({ q: text, group: z.optional(z.enum(["prefix", "worker"])), worker: text, system: flag, tab: text, inv: text }),
+  functions: z.object({
+    q: text,
+    group: z.optional(z.enum(["prefix", "worker"])),
+    worker: text,
+    system: flag,
+    tab: text,
+    inv: text,
+    status: text,
+    source: text,
+  }),
   triggers: z.object({ q: text, type: z.optional(z.enum(["http", "cron", "queue", "event", "state", "other"])), system: flag, tab: text }),
   states: z.object({ q: text, gq: text, sort: text, dir, cursor: text, system: flag }),
   streams: z.object({

@@ -39,6 +39,8 @@ function nameOf(event: KeyboardEvent): string {
 }
 
 function onKeyDown(event: KeyboardEvent): void {
+  // Who has taken the key already (an editor, a dialog, a grid) means something else by it.
+  if (event.defaultPrevented) return;
   const name = nameOf(event);
   const isPlain = !name.startsWith("mod+");
   if (event.altKey || event.isComposing || (isPlain && (isTyping(event.target) || !shortcutsAreOn()))) return;

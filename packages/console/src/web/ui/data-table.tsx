@@ -34,13 +34,29 @@ export interface DataTableProps<Row> {
   readonly rowClass?: ((row: Row) => string | undefined) | undefined;
   /** Called when the last rows come into view. */
   readonly onEnd?: (() => void) | undefined;
+  /** What a row shows that is no item but the head of a section; undefined for items. Moves pass it over. */
+  readonly headingOf?: ((row: Row) => ReactNode | undefined) | undefined;
   readonly footer?: ReactNode;
 }
 
 const OVERSCAN = 12;
 
 /** A grid of rows, drawn only where they are seen; arrows, j and k, Home, End and Page keys move, Enter opens. Rows are as high as the density says. */
-export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelect, sort, onSort, total, rowClass, onEnd, footer }: DataTableProps<Row>) {
+export function DataTable<Row>({
+  label,
+  columns,
+  rows,
+  idOf,
+  selectedId,
+  onSelect,
+  sort,
+  onSort,
+  total,
+  rowClass,
+  onEnd,
+  headingOf,
+  footer,
+}: DataTableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = document.documentElement.dataset.density === "compact" ? 24 : 32;
   const virtualizer = useVirtualizer({
@@ -59,8 +75,12 @@ export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelec
   const template = { gridTemplateColumns: shown.map((column) => column.width).join(" ") };
   const selectedAt = rows.findIndex((row) => idOf(row) === selectedId);
 
-  const moveTo = (at: number): void => {
-    const row = rows[Math.min(Math.max(at, 0), rows.length - 1)];
+  const isItem = (at: number): boolean => rows[at] !== undefined && headingOf?.(rows[at]) === undefined;
+  const moveTo = (wanted: number): void => {
+    let at = Math.min(Math.max(wanted, 0), rows.length - 1);
+    const step = wanted < selectedAt ? -1 : 1;
+    while (at >= 0 && at < rows.length && !isItem(at)) at += step;
+    const row = isItem(at) ? rows[at] : undefined;
     if (row === undefined) return;
     onSelect?.(row);
     virtualizer.scrollToIndex(rows.indexOf(row), { align: "auto" });
@@ -111,6 +131,26 @@ export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelec
         {drawn.map((item) => {
           const row = rows[item.index] as Row;
           const isSelected = idOf(row) === selectedId;
+          const heading = headingOf?.(row);
+          if (heading !== undefined) {
+            return (
+              // biome-ignore lint/a11y/useSemanticElements: see above
+              // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
+              <div
+                key={item.key}
+                role="row"
+                aria-rowindex={item.index + 2}
+                className="absolute left-0 flex w-full items-center border-line/60 border-b bg-raised px-4"
+                style={{ height: rowHeight, transform: `translateY(${item.start}px)` }}
+              >
+                {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+                {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus */}
+                <div role="gridcell" aria-colspan={shown.length} className="flex min-w-0 flex-1 items-center">
+                  {heading}
+                </div>
+              </div>
+            );
+          }
           return (
             // biome-ignore lint/a11y/useSemanticElements: see above
             // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus

@@ -1,15 +1,16 @@
-import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { json, jsonParseLinter } from "@codemirror/lang-json";
 import { bracketMatching, defaultHighlightStyle, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { linter, lintGutter, lintKeymap } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
-import { EditorState } from "@codemirror/state";
+import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import { styleNonce } from "../lib/page-token.ts";
 import { cn } from "./cn.ts";
+import { schemaCompletion } from "./json-completion.ts";
 import type { JsonEditorProps } from "./json-editor.tsx";
 
 const theme = EditorView.theme({
@@ -28,12 +29,13 @@ const colors = HighlightStyle.define([
   { tag: [tags.bool, tags.null], color: "var(--info)" },
 ]);
 
-export default function JsonEditorImpl({ label, value, onChange, onSubmit, onSave, readOnly = false, className }: JsonEditorProps) {
+export default function JsonEditorImpl({ label, value, schema, onChange, onSubmit, onSave, readOnly = false, className }: JsonEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const latest = useRef({ onChange, onSubmit, onSave });
   latest.current = { onChange, onSubmit, onSave };
-  const first = useRef(value);
+  const first = useRef({ value, schema });
+  const completion = useRef(new Compartment());
   useEffect(() => {
     if (place.current === null) return;
     const act = (name: "onSubmit" | "onSave") => (): boolean => {
@@ -43,12 +45,13 @@ export default function JsonEditorImpl({ label, value, onChange, onSubmit, onSav
     const editor = new EditorView({
       parent: place.current,
       state: EditorState.create({
-        doc: first.current,
+        doc: first.current.value,
         extensions: [
           EditorView.cspNonce.of(styleNonce),
           keymap.of([
             { key: "Mod-Enter", run: act("onSubmit") },
             { key: "Mod-s", run: act("onSave"), preventDefault: true },
+            ...completionKeymap,
             ...closeBracketsKeymap,
             ...defaultKeymap,
             ...historyKeymap,
@@ -64,6 +67,7 @@ export default function JsonEditorImpl({ label, value, onChange, onSubmit, onSav
           bracketMatching(),
           closeBrackets(),
           json(),
+          completion.current.of(autocompletion({ override: [schemaCompletion(first.current.schema)] })),
           linter(jsonParseLinter()),
           lintGutter(),
           theme,
@@ -81,6 +85,9 @@ export default function JsonEditorImpl({ label, value, onChange, onSubmit, onSav
     view.current = editor;
     return () => editor.destroy();
   }, [label, readOnly]);
+  useEffect(() => {
+    view.current?.dispatch({ effects: completion.current.reconfigure(autocompletion({ override: [schemaCompletion(schema)] })) });
+  }, [schema]);
   useEffect(() => {
     const editor = view.current;
     if (editor === null || editor.state.doc.toString() === value) return;

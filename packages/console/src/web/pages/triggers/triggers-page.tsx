@@ -1,5 +1,102 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { SearchOf } from "../../app/search.ts";
+import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { Page } from "../../ui/page.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
+import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
+import { countKinds, filterTriggers, KINDS, kindOf, summaryOf } from "./model.ts";
+import { TriggerDetail } from "./trigger-detail.tsx";
+import { TriggersList } from "./triggers-list.tsx";
+import { useCronTriggers, useTriggers } from "./use-triggers.ts";
+
+const route = getRouteApi("/triggers/{-$triggerId}");
+
+const SNIPPET = `worker.registerTrigger({
+  type: "http",
+  function_id: "hello::greet",
+  config: { api_path: "/hello", http_method: "POST" },
+});`;
 
 export default function TriggersPage() {
-  return <Page title="Triggers">{null}</Page>;
+  const { triggerId } = route.useParams();
+  const { q = "", type, system = false } = route.useSearch();
+  const navigate = route.useNavigate();
+  // On a narrow screen the detail covers the list, and what filters the list with it.
+  const isCovered = useIsNarrow() && triggerId !== undefined;
+  const triggers = useTriggers();
+  const matching = useMemo(() => filterTriggers(triggers.items, { q, system }), [triggers.items, q, system]);
+  const visible = useMemo(() => (type === undefined ? matching : matching.filter(({ trigger_type }) => kindOf(trigger_type) === type)), [matching, type]);
+  const counts = useMemo(() => countKinds(matching), [matching]);
+  const crons = useCronTriggers(triggers.items.some(({ trigger_type }) => trigger_type === "cron"));
+  const selected = triggers.items.find(({ id }) => id === triggerId);
+  const change = (next: Partial<SearchOf<"triggers">>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const choose = (id: string | undefined): void => void navigate({ to: "/triggers/{-$triggerId}", params: { triggerId: id }, search: true });
+  const label = KINDS.find(({ value }) => value === type)?.label;
+  const filters = [q === "" ? undefined : `“${q}”`, label === undefined ? undefined : `the kind ${label}`].filter((part) => part !== undefined);
+  const list = (
+    <DataRegion
+      loading={!triggers.loaded}
+      error={triggers.status === "refused" ? new Error(triggers.reason ?? "the engine refused the list") : undefined}
+      empty={visible.length === 0}
+      filtered={
+        filters.length === 0 ? undefined : { what: `No trigger fits ${filters.join(" and ")}.`, clear: () => change({ q: undefined, type: undefined }) }
+      }
+      emptyState={
+        <EmptyState title="No trigger is registered" snippet={SNIPPET}>
+          A trigger calls a function when something happens: a request comes, a time is there, an event is published, a value changes.
+        </EmptyState>
+      }
+    >
+      <TriggersList items={visible} crons={crons.data} selectedId={triggerId} isSearching={q !== ""} onSelect={choose} />
+    </DataRegion>
+  );
+  return (
+    <Page
+      title="Triggers"
+      subject={selected === undefined ? triggerId : summaryOf(selected)}
+      count={triggers.loaded ? matching.length : undefined}
+      controls={
+        !isCovered && (
+          <>
+            <FilterTabs
+              label="Kind of trigger"
+              tabs={[
+                { value: "all" as const, label: "All", count: matching.length },
+                ...KINDS.map(({ value, label: name }) => ({ value, label: name, count: counts[value] })),
+              ]}
+              value={type ?? "all"}
+              onChange={(next) => change({ type: next === "all" ? undefined : next })}
+            />
+            <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2">
+              <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
+              System
+            </label>
+            <SearchBox label="Search triggers" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
+          </>
+        )
+      }
+    >
+      <ListDetail
+        id="triggers"
+        list={list}
+        title={selected === undefined ? (triggerId ?? "") : summaryOf(selected)}
+        detail={
+          triggerId === undefined ? undefined : (
+            <TriggerDetail
+              key={triggerId}
+              triggerId={triggerId}
+              trigger={selected}
+              isKnown={triggers.loaded}
+              cron={crons.data?.get(triggerId)}
+              cronError={crons.error}
+              siblings={triggers.items}
+            />
+          )
+        }
+        onClose={() => choose(undefined)}
+      />
+    </Page>
+  );
 }

@@ -1,0 +1,275 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Worker } from "@svc/sdk";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { axeViolations } from "./support/axe.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { live, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
+
+const run = promisify(execFile);
+const ORDER = {
+  type: "object",
+  required: ["item", "amount"],
+  properties: { item: { type: "string", minLength: 1 }, amount: { type: "integer", minimum: 2 }, size: { enum: ["s", "m"], default: "m" } },
+};
+/** What the browser writes when an answer has a failing status, which these tests bring about. */
+const FAILED = /Failed to load resource: the server responded with a status of (?:404|500|503)/;
+
+let system: RunningSystem;
+let browser: Browser;
+let worker: Worker;
+/** Tells that the function that never answers was withdrawn. */
+let withdrawn: Promise<void>;
+
+beforeAll(async () => {
+  system = await startSystem();
+  browser = await startBrowser();
+  worker = await system.worker("orders");
+  worker.registerFunction("orders::create", (input) => ({ got: input }), { description: "Takes an order", request_format: ORDER });
+  worker.registerFunction("orders::fail", () => Promise.reject(new TypeError("no stock")));
+  worker.registerFunction("echo", (input) => input);
+  worker.registerFunction("big", () => "x".repeat(5 * 1024 * 1024));
+  withdrawn = new Promise((resolve) => {
+    worker.registerFunction(
+      "never",
+      (_input, { signal }) =>
+        new Promise((_, reject) =>
+          signal.addEventListener("abort", () => {
+            resolve();
+            reject(new Error("withdrawn"));
+          }),
+        ),
+    );
+  });
+  worker.registerTrigger({ type: "http", function_id: "orders::create", config: { api_path: "/orders", http_method: "POST" } });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+async function open(path: string, options: PageOptions = {}): Promise<WatchedPage> {
+  const watched = await openPage(browser, `${system.console.url}${path}`, options);
+  await live(watched.page);
+  return watched;
+}
+
+/** Puts a text into the editor as if it was pasted. */
+async function type(page: Page, text: string): Promise<void> {
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+}
+
+const textOf = async (locator: Locator): Promise<string> => (await locator.textContent()) ?? "";
+const result = (page: Page) => page.getByRole("region", { name: "Result" });
+
+it("lists each function with its triggers, workers and status as they come and go", async () => {
+  const { page, faults, close } = await open("/functions?q=orders");
+  const row = page.getByRole("row").filter({ hasText: "orders::create" });
+  await row.getByText("1 · http").waitFor();
+  await row.getByText("orders", { exact: true }).waitFor();
+  await row.getByText("available").waitFor();
+  const other = await system.worker("second");
+  other.registerFunction("orders::late", () => 1);
+  await page.getByRole("row").filter({ hasText: "orders::late" }).waitFor({ timeout: 2_000 });
+  await other.shutdown();
+  await page.getByRole("row").filter({ hasText: "orders::late" }).waitFor({ state: "detached", timeout: 2_000 });
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("keeps every filter in the address, and takes it from there", async () => {
+  const { page, faults, close } = await open("/functions?group=worker&worker=orders&q=echo");
+  await page.getByRole("row").filter({ hasText: "echo" }).waitFor();
+  expect(await page.getByRole("row").filter({ hasText: "orders::create" }).count()).toBe(0);
+  await page.getByRole("button", { name: "Stop filtering by the worker orders" }).click();
+  await page.waitForURL((url) => !url.searchParams.has("worker"));
+  await page.getByLabel("Search functions").fill("nothing like that");
+  await page.getByText("Nothing matches").waitFor();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await page.getByRole("row").filter({ hasText: "orders::create" }).waitFor();
+  await page.getByRole("checkbox", { name: "System" }).check();
+  await page.waitForURL(/system=true/);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("invokes with what the schema proposes, by the keyboard alone, and shows the result", async () => {
+  const { page, faults, close } = await open("/functions?q=orders%3A%3Acreate");
+  await page.getByRole("row").filter({ hasText: "orders::create" }).waitFor();
+  await page.getByRole("grid", { name: "Functions" }).focus();
+  await page.keyboard.press("ArrowDown");
+  await page.waitForURL(/functions\/orders(?:::|%3A%3A)create/);
+  await page.getByRole("tab", { name: "Overview" }).focus();
+  await page.keyboard.press("]");
+  await page.getByText("Fits the schema").waitFor();
+  await page.keyboard.press("Control+Enter");
+  await result(page).getByText("OK", { exact: true }).waitFor();
+  expect(await textOf(result(page))).toMatch(/"item": "x"[\s\S]*"amount": 2[\s\S]*"size": "m"/);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it.each(["0", "false", "null", '""', "9007199254740993", "[1.50,12345678901234567890]"])("gives back %s to the digit", async (value) => {
+  const { page, faults, close } = await open("/functions/state::set?tab=invoke");
+  // A handler in JavaScript would round them itself; the state keeps what it is sent.
+  await type(page, `{"scope":"digits","key":"k","value":${value}}`);
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await result(page).getByText("OK", { exact: true }).waitFor();
+  for (const part of value.match(/[\d.]{2,}|^(?:0|false|null|"")$/g) ?? []) expect(await textOf(result(page))).toContain(part);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("shows an error where the result would be, and a big result only on request", async () => {
+  const { page, close, faults } = await open("/functions/orders::fail?tab=invoke", { expected: [FAILED] });
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await result(page).getByRole("alert").getByText("no stock").waitFor();
+  await page.goto(`${system.console.url}/functions/big?tab=invoke`);
+  await live(page);
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await result(page).getByText("Show it anyway").waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("sends nothing that is not JSON, and what does not fit the schema only when it is meant", async () => {
+  const { page, faults, close } = await open("/functions/orders::create?tab=invoke");
+  await type(page, '{"item":');
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await page.getByRole("alert").getByText("The payload is not JSON").waitFor();
+  await type(page, '{"item":"a","amount":1}');
+  await page.getByRole("list", { name: "Problems of the input" }).getByText("/amount").waitFor();
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await page.getByRole("button", { name: "Send anyway" }).click();
+  await result(page).getByText("OK", { exact: true }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("keeps what was typed when the schema changes, and the result with the function that was called", async () => {
+  const { page, faults, close } = await open("/functions/orders::create?tab=invoke");
+  await type(page, '{"item":"mine","amount":5}');
+  const other = await system.worker("again");
+  other.registerFunction("orders::create", (input) => input, {
+    request_format: { type: "object", required: ["other"], properties: { other: { type: "boolean" } } },
+  });
+  const call = page.getByRole("button", { name: "Invoke", exact: true });
+  await call.click();
+  await page.getByRole("row").filter({ hasText: "echo" }).click();
+  await page.getByRole("tab", { name: "Invoke" }).click();
+  expect(await result(page).count()).toBe(0);
+  await page.goBack();
+  await page.goBack();
+  await page.locator(".cm-content").getByText("mine").waitFor();
+  await other.shutdown();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("withdraws a call that never ends", async () => {
+  const { page, faults, close } = await open("/functions/never?tab=invoke");
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await result(page).getByText("Cancelled").waitFor();
+  await withdrawn;
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("edits the same value in a form", async () => {
+  const { page, faults, close } = await open("/functions/orders::create?tab=invoke");
+  await type(page, '{"item":"a","amount":3,"kept":9007199254740993}');
+  await page.getByRole("button", { name: "Form" }).click();
+  await page.getByLabel("amount").fill("77");
+  await page.getByRole("button", { name: "Add size" }).click();
+  await page.getByText("Also sent").waitFor();
+  await page.getByRole("button", { name: "JSON", exact: true }).click();
+  const text = await textOf(page.locator(".cm-content"));
+  expect(JSON.parse(text)).toEqual({ item: "a", amount: 77, kept: 9007199254740992, size: "m" });
+  expect(text).toContain("9007199254740993");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("copies a curl command that gives the same result in a shell", async () => {
+  const { page, close } = await open("/functions/echo?tab=invoke");
+  await type(page, `{"text":"it's $HOME","n":1}`);
+  await page.getByRole("button", { name: "Copy as…" }).click();
+  await page.getByRole("button", { name: "Copy as curl" }).click();
+  const text = (await page.evaluate("navigator.clipboard.readText()")) as string;
+  expect((await run("sh", ["-c", text])).stdout.trim()).toBe(`{"text":"it's $HOME","n":1}`);
+  await close();
+});
+
+it("keeps an input as a template for the next time", async () => {
+  const { page, close } = await open("/functions/echo?tab=invoke");
+  await type(page, '{"n":9007199254740993}');
+  await page.getByRole("button", { name: "Templates…" }).click();
+  await page.getByLabel("Name").fill("the big one");
+  await page.getByRole("button", { name: "Save the input" }).click();
+  await page.getByRole("button", { name: "the big one", exact: true }).waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Templates…" }).click();
+  await page.getByRole("button", { name: "the big one", exact: true }).click();
+  await page.locator(".cm-content").getByText("9007199254740993").waitFor();
+  await close();
+});
+
+it("shows past calls of every source, and makes one again", async () => {
+  await worker.call({ function_id: "echo", payload: { first: 1 } });
+  await worker.call({ function_id: "echo", payload: { second: 2 } });
+  const { page, faults, close } = await open("/functions/echo?tab=history&source=call");
+  await page.getByRole("grid", { name: "Invocations" }).getByRole("row").nth(1).click();
+  await page.waitForURL(/inv=/);
+  await page.getByRole("button", { name: "Compare with previous" }).click();
+  await page.getByRole("region", { name: "Comparison" }).getByText("$.second").first().waitFor();
+  await page.getByRole("button", { name: "Replay", exact: true }).click();
+  await result(page).getByText("OK", { exact: true }).waitFor();
+  expect(await textOf(result(page))).toContain('"second": 2');
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it.each(["light", "dark"] as const)("is accessible in the %s theme, wide and narrow", async (theme) => {
+  for (const path of [
+    "/functions",
+    "/functions/orders::create",
+    "/functions/orders::create?tab=invoke",
+    "/functions/orders::create?tab=schema",
+    "/functions/echo?tab=history",
+  ]) {
+    for (const width of [1440, 390]) {
+      const { page, faults, close } = await open(path, { theme, width });
+      await page
+        .getByText("orders::create")
+        .first()
+        .or(page.getByRole("heading", { name: "echo" }))
+        .first()
+        .waitFor();
+      if (path.includes("invoke")) await page.locator(".cm-content").waitFor();
+      expect(await axeViolations(page), `${path} ${width}`).toEqual([]);
+      expect(await widthOverflow(page), `${path} ${width}`).toBe(0);
+      expect(faults).toEqual([]);
+      await close();
+    }
+  }
+});
+
+it("says when a function has gone, and keeps the list while the engine is away", async () => {
+  const { page, close } = await open("/functions/no::such?tab=overview", { expected: [/./] });
+  await page.getByText("No live worker provides this function").waitFor();
+  await system.killEngine();
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("row").filter({ hasText: "orders::create" }).click();
+  await page.getByRole("tab", { name: "Invoke" }).click();
+  const call = page.getByRole("button", { name: "Invoke", exact: true });
+  await expect.poll(() => call.isDisabled()).toBe(true);
+  await system.startEngine();
+  await expect.poll(() => call.isDisabled(), { timeout: 30_000 }).toBe(false);
+  await close();
+});

@@ -1,0 +1,200 @@
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { axeViolations } from "./support/axe.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { live, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
+
+let system: RunningSystem;
+let browser: Browser;
+const mails: unknown[] = [];
+let reports = 0;
+
+beforeAll(async () => {
+  system = await startSystem();
+  browser = await startBrowser();
+  const worker = await system.worker("orders");
+  worker.registerFunction("http::order", (request: { path_params: object; query: object; body: unknown }) => ({
+    status_code: 201,
+    headers: { "x-made": "yes" },
+    body: { path: request.path_params, query: request.query, body: request.body },
+  }));
+  worker.registerFunction("http::empty", () => ({ status_code: 204 }));
+  worker.registerFunction("http::boom", () => ({ status_code: 500, headers: { "content-type": "text/plain" }, body: "it broke" }));
+  worker.registerFunction("http::slow", () => new Promise(() => {}));
+  worker.registerFunction("cron::report", () => ++reports);
+  worker.registerFunction("events::mail", (event) => mails.push(event), {
+    request_format: { type: "object", required: ["to"], properties: { to: { type: "string" } } },
+  });
+  worker.registerFunction("jobs::run", () => null);
+  const bind = (type: string, function_id: string, config: object) =>
+    worker.registerTrigger({ type, function_id, config } as Parameters<typeof worker.registerTrigger>[0]).registered;
+  await bind("http", "http::order", { api_path: "/orders/:id2", http_method: "POST" });
+  await bind("http", "http::empty", { api_path: "/empty", http_method: "DELETE" });
+  await bind("http", "http::boom", { api_path: "/boom" });
+  await bind("http", "http::slow", { api_path: "/slow" });
+  await bind("http", "http::empty", { api_path: "/orders/:other", http_method: "POST" });
+  await bind("cron", "cron::report", { expression: "0 0 9 * * 1", timezone: "Europe/Berlin" });
+  await bind("event", "events::mail", { topic: "user.created" });
+  await bind("queue", "jobs::run", { queue: "default" });
+  await bind("state", "jobs::run", { scope: "math", key: "total" });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+async function open(path: string, options: PageOptions = {}): Promise<WatchedPage> {
+  const watched = await openPage(browser, `${system.console.url}${path}`, options);
+  await live(watched.page);
+  return watched;
+}
+
+/** Opens a trigger by its line; not in the middle, where its function's link is. */
+async function choose(page: Page, text: string): Promise<void> {
+  await page
+    .getByRole("row")
+    .filter({ hasText: text })
+    .first()
+    .click({ position: { x: 30, y: 10 } });
+  await page.waitForURL(/triggers\/[\w-]+/);
+}
+
+const textOf = async (locator: Locator): Promise<string> => (await locator.textContent()) ?? "";
+const response = (page: Page) => page.getByRole("region", { name: "Response" });
+
+it("counts each kind as many as its tab shows, keeps the tab in the address, and says why one is in error", async () => {
+  const { page, faults, close } = await open("/triggers");
+  await page.getByRole("row").filter({ hasText: "/boom" }).waitFor();
+  for (const [name, count] of [
+    ["HTTP", 5],
+    ["CRON", 1],
+    ["QUEUE", 1],
+    ["Event", 1],
+    ["State", 1],
+  ] as const) {
+    await page
+      .getByRole("button", { name: `${name} ${count}`, exact: true })
+      .first()
+      .click();
+    await page.waitForURL(new RegExp(`type=${name.toLowerCase()}`));
+    await expect.poll(() => page.getByRole("grid").locator("[aria-selected]").count()).toBe(count);
+  }
+  expect(await page.getByRole("button", { name: /^Other/ }).isDisabled()).toBe(true);
+  await page.goto(`${system.console.url}/triggers?type=http&q=other`);
+  await choose(page, "/orders/:other");
+  await page.getByText("route taken by http::order").waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("sends a request with path, query and body, and shows status, headers and body", async () => {
+  const { page, faults, close } = await open("/triggers?type=http&q=id2");
+  await choose(page, "/orders/:id2");
+  await page.getByRole("textbox", { name: ":id2" }).fill("a b/c");
+  for (const value of ["1", "2"]) {
+    await page.getByRole("button", { name: "Add a query parameter" }).click();
+    await page.getByLabel("Name of the query parameter").last().fill("x");
+    await page.getByLabel("Value of the query parameter").last().fill(value);
+  }
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText('{"n":4711}');
+  await page.keyboard.press("Control+Enter");
+  await response(page).getByText("201 Created").waitFor();
+  const text = await textOf(response(page));
+  for (const part of ["a b/c", "4711", "x-made"]) expect(text.toLowerCase()).toContain(part);
+  expect(text).toMatch(/"x":[\s\S]*"1"[\s\S]*"2"/);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it.each([
+  ["/empty", "204 No Content", "No body."],
+  ["/boom", "500 Internal Server Error", "it broke"],
+])("shows what %s answers", async (path, status, body) => {
+  const { page, faults, close } = await open(`/triggers?type=http&q=${path.slice(1)}`);
+  await choose(page, path);
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await response(page).getByText(status).waitFor();
+  await response(page).getByText(body).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("withdraws a request that is not answered", async () => {
+  const { page, faults, close } = await open("/triggers?q=slow");
+  await choose(page, "/slow");
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await response(page).getByText("withdrawn before the answer").waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("says a schedule in words, with its next runs, and runs it now; again only when asked twice", async () => {
+  const { page, faults, close } = await open("/triggers?type=cron");
+  await choose(page, "Monday");
+  await page.getByText("0 0 9 * * 1", { exact: true }).waitFor();
+  await expect.poll(() => page.getByText("UTC").count()).toBeGreaterThan(0);
+  await page.getByRole("heading", { name: "Next runs" }).waitFor();
+  await page.getByRole("button", { name: "Trigger Now" }).click();
+  await page.getByText("The run ended:").waitFor();
+  expect(reports).toBe(1);
+  await page.getByText("manual").waitFor();
+  await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+  await page.getByRole("button", { name: "Trigger Now" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Trigger Now" }).click();
+  await expect.poll(() => reports).toBe(2);
+  expect(faults.filter((fault) => !fault.includes("Content Security Policy"))).toEqual([]);
+  await close();
+});
+
+it("emits an event that reaches its subscriber", async () => {
+  const { page, faults, close } = await open("/triggers?type=event");
+  await choose(page, "user.created");
+  await page.getByRole("button", { name: "Form" }).click();
+  await page.getByLabel("to", { exact: false }).first().waitFor();
+  await page.locator("textarea").first().fill("ada@example.com");
+  await page.getByRole("button", { name: "Emit" }).click();
+  await page.getByText("1 trigger took it").waitFor();
+  await expect.poll(() => mails).toEqual([{ to: "ada@example.com" }]);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("puts a job on a queue, and leads to the state that a trigger is about", async () => {
+  const { page, faults, close } = await open("/triggers?type=queue");
+  await choose(page, "default");
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByText("On the queue as job").waitFor();
+  await page.goto(`${system.console.url}/triggers?type=state`);
+  await choose(page, "scope math");
+  expect(await page.getByRole("link", { name: "Edit total in scope math" }).getAttribute("href")).toBe("/states/math/total");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it.each(["light", "dark"] as const)("is accessible in the %s theme, wide and narrow", async (theme) => {
+  for (const [path, text] of [
+    ["/triggers", undefined],
+    ["/triggers?type=http", "/boom"],
+    ["/triggers?type=cron", "Monday"],
+    ["/triggers?type=event", "user.created"],
+  ] as const) {
+    for (const width of [1440, 390]) {
+      const { page, faults, close } = await open(path, { theme, width });
+      await page.getByRole("row").nth(2).waitFor();
+      if (text !== undefined) {
+        await choose(page, text);
+        await page.getByRole("heading", { name: /Try it|Last runs/ }).waitFor();
+        if (text === "user.created") await page.locator(".cm-content").waitFor();
+      }
+      expect(await axeViolations(page), `${path} ${text} ${width}`).toEqual([]);
+      expect(await widthOverflow(page), `${path} ${text} ${width}`).toBe(0);
+      expect(faults).toEqual([]);
+      await close();
+    }
+  }
+});

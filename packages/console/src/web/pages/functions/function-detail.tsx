@@ -1,0 +1,115 @@
+import { Link } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense } from "react";
+import type { SearchOf } from "../../app/search.ts";
+import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import type { FunctionItem } from "./model.ts";
+import { OverviewTab } from "./overview-tab.tsx";
+import { SchemaTab } from "./schema-tab.tsx";
+import type { StatsByFunction } from "./use-functions.ts";
+
+// Invoking and its history are the page's weight; a list is there without them.
+const InvokeTab = lazy(() => import("./invoke/invoke-tab.tsx"));
+const HistoryTab = lazy(() => import("./history/history-tab.tsx"));
+
+const TABS = ["overview", "invoke", "schema", "history", "logs"];
+
+/** What is chosen in the list. One that has gone keeps its history, and what was typed for it. */
+export function FunctionDetail({
+  functionId,
+  item,
+  isKnown,
+  stats,
+  search,
+  onSearch,
+}: {
+  readonly functionId: string;
+  readonly item: FunctionItem | undefined;
+  /** The list is there: a function that is not in it does not exist now. */
+  readonly isKnown: boolean;
+  readonly stats: StatsByFunction;
+  readonly search: SearchOf<"functions">;
+  readonly onSearch: (change: Partial<SearchOf<"functions">>) => void;
+}) {
+  if (!isKnown) return <Loading />;
+  const gone = (
+    <EmptyState title="No live worker provides this function">
+      <p>
+        <code className="break-all">{functionId}</code> is not registered now. It is listed again when a worker registers it.
+      </p>
+    </EmptyState>
+  );
+  const tab = search.tab !== undefined && TABS.includes(search.tab) ? search.tab : search.inv === undefined ? "overview" : "history";
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <Tabs
+        label="About the function"
+        value={tab}
+        onChange={(next) => onSearch({ tab: next === "overview" ? undefined : next, ...(next === "history" ? {} : { inv: undefined }) })}
+        tabs={[
+          { value: "overview", label: "Overview", content: item === undefined ? gone : <OverviewTab item={item} stats={stats} /> },
+          {
+            value: "invoke",
+            label: "Invoke",
+            content: (
+              <Suspense fallback={<Loading />}>
+                <InvokeTab key={functionId} functionId={functionId} schema={item?.request_format} isThere={item !== undefined} />
+              </Suspense>
+            ),
+          },
+          { value: "schema", label: "Schema", content: item === undefined ? gone : <SchemaTab item={item} /> },
+          {
+            value: "history",
+            label: "History",
+            content: (
+              <Suspense fallback={<Loading />}>
+                <HistoryTab key={functionId} functionId={functionId} search={search} onSearch={onSearch} />
+              </Suspense>
+            ),
+          },
+          { value: "logs", label: "Logs & traces", content: <Elsewhere functionId={functionId} /> },
+        ]}
+      />
+    </div>
+  );
+}
+
+function Loading(): ReactNode {
+  return (
+    <div role="status" aria-label="Loading" className="p-4">
+      <SkeletonRows rows={6} />
+    </div>
+  );
+}
+
+function Elsewhere({ functionId }: { readonly functionId: string }) {
+  return (
+    <ul className="flex flex-col gap-3 p-4">
+      <li>
+        <Link to="/logs/{-$logId}" params={{ logId: undefined }} search={{ fn: functionId }} className="text-accent underline">
+          Logs of this function
+        </Link>
+      </li>
+      <li>
+        <Link
+          to="/traces/{-$traceId}/{-$spanId}"
+          params={{ traceId: undefined, spanId: undefined }}
+          search={{ fn: functionId }}
+          className="text-accent underline"
+        >
+          Traces with a call of this function
+        </Link>
+      </li>
+      <li>
+        <Link
+          to="/traces/{-$traceId}/{-$spanId}"
+          params={{ traceId: undefined, spanId: undefined }}
+          search={{ fn: functionId, status: "error" }}
+          className="text-accent underline"
+        >
+          Traces in which something failed
+        </Link>
+      </li>
+    </ul>
+  );
+}

@@ -1,0 +1,141 @@
+import { ChevronDown, ChevronRight, CircleAlert, CircleCheck } from "lucide-react";
+import { useMemo, useState } from "react";
+import { Badge } from "../../ui/badge.tsx";
+import { type Column, DataTable } from "../../ui/data-table.tsx";
+import { Ago } from "../../ui/time.tsx";
+import { type FunctionItem, type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, triggerSummary } from "./model.ts";
+import { type StatsByFunction, useModules } from "./use-functions.ts";
+
+/** The functions in groups that fold. */
+export function FunctionsList({
+  items,
+  grouping,
+  stats,
+  selectedId,
+  isSearching,
+  onSelect,
+}: {
+  readonly items: readonly FunctionItem[];
+  readonly grouping: Grouping;
+  readonly stats: StatsByFunction;
+  readonly selectedId: string | undefined;
+  /** Then no group is folded: what was found is to be seen. */
+  readonly isSearching: boolean;
+  readonly onSelect: (functionId: string) => void;
+}) {
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const modules = useModules();
+  const rows = useMemo(() => groupRows(items, grouping, isSearching ? new Set() : closed, modules), [items, grouping, closed, isSearching, modules]);
+  const columns = useMemo(() => columnsOf(stats, selectedId !== undefined), [stats, selectedId]);
+  const toggle = (name: string): void => {
+    const next = new Set(closed);
+    if (!next.delete(name)) next.add(name);
+    setClosed(next);
+  };
+  // By worker a function may stand in several groups: only its first row is the chosen one.
+  const selectedRow = rows.find((row) => row.kind === "function" && row.item.function_id === selectedId);
+  return (
+    <DataTable
+      label="Functions"
+      columns={columns}
+      rows={rows}
+      total={rows.length}
+      idOf={rowId}
+      selectedId={selectedRow === undefined ? undefined : rowId(selectedRow)}
+      onSelect={(row) => row.kind === "function" && onSelect(row.item.function_id)}
+      headingOf={(row) =>
+        row.kind === "group" ? (
+          <button
+            type="button"
+            aria-expanded={row.isOpen}
+            disabled={isSearching}
+            onClick={() => toggle(row.name)}
+            className="-ml-1 flex h-6 min-w-0 items-center gap-1 rounded px-1 font-medium text-ink-2 hover:text-ink"
+          >
+            {row.isOpen ? <ChevronDown aria-hidden className="size-3.5 shrink-0" /> : <ChevronRight aria-hidden className="size-3.5 shrink-0" />}
+            <span className="truncate">{row.name === "" ? "(no prefix)" : row.name}</span>
+            <span className="font-mono text-[11px] text-ink-3">{row.count}</span>
+          </button>
+        ) : undefined
+      }
+    />
+  );
+}
+
+function rowId(row: FunctionRow): string {
+  return row.kind === "group" ? `group ${row.name}` : `function ${row.group} ${row.item.function_id}`;
+}
+
+function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Column<FunctionRow>[] {
+  const ofFunction = (show: (item: FunctionItem) => React.ReactNode) => (row: FunctionRow) => (row.kind === "function" ? show(row.item) : null);
+  const id: Column<FunctionRow> = {
+    key: "id",
+    header: "Function ID",
+    width: "minmax(8rem,2fr)",
+    cell: ofFunction(({ function_id, description }) => (
+      <span title={description === null ? function_id : `${function_id}: ${description}`} className="font-mono text-[12px]">
+        {function_id}
+        {description !== null && <span className="ml-2 font-sans text-ink-3">{description}</span>}
+      </span>
+    )),
+  };
+  const triggers: Column<FunctionRow> = {
+    key: "triggers",
+    header: "Triggers",
+    width: "minmax(4.5rem,0.7fr)",
+    cell: ofFunction((item) => (
+      <span className={item.triggers.length === 0 ? "text-ink-3" : undefined} title={triggerSummary(item.triggers)}>
+        {triggerSummary(item.triggers)}
+      </span>
+    )),
+  };
+  const workers: Column<FunctionRow> = {
+    key: "workers",
+    header: "Workers",
+    width: "minmax(6rem,0.8fr)",
+    from: 640,
+    cell: ofFunction(({ workers: all, worker_name }) => (
+      <span title={all.map(({ name }) => name).join(", ")}>
+        {worker_name}
+        {all.length > 1 && <span className="text-ink-3"> + {all.length - 1}</span>}
+      </span>
+    )),
+  };
+  const status: Column<FunctionRow> = {
+    key: "status",
+    header: "Status",
+    width: "5.5rem",
+    cell: ofFunction((item) => (
+      <Badge tone={STATUS_TONES[item.status] ?? "neutral"} title={STATUS_MEANINGS[item.status] ?? item.status}>
+        {item.status}
+      </Badge>
+    )),
+  };
+  const lastCall: Column<FunctionRow> = {
+    key: "last",
+    header: "Last call",
+    width: "7rem",
+    from: 900,
+    cell: ofFunction(({ function_id }) => <LastCall stats={stats} functionId={function_id} />),
+  };
+  return isBesideDetail ? [id, triggers, workers, status] : [id, triggers, workers, status, lastCall];
+}
+
+function LastCall({ stats, functionId }: { readonly stats: StatsByFunction; readonly functionId: string }) {
+  const last = stats.byId.get(functionId)?.last_call;
+  if (last === undefined || last === null) {
+    return (
+      <span className="text-ink-3" title={stats.error === null ? "Not called lately" : stats.error.message}>
+        {stats.loaded ? "none lately" : "–"}
+      </span>
+    );
+  }
+  const isOk = last.status === "ok";
+  const Icon = isOk ? CircleCheck : CircleAlert;
+  return (
+    <span className={isOk ? "inline-flex items-center gap-1" : "inline-flex items-center gap-1 text-danger"}>
+      <Icon aria-label={isOk ? "ok" : last.status} className={isOk ? "size-3.5 text-ok" : "size-3.5"} />
+      <Ago ms={last.at_ms} />
+    </span>
+  );
+}

@@ -1,0 +1,120 @@
+import { useMemo } from "react";
+import type { SearchOf } from "../../../app/search.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Button } from "../../../ui/button.tsx";
+import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
+import { type Column, DataTable } from "../../../ui/data-table.tsx";
+import { Duration, Timestamp } from "../../../ui/time.tsx";
+import { INPUT } from "../invoke/call-options.tsx";
+import { InvocationPane } from "./invocation-pane.tsx";
+import { INVOCATION_TONES, type Invocation, SOURCES, STATUSES, useHistory } from "./use-history.ts";
+
+const columns: readonly Column<Invocation>[] = [
+  { key: "at", header: "Started", width: "6.5rem", cell: ({ started_at_ms }) => <Timestamp ms={started_at_ms} className="tabular-nums" /> },
+  { key: "status", header: "Status", width: "5rem", cell: ({ status }) => <Badge tone={INVOCATION_TONES[status]}>{status}</Badge> },
+  {
+    key: "duration",
+    header: "Duration",
+    width: "5rem",
+    align: "right",
+    cell: ({ duration_ms }) => (duration_ms === null ? <span className="text-ink-3">–</span> : <Duration ms={duration_ms} />),
+  },
+  { key: "source", header: "Source", width: "4rem", cell: ({ source }) => source },
+  {
+    key: "who",
+    header: "Caller, error",
+    width: "minmax(6rem,1fr)",
+    from: 640,
+    cell: ({ caller, error }) => (error == null ? <span className="text-ink-2">{caller?.name ?? ""}</span> : <span className="text-danger">{error.code}</span>),
+  },
+];
+
+/** Every call of the function that the engine remembers, whoever made it. */
+export default function HistoryTab({
+  functionId,
+  search,
+  onSearch,
+}: {
+  readonly functionId: string;
+  readonly search: SearchOf<"functions">;
+  readonly onSearch: (change: Partial<SearchOf<"functions">>) => void;
+}) {
+  const { status, source, inv } = search;
+  const history = useHistory(functionId, status, source);
+  const rows = useMemo(() => history.data?.pages.flatMap(({ invocations }) => invocations) ?? [], [history.data]);
+  const at = rows.findIndex(({ invocation_id }) => invocation_id === inv);
+  const filters = [status === undefined ? undefined : `the status ${status}`, source === undefined ? undefined : `the source ${source}`].filter(Boolean);
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <div className="flex flex-wrap items-center gap-3 border-line border-b px-3 py-1.5 text-ink-2">
+        <Choice label="Status" value={status} options={STATUSES} onChange={(next) => onSearch({ status: next })} />
+        <Choice label="Source" value={source} options={SOURCES} onChange={(next) => onSearch({ source: next })} />
+        <span className="flex-1" />
+        {history.data?.pages[0] !== undefined && <span className="tabular-nums">{history.data.pages[0].total} kept</span>}
+      </div>
+      <DataRegion
+        className="min-h-40 flex-1"
+        loading={history.data === undefined}
+        error={history.error}
+        retry={() => void history.refetch()}
+        empty={rows.length === 0}
+        filtered={
+          filters.length === 0 ? undefined : { what: `No call has ${filters.join(" and ")}.`, clear: () => onSearch({ status: undefined, source: undefined }) }
+        }
+        emptyState={<EmptyState title="No call is remembered">Calls of this function are listed here, whoever makes them.</EmptyState>}
+      >
+        <DataTable
+          label="Invocations"
+          columns={columns}
+          rows={rows}
+          idOf={({ invocation_id }) => invocation_id}
+          selectedId={inv}
+          onSelect={({ invocation_id }) => onSearch({ inv: invocation_id })}
+          onEnd={() => {
+            if (history.hasNextPage && !history.isFetching) void history.fetchNextPage();
+          }}
+          total={history.data?.pages[0]?.total}
+        />
+      </DataRegion>
+      {inv !== undefined && (
+        <section aria-label="Invocation" className="max-h-[60%] shrink-0 overflow-auto border-line border-t">
+          <div className="sticky top-0 z-10 flex items-center gap-2 border-line border-b bg-surface px-3 py-1">
+            <h3 className="min-w-0 flex-1 truncate font-medium">
+              Invocation <code className="text-ink-2">{inv}</code>
+            </h3>
+            <Button look="ghost" className="h-6" onClick={() => onSearch({ inv: undefined })}>
+              Close
+            </Button>
+          </div>
+          <InvocationPane
+            key={inv}
+            invocationId={inv}
+            functionId={functionId}
+            previousId={at < 0 ? undefined : rows[at + 1]?.invocation_id}
+            onEdit={() => onSearch({ tab: "invoke", inv: undefined })}
+          />
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Choice(props: {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly options: readonly string[];
+  readonly onChange: (value: string | undefined) => void;
+}) {
+  const { label, value, options, onChange } = props;
+  return (
+    <label className="flex items-center gap-1.5">
+      {label}
+      <select className={INPUT} value={value ?? ""} onChange={(event) => onChange(event.target.value || undefined)}>
+        <option value="">any</option>
+        {[...new Set([...options, ...(value === undefined ? [] : [value])])].map((option) => (
+          <option key={option}>{option}</option>
+        ))}
+      </select>
+    </label>
+  );
+}

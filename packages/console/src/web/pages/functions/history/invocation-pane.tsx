@@ -1,0 +1,196 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useWriteRefusal } from "../../../app/hello.tsx";
+import { bytes } from "../../../lib/time.ts";
+import { useLiveState } from "../../../lib/use-live.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Button } from "../../../ui/button.tsx";
+import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
+import { JsonView } from "../../../ui/json-view.tsx";
+import { Duration, Timestamp } from "../../../ui/time.tsx";
+import { invocations, useInvokeSession } from "../invoke/invoke-store.ts";
+import { EMPTY_DRAFT } from "../invoke/request.ts";
+import { Failure } from "../invoke/run-result.tsx";
+import { Compare } from "./compare.tsx";
+import { INVOCATION_TONES, type InvocationDetail, type Preview, useInvocation } from "./use-history.ts";
+
+/** One invocation: what went in, what came out, and the same once more. */
+export function InvocationPane(props: {
+  readonly invocationId: string;
+  readonly functionId: string;
+  readonly previousId: string | undefined;
+  /** The input is in the editor: show that. */
+  readonly onEdit: () => void;
+}) {
+  const found = useInvocation(props.invocationId);
+  return (
+    <DataRegion
+      loading={found.data === undefined}
+      error={found.error}
+      retry={() => void found.refetch()}
+      empty={found.data === null}
+      emptyState={<EmptyState title="The engine does not remember this invocation">It is too long ago, or of another run of the engine.</EmptyState>}
+    >
+      {found.data != null && <Facts {...props} invocation={found.data} />}
+    </DataRegion>
+  );
+}
+
+function Facts({
+  invocation,
+  functionId,
+  previousId,
+  onEdit,
+}: {
+  readonly invocation: InvocationDetail;
+  readonly functionId: string;
+  readonly previousId: string | undefined;
+  readonly onEdit: () => void;
+}) {
+  const [isComparing, setComparing] = useState(false);
+  const { error, input, output } = invocation;
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1 [&>dt]:text-ink-2">
+        <dt>Status</dt>
+        <dd>
+          <Badge tone={INVOCATION_TONES[invocation.status]}>{invocation.status}</Badge>
+        </dd>
+        <dt>Started</dt>
+        <dd>
+          <Timestamp ms={invocation.started_at_ms} as="date" />
+          {invocation.duration_ms !== null && (
+            <>
+              , took <Duration ms={invocation.duration_ms} />
+            </>
+          )}
+        </dd>
+        <dt>Source</dt>
+        <dd>
+          {invocation.source}
+          {invocation.caller !== null && (
+            <>
+              {" by "}
+              <Link to="/workers/{-$workerId}" params={{ workerId: invocation.caller.worker_id }} className="text-accent underline">
+                {invocation.caller.name}
+              </Link>
+            </>
+          )}
+        </dd>
+        {invocation.worker !== null && (
+          <>
+            <dt>Ran in</dt>
+            <dd>
+              <Link to="/workers/{-$workerId}" params={{ workerId: invocation.worker.id }} className="text-accent underline">
+                {invocation.worker.name}
+              </Link>
+            </dd>
+          </>
+        )}
+        {invocation.trace_id !== null && (
+          <>
+            <dt>Trace</dt>
+            <dd>
+              <Link
+                to="/traces/{-$traceId}/{-$spanId}"
+                params={{ traceId: invocation.trace_id, spanId: invocation.span_id ?? undefined }}
+                search={{ view: "waterfall" }}
+                className="break-all font-mono text-[12px] text-accent underline"
+              >
+                {invocation.trace_id}
+              </Link>
+            </dd>
+          </>
+        )}
+      </dl>
+      <Again
+        functionId={functionId}
+        input={input}
+        onEdit={onEdit}
+        onCompare={previousId === undefined ? undefined : () => setComparing(!isComparing)}
+        isComparing={isComparing}
+      />
+      {isComparing && previousId !== undefined && <Compare invocation={invocation} previousId={previousId} />}
+      {error != null && <Failure failure={{ code: error.code, message: error.message, details: error.details, stack: error.stacktrace }} />}
+      <Payload title="Input" preview={input} size={invocation.input_bytes} />
+      {error == null && <Payload title="Output" preview={output} size={invocation.output_bytes} />}
+    </div>
+  );
+}
+
+/** Replay, also after editing. What the engine keeps only in part cannot be sent again. */
+function Again({
+  functionId,
+  input,
+  onEdit,
+  onCompare,
+  isComparing,
+}: {
+  readonly functionId: string;
+  readonly input: Preview | null;
+  readonly onEdit: () => void;
+  readonly onCompare: (() => void) | undefined;
+  readonly isComparing: boolean;
+}) {
+  const { phase } = useLiveState();
+  const { run } = useInvokeSession(functionId);
+  const refusal = useWriteRefusal(phase);
+  const lost =
+    input === null
+      ? "The input was not kept"
+      : input.truncated
+        ? "Only a part of the input was kept"
+        : /"\[REDACTED\]"|"\*{3,}"/i.test(input.json)
+          ? REDACTED
+          : undefined;
+  const inEditor = (): void => invocations.change(functionId, { ...EMPTY_DRAFT, payload: input?.json ?? "" });
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button
+        disabledReason={refusal ?? lost}
+        isPending={run?.state === "running"}
+        onClick={() => {
+          inEditor();
+          void invocations.run(functionId);
+          onEdit();
+        }}
+      >
+        Replay
+      </Button>
+      <Button
+        disabledReason={lost === REDACTED ? undefined : lost}
+        onClick={() => {
+          inEditor();
+          onEdit();
+        }}
+      >
+        Edit & replay
+      </Button>
+      <Button onClick={onCompare} aria-pressed={isComparing} disabledReason={onCompare === undefined ? "There is no earlier call in the list" : undefined}>
+        Compare with previous
+      </Button>
+    </div>
+  );
+}
+
+const REDACTED = "Secrets in the input were not kept; use Edit & replay and put them in";
+
+function Payload({ title, preview, size }: { readonly title: string; readonly preview: Preview | null; readonly size: number | null }) {
+  return (
+    <div>
+      <h4 className="pb-1 font-medium text-ink-2">{title}</h4>
+      {preview === null ? (
+        <p className="text-ink-3">None</p>
+      ) : (
+        <>
+          {preview.truncated && (
+            <p className="pb-1 text-warn">
+              Only the beginning was kept{size === null ? "" : ` of ${bytes(size)}`}; the setting is payload previews of svc-observability.
+            </p>
+          )}
+          <JsonView text={preview.json} name={title.toLowerCase()} />
+        </>
+      )}
+    </div>
+  );
+}

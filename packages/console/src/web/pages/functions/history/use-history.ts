@@ -1,0 +1,91 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { call } from "../../../lib/api.ts";
+import { useLiveState } from "../../../lib/use-live.ts";
+import type { Tone } from "../../../ui/badge.tsx";
+
+/** An invocation as `engine::invocations::list` tells of it. */
+export interface Invocation {
+  readonly invocation_id: string;
+  readonly function_id: string;
+  readonly worker: { readonly id: string; readonly name: string } | null;
+  readonly caller: { readonly worker_id: string; readonly name: string } | null;
+  readonly source: string;
+  readonly status: "ok" | "error" | "pending" | "cancelled" | "timeout";
+  readonly started_at_ms: number;
+  readonly duration_ms: number | null;
+  readonly input_bytes: number | null;
+  readonly output_bytes: number | null;
+  readonly trace_id: string | null;
+  readonly span_id: string | null;
+  readonly error?: { readonly code: string; readonly message: string } | null;
+}
+
+export interface Preview {
+  /** JSON text, or what there is of it. */
+  readonly json: string;
+  readonly truncated: boolean;
+}
+
+/** The same with what went in and came out. */
+export interface InvocationDetail extends Omit<Invocation, "error"> {
+  readonly input: Preview | null;
+  readonly output: Preview | null;
+  readonly error?: {
+    readonly code: string;
+    readonly message: string;
+    readonly stacktrace?: string;
+    readonly details?: Readonly<Record<string, unknown>>;
+  } | null;
+}
+
+export const STATUSES: readonly Invocation["status"][] = ["ok", "error", "pending", "cancelled", "timeout"];
+export const SOURCES: readonly string[] = ["call", "http", "cron", "event", "queue", "state", "stream", "console", "cli"];
+
+export const INVOCATION_TONES: Readonly<Record<Invocation["status"], Tone>> = {
+  ok: "ok",
+  error: "danger",
+  pending: "info",
+  cancelled: "neutral",
+  timeout: "warn",
+};
+
+const EVERY_MS = 3_000;
+const PAGE = 50;
+
+interface Page {
+  readonly invocations: readonly Invocation[];
+  readonly cursor: string | null;
+  readonly total: number;
+}
+
+/** Invocations of a function, the latest first, from every source; looked at again every few seconds while only the first page is shown. */
+export function useHistory(functionId: string, status: string | undefined, source: string | undefined) {
+  const { phase } = useLiveState();
+  return useInfiniteQuery({
+    queryKey: ["engine::invocations::list", functionId, status, source],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam, signal }) =>
+      call<Page>(
+        "engine::invocations::list",
+        {
+          function_id: functionId,
+          limit: PAGE,
+          ...(status === undefined ? {} : { status }),
+          ...(source === undefined ? {} : { source }),
+          ...(pageParam === null ? {} : { cursor: pageParam }),
+        },
+        { signal },
+      ),
+    getNextPageParam: ({ cursor }) => cursor,
+    refetchInterval: (query) => (phase === "live" && (query.state.data?.pages.length ?? 0) <= 1 ? EVERY_MS : false),
+    enabled: phase === "live",
+  });
+}
+
+export function useInvocation(invocationId: string) {
+  return useQuery({
+    queryKey: ["engine::invocations::get", invocationId],
+    queryFn: ({ signal }) => call<InvocationDetail | null>("engine::invocations::get", { invocation_id: invocationId }, { signal }),
+    refetchInterval: (query) => (query.state.data?.status === "pending" ? EVERY_MS : false),
+  });
+}

@@ -1,0 +1,59 @@
+import { useQuery } from "@tanstack/react-query";
+import { call } from "../../../lib/api.ts";
+import { Badge, type Tone } from "../../../ui/badge.tsx";
+import { Timestamp } from "../../../ui/time.tsx";
+
+interface LogLine {
+  readonly id: string;
+  readonly timestamp_ms: number;
+  readonly severity_text: string;
+  readonly body: string;
+  readonly service_name?: string;
+}
+
+const SHOWN = 50;
+/** Lines of workers come a moment after the answer, in milliseconds. */
+const LOOK_AGAIN_MS = 1_000;
+const LOOKS = 3;
+
+const TONES: Readonly<Record<string, Tone>> = { ERROR: "danger", WARN: "warn", INFO: "info" };
+
+/** What was logged within the call's trace. */
+export function CallLogs({ traceId }: { readonly traceId: string }) {
+  const { data, error } = useQuery({
+    queryKey: ["engine::logs::list", "trace", traceId],
+    queryFn: ({ signal }) =>
+      call<{ readonly logs: readonly LogLine[]; readonly total: number }>(
+        "engine::logs::list",
+        { trace_id: traceId, limit: SHOWN, sort_order: "asc" },
+        { signal },
+      ),
+    refetchInterval: (query) => (query.state.dataUpdateCount < LOOKS && query.state.error === null ? LOOK_AGAIN_MS : false),
+  });
+  if (error !== null) return <p className="text-ink-2">The logs of the call cannot be shown: {error.message}</p>;
+  if (data === undefined) return null;
+  if (data.logs.length === 0) return <p className="text-ink-3">Nothing was logged in this call.</p>;
+  return (
+    <div className="flex flex-col gap-1">
+      <h4 className="font-medium text-ink-2">
+        Logs of the call
+        {data.total > data.logs.length && (
+          <span className="font-normal text-ink-3">
+            {" "}
+            (the first {data.logs.length} of {data.total})
+          </span>
+        )}
+      </h4>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard */}
+      <ol tabIndex={0} aria-label="Logs of the call" className="max-h-64 overflow-auto rounded-md bg-raised p-2 font-mono text-[12px]">
+        {data.logs.map((line) => (
+          <li key={line.id} className="flex flex-wrap items-baseline gap-x-2">
+            <Timestamp ms={line.timestamp_ms} className="text-ink-3" />
+            <Badge tone={TONES[line.severity_text] ?? "neutral"}>{line.severity_text}</Badge>
+            <span className="min-w-0 whitespace-pre-wrap break-words">{line.body}</span>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}

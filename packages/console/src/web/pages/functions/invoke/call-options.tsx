@@ -1,0 +1,69 @@
+import { type ReactNode, useState } from "react";
+import { DEFAULT_TIMEOUT_MS, type Draft, type Mode } from "./request.ts";
+
+export const INPUT = "h-7 rounded-md border border-line-strong/60 bg-surface px-2";
+
+const MODES: readonly { readonly value: Mode; readonly label: string }[] = [
+  { value: "sync", label: "Wait for the result" },
+  { value: "void", label: "Fire and forget" },
+  { value: "enqueue", label: "Put on a queue" },
+];
+
+function Labelled({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is among the children
+    <label className="flex items-center gap-1.5 text-ink-2">
+      {label}
+      {children}
+    </label>
+  );
+}
+
+/** How the function is called. */
+export function CallOptions({ draft, onChange }: { readonly draft: Draft; readonly onChange: (change: Partial<Draft>) => void }) {
+  const [isMetadataOpen, setMetadataOpen] = useState(draft.metadata !== "");
+  return (
+    <div className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Labelled label="Mode">
+          <select className={INPUT} value={draft.mode} onChange={(event) => onChange({ mode: event.target.value as Mode })}>
+            {MODES.map(({ value, label }) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </Labelled>
+        {draft.mode === "enqueue" && (
+          <Labelled label="Queue">
+            <input className={`${INPUT} w-32`} value={draft.queue} onChange={(event) => onChange({ queue: event.target.value })} />
+          </Labelled>
+        )}
+        <Labelled label="Timeout, ms">
+          <input
+            className={`${INPUT} w-24 text-right tabular-nums`}
+            inputMode="numeric"
+            placeholder={String(DEFAULT_TIMEOUT_MS)}
+            value={draft.timeoutMs}
+            onChange={(event) => onChange({ timeoutMs: event.target.value.trim() })}
+          />
+        </Labelled>
+        <button type="button" className="text-accent underline" aria-expanded={isMetadataOpen} onClick={() => setMetadataOpen(!isMetadataOpen)}>
+          Metadata
+        </button>
+      </div>
+      {isMetadataOpen && (
+        <label className="flex flex-col gap-1 text-ink-2">
+          Metadata: any JSON, which the handler gets beside its input
+          <textarea
+            className="min-h-16 rounded-md border border-line-strong/60 bg-surface p-2 font-mono text-[12px] text-ink"
+            value={draft.metadata}
+            spellCheck={false}
+            placeholder='{"tenant": "blue"}'
+            onChange={(event) => onChange({ metadata: event.target.value })}
+          />
+        </label>
+      )}
+    </div>
+  );
+}

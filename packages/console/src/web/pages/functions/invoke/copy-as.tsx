@@ -1,0 +1,57 @@
+import { useMemo, useState } from "react";
+import { useHello } from "../../../app/hello.tsx";
+import { Button } from "../../../ui/button.tsx";
+import { CopyButton } from "../../../ui/copy-button.tsx";
+import { Dialog } from "../../../ui/dialog.tsx";
+import type { Draft } from "./request.ts";
+import { snippets } from "./snippets.ts";
+
+/** The call as commands and programs, to copy. */
+export function CopyAs({ functionId, draft, problem }: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)} disabledReason={problem}>
+        Copy as…
+      </Button>
+      {isOpen && problem === undefined && <CopyAsDialog functionId={functionId} draft={draft} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function CopyAsDialog({ functionId, draft, onClose }: { readonly functionId: string; readonly draft: Draft; readonly onClose: () => void }) {
+  const engine = useHello()?.engine;
+  const made = useMemo(() => {
+    try {
+      return engine === undefined ? [] : snippets(functionId, draft, engine);
+    } catch (error) {
+      return error as Error;
+    }
+  }, [functionId, draft, engine]);
+  return (
+    <Dialog open onClose={onClose} title="The same call elsewhere" description="The payload is as it is in the editor.">
+      {made instanceof Error ? (
+        <p role="alert" className="text-danger">
+          {made.message}
+        </p>
+      ) : (
+        <div className="flex flex-col gap-3">
+          {made.map(({ name, text, note }) => (
+            <section key={name} aria-label={name}>
+              <div className="flex items-center gap-2 pb-1">
+                <h3 className="font-medium">{name}</h3>
+                {note !== undefined && <span className="text-ink-3">{note}</span>}
+                <span className="flex-1" />
+                <CopyButton text={text} label={`Copy as ${name}`} withText className="h-6" />
+              </div>
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard */}
+              <pre tabIndex={0} className="max-h-48 overflow-auto rounded-md bg-raised p-2">
+                {text}
+              </pre>
+            </section>
+          ))}
+        </div>
+      )}
+    </Dialog>
+  );
+}

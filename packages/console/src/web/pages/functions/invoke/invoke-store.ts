@@ -1,0 +1,108 @@
+import { useSyncExternalStore } from "react";
+import { ApiFailure, type InvokeAnswer, invoke } from "../../../lib/api.ts";
+import { type Draft, EMPTY_DRAFT, invokeBody } from "./request.ts";
+
+/** One call made from the page. It belongs to the function that was called, whatever is looked at meanwhile. */
+export interface Run {
+  readonly draft: Draft;
+  readonly startedAtMs: number;
+  readonly state: "running" | "answered" | "cancelled" | "failed";
+  readonly durationMs: number | undefined;
+  readonly answer: InvokeAnswer | undefined;
+  /** Why there is no answer. */
+  readonly failure: Error | undefined;
+}
+
+interface Session {
+  readonly draft: Draft;
+  /** Something was typed: what the schema proposes no longer replaces it. */
+  readonly isTyped: boolean;
+  readonly run: Run | undefined;
+}
+
+const FRESH: Session = { draft: EMPTY_DRAFT, isTyped: false, run: undefined };
+/** Sessions that are kept; the one that was touched longest ago goes first, unless its call is under way. */
+const MAX_SESSIONS = 50;
+
+/** Sends a body and resolves with the answer; `invoke` but in tests. */
+type Send = (body: string, signal: AbortSignal) => Promise<InvokeAnswer>;
+
+/** What was typed for each function, and the last call of each, for as long as the page is open. */
+export class InvokeStore {
+  readonly #send: Send;
+  readonly #sessions = new Map<string, Session>();
+  readonly #aborts = new Map<string, AbortController>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  readonly get = (functionId: string): Session => this.#sessions.get(functionId) ?? FRESH;
+
+  readonly listen = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  };
+
+  /** What the schema proposes, unless something was typed. */
+  seed(functionId: string, payload: string): void {
+    const session = this.get(functionId);
+    if (!session.isTyped && session.draft.payload !== payload) this.#set(functionId, { ...session, draft: { ...session.draft, payload } });
+  }
+
+  change(functionId: string, change: Partial<Draft>): void {
+    const session = this.get(functionId);
+    const isTyped = session.isTyped || (change.payload !== undefined && change.payload !== session.draft.payload);
+    this.#set(functionId, { ...session, draft: { ...session.draft, ...change }, isTyped });
+  }
+
+  /** Calls the function as the draft says, one call of a function at a time. */
+  async run(functionId: string, draft: Draft = this.get(functionId).draft): Promise<void> {
+    if (this.#aborts.has(functionId)) return;
+    const abort = new AbortController();
+    this.#aborts.set(functionId, abort);
+    const startedAtMs = Date.now();
+    const from = performance.now();
+    const begun: Run = { draft, startedAtMs, state: "running", durationMs: undefined, answer: undefined, failure: undefined };
+    this.#setRun(functionId, begun);
+    let ended: Partial<Run>;
+    try {
+      ended = { state: "answered", answer: await this.#send(invokeBody(functionId, draft), abort.signal) };
+    } catch (error) {
+      ended = abort.signal.aborted ? { state: "cancelled" } : { state: "failed", failure: asError(error) };
+    }
+    this.#aborts.delete(functionId);
+    this.#setRun(functionId, { ...begun, ...ended, durationMs: performance.now() - from });
+  }
+
+  cancel(functionId: string): void {
+    this.#aborts.get(functionId)?.abort();
+  }
+
+  #setRun(functionId: string, run: Run): void {
+    this.#set(functionId, { ...this.get(functionId), run });
+  }
+
+  #set(functionId: string, session: Session): void {
+    this.#sessions.delete(functionId);
+    this.#sessions.set(functionId, session);
+    for (const id of this.#sessions.keys()) {
+      if (this.#sessions.size <= MAX_SESSIONS) break;
+      if (!this.#aborts.has(id) && id !== functionId) this.#sessions.delete(id);
+    }
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new ApiFailure("invoke", { code: "internal", message: String(thrown) });
+}
+
+export const invocations = new InvokeStore(invoke);
+
+export function useInvokeSession(functionId: string): Session {
+  return useSyncExternalStore(invocations.listen, () => invocations.get(functionId));
+}

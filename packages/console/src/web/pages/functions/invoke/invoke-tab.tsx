@@ -1,0 +1,87 @@
+import { Ban, Play } from "lucide-react";
+import { useEffect, useMemo, useState } from "react";
+import { useWriteRefusal } from "../../../app/hello.tsx";
+import { useHotkey } from "../../../lib/hotkeys.ts";
+import { useLiveState } from "../../../lib/use-live.ts";
+import { Button } from "../../../ui/button.tsx";
+import { CallOptions } from "./call-options.tsx";
+import { CopyAs } from "./copy-as.tsx";
+import { invocations, useInvokeSession } from "./invoke-store.ts";
+import { PayloadEditor } from "./payload-editor.tsx";
+import { prefill } from "./prefill.ts";
+import { draftProblem } from "./request.ts";
+import { RunResult } from "./run-result.tsx";
+import { Templates } from "./templates.tsx";
+import { checkPayload } from "./validate.ts";
+
+/** The editor of a function's input, how it is called, and what came of it. */
+export default function InvokeTab({ functionId, schema, isThere }: { readonly functionId: string; readonly schema: unknown; readonly isThere: boolean }) {
+  const { draft, run } = useInvokeSession(functionId);
+  // The checker must not stand in the way of what the engine would take: a second press sends what does not fit.
+  const [refused, setRefused] = useState<{ readonly text: string; readonly canSendAnyway: boolean }>();
+  const proposal = useMemo(() => prefill(schema), [schema]);
+  useEffect(() => invocations.seed(functionId, proposal), [functionId, proposal]);
+  const { phase } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const isRunning = run?.state === "running";
+  const problem = useMemo(() => draftProblem(draft), [draft]);
+  const canAsk = refusal === undefined && !isRunning;
+
+  const send = async (anyway: boolean): Promise<void> => {
+    if (!canAsk) return;
+    if (problem !== undefined) {
+      setRefused({ text: problem, canSendAnyway: false });
+      return;
+    }
+    const found = anyway ? undefined : await checkPayload(draft.payload, schema);
+    if (found?.kind === "problems") {
+      setRefused({ text: "The input does not fit the schema.", canSendAnyway: true });
+      return;
+    }
+    setRefused(undefined);
+    await invocations.run(functionId, draft);
+  };
+  useHotkey("mod+Enter", "Invoke the function", () => void send(false), "Functions");
+  const change = (payload: string): void => {
+    setRefused(undefined);
+    invocations.change(functionId, { payload });
+  };
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      <PayloadEditor label={`Input of ${functionId}`} text={draft.payload} schema={schema} onChange={change} onSubmit={() => void send(false)}>
+        <Templates functionId={functionId} draft={draft} problem={problem} />
+        <CopyAs functionId={functionId} draft={draft} problem={problem} />
+      </PayloadEditor>
+      <CallOptions draft={draft} onChange={(next) => invocations.change(functionId, next)} />
+      <div className="flex flex-wrap items-center gap-2">
+        <Button
+          look="primary"
+          onClick={() => void send(false)}
+          disabledReason={refusal}
+          isPending={isRunning}
+          title="Invoke (⌘/Ctrl-Enter)"
+          icon={<Play aria-hidden className="size-3.5" />}
+        >
+          Invoke
+        </Button>
+        {isRunning && (
+          <Button onClick={() => invocations.cancel(functionId)} icon={<Ban aria-hidden className="size-3.5" />}>
+            Cancel
+          </Button>
+        )}
+        {refused?.canSendAnyway === true && (
+          <Button onClick={() => void send(true)} disabledReason={refusal}>
+            Send anyway
+          </Button>
+        )}
+        {!isThere && <span className="text-warn">No live worker provides this function now.</span>}
+      </div>
+      {refused !== undefined && (
+        <p role="alert" className="rounded-md bg-danger-soft px-3 py-1.5 text-danger">
+          {refused.text}
+        </p>
+      )}
+      {run !== undefined && <RunResult functionId={functionId} run={run} />}
+    </div>
+  );
+}

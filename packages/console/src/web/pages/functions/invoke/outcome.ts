@@ -1,0 +1,47 @@
+import type { Run } from "./invoke-store.ts";
+
+/** How a call ended, as the result shows it. */
+export interface Outcome {
+  readonly kind: "running" | "ok" | "accepted" | "enqueued" | "error" | "cancelled" | "unreachable";
+  readonly title: string;
+  readonly error?: CallFailure;
+  /** JSON text. */
+  readonly result?: string;
+}
+
+export interface CallFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly stack: string | undefined;
+}
+
+/** Any JSON is a result, 0, false, null and "" too; whether it is one says the status. */
+export function outcomeOf(run: Run): Outcome {
+  if (run.state === "running") return { kind: "running", title: "Running" };
+  if (run.state === "cancelled") return { kind: "cancelled", title: "Cancelled" };
+  if (run.answer === undefined) {
+    const failure = run.failure;
+    const code = failure !== undefined && "code" in failure && typeof failure.code === "string" ? failure.code : "network";
+    return { kind: "unreachable", title: "No answer", error: { code, message: failure?.message ?? "", details: undefined, stack: undefined } };
+  }
+  const { status, text } = run.answer;
+  if (status === 202) return { kind: "accepted", title: "Sent" };
+  if (status >= 200 && status < 300) {
+    return run.draft.mode === "enqueue" ? { kind: "enqueued", title: "Enqueued", result: text } : { kind: "ok", title: "OK", result: text };
+  }
+  return { kind: "error", title: "Error", error: failureIn(text, status) };
+}
+
+function failureIn(text: string, status: number): CallFailure {
+  try {
+    const { error } = JSON.parse(text) as {
+      readonly error: { readonly code: string; readonly message: string; readonly details?: Readonly<Record<string, unknown>> };
+    };
+    const stack = error.details?.stacktrace ?? error.details?.stack;
+    return { code: String(error.code), message: String(error.message), details: error.details, stack: typeof stack === "string" ? stack : undefined };
+  } catch {
+    // Not the engine's words: a proxy's, say.
+    return { code: `HTTP ${status}`, message: text.slice(0, 2_000), details: undefined, stack: undefined };
+  }
+}

@@ -1,0 +1,81 @@
+import { execFile } from "node:child_process";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { parseJson } from "../../../lib/json.ts";
+import { curlOf } from "../../triggers/http/http-request.ts";
+import { type Draft, draftProblem, EMPTY_DRAFT, invokeBody } from "./request.ts";
+import { pythonValue, snippets } from "./snippets.ts";
+
+const run = promisify(execFile);
+/** Answers the body that it got. */
+const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => response.end(Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), ...chunks])));
+});
+let base: string;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+
+const NASTY = String.raw`{"text":"it's $HOME ~id~ \"quoted\" \\ !x @file & ; %","big":9007199254740993,"line":"a\nb","ü":null}`.replaceAll("~", "`");
+
+function made(name: string, draft: Draft): string {
+  const found = snippets("orders::it's", draft, { http: base, bridge: "ws://127.0.0.1:49134" }).find((snippet) => snippet.name === name);
+  if (found === undefined) throw new Error(name);
+  return found.text;
+}
+
+it("curl sends through a shell exactly the body that the page sends", async () => {
+  const draft: Draft = { ...EMPTY_DRAFT, payload: NASTY, timeoutMs: "5000", metadata: '{"a":"\'"}' };
+  const { stdout } = await run("sh", ["-c", made("curl", draft)]);
+  expect(stdout).toBe(`POST /_console/invoke\n${invokeBody("orders::it's", draft)}`);
+});
+
+it("curl of the HTTP tester sends path, query and body through a shell as they are", async () => {
+  const request = { method: "PUT" as const, path: "/a%20b?x=1&x=it%27s", headers: [["x-note", "it's $HOME"]] as const, body: NASTY };
+  const { stdout } = await run("sh", ["-c", curlOf(request, base)]);
+  expect(stdout).toContain(`PUT /a%20b?x=1&x=it%27s\n${NASTY}`);
+});
+
+it("the words of the CLI reach it unharmed", async () => {
+  const text = made("CLI", { ...EMPTY_DRAFT, payload: NASTY }).replace("svc trigger", "printf '%s\\n'");
+  const { stdout } = await run("sh", ["-c", text]);
+  expect(stdout.split("\n").slice(0, 2)).toEqual(["--function-id=orders::it's", `--payload=${NASTY}`]);
+});
+
+it("Python reads its literal as the same value, to the digit", async () => {
+  const { stdout } = await run("python3", [
+    "-c",
+    `import json\nprint(json.dumps(${pythonValue(parseJson(NASTY))}, ensure_ascii=False, separators=(",", ":")))`,
+  ]);
+  expect(JSON.parse(stdout)).toEqual(JSON.parse(NASTY));
+  expect(stdout).toContain("9007199254740993");
+});
+
+it("TypeScript gets the text where JavaScript would round a number", () => {
+  expect(made("TypeScript", { ...EMPTY_DRAFT, payload: NASTY })).toContain("worker.callJson({");
+  expect(made("TypeScript", { ...EMPTY_DRAFT, payload: '{"a": 1}' })).toContain("worker.call({");
+});
+
+it("modes become the method or function that does the same", () => {
+  const queued: Draft = { ...EMPTY_DRAFT, mode: "enqueue", queue: "slow", payload: "1" };
+  expect(made("CLI", queued)).toContain(`--payload='{"queue":"slow","function_id":"orders::it'\\''s","data":1}'`);
+  expect(made("Python", queued)).toContain("worker.enqueue({");
+  expect(made("TypeScript", { ...EMPTY_DRAFT, mode: "void" })).toContain("worker.callVoid({");
+});
+
+it.each([
+  [{ payload: "{" }, "payload is not JSON"],
+  [{ timeoutMs: "0" }, "timeout"],
+  [{ timeoutMs: "1e3" }, "timeout"],
+  [{ metadata: "{" }, "metadata is not JSON"],
+  [{ mode: "enqueue" as const, queue: " " }, "queue"],
+])("a draft with %j cannot be sent", (change, problem) => {
+  expect(draftProblem({ ...EMPTY_DRAFT, ...change })).toContain(problem);
+  expect(draftProblem(EMPTY_DRAFT)).toBeUndefined();
+});

@@ -1,0 +1,135 @@
+import { Trash2 } from "lucide-react";
+import { useId, useState } from "react";
+import { useWriteRefusal } from "../../../app/hello.tsx";
+import { ApiFailure } from "../../../lib/api.ts";
+import { useLiveState } from "../../../lib/use-live.ts";
+import { Button } from "../../../ui/button.tsx";
+import { EmptyState, ErrorState } from "../../../ui/data-region.tsx";
+import { Dialog } from "../../../ui/dialog.tsx";
+import { download } from "../../../ui/json-view.tsx";
+import { INPUT } from "./call-options.tsx";
+import { invocations } from "./invoke-store.ts";
+import type { Draft } from "./request.ts";
+import { MAX_NAME_CHARACTERS, readTemplates, type Template, useDeleteTemplate, useSaveTemplates, useTemplates } from "./use-templates.ts";
+
+/** Inputs that were kept under names, for everybody who uses this engine. */
+export function Templates({ functionId, draft, problem }: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Templates…</Button>
+      {isOpen && <TemplatesDialog functionId={functionId} draft={draft} problem={problem} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function TemplatesDialog(props: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined; readonly onClose: () => void }) {
+  const { functionId, draft, problem, onClose } = props;
+  const templates = useTemplates(functionId, true);
+  const save = useSaveTemplates(functionId);
+  const remove = useDeleteTemplate(functionId);
+  const [name, setName] = useState("");
+  const [fileProblem, setFileProblem] = useState<string>();
+  const { phase } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const fileId = useId();
+  const all = templates.data ?? [];
+  const exists = all.some((template) => template.name === name.trim());
+  const use = (template: Template): void => {
+    invocations.change(functionId, template.draft);
+    onClose();
+  };
+  const failure = save.error ?? remove.error;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Templates of ${functionId}`}
+      description="Kept in the engine's state, in the scope __console. Inputs are stored as they are, secrets too."
+    >
+      <form
+        className="flex flex-wrap items-center gap-2 pb-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (name.trim() === "" || problem !== undefined || refusal !== undefined) return;
+          save.mutate([{ name: name.trim(), draft, saved_at_ms: Date.now() }], { onSuccess: () => setName("") });
+        }}
+      >
+        <label className="flex min-w-0 flex-1 items-center gap-2 text-ink-2">
+          Name
+          <input className={`${INPUT} min-w-0 flex-1`} value={name} maxLength={MAX_NAME_CHARACTERS} onChange={(event) => setName(event.target.value)} />
+        </label>
+        <Button type="submit" look="primary" disabledReason={refusal ?? problem} disabled={name.trim() === ""} isPending={save.isPending}>
+          {exists ? "Replace" : "Save the input"}
+        </Button>
+      </form>
+      {(failure !== null || fileProblem !== undefined) && (
+        <p role="alert" className="mb-2 rounded-md bg-danger-soft px-3 py-1.5 text-danger">
+          {fileProblem ?? failure?.message}
+        </p>
+      )}
+      {templates.error !== null ? (
+        <TemplatesError error={templates.error} retry={() => void templates.refetch()} />
+      ) : templates.data !== undefined && all.length === 0 ? (
+        <p className="py-4 text-center text-ink-2">No template is kept for this function.</p>
+      ) : (
+        <ul className="flex flex-col gap-1">
+          {all.map((template) => (
+            <li key={template.name} className="flex items-center gap-2 rounded-md border border-line px-2 py-1">
+              <button type="button" className="min-w-0 flex-1 truncate text-left text-accent underline" onClick={() => use(template)}>
+                {template.name}
+              </button>
+              <code className="max-w-40 truncate text-ink-3">{template.draft.payload.replace(/\s+/g, " ")}</code>
+              <Button
+                look="ghost"
+                aria-label={`Delete the template ${template.name}`}
+                disabledReason={refusal}
+                onClick={() => remove.mutate(template.name)}
+                icon={<Trash2 aria-hidden className="size-3.5" />}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="flex items-center gap-2 pt-3">
+        <Button
+          disabled={all.length === 0}
+          onClick={() => download(JSON.stringify(all, undefined, 2), `templates of ${functionId.replace(/[^\w.-]+/g, "_")}.json`)}
+        >
+          Export
+        </Button>
+        <label htmlFor={fileId} className="text-ink-2">
+          Import
+        </label>
+        <input
+          id={fileId}
+          type="file"
+          accept="application/json,.json"
+          disabled={refusal !== undefined}
+          title={refusal}
+          className="min-w-0 flex-1 text-ink-2"
+          onChange={(event) => {
+            const file = event.target.files?.[0];
+            event.target.value = "";
+            setFileProblem(undefined);
+            file
+              ?.text()
+              .then((text) => save.mutate(readTemplates(text)))
+              .catch((error: unknown) => setFileProblem((error as Error).message));
+          }}
+        />
+      </div>
+    </Dialog>
+  );
+}
+
+function TemplatesError({ error, retry }: { readonly error: Error; readonly retry: () => void }) {
+  if (error instanceof ApiFailure && error.code === "function_not_found") {
+    return (
+      <EmptyState title="Templates need svc-state" snippet={"workers:\n  - name: svc-state"}>
+        They are kept in the engine's state, and the module is not loaded. Add it to the config file:
+      </EmptyState>
+    );
+  }
+  return <ErrorState error={error} retry={retry} />;
+}

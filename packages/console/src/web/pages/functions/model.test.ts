@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { parseJson } from "../../lib/json.ts";
+import { jsonDiff } from "./history/json-diff.ts";
+import { type FunctionItem, filterFunctions, groupRows, prefixOf, triggerSummary } from "./model.ts";
+import { schemaFields } from "./schema-fields.ts";
+
+function item(function_id: string, change: Partial<FunctionItem> = {}): FunctionItem {
+  return {
+    function_id,
+    description: null,
+    request_format: null,
+    response_format: null,
+    metadata: null,
+    validated: false,
+    format_problem: null,
+    status: "available",
+    internal: false,
+    worker_name: "w",
+    workers: [{ id: "1", name: "w" }],
+    triggers: [],
+    ...change,
+  };
+}
+
+const two = {
+  workers: [
+    { id: "1", name: "a" },
+    { id: "2", name: "b" },
+  ],
+};
+const items = [item("math::add", two), item("math::sub"), item("ping", { description: "Says Pong" }), item("engine::x", { internal: true })];
+
+describe("the list of functions", () => {
+  it("is searched in id, description and workers, words in any order, system ones on request", () => {
+    const find = (q: string, more: object = {}) =>
+      filterFunctions(items, { q, worker: undefined, system: false, ...more }).map(({ function_id }) => function_id);
+    expect(find("")).toEqual(["math::add", "math::sub", "ping"]);
+    expect(find("PONG")).toEqual(["ping"]);
+    expect(find("b math")).toEqual(["math::add", "math::sub"]);
+    expect(find("", { worker: "a" })).toEqual(["math::add"]);
+    expect(find("engine", { system: true })).toEqual(["engine::x"]);
+  });
+
+  it("is grouped by prefix, or by worker with a function in each of its workers' groups", () => {
+    const names = (by: "prefix" | "worker", closed: readonly string[] = []) =>
+      groupRows(items, by, new Set(closed)).map((row) => (row.kind === "group" ? `${row.name} ${row.count}` : row.item.function_id));
+    expect(names("prefix")).toEqual([" 1", "ping", "engine 1", "engine::x", "math 2", "math::add", "math::sub"]);
+    expect(names("prefix", ["math"]).at(-1)).toBe("math 2");
+    expect(names("worker")).toEqual(["a 1", "math::add", "b 1", "math::add", "w 3", "math::sub", "ping", "engine::x"]);
+    expect([prefixOf("a::b::c"), prefixOf("a.b.c"), prefixOf("plain")]).toEqual(["a::b", "a", ""]);
+  });
+
+  it("has what modules provide last", () => {
+    const rows = groupRows([item("a::x", { workers: [{ id: "m", name: "svc-state" }] }), item("z::x")], "prefix", new Set(), new Set(["m"]));
+    expect(rows.flatMap((row) => (row.kind === "group" ? [row.name] : []))).toEqual(["z", "a"]);
+  });
+
+  it("tells number and types of triggers", () => {
+    expect(triggerSummary([])).toBe("none");
+    expect(
+      triggerSummary([
+        { id: "1", type: "http" },
+        { id: "2", type: "cron" },
+        { id: "3", type: "http" },
+      ]),
+    ).toBe("3 · cron, http");
+  });
+});
+
+it("the table of a schema names members of objects and of lists' items", () => {
+  const schema = {
+    type: "object",
+    required: ["a"],
+    properties: { a: { type: "array", items: { type: "object", properties: { b: { type: "string", default: "x", maxLength: 3 } } } } },
+  };
+  expect(schemaFields(schema)).toMatchObject([
+    { path: "a", type: "array of object", required: true },
+    { path: "a[].b", type: "string", required: false, default: '"x"', constraints: ["3 characters at most"] },
+  ]);
+  expect(schemaFields({ type: "object", properties: { me: { $ref: "#" } } }).length).toBeLessThan(20);
+});
+
+it("two values differ where they differ, to the digit", () => {
+  const diff = (a: string, b: string) => jsonDiff(parseJson(a), parseJson(b));
+  expect(diff('{"a":1,"b":[1,2]}', '{"b":[1,2],"a":1}')).toEqual([]);
+  expect(diff("9007199254740993", "9007199254740992")).toMatchObject([{ path: "$", kind: "changed" }]);
+  expect(diff('{"a":{"x y":1},"l":[1]}', '{"a":{},"l":[1,null]}')).toEqual([
+    { path: '$.a["x y"]', kind: "removed", before: "1" },
+    { path: "$.l[1]", kind: "added", after: "null" },
+  ]);
+  expect(diff("[]", "{}")).toMatchObject([{ kind: "changed", before: "[]", after: "{}" }]);
+  expect(jsonDiff(undefined, null)).toEqual([{ path: "$", kind: "added", after: "null" }]);
+});

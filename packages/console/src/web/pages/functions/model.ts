@@ -1,0 +1,111 @@
+import type { Tone } from "../../ui/badge.tsx";
+
+/** A function as `svc.functions` tells of it. */
+export interface FunctionItem {
+  readonly function_id: string;
+  readonly description: string | null;
+  /** JSON Schemas, as the worker wrote them. */
+  readonly request_format: unknown;
+  readonly response_format: unknown;
+  readonly metadata: unknown;
+  readonly validated: boolean;
+  readonly format_problem: string | null;
+  readonly status: "available" | "busy" | "draining";
+  readonly internal: boolean;
+  readonly worker_name: string;
+  readonly workers: readonly { readonly id: string; readonly name: string }[];
+  readonly triggers: readonly { readonly id: string; readonly type: string }[];
+}
+
+/** Of `engine::metrics::functions`. */
+export interface FunctionStats {
+  readonly function_id: string;
+  readonly calls: number;
+  readonly errors: number;
+  readonly error_rate: number;
+  readonly rate_per_second: number;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+  readonly p99_ms: number | null;
+  readonly max_ms: number | null;
+  readonly last_call?: { readonly at_ms: number; readonly status: string } | null;
+}
+
+export type Grouping = "prefix" | "worker";
+
+export interface FunctionFilter {
+  readonly q: string;
+  readonly worker: string | undefined;
+  readonly system: boolean;
+}
+
+/** A row of the list: the head of a group, or a function. */
+export type FunctionRow =
+  | { readonly kind: "group"; readonly name: string; readonly count: number; readonly isOpen: boolean }
+  | { readonly kind: "function"; readonly item: FunctionItem; readonly group: string };
+
+/** The functions that pass the filter, by id. Text is looked for in id, description and workers' names. */
+export function filterFunctions(items: readonly FunctionItem[], { q, worker, system }: FunctionFilter): readonly FunctionItem[] {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  return items
+    .filter((item) => {
+      if (!system && item.internal) return false;
+      if (worker !== undefined && !item.workers.some(({ id, name }) => name === worker || id === worker)) return false;
+      const text = `${item.function_id}\n${item.description ?? ""}\n${item.workers.map(({ name }) => name).join("\n")}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    })
+    .sort((a, b) => (a.function_id < b.function_id ? -1 : 1));
+}
+
+/** What stands before the last `::`, or the first of `.`, `/` and `:`; functions without one are together. */
+export function prefixOf(functionId: string): string {
+  const at = functionId.lastIndexOf("::");
+  if (at > 0) return functionId.slice(0, at);
+  const other = functionId.search(/[./:]/);
+  return other > 0 ? functionId.slice(0, other) : "";
+}
+
+/**
+ * Rows with the heads of groups; a function of several workers is in each of their groups once. Groups of the engine's modules alone come last: what
+ * somebody wrote is what he looks for. `modules` are the ids of workers that are modules.
+ */
+export function groupRows(
+  items: readonly FunctionItem[],
+  by: Grouping,
+  closed: ReadonlySet<string>,
+  modules: ReadonlySet<string> = new Set(),
+): readonly FunctionRow[] {
+  const isBuiltIn = (members: readonly FunctionItem[]): number => Number(members.every(({ workers }) => workers.every(({ id }) => modules.has(id))));
+  const groups = new Map<string, FunctionItem[]>();
+  for (const item of items) {
+    const names = by === "prefix" ? [prefixOf(item.function_id)] : [...new Set(item.workers.map(({ name }) => name))];
+    for (const name of names) {
+      const members = groups.get(name);
+      if (members === undefined) groups.set(name, [item]);
+      else members.push(item);
+    }
+  }
+  return [...groups]
+    .sort(([a, own], [b, other]) => isBuiltIn(own) - isBuiltIn(other) || (a < b ? -1 : 1))
+    .flatMap(([name, members]): FunctionRow[] => {
+      const isOpen = !closed.has(name);
+      return [
+        { kind: "group", name, count: members.length, isOpen },
+        ...(isOpen ? members.map((item): FunctionRow => ({ kind: "function", item, group: name })) : []),
+      ];
+    });
+}
+
+/** `2 · http, cron`: how many triggers and of which types. */
+export function triggerSummary(triggers: FunctionItem["triggers"]): string {
+  if (triggers.length === 0) return "none";
+  return `${triggers.length} · ${[...new Set(triggers.map(({ type }) => type))].sort().join(", ")}`;
+}
+
+export const STATUS_TONES: Readonly<Record<string, Tone>> = { available: "ok", busy: "warn", draining: "info" };
+
+export const STATUS_MEANINGS: Readonly<Record<string, string>> = {
+  available: "A worker can take a call now",
+  busy: "Every worker that provides it is at its limit; calls are refused until one is done",
+  draining: "Its workers are shutting down and take no new calls",
+};

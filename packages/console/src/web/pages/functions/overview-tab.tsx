@@ -1,0 +1,115 @@
+import { Link } from "@tanstack/react-router";
+import { useId } from "react";
+import { Badge } from "../../ui/badge.tsx";
+import { JsonView } from "../../ui/json-view.tsx";
+import { Ago, Duration } from "../../ui/time.tsx";
+import { type FunctionItem, type FunctionStats, STATUS_MEANINGS, STATUS_TONES } from "./model.ts";
+import type { StatsByFunction } from "./use-functions.ts";
+
+/** What the function is, who provides it, what calls it, and how it went of late. */
+export function OverviewTab({ item, stats }: { readonly item: FunctionItem; readonly stats: StatsByFunction }) {
+  return (
+    <div className="flex flex-col gap-5 p-4">
+      <div className="flex flex-wrap items-center gap-2">
+        <Badge tone={STATUS_TONES[item.status] ?? "neutral"}>{item.status}</Badge>
+        <span className="text-ink-2">{STATUS_MEANINGS[item.status]}</span>
+        {item.internal && <Badge>system</Badge>}
+        {item.validated && <Badge tone="info">inputs are checked</Badge>}
+      </div>
+      <p className={item.description === null ? "text-ink-3" : "whitespace-pre-wrap"}>{item.description ?? "The worker gave no description."}</p>
+      <Figures stats={stats.byId.get(item.function_id)} source={stats} />
+      <div className="grid gap-5 sm:grid-cols-2">
+        <LinkList
+          title={`Workers (${item.workers.length})`}
+          none="No worker"
+          items={item.workers.map(({ id, name }) => ({
+            key: id,
+            content: (
+              <Link to="/workers/{-$workerId}" params={{ workerId: id }} className="text-accent underline">
+                {name} <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
+              </Link>
+            ),
+          }))}
+        />
+        <LinkList
+          title={`Triggers (${item.triggers.length})`}
+          none="Nothing triggers it; it runs when it is called."
+          items={item.triggers.map(({ id, type }) => ({
+            key: id,
+            content: (
+              <Link to="/triggers/{-$triggerId}" params={{ triggerId: id }} className="inline-flex items-center gap-2 text-accent underline">
+                <Badge>{type}</Badge>
+                <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
+              </Link>
+            ),
+          }))}
+        />
+      </div>
+      {item.metadata !== null && item.metadata !== undefined && (
+        <section>
+          <h3 className="pb-1 font-medium">Metadata</h3>
+          <JsonView text={JSON.stringify(item.metadata)} name="metadata" />
+        </section>
+      )}
+    </div>
+  );
+}
+
+function LinkList({
+  title,
+  items,
+  none,
+}: {
+  readonly title: string;
+  readonly items: readonly { readonly key: string; readonly content: React.ReactNode }[];
+  readonly none: string;
+}) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <h3 id={id} className="pb-1 font-medium">
+        {title}
+      </h3>
+      {items.length === 0 ? (
+        <p className="text-ink-3">{none}</p>
+      ) : (
+        <ul className="flex flex-col gap-1">
+          {items.map(({ key, content }) => (
+            <li key={key}>{content}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Figures({ stats, source }: { readonly stats: FunctionStats | undefined; readonly source: StatsByFunction }) {
+  if (!source.loaded)
+    return source.error === null ? null : (
+      <p role="alert" className="text-ink-2">
+        Its figures cannot be shown: {source.error.message}
+      </p>
+    );
+  if (stats === undefined) return <p className="text-ink-2">Not called in the last 15 minutes.</p>;
+  const figures: readonly { readonly name: string; readonly value: React.ReactNode }[] = [
+    { name: "Calls", value: stats.calls },
+    { name: "Per second", value: stats.rate_per_second.toFixed(stats.rate_per_second < 10 ? 2 : 0) },
+    { name: "Errors", value: `${stats.errors} (${(stats.error_rate * 100).toFixed(stats.error_rate === 0 ? 0 : 1)} %)` },
+    { name: "p50", value: stats.p50_ms === null ? "–" : <Duration ms={stats.p50_ms} /> },
+    { name: "p95", value: stats.p95_ms === null ? "–" : <Duration ms={stats.p95_ms} /> },
+    { name: "Last call", value: stats.last_call == null ? "–" : <Ago ms={stats.last_call.at_ms} /> },
+  ];
+  return (
+    <section aria-label="The last 15 minutes">
+      <h3 className="pb-1 font-medium">The last 15 minutes</h3>
+      <dl className="grid grid-cols-[repeat(auto-fill,minmax(6.5rem,1fr))] gap-2">
+        {figures.map(({ name, value }) => (
+          <div key={name} className="rounded-md bg-raised px-3 py-2">
+            <dt className="text-[12px] text-ink-2">{name}</dt>
+            <dd className="font-medium tabular-nums">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,79 @@
+import { useMemo } from "react";
+import { JsonView } from "../../ui/json-view.tsx";
+import { asSchema, typeName } from "./invoke/schema.ts";
+import type { FunctionItem } from "./model.ts";
+import { schemaFields } from "./schema-fields.ts";
+
+/** What the function takes and gives, as its worker describes it. */
+export function SchemaTab({ item }: { readonly item: FunctionItem }) {
+  return (
+    <div className="flex flex-col gap-6 p-4">
+      {item.format_problem !== null && (
+        <p role="alert" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
+          The engine was asked to check inputs by this schema and cannot: {item.format_problem}
+        </p>
+      )}
+      <SchemaSection title="Input" schema={item.request_format} note={item.validated ? "The engine refuses inputs that do not fit." : undefined} />
+      <SchemaSection title="Result" schema={item.response_format} note={undefined} />
+    </div>
+  );
+}
+
+function SchemaSection({ title, schema, note }: { readonly title: string; readonly schema: unknown; readonly note: string | undefined }) {
+  const fields = useMemo(() => schemaFields(schema), [schema]);
+  const root = asSchema(schema);
+  return (
+    <section aria-label={title} className="flex flex-col gap-2">
+      <h3 className="font-medium text-[14px]">{title}</h3>
+      {note !== undefined && <p className="text-ink-2">{note}</p>}
+      {schema === null || schema === undefined ? (
+        <p className="text-ink-2">
+          The worker gave no schema for it. In TypeScript {title === "Input" ? "request_format" : "response_format"} says it; in Python, type hints do.
+        </p>
+      ) : (
+        <>
+          {root !== undefined && (
+            <p>
+              Takes <code>{typeName(root, root)}</code>
+              {typeof root.description === "string" && <span className="text-ink-2">: {root.description}</span>}
+            </p>
+          )}
+          {fields.length > 0 && (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard
+            <section aria-label={`Members of the ${title.toLowerCase()}`} tabIndex={0} className="overflow-x-auto rounded-md border border-line">
+              <table className="w-full text-left">
+                <thead className="bg-raised text-[12px] text-ink-2">
+                  <tr>
+                    {["Name", "Type", "Required", "Default", "Constraints", "Description"].map((head) => (
+                      <th key={head} scope="col" className="px-2 py-1 font-medium">
+                        {head}
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {fields.map((field) => (
+                    <tr key={field.path} className="border-line border-t align-top">
+                      <th scope="row" className="px-2 py-1 font-medium font-mono text-[12px]">
+                        {field.path}
+                      </th>
+                      <td className="px-2 py-1">{field.type}</td>
+                      <td className="px-2 py-1">{field.required ? "yes" : "no"}</td>
+                      <td className="px-2 py-1 font-mono text-[12px]">{field.default ?? ""}</td>
+                      <td className="px-2 py-1 text-ink-2">{field.constraints.join("; ")}</td>
+                      <td className="min-w-40 px-2 py-1 text-ink-2">{field.description ?? ""}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </section>
+          )}
+          <details>
+            <summary className="cursor-pointer text-accent">As JSON</summary>
+            <JsonView text={JSON.stringify(schema, undefined, 2)} name={`${title.toLowerCase()}-schema`} openTo={4} className="pt-2" />
+          </details>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,39 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { call } from "../../lib/api.ts";
+import { type LiveCollection, useLiveCollection, useLiveState } from "../../lib/use-live.ts";
+import type { FunctionItem, FunctionStats } from "./model.ts";
+
+/** What the figures are about, in seconds. */
+export const STATS_WINDOW_SECONDS = 900;
+const STATS_EVERY_MS = 5_000;
+
+/** Every function that a live worker provides, as they come and go. */
+export function useFunctions(): LiveCollection<FunctionItem> {
+  return useLiveCollection<FunctionItem>("svc.functions", ({ function_id }) => function_id);
+}
+
+export interface StatsByFunction {
+  readonly byId: ReadonlyMap<string, FunctionStats>;
+  readonly error: Error | null;
+  readonly loaded: boolean;
+}
+
+/** Calls, failures and times of the last quarter of an hour, of every function that was called. */
+export function useFunctionStats(): StatsByFunction {
+  const { phase } = useLiveState();
+  const { data, error } = useQuery({
+    queryKey: ["engine::metrics::functions", STATS_WINDOW_SECONDS],
+    queryFn: ({ signal }) =>
+      call<{ readonly functions: readonly FunctionStats[] }>("engine::metrics::functions", { window_seconds: STATS_WINDOW_SECONDS }, { signal }),
+    refetchInterval: STATS_EVERY_MS,
+    enabled: phase === "live",
+  });
+  return useMemo(() => ({ byId: new Map(data?.functions.map((stats) => [stats.function_id, stats])), error, loaded: data !== undefined }), [data, error]);
+}
+
+/** Ids of the workers that are modules of the engine. */
+export function useModules(): ReadonlySet<string> {
+  const { items } = useLiveCollection<{ readonly id: string; readonly internal: boolean }>("svc.workers", ({ id }) => id);
+  return useMemo(() => new Set(items.filter(({ internal }) => internal).map(({ id }) => id)), [items]);
+}

@@ -1,0 +1,210 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { call } from "../../lib/api.ts";
+import { dateTime, useZone } from "../../lib/time.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { DataRegion } from "../../ui/data-region.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { Ago, Duration, Timestamp } from "../../ui/time.tsx";
+import { configText, type TriggerItem } from "./model.ts";
+import { useCronText } from "./use-cron-text.ts";
+import { type CronRun, type CronTrigger, useCronHistory } from "./use-triggers.ts";
+
+/** A run may take as long as its function; the page waits for it this long, in milliseconds. */
+const WAIT_MS = 600_000;
+/** Run again within this, it is asked whether that is meant. */
+const LATELY_MS = 60_000;
+
+/** A schedule: what it says, when it comes next, how it went, and once now. */
+export default function CronPanel({
+  trigger,
+  cron,
+  error,
+}: {
+  readonly trigger: TriggerItem;
+  readonly cron: CronTrigger | undefined;
+  readonly error: Error | null;
+}) {
+  const expression = configText(trigger, "expression") ?? "";
+  const zone = cron?.timezone ?? configText(trigger, "timezone") ?? "UTC";
+  const text = useCronText(expression);
+  return (
+    <>
+      <section>
+        <h3 className="pb-1 font-medium">Schedule</h3>
+        <p>
+          <code className="rounded bg-raised px-2 py-1 text-[14px]">{expression}</code>
+        </p>
+        <p className="pt-2">
+          {text ?? "The expression"} <span className="text-ink-2">in the zone {zone}</span>
+        </p>
+        <p className="text-[12px] text-ink-3">{fieldNames(expression)}</p>
+      </section>
+      {error !== null && (
+        <p role="alert" className="text-danger">
+          The next runs cannot be shown: {error.message}
+        </p>
+      )}
+      {cron !== undefined && <NextRuns cron={cron} />}
+      <RunNow trigger={trigger} cron={cron} />
+      <History triggerId={trigger.id} functionId={trigger.function_id} />
+    </>
+  );
+}
+
+function fieldNames(expression: string): string {
+  const count = expression.trim().split(/\s+/).length;
+  if (count === 5) return "Five fields: minute, hour, day of month, month, weekday";
+  if (count === 6) return "Six fields: second, minute, hour, day of month, month, weekday";
+  return count === 7 ? "Seven fields: second, minute, hour, day of month, month, weekday, year" : "";
+}
+
+function NextRuns({ cron }: { readonly cron: CronTrigger }) {
+  const zone = useZone();
+  if (cron.next_runs.length === 0) {
+    return (
+      <p className="text-ink-2">{cron.status === "paused" ? "Paused: nothing is started until it is resumed." : (cron.reason ?? "No further run is due.")}</p>
+    );
+  }
+  return (
+    <section>
+      <h3 className="pb-1 font-medium">Next runs</h3>
+      <ol className="flex flex-col gap-0.5 tabular-nums">
+        {cron.next_runs.map((at) => (
+          <li key={at} className="flex flex-wrap gap-x-3">
+            <Timestamp ms={Date.parse(at)} as="date" />
+            {zone !== "UTC" && <span className="text-ink-3">{dateTime(Date.parse(at), "UTC")} UTC</span>}
+            <span className="text-ink-2">
+              <Ago ms={Date.parse(at)} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cron: CronTrigger | undefined }) {
+  const { phase } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const queries = useQueryClient();
+  const [isAsking, setAsking] = useState(false);
+  const refresh = (): void => {
+    void queries.invalidateQueries({ queryKey: ["cron::history", trigger.id] });
+    void queries.invalidateQueries({ queryKey: ["cron::list"] });
+  };
+  const run = useMutation({
+    mutationFn: () => call<CronRun & { readonly result?: unknown }>("cron::trigger_now", { trigger_id: trigger.id }, { timeoutMs: WAIT_MS }),
+    onSettled: refresh,
+  });
+  const pause = useMutation({
+    mutationFn: (isPaused: boolean) => call(isPaused ? "cron::resume" : "cron::pause", { trigger_id: trigger.id }),
+    onSettled: refresh,
+  });
+  const lastMs = cron?.last_run?.started_at == null ? undefined : Date.parse(cron.last_run.started_at);
+  const isPaused = cron?.status === "paused";
+  const failure = run.error ?? pause.error;
+  return (
+    <section>
+      <h3 className="pb-1 font-medium">Run it</h3>
+      <div className="flex flex-wrap gap-2">
+        <Button
+          look="primary"
+          disabledReason={refusal ?? (trigger.status === "active" ? undefined : (trigger.reason ?? "The trigger is not active"))}
+          isPending={run.isPending}
+          onClick={() => (lastMs !== undefined && Date.now() - lastMs < LATELY_MS ? setAsking(true) : run.mutate())}
+        >
+          Trigger Now
+        </Button>
+        {cron !== undefined && (
+          <Button disabledReason={refusal} isPending={pause.isPending} onClick={() => pause.mutate(isPaused)}>
+            {isPaused ? "Resume" : "Pause"}
+          </Button>
+        )}
+      </div>
+      <p className="pt-1 text-[12px] text-ink-2">
+        <code>{trigger.function_id}</code> gets <code>{'{"trigger": "cron", "job_id": …, "scheduled_time": …, "actual_time": …}'}</code>
+        {cron?.queue != null && (
+          <>
+            {" "}
+            as a job on the queue <code>{cron.queue}</code>
+          </>
+        )}
+      </p>
+      {run.isPending && <p role="status">Running; the answer comes when the run has ended.</p>}
+      {run.data !== undefined && !run.isPending && (
+        <p role="status" className="pt-1">
+          The run ended: <Outcome run={run.data} /> {run.data.error}
+        </p>
+      )}
+      {failure !== null && (
+        <p role="alert" className="mt-1 rounded-md bg-danger-soft px-3 py-1.5 text-danger">
+          {failure.message}
+        </p>
+      )}
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setAsking(false)}
+        title="Run it once more?"
+        description={
+          <>
+            It ran {lastMs === undefined ? "just now" : <Ago ms={lastMs} />}. This calls <code>{trigger.function_id}</code> again.
+          </>
+        }
+        action="Trigger Now"
+        onConfirm={() => {
+          setAsking(false);
+          run.mutate();
+        }}
+      />
+    </section>
+  );
+}
+
+const TONES: Readonly<Record<string, Tone>> = { ok: "ok", error: "danger", skipped: "neutral", enqueued: "info" };
+
+function Outcome({ run }: { readonly run: CronRun }) {
+  const outcome = run.outcome ?? "running";
+  return <Badge tone={TONES[outcome] ?? "info"}>{outcome}</Badge>;
+}
+
+function History({ triggerId, functionId }: { readonly triggerId: string; readonly functionId: string }) {
+  const history = useCronHistory(triggerId);
+  const runs = history.data?.runs ?? [];
+  return (
+    <section>
+      <div className="flex items-center gap-3 pb-1">
+        <h3 className="flex-1 font-medium">Last runs</h3>
+        <Link to="/functions/{-$functionId}" params={{ functionId }} search={{ tab: "history", source: "cron" }} className="text-accent underline">
+          Calls with their traces
+        </Link>
+      </div>
+      <DataRegion
+        loading={history.data === undefined}
+        error={history.error}
+        retry={() => void history.refetch()}
+        empty={runs.length === 0}
+        emptyState={<p className="text-ink-2">It has not run yet.</p>}
+      >
+        <ol className="flex flex-col gap-1">
+          {runs.map((run) => (
+            <li key={`${run.scheduled_time} ${run.started_at}`} className="flex flex-wrap items-center gap-x-3 gap-y-0.5 border-line/60 border-b pb-1">
+              <Outcome run={run} />
+              <Timestamp ms={Date.parse(run.started_at ?? run.scheduled_time)} as="date" className="tabular-nums" />
+              {run.started_at !== null && run.finished_at !== null && (
+                <Duration ms={Date.parse(run.finished_at) - Date.parse(run.started_at)} className="text-ink-2" />
+              )}
+              {run.manual === true && <Badge>manual</Badge>}
+              {run.passed_over !== undefined && <span className="text-ink-2">{run.passed_over} ticks passed over</span>}
+              {run.error !== undefined && <span className="w-full break-words text-danger">{run.error}</span>}
+            </li>
+          ))}
+        </ol>
+      </DataRegion>
+    </section>
+  );
+}

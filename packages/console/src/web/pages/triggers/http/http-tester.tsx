@@ -1,0 +1,115 @@
+import { Ban, Send } from "lucide-react";
+import { useEffect, useMemo } from "react";
+import { useHello, useWriteRefusal } from "../../../app/hello.tsx";
+import { useHotkey } from "../../../lib/hotkeys.ts";
+import { useLiveState } from "../../../lib/use-live.ts";
+import { Button } from "../../../ui/button.tsx";
+import { CopyButton } from "../../../ui/copy-button.tsx";
+import { INPUT } from "../../functions/invoke/call-options.tsx";
+import { httpMethod, httpPath, kindOf, type TriggerItem } from "../model.ts";
+import { Exchanges } from "./exchanges.tsx";
+import { curlOf, METHODS, type Method, pathParameters, requestOf, takesBody } from "./http-request.ts";
+import { httpTests, useHttpSession } from "./http-store.ts";
+import { AuthEditor, BodyEditor } from "./request-parts.tsx";
+import { RowsEditor } from "./rows-editor.tsx";
+
+/** A request to the route, through the engine's public port, and what came back. */
+export default function HttpTester({ trigger, siblings }: { readonly trigger: TriggerItem; readonly siblings: readonly TriggerItem[] }) {
+  const pattern = httpPath(trigger);
+  const session = useHttpSession(trigger.id);
+  useEffect(() => httpTests.begin(trigger.id, httpMethod(trigger)), [trigger]);
+  const base = useHello()?.engine.http ?? "";
+  const { phase } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const draft = session?.draft;
+  const made = useMemo(() => (draft === undefined ? undefined : requestOf(draft, pattern)), [draft, pattern]);
+  const isRunning = session?.exchanges[0]?.state === "running";
+  const request = made !== undefined && "request" in made ? made.request : undefined;
+  const send = (): void => {
+    if (request !== undefined && refusal === undefined && !isRunning) void httpTests.send(trigger.id, request);
+  };
+  useHotkey("mod+Enter", "Send the request", send, "Triggers");
+  if (draft === undefined || session === undefined) return null;
+  const allowed = METHODS.filter((method) =>
+    siblings.some((other) => kindOf(other.trigger_type) === "http" && httpPath(other) === pattern && httpMethod(other) === method),
+  );
+  const problem = made !== undefined && "problem" in made ? made.problem : undefined;
+  const url = `${base}${request?.path ?? pattern}`;
+  return (
+    <section aria-label="Request" className="flex flex-col gap-3">
+      <h3 className="font-medium">Try it</h3>
+      <div className="flex items-center gap-2">
+        <select
+          aria-label="Method"
+          className={`${INPUT} font-semibold`}
+          value={draft.method}
+          onChange={(event) => httpTests.change(trigger.id, { method: event.target.value as Method })}
+        >
+          <optgroup label="Routes of this path">
+            {allowed.map((method) => (
+              <option key={method}>{method}</option>
+            ))}
+          </optgroup>
+          <optgroup label="No route here">
+            {METHODS.filter((method) => !allowed.includes(method)).map((method) => (
+              <option key={method}>{method}</option>
+            ))}
+          </optgroup>
+        </select>
+        <code className="min-w-0 flex-1 truncate rounded-md bg-raised px-2 py-1" title={url}>
+          {url}
+        </code>
+        <CopyButton text={url} label="Copy the URL" />
+      </div>
+      {pathParameters(pattern).map(({ name, isTail }) => (
+        <label key={name} className="flex items-center gap-2 text-ink-2">
+          <code className="w-1/4 min-w-16 truncate">
+            {isTail ? "*" : ":"}
+            {name}
+          </code>
+          <input
+            className={`${INPUT} min-w-0 flex-1 font-mono text-[12px] text-ink`}
+            value={draft.params[name] ?? ""}
+            placeholder={isTail ? "the rest of the path" : "value"}
+            spellCheck={false}
+            onChange={(event) => httpTests.change(trigger.id, { params: { ...draft.params, [name]: event.target.value } })}
+          />
+        </label>
+      ))}
+      <RowsEditor title="Query parameters" what="query parameter" rows={draft.query} onChange={(query) => httpTests.change(trigger.id, { query })} />
+      <RowsEditor title="Headers" what="header" rows={draft.headers} onChange={(headers) => httpTests.change(trigger.id, { headers })} />
+      <AuthEditor auth={draft.auth} onChange={(auth) => httpTests.change(trigger.id, { auth })} />
+      {takesBody(draft.method) && <BodyEditor draft={draft} onChange={(change) => httpTests.change(trigger.id, change)} onSubmit={send} />}
+      <div className="flex flex-wrap items-center gap-2">
+        <Button
+          look="primary"
+          disabledReason={refusal ?? problem}
+          isPending={isRunning}
+          onClick={send}
+          title="Send (⌘/Ctrl-Enter)"
+          icon={<Send aria-hidden className="size-3.5" />}
+        >
+          Send
+        </Button>
+        {isRunning && (
+          <Button onClick={() => httpTests.cancel(trigger.id)} icon={<Ban aria-hidden className="size-3.5" />}>
+            Cancel
+          </Button>
+        )}
+        {request !== undefined && <CopyButton text={() => curlOf(request, base)} label="Copy as curl" withText />}
+        <label className="flex items-center gap-1.5 text-ink-2">
+          Timeout, ms
+          <input
+            className={`${INPUT} w-20 text-right tabular-nums`}
+            inputMode="numeric"
+            placeholder="30000"
+            value={draft.timeoutMs}
+            onChange={(event) => httpTests.change(trigger.id, { timeoutMs: event.target.value.trim() })}
+          />
+        </label>
+      </div>
+      {problem !== undefined && <p className="text-warn">{problem}</p>}
+      <Exchanges exchanges={session.exchanges} onAgain={(exchange) => httpTests.change(trigger.id, exchange.draft)} />
+    </section>
+  );
+}

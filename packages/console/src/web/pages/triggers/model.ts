@@ -1,0 +1,151 @@
+import type { Tone } from "../../ui/badge.tsx";
+
+/** A trigger as `svc.triggers` tells of it. */
+export interface TriggerItem {
+  readonly id: string;
+  readonly trigger_type: string;
+  readonly function_id: string;
+  readonly config: unknown;
+  readonly metadata: unknown;
+  readonly worker_name: string;
+  readonly status: "active" | "inactive" | "error";
+  readonly reason: string | null;
+  readonly internal: boolean;
+}
+
+export type Kind = "http" | "cron" | "queue" | "event" | "state" | "other";
+
+export const KINDS: readonly { readonly value: Kind; readonly label: string }[] = [
+  { value: "http", label: "HTTP" },
+  { value: "cron", label: "CRON" },
+  { value: "queue", label: "QUEUE" },
+  { value: "event", label: "Event" },
+  { value: "state", label: "State" },
+  { value: "other", label: "Other" },
+];
+
+const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
+  http: "http",
+  cron: "cron",
+  queue: "queue",
+  "durable:subscriber": "queue",
+  event: "event",
+  subscribe: "event",
+  state: "state",
+  "state:created": "state",
+  "state:updated": "state",
+  "state:deleted": "state",
+};
+
+/** The group of a trigger type; types of workers, streams and telemetry are the others. */
+export function kindOf(type: string): Kind {
+  return Object.hasOwn(KIND_OF_TYPE, type) ? (KIND_OF_TYPE[type] as Kind) : "other";
+}
+
+export const STATUS: Readonly<Record<TriggerItem["status"], { readonly label: string; readonly tone: Tone }>> = {
+  active: { label: "Active", tone: "ok" },
+  inactive: { label: "Inactive", tone: "warn" },
+  error: { label: "Error", tone: "danger" },
+};
+
+/** A member of the trigger's config, where it is a text that is not empty. */
+export function configText(trigger: Pick<TriggerItem, "config">, ...names: readonly string[]): string | undefined {
+  const { config } = trigger;
+  if (typeof config !== "object" || config === null) return undefined;
+  for (const name of names) {
+    const value = Object.hasOwn(config, name) ? (config as Readonly<Record<string, unknown>>)[name] : undefined;
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return undefined;
+}
+
+export function httpMethod(trigger: Pick<TriggerItem, "config">): string {
+  return (configText(trigger, "http_method") ?? "GET").toUpperCase();
+}
+
+export function httpPath(trigger: Pick<TriggerItem, "config">): string {
+  const path = configText(trigger, "api_path") ?? "";
+  return path.startsWith("/") ? path : `/${path}`;
+}
+
+/** The topic or pattern of an event trigger. */
+export function topicOf(trigger: Pick<TriggerItem, "config">): string {
+  return configText(trigger, "topic", "event", "event_name") ?? "";
+}
+
+const MAX_SUMMARY = 160;
+
+/** Path, schedule, name: what the trigger waits for, in one line. */
+export function summaryOf(trigger: TriggerItem): string {
+  switch (kindOf(trigger.trigger_type)) {
+    case "http":
+      return `${httpMethod(trigger)} ${httpPath(trigger)}`;
+    case "cron":
+      return [configText(trigger, "expression") ?? "", configText(trigger, "timezone")].filter((part) => part !== undefined).join(" · ");
+    case "queue":
+      return configText(trigger, "queue", "topic") ?? "";
+    case "event":
+      return topicOf(trigger);
+    case "state":
+      return stateSummary(trigger);
+    default: {
+      const text = JSON.stringify(trigger.config) ?? "";
+      return text.length > MAX_SUMMARY ? `${text.slice(0, MAX_SUMMARY)}…` : text;
+    }
+  }
+}
+
+function stateSummary(trigger: TriggerItem): string {
+  const scope = configText(trigger, "scope");
+  const key = configText(trigger, "key");
+  const prefix = configText(trigger, "prefix");
+  const { event_types: kinds } = (trigger.config ?? {}) as { readonly event_types?: unknown };
+  const changes = Array.isArray(kinds) ? kinds.map(String).join(", ") : undefined;
+  const place = key !== undefined ? `key ${key}` : prefix !== undefined ? `keys ${prefix}…` : undefined;
+  return [scope === undefined ? "any scope" : `scope ${scope}`, place, changes].filter((part) => part !== undefined).join(" · ");
+}
+
+export interface TriggerFilter {
+  readonly q: string;
+  readonly system: boolean;
+}
+
+/** Triggers that pass the search, in the order of what they wait for. Text is looked for in type, function, config, worker and status. */
+export function filterTriggers(items: readonly TriggerItem[], { q, system }: TriggerFilter): readonly TriggerItem[] {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  return items
+    .filter((trigger) => {
+      if (!system && trigger.internal) return false;
+      const text = [trigger.trigger_type, trigger.function_id, summaryOf(trigger), trigger.worker_name, trigger.status, trigger.id].join("\n").toLowerCase();
+      return words.every((word) => text.includes(word));
+    })
+    .sort((a, b) => compare(summaryOf(a), summaryOf(b)) || compare(a.id, b.id));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** How many triggers each tab has. */
+export function countKinds(items: readonly TriggerItem[]): Readonly<Record<Kind, number>> {
+  const counts = { http: 0, cron: 0, queue: 0, event: 0, state: 0, other: 0 };
+  for (const { trigger_type } of items) counts[kindOf(trigger_type)]++;
+  return counts;
+}
+
+export type TriggerRow =
+  | { readonly row: "section"; readonly kind: Kind; readonly label: string; readonly count: number; readonly isOpen: boolean }
+  | { readonly row: "trigger"; readonly trigger: TriggerItem };
+
+/** The sections that hold something, each with its triggers unless it is closed. */
+export function sectionRows(items: readonly TriggerItem[], closed: ReadonlySet<Kind>): readonly TriggerRow[] {
+  return KINDS.flatMap(({ value, label }): TriggerRow[] => {
+    const own = items.filter(({ trigger_type }) => kindOf(trigger_type) === value);
+    if (own.length === 0) return [];
+    const isOpen = !closed.has(value);
+    return [
+      { row: "section", kind: value, label, count: own.length, isOpen },
+      ...(isOpen ? own.map((trigger): TriggerRow => ({ row: "trigger", trigger })) : []),
+    ];
+  });
+}
