@@ -43,7 +43,7 @@ export class DiskLogs implements LogStore {
   #underWayBytes = 0;
   #cancelFlush: (() => void) | undefined;
   #flushing: Promise<void> = Promise.resolve();
-  #trimming = false;
+  #trimming: Promise<void> | undefined;
   #untrimmedBytes = 0;
   readonly #stopTrimming: () => void;
 
@@ -120,8 +120,13 @@ export class DiskLogs implements LogStore {
 
   /** Takes away what is over the limits, in steps between which others have the store. Never rejects. */
   async trim(): Promise<void> {
-    if (this.#trimming) return;
-    this.#trimming = true;
+    while (this.#trimming !== undefined) await this.#trimming;
+    this.#trimming = this.#trimSteps();
+    await this.#trimming;
+    this.#trimIfMuchCame();
+  }
+
+  async #trimSteps(): Promise<void> {
     this.#untrimmedBytes = 0;
     try {
       for (let more = true; more; ) {
@@ -132,9 +137,8 @@ export class DiskLogs implements LogStore {
     } catch (error) {
       this.#log.warn("the stored log entries could not be trimmed", { error });
     } finally {
-      this.#trimming = false;
+      this.#trimming = undefined;
     }
-    this.#trimIfMuchCame();
   }
 
   async stop(): Promise<void> {
@@ -184,7 +188,7 @@ export class DiskLogs implements LogStore {
   }
 
   #trimIfMuchCame(): void {
-    if (!this.#trimming && this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes) void this.trim();
+    if (this.#trimming === undefined && this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes) void this.trim();
   }
 
   async #look(): Promise<void> {
