@@ -81,7 +81,7 @@ module.exports = {
       comment: "Whoever keeps items stands above the store of items.",
       severity: "error",
       from: { path: "^packages/engine/src/items/", pathNot: tests },
-      to: { path: "^packages/engine/src/(?!(items|store)/|kernel/(clock|logger|module)[.]ts$)" },
+      to: { path: "^packages/engine/src/(?!(items|store)/|kernel/(clock|logger)[.]ts$)" },
     },
     {
       name: "deliveries-know-no-module",

@@ -55,6 +55,12 @@ async function requests(): Promise<readonly string[]> {
   return page.spans.map(({ trace_id }) => trace_id);
 }
 
+/** What `engine::telemetry::status` says of a store. */
+interface Stored {
+  readonly disk_bytes: number;
+  readonly unwritten: number;
+}
+
 const REQUEST = "POST /math/add-two-numbers (svc)";
 const BELOW_REQUEST = [
   [
@@ -187,14 +193,12 @@ describe("with trace_storage", () => {
     expect(ids).toHaveLength(2);
     const kept = await Promise.all(ids.map((id) => treeOf(ask, id, 6)));
     const logs = await logsOf(ask, ids[1] as string, 3);
-    // What is on its way to the disk is written within the second.
     await until(
       "everything is on the disk",
       15_000,
-      () => ask<{ storage: string }>("engine::traces::list", { trace_id: ids[0] }),
-      ({ storage }) => storage === "disk",
+      () => ask<{ spans: Stored; logs: Stored }>("engine::telemetry::status", {}),
+      ({ spans, logs: entries }) => spans.disk_bytes > 0 && entries.disk_bytes > 0 && spans.unwritten === 0 && entries.unwritten === 0,
     );
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
     await worker.shutdown({ timeout_ms: 1_000 });
     engine.child.kill("SIGKILL");
     await engine.exited;

@@ -14,6 +14,7 @@ import { singleCall } from "./single-call.ts";
 import { smallCalls } from "./small-calls.ts";
 import { stalledClient } from "./stalled-client.ts";
 import { stateCalls } from "./state-calls.ts";
+import { storedSpans } from "./stored-spans.ts";
 import { streamFanOut } from "./stream-fan-out.ts";
 import { waitingJobs } from "./waiting-jobs.ts";
 
@@ -35,5 +36,6 @@ export const scenarios: readonly Scenario[] = [
   queuedJobs,
   waitingJobs,
   observedCalls,
+  storedSpans,
   collectorOutage,
 ];

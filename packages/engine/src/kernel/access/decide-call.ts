@@ -26,6 +26,7 @@ const ADMINISTRATION = [
   "engine::logs::",
   ...["create", "update", "delete", "silence"].map((what) => `engine::alerts::${what}`),
   "engine::traces::clear",
+  "engine::traces::import",
 ];
 
 /**

@@ -133,7 +133,8 @@ export const observabilityConfigSchema = z.strictObject({
       "access_key",
       "private_key",
       "credential",
-      "session",
+      "session_id",
+      "session_key",
     ])
     .meta({ description: "Members and attributes whose names contain one of these, case-blind, show *** instead of their value" }),
   invocations_max_count: z.number().int().min(0).max(100_000).default(1_000),

@@ -68,7 +68,7 @@ export function durationOf(span: SpanRecord): number {
 export interface SpanSink {
   /** A span of the engine's own has begun. Those from outside may be told as pending too. */
   started(span: SpanRecord): void;
-  /** It has ended: the same object as was told before, or one that came whole. */
+  /** It has ended: the same object as was told before, or one from outside as it came, which may be pending still. */
   ended(span: SpanRecord): void;
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { Attributes } from "../../kernel/telemetry-contract.ts";
 import { provideAlerts } from "./alerts/functions.ts";
@@ -31,7 +32,7 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
     const spanSinks = new SpanFanOut();
     const calls = observeCalls(context, { sink: spanSinks, drops, resource });
     running.push(() => calls.stop());
-    const spans = await startSpans(context, drops);
+    const spans = await startSpans(context, { drops, redactor: calls.redactor });
     running.push(() => spans.stop());
     spanSinks.add(spans.sink);
     const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
@@ -61,7 +62,8 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
     running.push(startHealth(context, { config: () => config }));
     return {
       async reconfigure(next) {
-        if (fixedPart(next) !== fixedPart(config) || logs.reconfigure(next) === "restart") return "restart";
+        if (!isDeepStrictEqual(namesOf(next), namesOf(config)) || spans.reconfigure(next) === "restart" || logs.reconfigure(next) === "restart")
+          return "restart";
         await metrics.reconfigure(next);
         await otlp.reconfigure(next);
         await exports.reconfigure(next);
@@ -88,13 +90,11 @@ function engineResource({ service_name, service_version, service_namespace }: Ob
 
 function figuresOf(figures: LogStoreFigures | SpanStoreStats | undefined): StoreFigures | undefined {
   if (figures === undefined) return undefined;
-  const { stored, limit, bytes, maxBytes, diskBytes, oldestMs } = figures;
-  return { stored, limit: limit ?? null, bytes, max_bytes: maxBytes, disk_bytes: diskBytes, oldest_ms: oldestMs ?? null };
+  const { stored, limit, bytes, maxBytes, diskBytes, oldestMs, unwritten } = figures;
+  return { stored, limit: limit ?? null, bytes, max_bytes: maxBytes, disk_bytes: diskBytes, oldest_ms: oldestMs ?? null, unwritten };
 }
 
-/** What cannot change while the module runs: who it is, and what spans are kept in. */
-function fixedPart(config: ObservabilityConfig): string {
-  const { service_name, service_version, service_namespace, exporter, trace_storage, memory_max_spans, memory_max_bytes, sampling, redact_keys } = config;
-  const names = [service_name, service_version, service_namespace];
-  return JSON.stringify([names, exporter === "otlp", trace_storage, memory_max_spans, memory_max_bytes, sampling?.keep_slow_ms, redact_keys]);
+/** Who the engine is, which cannot change while the module runs. */
+function namesOf({ service_name, service_version, service_namespace }: ObservabilityConfig): unknown {
+  return [service_name, service_version, service_namespace];
 }

@@ -14,6 +14,8 @@ export interface StoreFigures {
   readonly max_bytes: number;
   readonly disk_bytes?: number | undefined;
   readonly oldest_ms: number | null;
+  /** Of those stored, what a kill of the engine would take: it is on its way to the disk. */
+  readonly unwritten: number;
 }
 
 export interface StatusParts {

@@ -72,6 +72,9 @@ describe("attributes are shown with hidden ones masked", () => {
   test("by the parameters of a URL", () => {
     expect(redactor.attribute("url.full", "https://a.b/c?token=x&n=1#f")).toBe("https://a.b/c?token=***&n=1#f");
     expect(redactor.attribute("url.query", "n=1&api%5Fkey=x")).toBe("n=1&api%5Fkey=***");
+    // Of the conventions before, which many libraries still write.
+    expect(redactor.attribute("http.url", "https://a.b/c?token=x")).toBe("https://a.b/c?token=***");
+    expect(redactor.attribute("http.target", "/c?token=x&n=1")).toBe("/c?token=***&n=1");
   });
 
   test("a name like one of objects' own is a name like any other", () => {

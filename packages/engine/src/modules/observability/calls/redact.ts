@@ -8,6 +8,9 @@ const MAX_NESTED_TEXTS = 4;
 /** Attributes within attributes likewise. */
 const MAX_DEPTH = 32;
 
+/** Attributes that hold a URL or its query, by OpenTelemetry's conventions of today and of before. */
+const URLS: ReadonlySet<string> = new Set(["url.query", "url.full", "http.url", "http.target"]);
+
 /** Hides what must not be shown, at reading: what was recorded stays as it is, so that a change of the keys takes effect on it as well. */
 export class Redactor {
   readonly #keys: readonly string[];
@@ -43,7 +46,7 @@ export class Redactor {
   /** The value of one attribute as it may be shown. */
   attribute(name: string, value: AttributeValue): AttributeValue {
     if (this.hides(name)) return MASK;
-    if (typeof value === "string" && (name === "url.query" || name === "url.full")) return this.query(value);
+    if (typeof value === "string" && URLS.has(name)) return this.query(value);
     return this.#value(value, 0);
   }
 

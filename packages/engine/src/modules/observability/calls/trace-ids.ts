@@ -57,6 +57,11 @@ export function isSampled(traceparent: string): boolean {
   return digit <= 0x39 ? (digit & 1) === 1 : (digit & 1) === 0;
 }
 
+/** For a trace that begins where the engine itself records no span. */
+export function newTraceparent(): string {
+  return traceparentOf(newTraceId(), newSpanId(), true);
+}
+
 export function traceparentOf(traceId: string, spanId: string, sampled: boolean): string {
   return sampled ? `00-${traceId}-${spanId}-01` : `00-${traceId}-${spanId}-00`;
 }

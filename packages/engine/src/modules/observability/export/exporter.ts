@@ -89,7 +89,7 @@ export class Exporter implements SpanSink, LogSink {
   started(): void {}
 
   ended(span: SpanRecord): void {
-    this.#spans?.add(span);
+    if (span.endUnixNano !== undefined) this.#spans?.add(span);
   }
 
   add(log: LogRecord): void {

@@ -5,7 +5,7 @@ export const MAX_BODY_CHARACTERS = 64 * 1024;
 export const MAX_NAME_CHARACTERS = 256;
 const MAX_ATTRIBUTES = 128;
 const MAX_KEY_CHARACTERS = 256;
-const MAX_VALUE_CHARACTERS = 16 * 1024;
+export const MAX_VALUE_CHARACTERS = 16 * 1024;
 /** Of all attributes of one entry together. */
 const MAX_TOTAL_CHARACTERS = 64 * 1024;
 const MAX_DEPTH = 16;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Clock, systemClock } from "../../../kernel/clock.ts";
 import { createLogger, type LogRecord as Line, silentLogger } from "../../../kernel/logger.ts";
+import { manualClock } from "../../../testing/index.ts";
 import { type DiskLimits, DiskLogs, type DiskLogsParts } from "./disk-logs.ts";
 import { NO_FILTER } from "./log-filter.ts";
 import { LogQueries } from "./log-queries.ts";
@@ -45,16 +46,44 @@ describe("log entries on the disk", () => {
 
   it("that are older than they may be go, over restarts too", async () => {
     const file = newFile();
-    const nowMs = 1_800_000_000_000;
+    let nowMs = 1_800_000_000_000;
     const clock: Clock = { ...systemClock, now: () => nowMs };
     const first = await open(file, { clock });
-    // Ids tell when an entry came.
-    for (let second = 0; second < 1_200; second++) first.add({ id: (nowMs - second * 1_000) * 1_000, log: logRecord({ body: String(second) }) });
+    // Whatever time they tell themselves. More than go in one step come at once.
+    for (let id = 1; id <= 700; id++) first.add({ id, log: logRecord({ body: "early", atMs: 1e9 }) });
+    await first.flush();
+    nowMs += 3_600_000;
+    for (let id = 701; id <= 710; id++) first.add({ id, log: logRecord({ body: "late", service: "late" }) });
     await first.stop();
-    const logs = await open(file, { clock, limits: { ...NO_LIMITS, maxAgeMs: 99_500 } });
-    await expect.poll(() => logs.figures().stored).toBe(100);
-    expect(await services(logs)).toEqual({ shop: 100 });
+    nowMs += 1_000;
+    const logs = await open(file, { clock, limits: { ...NO_LIMITS, maxAgeMs: 60_000 } });
+    await expect.poll(() => logs.figures().stored).toBe(10);
+    expect(await services(logs)).toEqual({ late: 10 });
   });
+
+  it("stay for as long as they may, however long ago the engine that numbers them was started", async () => {
+    let nowMs = 1_800_000_000_000;
+    const clock: Clock = { ...systemClock, now: () => nowMs };
+    const logs = await open(newFile(), { clock, limits: { ...NO_LIMITS, maxAgeMs: 60_000 } });
+    const firstId = nowMs * 1_000;
+    nowMs += 120_000;
+    logs.add({ id: firstId, log: logRecord() });
+    await logs.flush();
+    await logs.trim();
+    expect(logs.figures()).toMatchObject({ stored: 1, unwritten: 0 });
+    nowMs += 61_000;
+    await logs.trim();
+    expect(logs.figures()).toMatchObject({ stored: 0 });
+  });
+
+  it("are held to the limit while they come, not only from time to time", async () => {
+    const clock = manualClock();
+    const logs = await open(newFile(), { clock, limits: { maxBytes: 600_000, maxAgeMs: 1e15 } });
+    for (let id = 1; id <= 1_500; id++) logs.add({ id, log: logRecord({ body: `${"x".repeat(400)} ${id}` }) });
+    await logs.flush();
+    // The clock stands still: nothing looks at the limits but what was written.
+    await expect.poll(() => logs.figures().bytes, { timeout: 25_000 }).toBeLessThanOrEqual(600_000);
+  }, 30_000);
 
   it("take no more of the disk than they may, and a chatty source goes first", async () => {
     const logs = await open(newFile(), { limits: { maxBytes: 600_000, maxAgeMs: 1e15 } });

@@ -18,6 +18,8 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** How often limits are looked at, and what goes in one step then. */
 const TRIM_EVERY_MS = 30_000;
 const TRIM_ROWS = 500;
+/** Of what the disk may take: so much that was written has the limits looked at at once. */
+const TRIM_AFTER_SHARE = 1 / 32;
 /** A stop waits for the disk so long. */
 const STOP_LIMIT_MS = 2_000;
 
@@ -41,7 +43,8 @@ export class DiskLogs implements LogStore {
   #underWayBytes = 0;
   #cancelFlush: (() => void) | undefined;
   #flushing: Promise<void> = Promise.resolve();
-  #trimming = false;
+  #trimming: Promise<void> | undefined;
+  #untrimmedBytes = 0;
   readonly #stopTrimming: () => void;
 
   private constructor(parts: DiskLogsParts, store: Store<LogProcedures>, figures: LogFigures) {
@@ -106,25 +109,35 @@ export class DiskLogs implements LogStore {
   }
 
   figures(): LogStoreFigures {
-    const { stored, bytes, oldestMs } = this.#figures;
-    return { stored: stored + this.#waiting.length, limit: undefined, bytes, maxBytes: this.#limits.maxBytes, diskBytes: bytes, oldestMs };
+    const { stored, bytes, fileBytes, oldestMs } = this.#figures;
+    const unwritten = this.#waiting.length + this.#underWayCount;
+    return { stored: stored + unwritten, limit: undefined, bytes, maxBytes: this.#limits.maxBytes, diskBytes: fileBytes, oldestMs, unwritten };
+  }
+
+  flush(): Promise<void> {
+    return this.#flush();
   }
 
   /** Takes away what is over the limits, in steps between which others have the store. Never rejects. */
   async trim(): Promise<void> {
-    if (this.#trimming) return;
-    this.#trimming = true;
+    while (this.#trimming !== undefined) await this.#trimming;
+    this.#trimming = this.#trimSteps();
+    await this.#trimming;
+    this.#trimIfMuchCame();
+  }
+
+  async #trimSteps(): Promise<void> {
+    this.#untrimmedBytes = 0;
     try {
       for (let more = true; more; ) {
-        // Ids begin with the time of their arrival, see firstLogId.
-        const oldestId = Math.max(0, (this.#clock.now() - this.#limits.maxAgeMs) * 1_000);
-        more = await this.#store.call("trim", { maxBytes: this.#limits.maxBytes, oldestId, rows: TRIM_ROWS });
+        const oldestMs = this.#clock.now() - this.#limits.maxAgeMs;
+        more = await this.#store.call("trim", { maxBytes: this.#limits.maxBytes, oldestMs, rows: TRIM_ROWS });
       }
       await this.#look();
     } catch (error) {
-      this.#log.debug("the stored log entries could not be trimmed", { error });
+      this.#log.warn("the stored log entries could not be trimmed", { error });
     } finally {
-      this.#trimming = false;
+      this.#trimming = undefined;
     }
   }
 
@@ -149,16 +162,33 @@ export class DiskLogs implements LogStore {
     this.#waitingBytes = 0;
     this.#underWayCount += entries.length;
     this.#underWayBytes += bytes;
-    const written = this.#store.call("append", entries.map(rowOf), { bytes }).then(
-      () => this.#look(),
-      () => this.#drops.dropped("logs", "store_failed", entries.length),
-    );
+    // Within a second of when it came, which is near enough for its age.
+    const arrivedMs = this.#clock.now();
+    const written = this.#store
+      .call(
+        "append",
+        entries.map((entry) => rowOf(entry, arrivedMs)),
+        { bytes },
+      )
+      .then(
+        () => this.#look(),
+        (error: unknown) => {
+          this.#log.warn("log entries could not be written to the disk and are lost", { entries: entries.length, error });
+          this.#drops.dropped("logs", "store_failed", entries.length);
+        },
+      );
+    this.#untrimmedBytes += bytes;
+    this.#trimIfMuchCame();
     const done = written.then(() => {
       this.#underWayCount -= entries.length;
       this.#underWayBytes -= bytes;
     });
     this.#flushing = this.#flushing.then(() => done);
     return this.#flushing;
+  }
+
+  #trimIfMuchCame(): void {
+    if (this.#trimming === undefined && this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes) void this.trim();
   }
 
   async #look(): Promise<void> {

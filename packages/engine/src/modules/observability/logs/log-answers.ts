@@ -18,6 +18,8 @@ import { Tail } from "./tail.ts";
 /** Of one answer, about. The entries beyond are on the next page. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_EXPORTS = 8;
+/** Entries that are taken in before they have to be on the disk. */
+const IMPORT_STEP = 1_000;
 const DEFAULT_FACETS = ["level", "service", "function_id", "worker"];
 export interface LogAnswersParts {
   readonly context: Pick<ModuleContext<unknown>, "clock" | "createChannel" | "takeChannelReader">;
@@ -121,21 +123,21 @@ export class LogAnswers {
 
   /** Each line counts by itself: one that is no entry spoils no other (L-6). */
   async import({ lines, format }: ImportInput): Promise<unknown> {
-    const { context, drops, add } = this.#parts;
+    const { context, drops, add, store } = this.#parts;
     const { clock } = context;
-    const reader = context.takeChannelReader(lines);
     let imported = 0;
     let refused = 0;
-    try {
-      for await (const line of readLines(reader, clock)) {
-        const read = format === "otlp_json" ? recordsOfOtlp(line, { nowMs: clock.now(), drops }) : oneOf(recordOfLine(line, clock.now()));
-        for (const record of read.records) add(record);
-        imported += read.records.length;
-        refused += read.refused;
+    for await (const line of readLines(context.takeChannelReader(lines), clock)) {
+      const read = format === "otlp_json" ? recordsOfOtlp(line, { nowMs: clock.now(), drops }) : oneOf(recordOfLine(line, clock.now()));
+      for (const record of read.records) {
+        add(record);
+        imported += 1;
+        // Else an import would fill the bounded queue of the disk faster than it is written, and entries would be dropped.
+        if (imported % IMPORT_STEP === 0) await store.flush();
       }
-    } finally {
-      reader.cancel();
+      refused += read.refused;
     }
+    await store.flush();
     return { imported, refused };
   }
 

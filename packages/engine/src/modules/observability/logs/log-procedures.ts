@@ -9,8 +9,8 @@ import { positionOf, Tally } from "./slices.ts";
 /** Runs in the store's thread. */
 export const schema: readonly string[] = [
   `CREATE TABLE logs (
-     id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, time_rest INTEGER NOT NULL, severity INTEGER NOT NULL, service TEXT NOT NULL, worker TEXT NOT NULL,
-     worker_id TEXT, function_id TEXT, trace_id TEXT, span_id TEXT, rest TEXT NOT NULL
+     id INTEGER PRIMARY KEY, arrived_ms INTEGER NOT NULL, time_ms INTEGER NOT NULL, time_rest INTEGER NOT NULL, severity INTEGER NOT NULL,
+     service TEXT NOT NULL, worker TEXT NOT NULL, worker_id TEXT, function_id TEXT, trace_id TEXT, span_id TEXT, rest TEXT NOT NULL
    );
    CREATE INDEX logs_time ON logs (time_ms, time_rest, id);
    CREATE INDEX logs_service ON logs (service, time_ms, time_rest, id);
@@ -26,12 +26,14 @@ export interface LogFigures {
   readonly lastId: number;
   /** Of the file, without what is free in it. */
   readonly bytes: number;
+  /** Of the file as it is. */
+  readonly fileBytes: number;
 }
 
 export interface TrimRequest {
   readonly maxBytes: number;
-  /** Of the entries' arrival, as ids tell it. */
-  readonly oldestId: number;
+  /** Entries that came before go. */
+  readonly oldestMs: number;
   /** Entries that go at once, at most. */
   readonly rows: number;
 }
@@ -50,8 +52,8 @@ export interface LogProcedures {
 
 export function openProcedures(database: Database): LogProcedures {
   const insert = database.prepare(
-    `INSERT OR IGNORE INTO logs (id, time_ms, time_rest, severity, service, worker, worker_id, function_id, trace_id, span_id, rest)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR IGNORE INTO logs (id, arrived_ms, time_ms, time_rest, severity, service, worker, worker_id, function_id, trace_id, span_id, rest)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertText = database.prepare("INSERT INTO logs_text (rowid, text) VALUES (?, ?)");
   const forgetText = database.prepare("INSERT INTO logs_text (logs_text, rowid, text) VALUES ('delete', ?, ?)");
@@ -65,10 +67,9 @@ export function openProcedures(database: Database): LogProcedures {
   const byId = database.prepare<LogRow>("SELECT * FROM logs WHERE id = ?");
   const remove = database.prepare("DELETE FROM logs WHERE id = ?");
 
-  const usedBytes = (): number => {
-    const pages = Number(database.prepare("PRAGMA page_count").get()?.page_count) - Number(database.prepare("PRAGMA freelist_count").get()?.freelist_count);
-    return pages * Number(database.prepare("PRAGMA page_size").get()?.page_size);
-  };
+  const pragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+  const pageSize = pragma("page_size");
+  const usedBytes = (): number => (pragma("page_count") - pragma("freelist_count")) * pageSize;
 
   const removeAll = (rows: readonly LogRow[]): void => {
     const sources = new Map<string, { count: number; bytes: number }>();
@@ -107,8 +108,8 @@ export function openProcedures(database: Database): LogProcedures {
       const sources = new Map<string, { count: number; bytes: number }>();
       for (const row of rows) {
         const { changes } = insert.run(
-          ...[row.id, row.time_ms, row.time_rest, row.severity, row.service, row.worker, row.worker_id, row.function_id, row.trace_id, row.span_id],
-          row.rest,
+          ...[row.id, row.arrived_ms, row.time_ms, row.time_rest, row.severity, row.service, row.worker, row.worker_id],
+          ...[row.function_id, row.trace_id, row.span_id, row.rest],
         );
         if (changes === 0) continue;
         insertText.run(row.id, indexedText(entryOf(row)));
@@ -143,8 +144,11 @@ export function openProcedures(database: Database): LogProcedures {
       const row = byId.get(id);
       return row === undefined ? undefined : entryOf(row);
     }),
-    trim: write(({ maxBytes, oldestId, rows }) => {
-      const old = database.prepare<LogRow>("SELECT * FROM logs WHERE id < ? ORDER BY id LIMIT ?").all(oldestId, rows);
+    trim: write(({ maxBytes, oldestMs, rows }) => {
+      // In the order of their coming, so that the first one that is not too old is the last to be looked at.
+      const first = database.prepare<LogRow>("SELECT * FROM logs ORDER BY id LIMIT ?").all(rows);
+      const young = first.findIndex((row) => row.arrived_ms >= oldestMs);
+      const old = young < 0 ? first : first.slice(0, young);
       if (old.length > 0) {
         removeAll(old);
         return true;
@@ -169,7 +173,13 @@ export function openProcedures(database: Database): LogProcedures {
           "SELECT (SELECT SUM(count) FROM sources) AS stored, (SELECT MIN(time_ms) FROM logs) AS oldest, (SELECT MAX(id) FROM logs) AS last",
         )
         .get();
-      return { stored: row?.stored ?? 0, oldestMs: row?.oldest ?? undefined, lastId: row?.last ?? 0, bytes: usedBytes() };
+      return {
+        stored: row?.stored ?? 0,
+        oldestMs: row?.oldest ?? undefined,
+        lastId: row?.last ?? 0,
+        bytes: usedBytes(),
+        fileBytes: pragma("page_count") * pageSize,
+      };
     }),
   };
 }

@@ -9,6 +9,8 @@ const NANOS_PER_MS = 1_000_000n;
 /** An entry as the database has it. Nanoseconds are in two parts, since one number of SQLite's drivers does not hold them. */
 export interface LogRow {
   readonly id: number;
+  /** When it came, by the engine's clock: times of entries are told by those who log. */
+  readonly arrived_ms: number;
   readonly time_ms: number;
   readonly time_rest: number;
   readonly severity: number;
@@ -34,7 +36,7 @@ interface Rest {
   readonly scopeVersion: string | undefined;
 }
 
-export function rowOf({ id, log }: StoredLog): LogRow {
+export function rowOf({ id, log }: StoredLog, arrivedMs: number): LogRow {
   const rest: Rest = {
     body: log.body,
     service: log.resource.service,
@@ -47,6 +49,7 @@ export function rowOf({ id, log }: StoredLog): LogRow {
   };
   return {
     id,
+    arrived_ms: Math.floor(arrivedMs),
     time_ms: Number(log.timeUnixNano / NANOS_PER_MS),
     time_rest: Number(log.timeUnixNano % NANOS_PER_MS),
     severity: log.severityNumber,

@@ -71,6 +71,8 @@ export interface LogStoreFigures {
   readonly maxBytes: number;
   readonly diskBytes: number | undefined;
   readonly oldestMs: number | undefined;
+  /** Of those stored, what is still on its way to the disk and would be lost if the engine were killed now. */
+  readonly unwritten: number;
 }
 
 /** Keeps entries, bounded by number, bytes and age, in memory or on the disk. */
@@ -83,5 +85,7 @@ export interface LogStore {
   get(id: number): Awaitable<StoredLog | undefined>;
   clear(): Awaitable<void>;
   figures(): LogStoreFigures;
+  /** What was added is where it stays: in memory at once, on disk after a write. Never rejects. */
+  flush(): Promise<void>;
   stop(): Promise<void>;
 }

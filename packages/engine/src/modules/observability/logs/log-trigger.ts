@@ -4,6 +4,7 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { Directory } from "../../../kernel/directory.ts";
 import type { TriggerBinding, TriggerSpec } from "../../../kernel/module.ts";
 import type { Telemetry } from "../../../kernel/telemetry-contract.ts";
+import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { DropCounter } from "../model.ts";
 import { functionOf, type LogMatcher, logMatcher, NO_FILTER, workerIdOf } from "./log-filter.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
@@ -105,7 +106,7 @@ export class LogTriggers {
       ...(traceId === undefined || spanId === undefined ? {} : { links: [`00-${traceId}-${spanId}-01`] }),
     });
     const traceparent = span.traceparent ?? newTraceparent();
-    this.#remember(traceparent.slice(3, 35));
+    this.#remember(traceIdOf(traceparent));
     try {
       const payload = Payload.fromValue(logJson(entry, this.#parts.redact));
       if (await binding.passes(payload, { traceparent })) await binding.fire(payload, { traceparent });
@@ -184,9 +185,4 @@ class LogWatcher {
     const workerId = workerIdOf(log);
     return (workerId !== undefined && this.#owner.isProvidedBy(functionId, workerId)) || this.#owner.isProvidedByService(functionId, log.resource.service);
   }
-}
-
-function newTraceparent(): string {
-  const hex = (): string => crypto.randomUUID().replaceAll("-", "");
-  return `00-${hex()}-${hex().slice(0, 16)}-01`;
 }

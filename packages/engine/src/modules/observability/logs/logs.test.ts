@@ -79,6 +79,16 @@ describe("engine::log::*", () => {
     expect(Object.keys(logs[1]?.attributes ?? {})).toContain("__proto__");
   });
 
+  it("does not look into data that is larger than any entry, e.g. a million members: it keeps the beginning (L-1)", async () => {
+    const engine = await started();
+    const data = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key${index}`, index]));
+    await engine.call("engine::log::info", { message: "a", data });
+    const { logs } = await list(engine);
+    expect(Object.keys(logs[0]?.attributes ?? {}).sort()).toEqual(["data", "svc.truncated"]);
+    expect(logs[0]?.attributes.data).toMatch(/^\{"key0":0,"key1":1,.*\[cut\]$/s);
+    expect(String(logs[0]?.attributes.data).length).toBeLessThan(17_000);
+  });
+
   it("shows the entry in the engine's own output, once, where it cannot steer a terminal or forge a line, and keeps it as it came (K14)", async () => {
     const engine = await started();
     const worker = await engine.connectWorker();
@@ -125,7 +135,7 @@ describe("engine::log::*", () => {
     expect(JSON.stringify(logs).length).toBeLessThan(200_000);
     for (const { attributes } of logs) expect(attributes["svc.truncated"]).toBe(true);
     expect(logs.find(({ body }) => body === "absurd")).toMatchObject({ severity_number: 24, severity_text: "ERROR", fatal: true });
-  });
+  }, 30_000);
 });
 
 function deep(levels: number): { readonly a: never } {
@@ -248,6 +258,19 @@ describe("engine::logs::*", () => {
     );
     expect(after.logs[2]).toMatchObject({ body: "plain", severity_number: 13, service_name: "unknown" });
   });
+
+  it("imports more than the disk takes at once, and loses none (L-6)", async () => {
+    const engine = await started({ trace_storage: {}, logs_console_output: false });
+    const channel = engine.kernel.channels.create();
+    const importing = engine.call("engine::logs::import", { lines: channel.ref("read") });
+    const writer = engine.takeWriter(channel.ref("write"));
+    const lines = Array.from({ length: 25_000 }, (_, index) => `{"body":"${index}"}\n`);
+    for (let from = 0; from < lines.length; from += 5_000) await writer.write({ kind: "text", text: lines.slice(from, from + 5_000).join("") });
+    writer.end();
+    expect(await importing).toEqual({ imported: 25_000, refused: 0 });
+    expect((await list(engine, { limit: 1, services: ["unknown"] })).total).toBe(25_000);
+    expect(await engine.call("engine::telemetry::status", {})).toMatchObject({ logs: { unwritten: 0 }, dropped: [] });
+  }, 60_000);
 
   it("keeps entries over a change of the config that does not move them", async () => {
     const engine = await started();

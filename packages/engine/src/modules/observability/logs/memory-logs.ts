@@ -123,8 +123,11 @@ export class MemoryLogs implements LogStore {
       maxBytes: this.#limits.maxBytes,
       diskBytes: undefined,
       oldestMs: oldest === undefined ? undefined : millisOf(oldest.entry.log.timeUnixNano),
+      unwritten: 0,
     };
   }
+
+  async flush(): Promise<void> {}
 
   async stop(): Promise<void> {}
 

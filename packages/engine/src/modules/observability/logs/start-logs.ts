@@ -1,9 +1,10 @@
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { LogEntry } from "../../../kernel/telemetry-contract.ts";
 import { Redactor } from "../calls/redact.ts";
 import type { ObservabilityConfig } from "../config.ts";
+import { LOGS_SHARE, storageFolder } from "../disk-storage.ts";
 import type { DropCounter, LogRecord, LogSink } from "../model.ts";
 import { ConsoleEcho } from "./console-echo.ts";
 import type { DiskLimits } from "./disk-logs.ts";
@@ -18,9 +19,6 @@ import { LogTriggers } from "./log-trigger.ts";
 import { type MemoryLimits, MemoryLogs } from "./memory-logs.ts";
 import { RecentLogs } from "./recent-logs.ts";
 import { recordOfEntry } from "./record-of-entry.ts";
-
-/** Logs have this part of what telemetry may take on the disk. */
-const DISK_SHARE = 4;
 
 export interface LogsOptions {
   readonly drops: DropCounter;
@@ -146,19 +144,13 @@ async function openLogStore(context: ModuleContext<ObservabilityConfig>, drops: 
     return { store, setLimits: (next) => store.setLimits(memoryLimits(next)), lastId: 0 };
   }
   const { DiskLogs } = await import("./disk-logs.ts");
-  const store = await DiskLogs.open({ file: join(folderOf(storage.directory, context.dataDir), "logs.db"), clock, log, drops, limits: diskLimits(config) });
+  const store = await DiskLogs.open({ file: join(storageFolder(storage, context.dataDir), "logs.db"), clock, log, drops, limits: diskLimits(config) });
   return { store, setLimits: (next) => store.setLimits(diskLimits(next)), lastId: store.lastId };
 }
 
 function diskLimits({ trace_storage, logs_retention_seconds }: ObservabilityConfig): DiskLimits {
   const maxAgeSeconds = Math.min(trace_storage?.retention_seconds ?? Number.POSITIVE_INFINITY, logs_retention_seconds ?? Number.POSITIVE_INFINITY);
-  return { maxBytes: (trace_storage?.max_disk_bytes ?? 0) / DISK_SHARE, maxAgeMs: maxAgeSeconds * 1_000 };
-}
-
-/** A folder that is named is relative to that of the config file. */
-function folderOf(directory: string | undefined, dataDir: string): string {
-  if (directory === undefined) return join(dataDir, "observability");
-  return isAbsolute(directory) ? directory : resolve(dirname(dirname(dataDir)), directory);
+  return { maxBytes: LOGS_SHARE * (trace_storage?.max_disk_bytes ?? 0), maxAgeMs: maxAgeSeconds * 1_000 };
 }
 
 function memoryLimits(config: ObservabilityConfig): MemoryLimits {

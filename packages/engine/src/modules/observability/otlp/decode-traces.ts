@@ -23,7 +23,7 @@ export function* decodeTraces(body: unknown, context: DecodeContext): Generator<
     for (const record of records) {
       const span = readSpan(asObject(record), { resource, scope, kindOffset, context });
       if (typeof span === "string") context.drops.dropped("spans", span, 1);
-      else if (span.endUnixNano === undefined) context.spans.started(span);
+      // Also one that is pending: whether the rest of it ever comes is not known, so it must not be waited for as one of the engine's own.
       else context.spans.ended(span);
       yield typeof span !== "string";
     }

@@ -5,6 +5,8 @@ import { spanStatusOf } from "./trace-match.ts";
 
 /** Rows of a comparison, at most. */
 const MAX_ROWS = 10_000;
+/** Characters of all paths together: each row has the names of all above it, so that deep traces would grow by the square. */
+const MAX_PATH_CHARACTERS = 4 * 1024 * 1024;
 /** Differences below both of these are `same`: a hundredth, and 50 microseconds. */
 const SAME_SHARE = 0.01;
 const SAME_MS = 0.05;
@@ -33,9 +35,11 @@ interface Pair {
 /** Lays two traces over each other: spans are the same when service, name and order among such siblings are, from the root down. */
 export function compareTraces(a: readonly SpanRecord[], b: readonly SpanRecord[]): { readonly rows: ComparedRow[]; readonly truncated: boolean } {
   const rows: ComparedRow[] = [];
+  let characters = 0;
   const waiting = pairsOf([], growForest(a).roots, growForest(b).roots).reverse();
   for (let pair = waiting.pop(); pair !== undefined; pair = waiting.pop()) {
-    if (rows.length >= MAX_ROWS) return { rows, truncated: true };
+    characters += pair.path.reduce((sum, name) => sum + name.length, 0);
+    if (rows.length >= MAX_ROWS || characters > MAX_PATH_CHARACTERS) return { rows, truncated: true };
     rows.push(rowOf(pair));
     waiting.push(...pairsOf(pair.path, pair.a?.children ?? [], pair.b?.children ?? []).reverse());
   }

@@ -16,7 +16,7 @@ const root = mkdtempSync(join(tmpdir(), "svc-spans-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const drops = { dropped: () => {} };
-const redactor = new Redactor(["password"]);
+const redactor = (): Redactor => new Redactor(["password"]);
 const log = createLogger({ level: "error", now: () => 0, write: () => {} });
 let files = 0;
 
@@ -24,7 +24,14 @@ const stores: Record<string, () => SpanStore> = {
   memory: () => new MemorySpanStore({ maxSpans: 100_000, maxBytes: 1e9, keepSlowMs: 1_000 }, { drops, redactor }),
   disk() {
     files += 1;
-    return new DiskSpanStore({ file: join(root, String(files), "spans.db"), maxBytes: 1e9, retentionMs: 1e9, log, clock: systemClock, drops, redactor });
+    return new DiskSpanStore({
+      file: join(root, String(files), "spans.db"),
+      limits: { maxBytes: 1e9, retentionMs: 1e9 },
+      log,
+      clock: systemClock,
+      drops,
+      redactor,
+    });
   },
 };
 
@@ -73,6 +80,7 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
         service: "Reports",
         status: "error",
         statusDescription: "disk is full",
+        attributes: { quoted: 'say "HÉ"' },
       }),
     );
     store.started(sampleSpan({ trace: 3, id: 31, startMs: 200, tookMs: null, name: "queue orders", attributes: { "svc.trigger.type": "queue" } }));
@@ -126,6 +134,10 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     [{ filters: [{ key: "empty", op: "exists" }] }, [1]],
     [{ filters: [{ key: "amount", op: "not_equals", value: 42 }] }, [3, 2]],
     [{ filters: [{ key: "function_id", op: "contains", value: "MATH" }] }, [1]],
+    [{ filters: [{ key: "quoted", op: "contains", value: 'Say "H' }] }, [2]],
+    [{ filters: [{ key: "quoted", op: "contains", value: 'y "hÉ' }] }, [2]],
+    [{ filters: [{ key: "quoted", op: "contains", value: "say" }] }, [2]],
+    [{ filters: [{ key: "name", op: "contains", value: "NOWHERE" }] }, []],
     [{ filters: [{ key: "password", op: "equals", value: "hunter2" }] }, []],
     [{ filters: [{ key: "duration_ms", op: "gte", value: 30 }] }, [2, 1]],
     [{ filters: [{ key: "service", value: "Reports" }] }, [2]],

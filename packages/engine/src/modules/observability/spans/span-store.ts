@@ -32,6 +32,8 @@ export interface SpanStoreStats {
   readonly diskBytes: number | undefined;
   /** Beginning of the oldest span, milliseconds since 1970. */
   readonly oldestMs: number | undefined;
+  /** Of those stored, what is still on its way to the disk and would be lost if the engine were killed now. */
+  readonly unwritten: number;
 }
 
 /** Keeps spans and answers for them. */

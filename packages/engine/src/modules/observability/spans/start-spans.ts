@@ -1,10 +1,13 @@
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { ModuleContext } from "../../../kernel/module.ts";
-import { Redactor } from "../calls/redact.ts";
+import type { Redactor } from "../calls/redact.ts";
 import type { ObservabilityConfig } from "../config.ts";
+import { SPANS_SHARE, storageFolder } from "../disk-storage.ts";
 import type { DropCounter, SpanRecord, SpanSink } from "../model.ts";
+import type { DiskSpanLimits } from "./disk/disk-span-store.ts";
 import { provideTraces } from "./functions/provide-traces.ts";
-import { MemorySpanStore } from "./memory/memory-span-store.ts";
+import { type MemoryLimits, MemorySpanStore } from "./memory/memory-span-store.ts";
 import type { SpanStore } from "./span-store.ts";
 import { provideTraceStream } from "./trace-stream.ts";
 import { TraceTriggers } from "./trace-trigger.ts";
@@ -16,14 +19,29 @@ export interface RunningSpans {
   readonly sink: SpanSink;
   /** Undefined where spans are only sent elsewhere. */
   readonly store: SpanStore | undefined;
+  reconfigure(next: ObservabilityConfig): "restart" | undefined;
   stop(): Promise<void>;
 }
 
+export interface SpansParts {
+  readonly drops: DropCounter;
+  /** As configured now. */
+  readonly redactor: () => Redactor;
+}
+
 /** Keeps spans as the config says and answers for them: `engine::traces::*`, the stream `svc.traces`, the trigger type `trace`. */
-export async function startSpans(context: ModuleContext<ObservabilityConfig>, drops: DropCounter): Promise<RunningSpans> {
-  const store = await storeOf(context, drops);
-  provideTraces(context, store);
-  if (store === undefined) return { sink: { started: () => {}, ended: () => {} }, store, stop: async () => {} };
+export async function startSpans(context: ModuleContext<ObservabilityConfig>, parts: SpansParts): Promise<RunningSpans> {
+  const opened = await openSpanStore(context, parts);
+  const store = opened?.store;
+  let { config } = context;
+  const reconfigure = (next: ObservabilityConfig): "restart" | undefined => {
+    if (!isDeepStrictEqual(storageOf(config), storageOf(next))) return "restart";
+    config = next;
+    opened?.setLimits(next);
+    return undefined;
+  };
+  provideTraces(context, store, parts.drops);
+  if (store === undefined) return { sink: { started: () => {}, ended: () => {} }, store, reconfigure, stop: async () => {} };
   const feed = provideTraceStream(context, store);
   const triggers = new TraceTriggers(context, store);
   const changed = (span: SpanRecord): void => {
@@ -42,6 +60,7 @@ export async function startSpans(context: ModuleContext<ObservabilityConfig>, dr
         changed(span);
       },
     },
+    reconfigure,
     async stop() {
       feed.stop();
       triggers.stop();
@@ -50,27 +69,35 @@ export async function startSpans(context: ModuleContext<ObservabilityConfig>, dr
   };
 }
 
-async function storeOf(context: ModuleContext<ObservabilityConfig>, drops: DropCounter): Promise<SpanStore | undefined> {
-  const { config } = context;
+interface OpenedStore {
+  readonly store: SpanStore;
+  readonly setLimits: (config: ObservabilityConfig) => void;
+}
+
+/** Undefined where spans are only sent elsewhere. */
+async function openSpanStore(context: ModuleContext<ObservabilityConfig>, { drops, redactor }: SpansParts): Promise<OpenedStore | undefined> {
+  const { config, log, clock } = context;
   if (config.exporter === "otlp") return undefined;
-  const redactor = new Redactor(config.redact_keys);
   if (config.trace_storage?.enabled === true) {
-    const { directory, max_disk_bytes: maxBytes, retention_seconds } = config.trace_storage;
     const { DiskSpanStore } = await import("./disk/disk-span-store.ts");
-    const file = join(folderOf(directory, context.dataDir), "spans.db");
-    return new DiskSpanStore({ file, maxBytes, retentionMs: 1_000 * retention_seconds, log: context.log, clock: context.clock, drops, redactor });
+    const file = join(storageFolder(config.trace_storage, context.dataDir), "spans.db");
+    const store = new DiskSpanStore({ file, limits: diskLimits(config.trace_storage), log, clock, drops, redactor });
+    return { store, setLimits: ({ trace_storage }) => trace_storage !== undefined && store.setLimits(diskLimits(trace_storage)) };
   }
-  const keepSlowMs = config.sampling?.keep_slow_ms ?? DEFAULT_KEEP_SLOW_MS;
-  return new MemorySpanStore({ maxSpans: config.memory_max_spans, maxBytes: config.memory_max_bytes, keepSlowMs }, { drops, redactor });
+  const store = new MemorySpanStore(memoryLimits(config), { drops, redactor });
+  return { store, setLimits: (next) => store.setLimits(memoryLimits(next)) };
 }
 
-/** Other folders are relative to the config file, beside which `.svc/data` lies. */
-function folderOf(directory: string | undefined, dataDir: string): string {
-  if (directory === undefined) return join(dataDir, "observability");
-  return isAbsolute(directory) ? directory : resolve(dirname(dirname(dataDir)), directory);
+function memoryLimits({ memory_max_spans, memory_max_bytes, sampling }: ObservabilityConfig): MemoryLimits {
+  return { maxSpans: memory_max_spans, maxBytes: memory_max_bytes, keepSlowMs: sampling?.keep_slow_ms ?? DEFAULT_KEEP_SLOW_MS };
 }
 
-/** Equal while spans can be kept as they are: what else they depend on needs a new start. */
-export function spanSettings({ exporter, trace_storage, memory_max_spans, memory_max_bytes, redact_keys, sampling }: ObservabilityConfig): string {
-  return JSON.stringify([exporter, trace_storage, memory_max_spans, memory_max_bytes, redact_keys, sampling?.keep_slow_ms]);
+function diskLimits({ max_disk_bytes, retention_seconds }: NonNullable<ObservabilityConfig["trace_storage"]>): DiskSpanLimits {
+  return { maxBytes: SPANS_SHARE * max_disk_bytes, retentionMs: 1_000 * retention_seconds };
+}
+
+/** What spans are kept in: another needs a new start. */
+function storageOf({ exporter, trace_storage: storage }: ObservabilityConfig): unknown {
+  const isOnDisk = storage?.enabled === true;
+  return [exporter === "otlp", isOnDisk, isOnDisk ? storage.directory : undefined];
 }

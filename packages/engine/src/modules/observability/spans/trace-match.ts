@@ -13,6 +13,8 @@ export interface SpanCondition {
   matches(span: SpanRecord): boolean;
   /** What an index may know of it. */
   readonly lookup: Lookup | undefined;
+  /** A text that the JSON of each span that matches holds, in lower case: a quick way to see that one does not. Undefined: there is none. */
+  readonly needle?: string | undefined;
 }
 
 export type Lookup =
@@ -112,7 +114,15 @@ function conditionOf(filter: CompiledFilter): SpanCondition {
   const matches = (span: SpanRecord): boolean => filter.matches(valueIn(span, key));
   if (isUnindexed(key)) return { negated, matches, lookup: undefined };
   if (op === "equals") return { negated, matches, lookup: { by: "value", key, value: String(filter.value), exact: true } };
-  return { negated, matches, lookup: { by: "key", key, exact: op === "exists" } };
+  const needle = op === "contains" ? needleOf(String(filter.value)) : undefined;
+  return { negated, matches, lookup: { by: "key", key, exact: op === "exists" }, needle };
+}
+
+/** JSON writes these characters as they are, and their case does not hang on what is beside them. */
+const PLAIN = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/;
+
+function needleOf(value: string): string | undefined {
+  return PLAIN.test(value) ? value.toLowerCase() : undefined;
 }
 
 function isUnindexed(key: string): boolean {

@@ -1,6 +1,7 @@
 import { Payload } from "@svc/protocol";
 import { z } from "zod";
 import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
+import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { SpanRecord } from "../model.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";
 import { statusOf, type TraceFacts } from "./trace-facts.ts";
@@ -74,6 +75,8 @@ export class TraceTriggers {
   }
 
   #bind(binding: TriggerBinding<Settings>): () => void {
+    const refusal = binding.callRefusal("engine::traces::list");
+    if (refusal !== undefined) throw refusal;
     const { service_name, status, min_duration_ms, function_id } = binding.settings;
     const matchesFilters = factsMatcher(traceFiltersSchema.parse({ service_name, status, min_duration_ms }));
     const matches = (facts: TraceFacts): boolean => matchesFilters(facts) && (function_id === undefined || facts.functionId === function_id);
@@ -102,11 +105,12 @@ export class TraceTriggers {
   /** Never rejects. */
   async #fire(binding: TriggerBinding<Settings>, traceIds: readonly string[]): Promise<void> {
     const span = this.#context.telemetry.startSpan({ name: "trace trigger", kind: "producer", attributes: { "svc.trigger.type": "trace" } });
-    const own = span.traceparent?.split("-")[1];
-    if (own !== undefined) this.#own.add(own);
+    // Also where the engine records no spans: workers may send theirs, and what a firing does fires nothing.
+    const traceparent = span.traceparent ?? newTraceparent();
+    this.#own.add(traceIdOf(traceparent));
     try {
       const payload = Payload.fromValue({ trace_ids: traceIds });
-      const options = { traceparent: span.traceparent };
+      const options = { traceparent };
       if (await binding.passes(payload, options)) await binding.fire(payload, options);
       span.end();
     } catch (error) {

@@ -1,14 +1,18 @@
+import { Payload } from "@svc/protocol";
 import { z } from "zod";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { Attributes, AttributeValue, LogEntry } from "../../../../kernel/telemetry-contract.ts";
-import { boundAttributes, MAX_NAME_CHARACTERS } from "../bounded-record.ts";
+import { boundAttributes, cutText, MAX_NAME_CHARACTERS, MAX_VALUE_CHARACTERS } from "../bounded-record.ts";
 import { validSpanId, validTraceId } from "../record-of-entry.ts";
 
 const input = z.object({
   message: z.string(),
   trace_id: z.string().nullish(),
   span_id: z.string().nullish(),
-  data: z.unknown().optional(),
+  data: z
+    .custom<Payload>((value) => value instanceof Payload)
+    .meta({ description: "Any JSON value; members of an object become attributes" })
+    .optional(),
   service_name: z.string().nullish(),
 });
 
@@ -16,6 +20,8 @@ const SEVERITY_NUMBERS = { info: 9, warn: 13, error: 17, debug: 5, trace: 1 } as
 
 /** Data that is no object is kept under this name. */
 const DATA = "data";
+/** Longer data is not looked into: its beginning is kept as text. */
+const MAX_DATA_BYTES = 1024 * 1024;
 
 /** `engine::log::*`: a worker writes an entry, without an SDK's logger. */
 export function provideEngineLog({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, log: (entry: LogEntry) => void): void {
@@ -24,6 +30,7 @@ export function provideEngineLog({ provideFunction }: Pick<ModuleContext<unknown
       id: `engine::log::${name}`,
       summary: `Writes a log entry of level ${name}`,
       input,
+      rawMembers: [DATA],
       handle: ({ message, trace_id, span_id, data, service_name }, { caller, traceparent }) => {
         const attributes: Record<string, AttributeValue> = Object.create(null);
         Object.assign(attributes, boundAttributes(attributesOf(data)));
@@ -49,10 +56,13 @@ export function provideEngineLog({ provideFunction }: Pick<ModuleContext<unknown
   }
 }
 
-function attributesOf(data: unknown): Attributes {
-  if (data === undefined || data === null) return {};
-  // It came as JSON, so that all in it is what an attribute may be.
-  const value = data as AttributeValue;
+function attributesOf(data: Payload | undefined): Attributes {
+  if (data === undefined) return {};
+  // Even to list the names of a million members takes half a second.
+  if (data.byteLength > MAX_DATA_BYTES) return { [DATA]: cutText(data.text(), MAX_VALUE_CHARACTERS), "svc.truncated": true };
+  // It is JSON, so that all in it is what an attribute may be.
+  const value = JSON.parse(data.text()) as AttributeValue;
+  if (value === null) return {};
   return typeof value === "object" && value !== null && !isList(value) ? value : { [DATA]: value };
 }
 

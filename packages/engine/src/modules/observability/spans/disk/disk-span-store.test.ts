@@ -29,10 +29,12 @@ function freshFile(): string {
   return join(root, String(folders), "spans.db");
 }
 
+const NO_LIMITS = { maxBytes: 1e9, retentionMs: 1e9 };
+
 function open(file: string, parts: Partial<DiskSpanStoreParts> = {}): DiskSpanStore {
   const log = createLogger({ level: "error", now: () => 0, write: () => {} });
   const drops = { dropped: () => {} };
-  const defaults = { maxBytes: 1e9, retentionMs: 1e9, log, clock: systemClock, drops, redactor: new Redactor([]) };
+  const defaults = { limits: NO_LIMITS, log, clock: systemClock, drops, redactor: () => new Redactor([]) };
   const store = new DiskSpanStore({ file, ...defaults, ...parts });
   opened.push(store);
   return store;
@@ -82,7 +84,7 @@ describe("spans on disk", () => {
 
   it("go when they are older than the retention", async () => {
     const clock = manualClock();
-    const store = open(freshFile(), { clock, retentionMs: 60_000 });
+    const store = open(freshFile(), { clock, limits: { ...NO_LIMITS, retentionMs: 60_000 } });
     for (const id of [1, 2]) store.ended(sampleSpan({ trace: id, id }));
     await store.flush();
     await clock.advance(59_000);
@@ -97,10 +99,32 @@ describe("spans on disk", () => {
     expect(await store.stats()).toMatchObject({ stored: 1 });
   });
 
+  it("are held to the limit while they come, not only from time to time", async () => {
+    const limits = { maxBytes: 1024 * 1024, retentionMs: 1e9 };
+    const store = open(freshFile(), { clock: manualClock(), limits });
+    for (let id = 1; id <= 3_000; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
+    await store.flush();
+    // The clock stands still: nothing looks at the limits but what was written.
+    await expect.poll(async () => (await store.stats()).bytes, { timeout: 10_000 }).toBeLessThanOrEqual(limits.maxBytes);
+    expect(await store.stats()).toMatchObject({ unwritten: 0 });
+  });
+
+  it("give way when less is allowed, and are shown with the keys of now", async () => {
+    let keys: string[] = [];
+    const store = open(freshFile(), { redactor: () => new Redactor(keys) });
+    for (let id = 1; id <= 2_000; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { iban: "DE02", filler: `${id} ${"x".repeat(1_000)}` } }));
+    await store.flush();
+    store.setLimits({ maxBytes: 1024 * 1024, retentionMs: 1e9 });
+    await store.trim();
+    expect((await store.stats()).bytes).toBeLessThanOrEqual(1024 * 1024);
+    keys = ["iban"];
+    expect((await store.span(traceIdOf(2_000), spanIdOf(2_000)))?.attributes.iban).toBe("***");
+  });
+
   it("never take more room than they are given, whatever comes, and over a restart", async () => {
     const file = freshFile();
     const maxBytes = 3 * 1024 * 1024;
-    let store = open(file, { maxBytes });
+    let store = open(file, { limits: { ...NO_LIMITS, maxBytes } });
     for (let round = 0; round < 8; round += 1) {
       for (let n = 0; n < 500; n += 1) {
         const id = 500 * round + n;
@@ -116,7 +140,7 @@ describe("spans on disk", () => {
     expect(kept).not.toContain("span 1");
     await store.close();
     expect(statSync(file).size).toBeLessThan(2 * maxBytes);
-    store = open(file, { maxBytes: 1024 * 1024 });
+    store = open(file, { limits: { ...NO_LIMITS, maxBytes: 1024 * 1024 } });
     await store.trim();
     expect((await store.stats()).bytes).toBeLessThanOrEqual(1024 * 1024);
     const { rows } = await list(store);

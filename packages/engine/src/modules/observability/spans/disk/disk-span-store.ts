@@ -24,21 +24,27 @@ const TRIM_EVERY_MS = 30_000;
 const TRIM_SPANS = 500;
 /** A stop waits so long for what is not written yet, in milliseconds. */
 const STOP_FLUSH_MS = 2_000;
-/** Room that the file may take of what it is given, the rest is for its log. */
-const FILE_SHARE = 0.9;
+/** Of what the file may take: so much that was written has the limits looked at at once. */
+const TRIM_AFTER_SHARE = 1 / 32;
 /** Larger than any time. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
+
+export interface DiskSpanLimits {
+  /** Of the file, without what is free in it. */
+  readonly maxBytes: number;
+  readonly retentionMs: number;
+}
 
 export interface DiskSpanStoreParts {
   /** Absolute path; its folder is made. */
   readonly file: string;
-  readonly maxBytes: number;
-  readonly retentionMs: number;
+  readonly limits: DiskSpanLimits;
   readonly log: Logger;
   /** For the ages of spans. */
   readonly clock: Clock;
   readonly drops: DropCounter;
-  readonly redactor: Redactor;
+  /** As configured now. */
+  readonly redactor: () => Redactor;
 }
 
 /**
@@ -55,12 +61,23 @@ export class DiskSpanStore implements SpanStore {
   #flushing: Promise<void> | undefined;
   #trimming: Promise<void> | undefined;
   #isClosed = false;
+  #limits: DiskSpanLimits;
+  /** Taken out of the queue, and not on the disk yet. */
+  #underWay = 0;
+  #untrimmedBytes = 0;
 
   constructor(parts: DiskSpanStoreParts) {
     this.#parts = parts;
+    this.#limits = parts.limits;
     this.#opened = this.#open();
     this.#opened.catch((error: unknown) => parts.log.error("spans cannot be kept on disk; they are dropped", { file: parts.file, error }));
     this.#stopTrimming = every(parts.clock, TRIM_EVERY_MS, () => this.#trimInBackground());
+  }
+
+  /** What is over goes soon. */
+  setLimits(limits: DiskSpanLimits): void {
+    this.#limits = limits;
+    this.#trimInBackground();
   }
 
   started(span: SpanRecord): void {
@@ -79,16 +96,18 @@ export class DiskSpanStore implements SpanStore {
   async list(request: TraceListRequest): Promise<TracePage> {
     const store = await this.#current();
     const { rows, ...rest } = await store.call("list", request);
-    return { ...rest, rows: rows.map(({ row, spans }) => ({ facts: factsOf(row), spans: spans.map((text) => this.#shown(text)).sort(bySpanStart) })) };
+    const shown = this.#shown();
+    return { ...rest, rows: rows.map(({ row, spans }) => ({ facts: factsOf(row), spans: spans.map(shown).sort(bySpanStart) })) };
   }
 
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
     const store = await this.#current();
     const texts = await store.call("spansOf", { traceId, limit: MAX_READ_SPANS });
+    const shown = this.#shown();
     const spans: SpanRecord[] = [];
     for (const [index, text] of texts.entries()) {
       if (index % FLUSH_SPANS === FLUSH_SPANS - 1) await nextTurn();
-      spans.push(this.#shown(text));
+      spans.push(shown(text));
     }
     return spans.sort(bySpanStart);
   }
@@ -96,7 +115,7 @@ export class DiskSpanStore implements SpanStore {
   async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
     const store = await this.#current();
     const text = await store.call("span", { traceId, spanId });
-    return text === undefined ? undefined : this.#shown(text);
+    return text === undefined ? undefined : this.#shown()(text);
   }
 
   async clear(): Promise<void> {
@@ -107,13 +126,15 @@ export class DiskSpanStore implements SpanStore {
   async stats(): Promise<SpanStoreStats> {
     const store = await this.#opened;
     const { spans, usedBytes, fileBytes, oldestUs } = await store.call("stats", null);
+    const unwritten = this.#queue.count + this.#underWay;
     return {
-      stored: spans + this.#queue.count,
+      stored: spans + unwritten,
       limit: undefined,
       bytes: usedBytes,
-      maxBytes: this.#parts.maxBytes,
+      maxBytes: this.#limits.maxBytes,
       diskBytes: fileBytes,
       oldestMs: oldestUs === undefined ? undefined : oldestUs / 1_000,
+      unwritten,
     };
   }
 
@@ -132,7 +153,9 @@ export class DiskSpanStore implements SpanStore {
   /** Removes what is over the limits, in steps between which others get their turn. */
   async trim(): Promise<void> {
     while (this.#trimming !== undefined) await this.#trimming;
-    const limits = { beforeMs: this.#parts.clock.now() - this.#parts.retentionMs, maxBytes: FILE_SHARE * this.#parts.maxBytes };
+    const { maxBytes, retentionMs } = this.#limits;
+    const limits = { beforeMs: this.#parts.clock.now() - retentionMs, maxBytes };
+    this.#untrimmedBytes = 0;
     this.#trimming = this.#remove(limits).finally(() => {
       this.#trimming = undefined;
     });
@@ -162,8 +185,10 @@ export class DiskSpanStore implements SpanStore {
     return this.#opened;
   }
 
-  #shown(text: string): SpanRecord {
-    return redactSpan(readSpan(text), this.#parts.redactor);
+  /** By one set of keys for a whole answer. */
+  #shown(): (text: string) => SpanRecord {
+    const redactor = this.#parts.redactor();
+    return (text) => redactSpan(readSpan(text), redactor);
   }
 
   #scheduleFlush(): void {
@@ -205,16 +230,21 @@ export class DiskSpanStore implements SpanStore {
     );
     const store = await this.#opened;
     for (let from = 0; from < spans.length && !this.#isClosed; from += STEP_SPANS) {
+      this.#underWay = spans.length - from;
       if (from > 0) await nextTurn();
       await this.#append(store, spans.slice(from, from + STEP_SPANS));
     }
+    this.#underWay = 0;
+    if (this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes) this.#trimInBackground();
     if (this.#queue.count > 0) this.#scheduleFlush();
   }
 
   async #append(store: Store<SpanProcedures>, spans: readonly SpanRecord[]): Promise<void> {
     const { clock, drops, log, redactor } = this.#parts;
-    const texts = spans.map((span) => writeSpan(redactSpan(span, redactor)));
+    const keys = redactor();
+    const texts = spans.map((span) => writeSpan(redactSpan(span, keys)));
     const bytes = texts.reduce((sum, text) => sum + text.length, 0);
+    this.#untrimmedBytes += bytes;
     try {
       const { refused } = await store.call("append", { spans: texts, nowMs: clock.now() }, { bytes });
       if (refused > 0) drops.dropped("spans", "trace_too_large", refused);

@@ -28,10 +28,11 @@ export const schema: readonly string[] = [
      updated_ms INTEGER NOT NULL
    );
    CREATE INDEX traces_start ON traces (start_us, no);
-   CREATE INDEX traces_duration ON traces (duration_us, no);
+   -- With what most lists look at besides, so that many are found without reading their rows.
+   CREATE INDEX traces_duration ON traces (duration_us, no, start_us, internal);
    CREATE INDEX traces_name ON traces (root_lower, no);
    CREATE INDEX traces_spans ON traces (span_count, no);
-   CREATE INDEX traces_status ON traces (status, no) WHERE status <> 'ok';
+   CREATE INDEX traces_status ON traces (status, no, start_us, internal) WHERE status <> 'ok';
    CREATE INDEX traces_updated ON traces (updated_ms, no);
    CREATE TABLE spans (
      id INTEGER PRIMARY KEY,

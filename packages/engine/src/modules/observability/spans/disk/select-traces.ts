@@ -1,9 +1,9 @@
 import type { Database, SqlValue } from "../../../../store/driver.ts";
 import { MAX_LISTED_SPANS } from "../span-store.ts";
-import { matchesSpans, spanConditions, traceIdsOf } from "../trace-match.ts";
+import { spanConditions, traceIdsOf } from "../trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "../trace-query.ts";
+import { matchesTexts } from "./match-texts.ts";
 import { SPANS_PER_TRACE } from "./schema.ts";
-import { readSpan } from "./span-json.ts";
 import { serviceQuery, wordQuery } from "./span-words.ts";
 import { COLUMNS, type TraceSqlRow } from "./trace-rows.ts";
 
@@ -74,7 +74,7 @@ export function traceSelector(database: Database) {
       const rare = lookup.words.filter((word) => !isFrequent(word));
       return rare.length === 0 || !isSet(wordQuery({ ...lookup, words: rare })) || rare.length < lookup.words.length;
     });
-    const check = (no: number): boolean => toRead.length === 0 || matchesSpans(toRead, textsOf(no, SPANS_PER_TRACE).map(readSpan));
+    const check = (no: number): boolean => toRead.length === 0 || matchesTexts(toRead, textsOf(no, SPANS_PER_TRACE));
     return { sets, check, hasCheck: toRead.length > 0 };
   }
 
@@ -96,7 +96,8 @@ export function traceSelector(database: Database) {
     const { sets, check, hasCheck } = spanParts(filters);
     const where = factsWhere(filters);
     const set = setOf(filters, sets);
-    const search = new Search(request, check);
+    // A set without a check is found whole by one query: to stop then would only make more of them.
+    const search = new Search(request, check, set !== undefined && !hasCheck ? Number.POSITIVE_INFINITY : BUDGET_MS);
     if (set !== undefined) searchSet(search, request, { set, where });
     else searchAll(search, request, where);
     return {
@@ -200,11 +201,12 @@ class Search {
   next: TracePosition | undefined;
   readonly #request: TraceListRequest;
   readonly #check: (no: number) => boolean;
-  readonly #deadline = performance.now() + BUDGET_MS;
+  readonly #deadline: number;
   #skip: number;
   #last: Found | undefined;
 
-  constructor(request: TraceListRequest, check: (no: number) => boolean) {
+  constructor(request: TraceListRequest, check: (no: number) => boolean, budgetMs: number) {
+    this.#deadline = performance.now() + budgetMs;
     this.#request = request;
     this.#check = check;
     this.#skip = request.after === undefined ? request.offset : 0;

@@ -1,5 +1,6 @@
 import { CallError } from "@svc/protocol";
 import type { ModuleContext } from "../../../../kernel/module.ts";
+import type { DropCounter } from "../../model.ts";
 import type { SpanStore } from "../span-store.ts";
 import { provideListing } from "./listing.ts";
 import { provideReading } from "./reading.ts";
@@ -12,7 +13,7 @@ export interface TraceFunctions {
 }
 
 /** `engine::traces::*`. `store` undefined: spans are only sent elsewhere, and every one of them says so. */
-export function provideTraces(context: ModuleContext<unknown>, store: SpanStore | undefined): void {
+export function provideTraces(context: ModuleContext<unknown>, store: SpanStore | undefined, drops: DropCounter): void {
   const functions: TraceFunctions = {
     store() {
       if (store !== undefined) return store;
@@ -24,5 +25,5 @@ export function provideTraces(context: ModuleContext<unknown>, store: SpanStore 
   };
   provideListing(context, functions);
   provideReading(context, functions);
-  provideTransferring(context, functions);
+  provideTransferring(context, functions, drops);
 }

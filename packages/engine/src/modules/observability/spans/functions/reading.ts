@@ -28,7 +28,7 @@ type TreeSpan = StoredSpan & { readonly children: TreeSpan[]; readonly child_cou
 export function provideReading(context: ModuleContext<unknown>, functions: TraceFunctions): void {
   context.provideFunction({
     id: "engine::traces::tree",
-    summary: "A trace as trees of spans, page by page; spans of a further page whose parents came before are roots there",
+    summary: "A trace as trees of spans, page by page; spans whose parents came on a page before, or are nested too deep, are roots",
     input: z.object({
       trace_id: traceId,
       root_span_id: spanId.optional().meta({ description: "Only this span and those below it" }),
@@ -107,16 +107,20 @@ function subtree(roots: readonly SpanNode[], id: string): readonly SpanNode[] {
   return [];
 }
 
+/** Levels of spans within one another in an answer, each two of JSON: the wire takes 128 of those (`MAX_DEPTH`). What is deeper begins again as a root. */
+const MAX_NESTING = 40;
+
 /** Joins the spans of a page, which come parents first. */
 function hang(page: readonly SpanNode[]): TreeSpan[] {
   const roots: TreeSpan[] = [];
-  const parents = new Map<SpanNode, TreeSpan>();
+  const parents = new Map<SpanNode, { readonly tree: TreeSpan; readonly level: number }>();
   for (const node of page) {
     const tree: TreeSpan = { ...storedSpan(node.span), children: [], child_count: node.children.length };
-    for (const child of node.children) parents.set(child, tree);
     const parent = parents.get(node);
-    if (parent === undefined) roots.push(tree);
-    else parent.children.push(tree);
+    const level = parent === undefined || parent.level >= MAX_NESTING ? 1 : parent.level + 1;
+    if (parent === undefined || level === 1) roots.push(tree);
+    else parent.tree.children.push(tree);
+    for (const child of node.children) parents.set(child, { tree, level });
   }
   return roots;
 }

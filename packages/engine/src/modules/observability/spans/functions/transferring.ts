@@ -1,8 +1,9 @@
 import { CallError, channelRefSchema } from "@svc/protocol";
 import { z } from "zod";
-import { linesOf } from "../../../../items/line-reader.ts";
-import type { ChannelWriter, ModuleContext } from "../../../../kernel/module.ts";
-import type { SpanRecord } from "../../model.ts";
+import type { Clock } from "../../../../kernel/clock.ts";
+import type { ModuleContext } from "../../../../kernel/module.ts";
+import type { DropCounter, SpanRecord } from "../../model.ts";
+import { readLines, writeLines } from "../../transfer/line-channel.ts";
 import { allTraces } from "../all-traces.ts";
 import { MAX_LISTED_SPANS, type SpanStore } from "../span-store.ts";
 import { storedSpan } from "../stored-span.ts";
@@ -12,19 +13,15 @@ import { readStoredSpan } from "./read-stored-span.ts";
 
 /** Exports and imports at once. An export whose reader does not come is ended by the channel's own limit. */
 const MAX_TRANSFERS = 8;
-/** Characters that are written as one item. */
-const PIECE_CHARACTERS = 64 * 1024;
-/** Longest line of an import, in characters. */
-const MAX_LINE = 4 * 1024 * 1024;
-/** A reader that takes nothing for so long is given up, in milliseconds. */
-const STALL_LIMIT_MS = 300_000;
 /** Spans that are taken in before others get their turn. */
 const TURN_SPANS = 500;
 
+const formatSchema = z.enum(["ndjson", "otlp_json"]).default("ndjson");
+type Format = z.infer<typeof formatSchema>;
 const lines = channelRefSchema.meta({ description: "The reading end of a channel of lines" });
 
 /** Functions that move or remove traces in bulk. */
-export function provideTransferring(context: ModuleContext<unknown>, functions: TraceFunctions): void {
+export function provideTransferring(context: ModuleContext<unknown>, functions: TraceFunctions, drops: DropCounter): void {
   let transfers = 0;
   const enter = (): void => {
     if (transfers >= MAX_TRANSFERS) throw new CallError("overloaded", `${MAX_TRANSFERS} exports and imports of traces are under way, which is the limit`);
@@ -34,13 +31,14 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
   context.provideFunction({
     id: "engine::traces::export",
     summary: "Writes the spans of the traces that match into a channel, a line of JSON each; with otlp_json a line is an OTLP request of one trace",
-    input: z.object({ ...traceFiltersSchema.shape, format: z.enum(["ndjson", "otlp_json"]).default("ndjson") }),
+    input: z.object({ ...traceFiltersSchema.shape, format: formatSchema }),
     output: z.object({ lines }),
     handle({ format, ...filters }, { caller }) {
       const store = functions.store();
       enter();
       const channel = context.createChannel({ ownedBy: caller });
-      void exportTraces(context, store, { filters, format, writer: channel.takeWriter() }).finally(() => {
+      // Does not reject.
+      void writeLines(channel.takeWriter(), exportedLines(store, filters, format), context.clock).then(() => {
         transfers -= 1;
       });
       return { lines: channel.readerRef };
@@ -48,14 +46,17 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
   });
   context.provideFunction({
     id: "engine::traces::import",
-    summary: "Takes in spans from a channel, as engine::traces::export writes them with ndjson; a line that is no span is counted as refused",
-    input: z.object({ lines, format: z.enum(["ndjson"]).default("ndjson") }),
+    summary: "Takes in spans from a channel, as engine::traces::export writes them; a line, or a span of a request, that is none is counted as refused",
+    input: z.object({ lines, format: formatSchema }),
     output: z.object({ imported: z.int().min(0), refused: z.int().min(0) }),
     async handle(input, { signal }) {
       const store = functions.store();
       enter();
       try {
-        return await importLines(store, linesOf(context.takeChannelReader(input.lines), MAX_LINE), signal);
+        return await importLines(store, readLines(context.takeChannelReader(input.lines), context.clock), {
+          signal,
+          read: await readerOf(input.format, context.clock, drops),
+        });
       } finally {
         transfers -= 1;
       }
@@ -73,39 +74,10 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
   });
 }
 
-/** Never rejects: what goes wrong tears the channel. */
-async function exportTraces(
-  context: ModuleContext<unknown>,
-  store: SpanStore,
-  { filters, format, writer }: { readonly filters: TraceFilters; readonly format: "ndjson" | "otlp_json"; readonly writer: ChannelWriter },
-): Promise<void> {
-  try {
-    const linesOfTrace = format === "ndjson" ? storedLines : await otlpLines();
-    let piece = "";
-    for await (const { facts, spans } of allTraces(store, filters, "all")) {
-      const all = facts.spanCount > MAX_LISTED_SPANS ? await store.spansOf(facts.traceId) : spans;
-      for (const line of linesOfTrace(all)) {
-        piece += `${line}\n`;
-        if (piece.length < PIECE_CHARACTERS) continue;
-        if (!(await write(context, writer, piece))) return;
-        piece = "";
-      }
-    }
-    if (piece !== "" && !(await write(context, writer, piece))) return;
-    writer.end();
-  } catch (error) {
-    context.log.warn("an export of traces broke off", { error });
-    writer.abort(`the export broke off: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-/** False when the reader is gone or has taken nothing for too long. */
-async function write(context: ModuleContext<unknown>, writer: ChannelWriter, text: string): Promise<boolean> {
-  const cancel = context.clock.after(STALL_LIMIT_MS, () => writer.abort(`nothing was read for ${STALL_LIMIT_MS / 1_000} s`));
-  try {
-    return await writer.write({ kind: "text", text });
-  } finally {
-    cancel();
+async function* exportedLines(store: SpanStore, filters: TraceFilters, format: Format): AsyncGenerator<string> {
+  const linesOfTrace = format === "ndjson" ? storedLines : await otlpLines();
+  for await (const { facts, spans } of allTraces(store, filters, "all")) {
+    yield* linesOfTrace(facts.spanCount > MAX_LISTED_SPANS ? await store.spansOf(facts.traceId) : spans);
   }
 }
 
@@ -118,24 +90,37 @@ async function otlpLines(): Promise<(spans: readonly SpanRecord[]) => Iterable<s
   return (spans) => [JSON.stringify(encodeTraces(spans))];
 }
 
+/** Spans of a line, and how many of it were none. */
+type ReadLine = (line: string) => { readonly spans: readonly SpanRecord[]; readonly refused: number };
+
+async function readerOf(format: Format, clock: Clock, drops: DropCounter): Promise<ReadLine> {
+  if (format === "otlp_json") {
+    const { spansOfOtlp } = await import("./read-otlp-line.ts");
+    return (line) => spansOfOtlp(line, { nowMs: clock.now(), drops });
+  }
+  return (line) => {
+    const span = readStoredSpan(line);
+    return span === undefined ? { spans: [], refused: 1 } : { spans: [span], refused: 0 };
+  };
+}
+
 async function importLines(
   store: SpanStore,
-  texts: AsyncIterable<{ readonly text: string }>,
-  signal: AbortSignal,
+  texts: AsyncIterable<string>,
+  { read, signal }: { readonly read: ReadLine; readonly signal: AbortSignal },
 ): Promise<{ imported: number; refused: number }> {
   let imported = 0;
   let refused = 0;
-  for await (const { text } of texts) {
+  for await (const text of texts) {
     signal.throwIfAborted();
-    const span = readStoredSpan(text);
-    if (span === undefined) {
-      refused += 1;
-      continue;
+    const line = read(text);
+    refused += line.refused;
+    for (const span of line.spans) {
+      store.ended(span);
+      imported += 1;
+      // Else an import would fill the bounded queue of the disk faster than it is written, and spans would be dropped.
+      if (imported % TURN_SPANS === 0) await store.flush();
     }
-    store.ended(span);
-    imported += 1;
-    // Else an import would fill the bounded queue of the disk faster than it is written, and spans would be dropped.
-    if (imported % TURN_SPANS === 0) await store.flush();
   }
   await store.flush();
   return { imported, refused };

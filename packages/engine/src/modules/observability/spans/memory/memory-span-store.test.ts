@@ -3,7 +3,7 @@ import { Redactor } from "../../calls/redact.ts";
 import { sampleSpan, traceIdOf } from "../testing/sample-spans.ts";
 import { MemorySpanStore } from "./memory-span-store.ts";
 
-const redactor = new Redactor([]);
+const redactor = (): Redactor => new Redactor([]);
 
 function newStore(limits: { maxSpans?: number; maxBytes?: number; keepSlowMs?: number }) {
   const dropped: string[] = [];

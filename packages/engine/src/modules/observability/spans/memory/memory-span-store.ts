@@ -28,20 +28,28 @@ export interface MemoryLimits {
  */
 export class MemorySpanStore implements SpanStore {
   readonly storage = "memory";
-  readonly #limits: MemoryLimits;
+  #limits: MemoryLimits;
   readonly #drops: DropCounter;
-  readonly #redactor: Redactor;
+  readonly #redactor: () => Redactor;
   readonly #ring = new SpanRing();
   readonly #kept = new SpanRing();
   readonly #pending = new Set<SpanRecord>();
   readonly #keptTraces = new Set<string>();
-  readonly #slowNanos: bigint | undefined;
+  #slowNanos: bigint | undefined;
 
-  constructor(limits: MemoryLimits, { drops, redactor }: { readonly drops: DropCounter; readonly redactor: Redactor }) {
+  /** `redactor`: as configured now. */
+  constructor(limits: MemoryLimits, { drops, redactor }: { readonly drops: DropCounter; readonly redactor: () => Redactor }) {
     this.#limits = limits;
     this.#drops = drops;
     this.#redactor = redactor;
-    this.#slowNanos = limits.keepSlowMs > 0 ? BigInt(Math.round(limits.keepSlowMs * 1e6)) : undefined;
+    this.#slowNanos = slowNanosOf(limits);
+  }
+
+  /** What is over goes at once. */
+  setLimits(limits: MemoryLimits): void {
+    this.#limits = limits;
+    this.#slowNanos = slowNanosOf(limits);
+    this.#makeRoom();
   }
 
   started(span: SpanRecord): void {
@@ -62,17 +70,17 @@ export class MemorySpanStore implements SpanStore {
 
   async list(request: TraceListRequest): Promise<TracePage> {
     const { listTraces } = await import("./memory-queries.ts");
-    return listTraces(this.#all(), request, (span) => redactSpan(span, this.#redactor));
+    return listTraces(this.#all(), request, this.#shown());
   }
 
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
     const { spansOfTrace } = await import("./memory-queries.ts");
-    return spansOfTrace(this.#all(), traceId).map((span) => redactSpan(span, this.#redactor));
+    return spansOfTrace(this.#all(), traceId).map(this.#shown());
   }
 
   async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
     const found = this.#all().findLast((span) => span.spanId === spanId && span.traceId === traceId);
-    return found === undefined ? undefined : redactSpan(found, this.#redactor);
+    return found === undefined ? undefined : this.#shown()(found);
   }
 
   async clear(): Promise<void> {
@@ -90,6 +98,7 @@ export class MemorySpanStore implements SpanStore {
       maxBytes: this.#limits.maxBytes,
       diskBytes: undefined,
       oldestMs: oldest.length === 0 ? undefined : Math.min(...oldest),
+      unwritten: 0,
     };
   }
 
@@ -108,6 +117,12 @@ export class MemorySpanStore implements SpanStore {
   /** Pending ones first: the end of a span is what counts of it. */
   #all(): SpanRecord[] {
     return [...this.#pending, ...this.#kept.toArray(), ...this.#ring.toArray()];
+  }
+
+  /** By one set of keys for a whole answer. */
+  #shown(): (span: SpanRecord) => SpanRecord {
+    const redactor = this.#redactor();
+    return (span) => redactSpan(span, redactor);
   }
 
   #isSlow(span: SpanRecord): boolean {
@@ -140,4 +155,8 @@ export class MemorySpanStore implements SpanStore {
     const span = this.#ring.shift();
     if (span !== undefined && this.#keptTraces.has(span.traceId)) this.#kept.push(span, bytes - this.#ring.bytes);
   }
+}
+
+function slowNanosOf({ keepSlowMs }: MemoryLimits): bigint | undefined {
+  return keepSlowMs > 0 ? BigInt(Math.round(keepSlowMs * 1e6)) : undefined;
 }
