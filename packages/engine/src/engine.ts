@@ -164,6 +164,7 @@ class Engine implements RunningEngine {
       mounts: this.#listeners.mounts,
       dataDir: parts.config.engine.dataDir,
       production: () => isExposed(this.#config),
+      outboundRules: () => settings().httpFunctions,
       clockOf: (name) => (configurableModules.some((module) => module.name === name) ? parts.moduleClock : parts.clock),
     });
     directory.setModuleHost(this.#host);

@@ -17,6 +17,7 @@ import { inOrder } from "./middleware.ts";
 import { type RequestTarget, readTarget } from "./path.ts";
 import { type Failure, failureOf, forStrangers, Refusal, unavailable } from "./refusal.ts";
 import { NO_FIELDS, traceHeaders } from "./request.ts";
+import { RequestCounts } from "./request-counts.ts";
 import { sendStream } from "./response-stream.ts";
 import { RouteCall, type RouteOutcome } from "./route-call.ts";
 import { type RouteSettings, routeSettingsSchema } from "./route-settings.ts";
@@ -36,6 +37,7 @@ export class RequestHandler {
   readonly #routes: RouteTable;
   readonly #context: ModuleContext<HttpConfig>;
   readonly #exchanges = new Exchanges();
+  readonly #counts = new RequestCounts();
   readonly #fileOffers: FileOffers;
   readonly #limits: Limits;
   readonly #droppedHeaders = new WeakMap<object, Set<string>>();
@@ -49,6 +51,7 @@ export class RequestHandler {
     this.#limits = new Limits(context.clock);
     this.#fileOffers = new FileOffers(new FormSpools(context));
     context.resolveChannels((id) => this.#exchanges.byId(id)?.channels ?? this.#fileOffers.find(id));
+    context.telemetry.provideMeasurements(() => this.#counts.measure(this.#exchanges.open));
     this.#config = context.config;
     this.#proxies = trustedProxies(context.config.trustedProxies);
   }
@@ -186,6 +189,7 @@ export class RequestHandler {
     const { exchange, config, headers } = visit;
     const { clock } = this.#context;
     const dressed = this.#dressed(visit, answer);
+    this.#counts.answered(dressed.status);
     if (stream !== undefined) {
       await sendStream(exchange, { status: dressed.status, headers: dressed.headers, ...stream }, clock);
       return;

@@ -199,6 +199,10 @@ class Core implements QueueCore {
     return (await this.store.call("countsOf", queue)) ?? { queue, ...none };
   }
 
+  isAway(queue: string, functionId: string | undefined): boolean {
+    return this.#runners.get(queue)?.takesNone(functionId) ?? true;
+  }
+
   async stop(): Promise<void> {
     this.#unlisten();
     this.#stopFetching();

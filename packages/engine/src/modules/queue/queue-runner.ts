@@ -71,6 +71,11 @@ export class QueueRunner {
     return [...this.#hands.keys()];
   }
 
+  /** Nothing is taken for this function, or for whoever serves the queue, just now. */
+  takesNone(functionId: string | undefined): boolean {
+    return this.#paused || this.#stopped || this.#isAway(functionId ?? "");
+  }
+
   serve(server: JobServer): () => void {
     this.#server = server;
     this.#parking.free("");
