@@ -165,8 +165,10 @@ export function formatTerm(term: FilterTerm): string {
 }
 
 function bareText(term: FilterTerm): string {
-  if (term.kind === "regex") return `/${term.text}/`;
-  if (term.kind === "text") return isPlainWord(term.text) ? term.text : quoted(term.text);
+  if (term.kind !== "field") {
+    if (term.kind === "regex") return `/${term.text}/`;
+    return isPlainWord(term.text) ? term.text : quoted(term.text);
+  }
   const sign = SIGNS[term.op];
   if (term.op === "exists") return `${term.field}${sign}*`;
   return `${term.field}${sign}${term.value === "" || term.value === "*" || /[\s"]/.test(term.value) ? quoted(term.value) : term.value}`;
