@@ -27,6 +27,8 @@ export interface DataTableProps<Row> {
   readonly idOf: (row: Row) => string;
   readonly selectedId?: string | undefined;
   readonly onSelect?: ((row: Row) => void) | undefined;
+  /** A click, or Enter on the selected row; without it a click selects. For rows that lead to another page, so that the arrows only move. */
+  readonly onOpen?: ((row: Row) => void) | undefined;
   readonly sort?: Sort | undefined;
   readonly onSort?: ((sort: Sort) => void) | undefined;
   /** Of all there are, where `rows` is a part. */
@@ -40,7 +42,21 @@ export interface DataTableProps<Row> {
 const OVERSCAN = 12;
 
 /** A grid of rows, drawn only where they are seen; arrows, j and k, Home, End and Page keys move, Enter opens. Rows are as high as the density says. */
-export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelect, sort, onSort, total, rowClass, onEnd, footer }: DataTableProps<Row>) {
+export function DataTable<Row>({
+  label,
+  columns,
+  rows,
+  idOf,
+  selectedId,
+  onSelect,
+  onOpen,
+  sort,
+  onSort,
+  total,
+  rowClass,
+  onEnd,
+  footer,
+}: DataTableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = document.documentElement.dataset.density === "compact" ? 24 : 32;
   const virtualizer = useVirtualizer({
@@ -65,7 +81,14 @@ export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelec
     onSelect?.(row);
     virtualizer.scrollToIndex(rows.indexOf(row), { align: "auto" });
   };
+  const onClick = onOpen ?? onSelect;
   const onKeyDown = (event: KeyboardEvent): void => {
+    const selected = rows[selectedAt];
+    if (event.key === "Enter" && event.target === event.currentTarget && onOpen !== undefined && selected !== undefined) {
+      event.preventDefault();
+      onOpen(selected);
+      return;
+    }
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 320) / rowHeight) - 2);
     const moves: Readonly<Record<string, number>> = {
       ArrowDown: selectedAt + 1,
@@ -120,10 +143,10 @@ export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelec
               role="row"
               aria-rowindex={item.index + 2}
               aria-selected={onSelect === undefined ? undefined : isSelected}
-              onClick={onSelect === undefined ? undefined : () => onSelect(row)}
+              onClick={onClick === undefined ? undefined : () => onClick(row)}
               className={cn(
                 "absolute left-0 grid w-full items-center gap-x-3 border-line/60 border-b px-4",
-                onSelect !== undefined && "cursor-pointer hover:bg-hover",
+                onClick !== undefined && "cursor-pointer hover:bg-hover",
                 rowClass?.(row),
                 isSelected && "bg-accent-soft hover:bg-accent-soft",
               )}

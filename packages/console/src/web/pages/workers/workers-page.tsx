@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import { useLiveCollection } from "../../lib/use-live.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -34,7 +34,7 @@ const columns: readonly Column<Worker>[] = [
   { key: "since", header: "Connected", width: "7rem", from: 640, cell: ({ connected_at_ms }) => <Ago ms={connected_at_ms} /> },
 ];
 
-export default function WorkersPage() {
+export default function WorkersPage(): ReactNode {
   const { workerId } = route.useParams();
   const { q = "", system = false } = route.useSearch();
   const navigate = route.useNavigate();

@@ -31,7 +31,12 @@ export function TraceCharts({
   );
   return (
     <div className="flex gap-6 border-line border-b px-4 py-2 max-sm:hidden">
-      <BrushChart title="When" bars={times} ends={[moment(first.start_ms), moment(last.end_ms)]} onChoose={(from, to) => onTime(Math.floor(from), Math.ceil(to))} />
+      <BrushChart
+        title="When"
+        bars={times}
+        ends={[moment(first.start_ms), moment(last.end_ms)]}
+        onChoose={(from, to) => onTime(Math.floor(from), Math.ceil(to))}
+      />
       {shortest !== undefined && longest !== undefined && (
         <BrushChart title="Duration" bars={durations} ends={[duration(shortest.min_ms), duration(longest.max_ms)]} onChoose={onDuration} />
       )}

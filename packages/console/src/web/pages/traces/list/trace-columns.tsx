@@ -67,7 +67,11 @@ export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): read
           <TraceLink traceId={trace_id} className="font-mono text-[12px] text-accent" title={trace_id}>
             {shortId(trace_id)}
           </TraceLink>
-          <CopyButton text={trace_id} label={`Copy the id ${shortId(trace_id)}`} className="size-6 opacity-0 focus-visible:opacity-100 group-hover:opacity-100" />
+          <CopyButton
+            text={trace_id}
+            label={`Copy the id ${shortId(trace_id)}`}
+            className="size-6 opacity-0 focus-visible:opacity-100 group-hover:opacity-100"
+          />
         </span>
       ),
     },

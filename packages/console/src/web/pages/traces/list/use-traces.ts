@@ -2,7 +2,8 @@ import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@t
 import { useEffect, useMemo, useRef, useState } from "react";
 import { call } from "../../../lib/api.ts";
 import { live } from "../../../lib/live-connection.ts";
-import { filtersOf, rangeMs, sortOf, type TraceSearch } from "../model/list-query.ts";
+import { rangeMs } from "../../../lib/time-range.ts";
+import { FALLBACK_RANGE, filtersOf, sortOf, type TraceSearch } from "../model/list-query.ts";
 import { mergeRows, orderOf } from "../model/live-rows.ts";
 import type { FacetsAnswer, HistogramAnswer, TraceListAnswer, TraceSummary } from "../model/trace-types.ts";
 
@@ -30,7 +31,7 @@ export interface Traces {
 
 /** What the address asks for, as a key: another one is another list. */
 function keyOf(search: TraceSearch): readonly unknown[] {
-  return [filtersOf(search, 0), search.range, sortOf(search)];
+  return [filtersOf(search, 0), search.range ?? FALLBACK_RANGE, sortOf(search)];
 }
 
 /**
@@ -182,7 +183,11 @@ export function useTraceFigures(search: TraceSearch, isPaused: boolean) {
       const now = Date.now();
       const asked = filtersOf(search, now);
       // A rolling range is drawn whole, to its present end.
-      return call<HistogramAnswer>("engine::traces::histogram", { ...asked, buckets: 60, ...(rangeMs(search.range) === undefined ? {} : { end_time: now }) }, { signal });
+      return call<HistogramAnswer>(
+        "engine::traces::histogram",
+        { ...asked, buckets: 60, ...(rangeMs(search.range ?? FALLBACK_RANGE) === undefined || asked.end_time !== undefined ? {} : { end_time: now }) },
+        { signal },
+      );
     },
     ...options,
   });

@@ -1,91 +1,134 @@
 import type { SearchOf } from "../../../app/search.ts";
+import {
+  activeTerms,
+  durationMs,
+  type EngineFilter,
+  engineFilterOf,
+  type FieldTerm,
+  type FilterTerm,
+  parseFilter,
+  termOfAttrParam,
+} from "../../../lib/filter-grammar.ts";
+import { windowOf } from "../../../lib/time-range.ts";
 
 export type TraceSearch = SearchOf<"traces">;
 
-export const OPERATORS = ["equals", "not_equals", "contains", "not_contains", "gt", "gte", "lt", "lte", "exists", "not_exists"] as const;
-export type Operator = (typeof OPERATORS)[number];
+/** Of the list where the address names no range. */
+export const FALLBACK_RANGE = "all";
 
-export interface AttributeFilter {
-  readonly key: string;
-  readonly op: Operator;
-  readonly value: string;
+/** What engine::traces::list and its kin are asked with. */
+export interface TraceFilters {
+  readonly [name: string]: unknown;
+  readonly filters?: readonly EngineFilter[];
 }
 
-const PATTERN = new RegExp(`^(.+?):(${[...OPERATORS].sort((a, b) => b.length - a.length).join("|")}):(.*)$`, "s");
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** `http.route:equals:/orders`, as the address holds it. Undefined: it is none. */
-export function readAttributeFilter(text: string): AttributeFilter | undefined {
-  const [, key, op, value] = PATTERN.exec(text) ?? [];
-  if (key === undefined || op === undefined || value === undefined) return undefined;
-  return { key, op: op as Operator, value };
+export interface ReadFilters {
+  readonly filters: TraceFilters;
+  /** What of the filter cannot be asked for, for people. */
+  readonly problems: readonly string[];
 }
 
-export function writeAttributeFilter({ key, op, value }: AttributeFilter): string {
-  return `${key}:${op}:${value}`;
+/** Fields of the filter's language that the engine has a member for. */
+const MEMBERS: Readonly<Record<string, string>> = {
+  status: "status",
+  fn: "function_id",
+  function: "function_id",
+  trigger: "trigger_type",
+  worker: "worker",
+  trace: "trace_id",
+};
+const BOUNDS: Readonly<Partial<Record<FieldTerm["op"], "min_duration_ms" | "max_duration_ms">>> = {
+  gt: "min_duration_ms",
+  gte: "min_duration_ms",
+  lt: "max_duration_ms",
+  lte: "max_duration_ms",
+};
+/** Fields that the engine compares by themselves. */
+const COMPARED: Readonly<Record<string, string>> = { service: "service", source: "service", op: "name", name: "name" };
+
+/** What the address asks for; a rolling range ends now. */
+export function filtersOf(search: TraceSearch, nowMs: number): TraceFilters {
+  return readFilters(search, nowMs).filters;
 }
 
-/** `15m` in milliseconds; undefined for all that is kept. */
-export function rangeMs(range: string | undefined): number | undefined {
-  const [, amount, unit] = /^(\d+)([smhd])$/.exec(range ?? "") ?? [];
-  return amount === undefined || unit === undefined ? undefined : Number(amount) * (UNIT_MS[unit] ?? 0);
-}
-
-/** What the address asks for, as the filters of engine::traces::list. A rolling range ends now. */
-export function filtersOf(search: TraceSearch, nowMs: number): Record<string, unknown> {
-  const rolling = rangeMs(search.range);
-  const filters = (search.attr ?? []).flatMap((text) => {
-    const filter = readAttributeFilter(text);
-    if (filter === undefined) return [];
-    return [filter.op === "exists" || filter.op === "not_exists" ? { key: filter.key, op: filter.op } : filter];
-  });
+export function readFilters(search: TraceSearch, nowMs: number): ReadFilters {
+  const parsed = parseFilter(search.q ?? "");
+  const attrs = (search.attr ?? []).map(termOfAttrParam).filter((term) => term !== undefined);
+  const problems = [...parsed.problems];
+  const members: Record<string, unknown> = {};
+  const filters: EngineFilter[] = [];
+  const words: string[] = [];
+  for (const term of activeTerms([...parsed.terms, ...attrs])) {
+    const problem = takeTerm(term, members, filters, words);
+    if (problem !== undefined) problems.push(problem);
+  }
   if (search.service !== undefined) filters.push({ key: "service", op: "equals", value: search.service });
+  const { startMs, endMs } = windowOf(search, FALLBACK_RANGE, nowMs);
   const wanted = {
-    text: search.q,
-    status: search.status,
-    function_id: search.fn,
+    ...members,
+    text: words.length === 0 ? undefined : words.join(" "),
+    status: search.status ?? members.status,
+    function_id: search.fn ?? members.function_id,
     name: search.op,
-    trigger_type: search.trigger,
-    min_duration_ms: search.min,
-    max_duration_ms: search.max,
-    start_time: search.from ?? (rolling === undefined ? undefined : nowMs - rolling),
-    end_time: search.to,
+    trigger_type: search.trigger ?? members.trigger_type,
+    min_duration_ms: search.min ?? members.min_duration_ms,
+    max_duration_ms: search.max ?? members.max_duration_ms,
+    start_time: startMs,
+    end_time: endMs,
     filters: filters.length === 0 ? undefined : filters,
     include_internal: search.system === true ? true : undefined,
   };
-  return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
+  return { filters: Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)), problems };
+}
+
+/** Adds what the term asks for; answers why it cannot. */
+function takeTerm(term: FilterTerm, members: Record<string, unknown>, filters: EngineFilter[], words: string[]): string | undefined {
+  if (term.kind === "regex") return "traces are not searched by regular expressions";
+  if (term.kind !== "field") {
+    if (term.negated) return `-${term.text}: traces without a word cannot be asked for; name an attribute, e.g. -attr.http.route~${term.text}`;
+    words.push(term.text);
+    return undefined;
+  }
+  if (term.field === "dur" || term.field === "duration") return takeDuration(term, members);
+  const member = Object.hasOwn(MEMBERS, term.field) ? MEMBERS[term.field] : undefined;
+  if (member !== undefined) {
+    if (term.op !== "equals" || term.negated) return `${term.field} can only be compared with \`:\``;
+    members[member] = member === "status" ? term.value.toLowerCase() : term.value;
+    return undefined;
+  }
+  const compared = Object.hasOwn(COMPARED, term.field) ? COMPARED[term.field] : undefined;
+  const filter = engineFilterOf(term, compared);
+  if (filter === undefined) return `${term.field}: the opposite of this comparison cannot be asked for`;
+  filters.push(filter);
+  return undefined;
+}
+
+function takeDuration(term: FieldTerm, members: Record<string, unknown>): string | undefined {
+  const bound = BOUNDS[term.op];
+  const ms = durationMs(term.value);
+  if (bound === undefined || term.negated || ms === undefined) return "a duration is compared with >, >=, < or <=, e.g. dur>200ms";
+  members[bound] = ms;
+  return undefined;
 }
 
 /** What filters the list, apart from the order and the looks of it. */
-export const FILTER_KEYS = ["q", "status", "service", "fn", "op", "trigger", "min", "max", "from", "to", "range", "attr"] as const;
+export const NO_FILTERS = {
+  ...{ q: undefined, status: undefined, service: undefined, fn: undefined, op: undefined, trigger: undefined },
+  ...{ min: undefined, max: undefined, from: undefined, to: undefined, range: undefined, attr: undefined },
+} as const satisfies Partial<Record<keyof TraceSearch, undefined>>;
 
 /** What of the address hides traces, for people; undefined when nothing does. */
 export function filterText(search: TraceSearch): string | undefined {
-  const parts = FILTER_KEYS.flatMap((key) => {
+  const parts = (Object.keys(NO_FILTERS) as (keyof typeof NO_FILTERS)[]).flatMap((key) => {
     const value = search[key];
     if (value === undefined || (key === "range" && value === "all")) return [];
-    return [`${key} ${Array.isArray(value) ? value.join(", ") : String(value)}`];
+    return [key === "q" ? String(value) : `${key} ${Array.isArray(value) ? value.join(", ") : String(value)}`];
   });
   return parts.length === 0 ? undefined : parts.join(" · ");
 }
 
-export const NO_FILTERS: { readonly [Key in (typeof FILTER_KEYS)[number]]: undefined } = {
-  q: undefined,
-  status: undefined,
-  service: undefined,
-  fn: undefined,
-  op: undefined,
-  trigger: undefined,
-  min: undefined,
-  max: undefined,
-  from: undefined,
-  to: undefined,
-  range: undefined,
-  attr: undefined,
-};
-
 /** Columns of the list that the engine sorts by. */
-export const SORTS: Readonly<Record<string, string>> = { timestamp: "start_time", duration: "duration", name: "name", spans: "spans" };
+const SORTS: Readonly<Record<string, string>> = { timestamp: "start_time", duration: "duration", name: "name", spans: "spans" };
 
 export function sortOf(search: TraceSearch): { readonly sort_by: string; readonly sort_order: "asc" | "desc" } {
   return { sort_by: SORTS[search.sort ?? ""] ?? "start_time", sort_order: search.dir ?? "desc" };

@@ -48,7 +48,7 @@ const ZERO_IDS = /^0*$/;
 /** Joins the spans of a trace to trees. Each is in it once, whatever parents they name. */
 export function growForest(spans: readonly StoredSpan[]): TraceForest {
   const starts = spans.map((span) => BigInt(span.start_time_unix_nano_text));
-  const startUnixNano = starts.reduce((first, next) => (next < first ? next : first), starts[0] ?? 0n);
+  const startUnixNano = starts.reduce(earlier, starts[0] ?? 0n);
   const byId = new Map<string, SpanNode>();
   for (const [at, span] of spans.entries()) byId.set(span.span_id, nodeOf(span, starts[at] ?? startUnixNano, startUnixNano));
   const ordered = [...byId.values()].sort((a, b) => a.startMs - b.startMs || (a.id < b.id ? -1 : 1));
@@ -73,6 +73,11 @@ export function growForest(spans: readonly StoredSpan[]): TraceForest {
     skewedCount: ordered.filter(isSkewed).length,
     root: roots.find(({ span }) => span !== undefined && isTop(span)) ?? ordered[0],
   };
+}
+
+function earlier(a: bigint, b: bigint): bigint {
+  if (a < b) return a;
+  return b;
 }
 
 function nodeOf(span: StoredSpan, start: bigint, traceStart: bigint): SpanNode {
