@@ -66,6 +66,14 @@ async function start(config: string, dir = mkdtempSync(join(tmpdir(), "svc-engin
 const base = (more = ""): string => `workers:\n  - name: svc-http\n    config: {port: 0}\n${more}engine:\n  bridge: {port: 0}\n`;
 
 describe("a running engine", () => {
+  it("keeps its own lines as log entries of its own service, each once", async () => {
+    const { logged, invoke } = await start(base("  - name: svc-observability\n    config: {service_name: till}\n"));
+    await logged("the engine is up");
+    const { body } = await invoke("engine::logs::list", { text: "the engine is up" });
+    expect(JSON.stringify(body)).toContain('"service_name":"till"');
+    expect(JSON.stringify(body)).toContain('"total":1');
+  });
+
   it("says who it is and what it runs", async () => {
     const { engine, invoke, dir } = await start(base());
     const { status, body } = await invoke("engine::info");

@@ -21,6 +21,7 @@ FEATURES = (
     "deadlines",
     "error_details",
     "job",
+    "logs",
     "payload_last",
     "registration_results",
     "tolerates_bad_frames",

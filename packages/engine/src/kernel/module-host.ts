@@ -228,8 +228,8 @@ export class ModuleHost {
     const { config, scope, abort, provider, log, clock } = own;
     const kernel = this.#kernel;
     const production = this.#production;
-    const caller = { worker_id: provider.workerId, name: provider.name };
     const outboundRules = this.#outboundRules;
+    const caller = { worker_id: provider.workerId, name: provider.name };
     return {
       config,
       log,

@@ -23,8 +23,9 @@ const ADMINISTRATION = [
   "engine::workers::stop",
   "engine::shutdown",
   "state::snapshot",
-  "engine::traces::clear",
+  "engine::logs::",
   ...["create", "update", "delete", "silence"].map((what) => `engine::alerts::${what}`),
+  "engine::traces::clear",
 ];
 
 /**

@@ -24,7 +24,7 @@ type IsStateTopic = (topic: string) => boolean;
 
 /** Who listens to what. */
 export class Subscriptions {
-  readonly #context: Pick<ModuleContext<unknown>, "clock" | "log">;
+  readonly #context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">;
   readonly #config: () => EventConfig;
   readonly #isStateTopic: IsStateTopic;
   readonly #index = new TopicIndex<Subscription>();
@@ -34,7 +34,7 @@ export class Subscriptions {
   readonly #onChange: () => void;
 
   constructor(options: {
-    readonly context: Pick<ModuleContext<unknown>, "clock" | "log">;
+    readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">;
     readonly config: () => EventConfig;
     readonly isStateTopic: IsStateTopic;
     /** Somebody listens, or no longer does. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ModuleContext } from "../../kernel/module.ts";
+import type { Awaitable, ModuleContext } from "../../kernel/module.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import type { DropCounts } from "./drop-counts.ts";
 import { protocolOf } from "./export/collector.ts";
@@ -23,7 +23,7 @@ export interface StatusParts {
   readonly otlp: Pick<Otlp, "receivers">;
   readonly metrics: () => { readonly series: number; readonly limit: number };
   /** Undefined where none are kept. */
-  readonly spans?: () => StoreFigures | undefined;
+  readonly spans?: () => Awaitable<StoreFigures | undefined>;
   readonly logs?: () => StoreFigures | undefined;
 }
 
@@ -33,7 +33,7 @@ export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<u
     id: "engine::telemetry::status",
     summary: "Where telemetry comes from, what is kept of it, where it is sent, and what was dropped",
     input: z.looseObject({}),
-    handle() {
+    async handle() {
       const config = parts.config();
       return {
         service_name: config.service_name,
@@ -41,7 +41,7 @@ export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<u
         endpoint: withoutUser(config.endpoint),
         protocol: protocolOf(config),
         sampling: { ratio: config.sampling?.default ?? config.sampling_ratio, rules: config.sampling?.rules.length ?? 0 },
-        spans: parts.spans?.() ?? null,
+        spans: (await parts.spans?.()) ?? null,
         logs: parts.logs?.() ?? null,
         metrics: parts.metrics(),
         dropped: parts.drops.entries(),

@@ -24,14 +24,14 @@ const MEMORY_STREAMS_BYTES = 512 * 1024 * 1024;
 /** Opens the stores and runs the module on them. */
 export async function startStream(context: ModuleContext<StreamConfig>): Promise<RunningModule<StreamConfig>> {
   let config = context.config;
-  const { clock, log, directory } = context;
+  const { clock, log, directory, telemetry } = context;
   const call = (id: string, payload: Payload, options: CallOptions): Promise<Payload> => context.call(id, payload, options);
   const stores = await openStores(context);
   const hooks = new Hooks({ directory, log, declared: () => config.hookedStreams });
   try {
-    const triggers = new ItemTriggers({ clock, log });
-    const joins = new JoinTriggers({ clock, log, config: () => config });
-    const leaves = new LeaveTriggers({ clock, log });
+    const triggers = new ItemTriggers({ clock, log, telemetry });
+    const joins = new JoinTriggers({ clock, log, telemetry, config: () => config });
+    const leaves = new LeaveTriggers({ clock, log, telemetry });
     // Before anybody can join: a trigger that waits for its type is bound in the same turn.
     provideTriggers(context, { triggers, joins, leaves });
     const figures = new StreamFigures();

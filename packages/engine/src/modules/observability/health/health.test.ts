@@ -70,12 +70,15 @@ describe("engine::health::check", () => {
 
   it("finds a folder that went away", async () => {
     const { check, dataDir } = await checking();
+    // The look that the start began is over.
+    await check();
     rmSync(dataDir, { recursive: true, force: true });
     expect(await check()).toMatchObject({ status: "unhealthy", components: { disk: { status: "unhealthy", details: expect.stringContaining("ENOENT") } } });
   });
 
   it("finds a folder that takes no files", async () => {
     const { check, dataDir } = await checking();
+    await check();
     // What stands in its way holds for root as well.
     rmSync(dataDir, { recursive: true, force: true });
     writeFileSync(dataDir, "");
