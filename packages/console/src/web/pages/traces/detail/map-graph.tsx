@@ -1,6 +1,6 @@
 import "@xyflow/react/dist/style.css";
 import { Background, Controls, type Edge, Handle, MarkerType, type Node, type NodeProps, Position, ReactFlow } from "@xyflow/react";
-import { useEffect, useMemo, useState } from "react";
+import { type CSSProperties, useEffect, useMemo, useState } from "react";
 import { duration } from "../../../lib/time.ts";
 import { cn } from "../../../ui/cn.ts";
 import type { GraphEdge, GraphNode } from "../model/trace-graph.ts";
@@ -9,6 +9,15 @@ import { barClass } from "./span-colors.ts";
 
 const WIDTH = 190;
 const HEIGHT = 58;
+
+/** The buttons in the colours of the page. */
+const CONTROLS = {
+  "--xy-controls-button-background-color": "var(--surface)",
+  "--xy-controls-button-background-color-hover": "var(--hover)",
+  "--xy-controls-button-color": "var(--ink)",
+  "--xy-controls-button-color-hover": "var(--ink)",
+  "--xy-controls-button-border-color": "var(--line)",
+} as CSSProperties;
 
 type ServiceNode = Node<{ readonly service: GraphNode; readonly color: string }, "service">;
 const nodeTypes = { service: ServiceBox };
@@ -63,6 +72,7 @@ export default function MapGraph({
         fitViewOptions={{ padding: 0.2, maxZoom: 1.2 }}
         minZoom={0.1}
         proOptions={{ hideAttribution: true }}
+        style={CONTROLS}
       >
         <Background color="var(--line)" />
         <Controls showInteractive={false} />
@@ -81,7 +91,7 @@ function drawnEdge(edge: GraphEdge): Edge {
     style: { stroke: color, strokeWidth: Math.min(5, 1 + Math.log2(edge.calls + 1) / 2) },
     labelStyle: { fill: "var(--ink-2)", fontSize: 11 },
     labelBgStyle: { fill: "var(--surface)" },
-    markerEnd: { type: MarkerType.ArrowClosed, color },
+    markerEnd: { type: MarkerType.ArrowClosed, color, width: 14, height: 14, markerUnits: "userSpaceOnUse" },
   };
 }
 

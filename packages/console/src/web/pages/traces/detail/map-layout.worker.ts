@@ -10,7 +10,7 @@ export type LayoutAnswer = readonly { readonly id: string; readonly x: number; r
 
 self.addEventListener("message", ({ data }: MessageEvent<LayoutRequest>) => {
   const graph = new Graph();
-  graph.setGraph({ rankdir: data.direction, nodesep: 40, ranksep: 110 });
+  graph.setGraph({ rankdir: data.direction, nodesep: 40, ranksep: 150 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { id, width, height } of data.nodes) graph.setNode(id, { width, height });
   for (const { from, to } of data.edges) graph.setEdge(from, to);

@@ -1,5 +1,6 @@
 import { type PointerEvent, useRef, useState } from "react";
 import { duration } from "../../../lib/time.ts";
+import { useIsNarrow } from "../../../ui/split.tsx";
 import { clamped, shareOf, ticksOf, type ViewWindow } from "./time-window.ts";
 
 /** The time axis: dragging along it looks closer at that part. */
@@ -19,7 +20,7 @@ export function TimeRuler({
     if (rect === undefined || rect.width === 0) return view.fromMs;
     return view.fromMs + Math.min(1, Math.max(0, (event.clientX - rect.left) / rect.width)) * (view.toMs - view.fromMs);
   };
-  const ticks = ticksOf(view, 5);
+  const ticks = ticksOf(view, useIsNarrow(640) ? 2 : 5);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys and buttons of the view do the same
     <div
@@ -41,7 +42,7 @@ export function TimeRuler({
       {ticks.map((ms, at) => (
         <span
           key={ms}
-          className="absolute inset-y-0 flex items-center border-line border-l pl-1 font-mono text-[11px] text-ink-3"
+          className="absolute inset-y-0 flex items-center whitespace-nowrap border-line border-l pl-1 font-mono text-[11px] text-ink-3"
           style={{
             left: `${shareOf(ms, view) * 100}%`,
             ...(at === ticks.length - 1 && shareOf(ms, view) > 0.92 ? { transform: "translateX(-100%)", borderLeftWidth: 0 } : {}),

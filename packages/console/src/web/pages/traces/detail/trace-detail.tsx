@@ -46,7 +46,7 @@ const OWN = {
 } as const;
 
 /** One trace. */
-export function TraceDetail({ traceId, spanId }: { readonly traceId: string; readonly spanId: string | undefined }) {
+export default function TraceDetail({ traceId, spanId }: { readonly traceId: string; readonly spanId: string | undefined }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const trace = useTrace(traceId);

@@ -1,12 +1,14 @@
 import { Link } from "@tanstack/react-router";
-import { Download, FileText, GitCompare, Link2, Play } from "lucide-react";
-import type { ReactNode } from "react";
+import { Download, Ellipsis, FileText, GitCompare, Link2, Play } from "lucide-react";
+import { type ReactNode, useState } from "react";
 import { useCopyLink } from "../../../app/copy-link.ts";
 import { duration } from "../../../lib/time.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
+import { cn } from "../../../ui/cn.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { download } from "../../../ui/json-view.tsx";
+import { useIsNarrow } from "../../../ui/split.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
 import { TraceStatusBadge } from "../list/trace-columns.tsx";
 import type { TraceForest } from "../model/span-forest.ts";
@@ -28,6 +30,8 @@ export function TraceHeader({
   readonly onCompare: () => void;
 }) {
   const copyLink = useCopyLink();
+  const isNarrow = useIsNarrow(640);
+  const [isOpen, setOpen] = useState(false);
   const { root } = forest;
   const status: TraceStatus = forest.isPending ? "pending" : forest.errorCount > 0 ? "error" : "ok";
   const link = `${location.origin}/traces/${traceId}`;
@@ -59,7 +63,12 @@ export function TraceHeader({
         <Fact name="Errors">{forest.errorCount}</Fact>
         <Fact name="Depth">{forest.depth}</Fact>
       </dl>
-      <div className="flex flex-wrap gap-1.5">
+      {isNarrow && (
+        <Button aria-expanded={isOpen} className="self-start" onClick={() => setOpen(!isOpen)} icon={<Ellipsis aria-hidden className="size-3.5" />}>
+          Copy, export, compare
+        </Button>
+      )}
+      <div className={cn("flex flex-wrap gap-1.5", isNarrow && !isOpen && "hidden")}>
         <Button onClick={copyLink} icon={<Link2 aria-hidden className="size-3.5" />}>
           Copy link
         </Button>

@@ -95,15 +95,27 @@ export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critica
           <span key={at} title={event.name} className="absolute top-1/2 h-5 w-0.5 -translate-y-1/2 bg-ink-2" style={{ left: `${share * 100}%` }} />
         );
       })}
-      <span
-        className={cn(
-          "pointer-events-none absolute top-1/2 -translate-y-1/2 whitespace-nowrap px-1.5 font-mono text-[11px] text-ink-2",
-          left > 0.5 && right > 0.85 && "-translate-x-full",
-        )}
-        style={{ left: `${(left > 0.5 && right > 0.85 ? left : Math.min(right, 0.86)) * 100}%` }}
-      >
-        <span className={right > 0.86 && left <= 0.5 ? "rounded bg-surface/90 px-1" : undefined}>{node.endMs === undefined ? `${took} …` : took}</span>
-      </span>
+      <BarLabel left={left} right={right}>
+        {node.endMs === undefined ? `${took} …` : took}
+      </BarLabel>
     </>
+  );
+}
+
+/** Behind the bar; where there is no room, before it or on its end. */
+function BarLabel({ left, right, children }: { readonly left: number; readonly right: number; readonly children: string }) {
+  const isTight = right > 0.8;
+  const isBefore = isTight && left > 0.25;
+  return (
+    <span
+      className={cn(
+        "pointer-events-none absolute top-1/2 -translate-y-1/2 whitespace-nowrap rounded px-1 font-mono text-[11px] text-ink-2",
+        isBefore && "-translate-x-full",
+        isTight && !isBefore && "right-1 bg-surface/90",
+      )}
+      style={isBefore ? { left: `${left * 100}%` } : isTight ? {} : { left: `${right * 100}%` }}
+    >
+      {children}
+    </span>
   );
 }

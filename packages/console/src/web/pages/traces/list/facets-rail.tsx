@@ -22,7 +22,7 @@ export function FacetsRail({
   readonly onChange: (change: Partial<TraceSearch>) => void;
 }) {
   return (
-    <aside aria-label="Facets" className="hidden w-56 shrink-0 overflow-y-auto border-line border-r bg-surface p-3 lg:block">
+    <aside aria-label="Facets" className="hidden w-56 shrink-0 overflow-y-auto border-line border-r bg-surface p-3 xl:block">
       {FACETS.map(({ facet, key, title }) => {
         const chosen = search[key];
         const values = facets[facet] ?? [];

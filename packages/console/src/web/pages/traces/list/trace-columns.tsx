@@ -43,9 +43,9 @@ export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): read
   return [
     {
       key: "choose",
-      header: "Compare",
-      width: "4rem",
-      from: 900,
+      header: "Pick",
+      width: "2.5rem",
+      from: 1400,
       cell: ({ trace_id, root_name }) => (
         <input
           type="checkbox"
@@ -60,8 +60,8 @@ export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): read
     {
       key: "id",
       header: "Trace ID",
-      width: "9.5rem",
-      from: 900,
+      width: "8rem",
+      from: 1050,
       cell: ({ trace_id }) => (
         <span className="group flex items-center gap-1">
           <TraceLink traceId={trace_id} className="font-mono text-[12px] text-accent" title={trace_id}>
@@ -78,7 +78,7 @@ export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): read
     {
       key: "service",
       header: "Service",
-      width: "minmax(7rem,1fr)",
+      width: "minmax(5rem,1fr)",
       from: 640,
       cell: ({ service, services }) => {
         const others = services.filter((name) => name !== service);
@@ -108,13 +108,13 @@ export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): read
         </span>
       ),
     },
-    { key: "duration", header: "Duration", width: "5.5rem", align: "right", sortable: true, cell: ({ duration_ms }) => <Took ms={duration_ms} /> },
+    { key: "duration", header: "Duration", width: "5.25rem", align: "right", sortable: true, cell: ({ duration_ms }) => <Took ms={duration_ms} /> },
     { key: "status", header: "Status", width: "5.5rem", cell: ({ status }) => <TraceStatusBadge status={status} /> },
-    { key: "spans", header: "Spans", width: "4.5rem", align: "right", sortable: true, from: 640, cell: ({ span_count }) => span_count },
+    { key: "spans", header: "Spans", width: "3.75rem", align: "right", sortable: true, from: 640, cell: ({ span_count }) => span_count },
     {
       key: "timestamp",
       header: "Timestamp",
-      width: "7.5rem",
+      width: "6.75rem",
       sortable: true,
       from: 640,
       cell: ({ start_time_ms }) => <Timestamp ms={start_time_ms} className="font-mono text-[12px] text-ink-2" />,
@@ -122,16 +122,16 @@ export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): read
     {
       key: "errors",
       header: "Errors",
-      width: "4rem",
+      width: "3.5rem",
       align: "right",
-      from: 900,
+      from: 1050,
       cell: ({ error_count }) => <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>{error_count}</span>,
     },
     {
       key: "bar",
-      header: "Of the longest",
-      width: "minmax(5rem,1fr)",
-      from: 1100,
+      header: "Relative",
+      width: "minmax(3.5rem,0.7fr)",
+      from: 1400,
       cell: ({ duration_ms, status }) => (
         <span aria-hidden className="block h-1.5 w-full overflow-hidden rounded-full bg-raised">
           <span

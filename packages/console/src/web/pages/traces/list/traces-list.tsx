@@ -24,7 +24,7 @@ const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 const EDGE = 8;
 
 /** Every trace that is kept: filters, facets, figures, and the rows, live. */
-export function TracesList() {
+export default function TracesList() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const [isPaused, setPaused] = useState(false);
