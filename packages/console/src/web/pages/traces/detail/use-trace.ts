@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
-import { call } from "../../../lib/api.ts";
+import { ApiFailure, call } from "../../../lib/api.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { useNow } from "../../../ui/time.tsx";
 import { followChanges } from "../list/use-traces.ts";
@@ -15,6 +15,8 @@ interface SpansAnswer {
   readonly spans: readonly StoredSpan[];
   readonly total: number;
   readonly cursor: string | null;
+  /** That it was asked with. */
+  readonly limit: number;
 }
 
 export interface Trace {
@@ -43,12 +45,14 @@ export function useTrace(traceId: string): Trace {
     queryFn: async ({ signal }) => {
       const spans: StoredSpan[] = [];
       let cursor: string | null = null;
+      let limit = FIRST_PAGE;
       do {
-        const asked = { trace_id: traceId, limit: cursor === null ? FIRST_PAGE : PAGE, ...(cursor === null ? {} : { cursor }) };
-        const answer: SpansAnswer = await call<SpansAnswer>("engine::traces::spans", asked, { signal });
-        spans.push(...answer.spans);
-        cursor = answer.cursor;
-        const soFar = { spans: [...spans], total: answer.total, isComplete: cursor === null };
+        const page: SpansAnswer = await pageOf(traceId, cursor, limit, signal);
+        spans.push(...page.spans);
+        cursor = page.cursor;
+        // Spans with large attributes come in smaller pages.
+        limit = page.limit < limit ? page.limit : PAGE;
+        const soFar = { spans: [...spans], total: page.total, isComplete: cursor === null };
         // A trace that is there already is replaced when it is whole, so that nothing goes away meanwhile.
         setLoaded((before) => (before === undefined || !before.isComplete || soFar.isComplete ? soFar : before));
       } while (cursor !== null);
@@ -74,6 +78,17 @@ export function useTrace(traceId: string): Trace {
     retry: () => void refetch(),
     nowMs,
   };
+}
+
+/** A page; where its answer would be larger than the engine sends, a shorter one. */
+async function pageOf(traceId: string, cursor: string | null, limit: number, signal: AbortSignal): Promise<SpansAnswer> {
+  try {
+    const asked = { trace_id: traceId, limit, ...(cursor === null ? {} : { cursor }) };
+    return { ...(await call<Omit<SpansAnswer, "limit">>("engine::traces::spans", asked, { signal })), limit };
+  } catch (failure) {
+    if (limit === 1 || !(failure instanceof ApiFailure) || failure.code !== "payload_too_large") throw failure;
+    return pageOf(traceId, cursor, Math.ceil(limit / 8), signal);
+  }
 }
 
 /** The engine's clock on the axis of the trace; stands still where nothing is running, and while the engine cannot be heard. */

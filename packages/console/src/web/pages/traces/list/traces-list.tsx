@@ -132,12 +132,10 @@ export default function TracesList() {
                   onSort={({ key, dir }) => change({ sort: key === "timestamp" ? undefined : key, dir: dir === "desc" ? undefined : dir })}
                   total={traces.total}
                   onEnd={traces.loadMore}
-                  footer={
-                    <p role="status" className="px-4 py-1.5 text-[12px] text-ink-3">
-                      {traces.isLoadingMore ? "Loading more" : `${traces.rows.length} of ${traces.total}${traces.totalIsLowerBound ? " or more" : ""} traces`}
-                    </p>
-                  }
                 />
+                <p role="status" className="border-line border-t px-4 py-1 text-[12px] text-ink-3">
+                  {traces.isLoadingMore ? "Loading more" : `${traces.rows.length} of ${traces.total}${traces.totalIsLowerBound ? " or more" : ""} traces`}
+                </p>
               </div>
             </div>
           </div>
