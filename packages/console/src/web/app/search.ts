@@ -52,9 +52,18 @@ export const searchSchemas = {
     sort: text,
     dir,
     system: flag,
+    trigger: text,
+    /** Attribute that the list is grouped by. */
+    group: text,
     view: z.optional(z.enum(["waterfall", "flame", "services", "map"])),
     tab: text,
     compare: text,
+    /** The filter of the spans of one trace: words, only errors, shortest duration in milliseconds, service. */
+    span: text,
+    errors: flag,
+    least: number,
+    part: text,
+    critical: flag,
   }),
   logs: z.object({
     q: text,

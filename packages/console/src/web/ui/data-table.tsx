@@ -27,6 +27,8 @@ export interface DataTableProps<Row> {
   readonly idOf: (row: Row) => string;
   readonly selectedId?: string | undefined;
   readonly onSelect?: ((row: Row) => void) | undefined;
+  /** A click, or Enter on the selected row; without it a click selects. For rows that lead to another page, so that the arrows only move. */
+  readonly onOpen?: ((row: Row) => void) | undefined;
   readonly sort?: Sort | undefined;
   readonly onSort?: ((sort: Sort) => void) | undefined;
   /** Of all there are, where `rows` is a part. */
@@ -49,6 +51,7 @@ export function DataTable<Row>({
   idOf,
   selectedId,
   onSelect,
+  onOpen,
   sort,
   onSort,
   total,
@@ -85,7 +88,14 @@ export function DataTable<Row>({
     onSelect?.(row);
     virtualizer.scrollToIndex(rows.indexOf(row), { align: "auto" });
   };
+  const onClick = onOpen ?? onSelect;
   const onKeyDown = (event: KeyboardEvent): void => {
+    const selected = rows[selectedAt];
+    if (event.key === "Enter" && event.target === event.currentTarget && onOpen !== undefined && selected !== undefined) {
+      event.preventDefault();
+      onOpen(selected);
+      return;
+    }
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 320) / rowHeight) - 2);
     const moves: Readonly<Record<string, number>> = {
       ArrowDown: selectedAt + 1,
@@ -160,10 +170,10 @@ export function DataTable<Row>({
               role="row"
               aria-rowindex={item.index + 2}
               aria-selected={onSelect === undefined ? undefined : isSelected}
-              onClick={onSelect === undefined ? undefined : () => onSelect(row)}
+              onClick={onClick === undefined ? undefined : () => onClick(row)}
               className={cn(
                 "absolute left-0 grid w-full items-center gap-x-3 border-line/60 border-b px-4",
-                onSelect !== undefined && "cursor-pointer hover:bg-hover",
+                onClick !== undefined && "cursor-pointer hover:bg-hover",
                 rowClass?.(row),
                 isSelected && "bg-accent-soft hover:bg-accent-soft",
               )}

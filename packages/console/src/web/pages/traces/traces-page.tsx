@@ -1,5 +1,11 @@
-import { Page } from "../../ui/page.tsx";
+import { getRouteApi } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense } from "react";
 
-export default function TracesPage() {
-  return <Page title="Traces">{null}</Page>;
+const TracesList = lazy(() => import("./list/traces-list.tsx"));
+const TraceDetail = lazy(() => import("./detail/trace-detail.tsx"));
+const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
+
+export default function TracesPage(): ReactNode {
+  const { traceId, spanId } = route.useParams();
+  return <Suspense>{traceId === undefined ? <TracesList /> : <TraceDetail key={traceId} traceId={traceId.toLowerCase()} spanId={spanId} />}</Suspense>;
 }

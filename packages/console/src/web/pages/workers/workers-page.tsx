@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { lazy, Suspense, useMemo } from "react";
+import { lazy, type ReactNode, Suspense, useMemo } from "react";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
@@ -20,7 +20,7 @@ import { connect } from "@svc/sdk";     // or: connect a process of your own
 const worker = connect({ name: "my-worker" });
 worker.registerFunction("greet", async ({ name }) => \`Hello \${name}\`);`;
 
-export default function WorkersPage() {
+export default function WorkersPage(): ReactNode {
   const { workerId } = route.useParams();
   const { q = "", runtime, status, system = false, sort = "name", dir = "asc" } = route.useSearch();
   const navigate = route.useNavigate();

@@ -1,0 +1,211 @@
+import type { Worker } from "@svc/sdk";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { axeViolations } from "./support/axe.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+
+let system: RunningSystem;
+let browser: Browser;
+let caller: Worker;
+let math: Worker;
+/** Ends the one call of `math::wait`. */
+let release: () => void = () => undefined;
+
+beforeAll(async () => {
+  system = await startSystem();
+  browser = await startBrowser();
+  math = await system.worker("math-worker");
+  caller = await system.worker("caller-worker");
+  math.registerFunction("math::add", ({ a, b }: { a: number; b: number }) => {
+    if (a < 0) throw new Error("negative numbers are not added here");
+    return { c: a + b };
+  });
+  math.registerFunction("math::wait", () => new Promise<{ waited: true }>((resolve) => (release = () => resolve({ waited: true }))));
+  caller.registerFunction("orders::sum", async (payload: { a: number; b: number }) => caller.call({ function_id: "math::add", payload }));
+  caller.registerFunction("orders::wait", async () => caller.call({ function_id: "math::wait", payload: {} }));
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+function row(page: Page, text: string | RegExp) {
+  return page.getByRole("row").filter({ hasText: text });
+}
+
+/** The trace's id, once the list of traces has it. */
+async function traceIdOf(page: Page, text: string, of = system): Promise<string> {
+  await page.goto(`${of.console.url}/traces?q=${encodeURIComponent(text)}`);
+  const href = await row(page, text).first().getByRole("link").first().getAttribute("href");
+  return /\/traces\/([0-9a-f]{32})/.exec(href ?? "")?.[1] ?? "";
+}
+
+it("shows a new trace without a reload, opens it by keyboard, and leads to its spans", async () => {
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/traces`);
+  await live(page);
+  await page.getByText("No trace yet").waitFor();
+  await caller.call({ function_id: "orders::sum", payload: { a: 2, b: 3 } });
+  await row(page, "orders::sum").waitFor();
+  const grid = page.getByRole("grid", { name: "Traces" });
+  await grid.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/traces\/[0-9a-f]{32}/);
+  const tree = page.getByRole("treegrid", { name: "Spans" });
+  await tree.getByRole("row").filter({ hasText: "math::add" }).waitFor();
+  await tree.focus();
+  await page.keyboard.press("ArrowLeft");
+  await tree.getByRole("row").filter({ hasText: "math::add" }).waitFor({ state: "detached" });
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await page.getByRole("region", { name: "math::add" }).waitFor();
+  expect(page.url()).toMatch(/\/traces\/[0-9a-f]{32}\/[0-9a-f]{16}/);
+  await page.keyboard.press("Escape");
+  await page.getByRole("region", { name: "math::add" }).waitFor({ state: "detached" });
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("tells of a failure in the span that failed, and finds the trace by its status", async () => {
+  await expect(caller.call({ function_id: "orders::sum", payload: { a: -1, b: 3 } })).rejects.toThrow("negative");
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/traces?status=error`);
+  await row(page, "orders::sum").waitFor();
+  expect(await row(page, "orders::sum").count()).toBe(1);
+  await row(page, "orders::sum").click();
+  await page.getByRole("treegrid").getByRole("row").filter({ hasText: "math::add" }).click();
+  await page.getByRole("tab", { name: /Errors/ }).click();
+  await page.getByRole("tabpanel").getByText("negative numbers are not added here").first().waitFor();
+  await page.getByRole("tab", { name: /Tags/ }).click();
+  await page.getByRole("tabpanel").getByText("math::add", { exact: true }).first().waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("lets an unfinished trace grow and end before one's eyes", async () => {
+  const waiting = caller.call({ function_id: "orders::wait", payload: {} });
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/traces?status=pending`);
+  await row(page, "orders::wait").waitFor();
+  await row(page, "orders::wait").click();
+  await page.getByText("so far").waitFor();
+  const waitingRow = page.getByRole("treegrid").getByRole("row").filter({ hasText: "math::wait" });
+  const before = await waitingRow.textContent();
+  await expect.poll(() => waitingRow.textContent(), { timeout: 20_000 }).not.toBe(before);
+  release();
+  await waiting;
+  await page.getByText("so far").waitFor({ state: "detached" });
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it.each([
+  ["status:error", "orders::sum"],
+  ["service:math-worker name:orders::sum", "orders::sum"],
+])("takes the filter %s from the address, and says when nothing matches", async (q, found) => {
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/traces?q=${encodeURIComponent(q)}`);
+  await row(page, found).first().waitFor();
+  await page.getByRole("searchbox").fill(`${q} name:nothing-is-called-that`);
+  await page.getByText("Nothing matches").waitFor();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await row(page, "orders::wait").first().waitFor();
+  expect(new URL(page.url()).searchParams.get("q")).toBeNull();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("goes from view to view, each of them in the address", async () => {
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/traces`);
+  const traceId = await traceIdOf(page, "orders::sum");
+  await page.goto(`${system.console.url}/traces/${traceId}?view=services`);
+  await row(page, "math-worker").waitFor();
+  await page.goto(`${system.console.url}/traces/${traceId}?view=flame`);
+  await page.getByRole("tree").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("region", { name: "math::add" }).waitFor();
+  await page.goto(`${system.console.url}/traces/${traceId}?view=map`);
+  await page.locator(".react-flow__node").filter({ hasText: "math-worker" }).waitFor();
+  await page.getByRole("button", { name: "List" }).click();
+  await row(page, "caller-worker").filter({ hasText: "math-worker" }).waitFor();
+  await page.goto(`${system.console.url}/traces/${traceId}?compare=${traceId}`);
+  await page.getByRole("grid", { name: "Differences" }).getByText("same").first().waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("opens a trace of 10,000 spans at the span that the address names", async () => {
+  // The engine keeps 10,000 spans at first: in a system of its own this takes none away from the other tests.
+  const large = await startSystem({ config: "workers:\n  - name: svc-observability\n    config: {exporter: memory, memory_max_spans: 50000}\n" });
+  const worker = await large.worker("orders-worker");
+  worker.registerFunction("orders::one", () => 1);
+  worker.registerFunction("orders::fan", async ({ calls }: { calls: number }) => {
+    await Promise.all(Array.from({ length: calls }, () => worker.call({ function_id: "orders::one", payload: {} })));
+    return calls;
+  });
+  await worker.call({ function_id: "orders::fan", payload: { calls: 9_999 }, timeout_ms: 60_000 });
+  const { page, faults, close } = await openPage(browser, `${large.console.url}/traces`);
+  const traceId = await traceIdOf(page, "orders::fan", large);
+  await page.goto(`${large.console.url}/traces/${traceId}`);
+  const tree = page.getByRole("treegrid");
+  await tree.getByRole("row").filter({ hasText: "orders::one" }).first().waitFor();
+  await page.locator('[role="treegrid"][aria-rowcount="10001"]').waitFor({ timeout: 60_000 });
+  // Only what is seen is drawn.
+  expect(await tree.getByRole("row").count()).toBeLessThan(100);
+  await tree.focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/traces\/[0-9a-f]{32}\/[0-9a-f]{16}/);
+  const last = page.url();
+  await page.goto("about:blank");
+  await page.goto(last);
+  await tree.locator('[role="row"][aria-selected="true"]').waitFor({ timeout: 60_000 });
+  expect(await tree.locator('[role="row"][aria-selected="true"]').getAttribute("aria-rowindex")).toBe("10001");
+  expect(faults).toEqual([]);
+  await close();
+  await large.stop();
+});
+
+it("tells a trace that is not kept from a call that failed, which can be tried again", async () => {
+  const { page, close } = await openPage(browser, `${system.console.url}/traces`);
+  await page.goto(`${system.console.url}/traces/${"0".repeat(31)}1`);
+  await page.getByText("This trace is not kept").waitFor();
+  await page.goto(`${system.console.url}/traces`);
+  await row(page, "orders::sum").first().waitFor();
+  await page.route("**/api/call", (route) =>
+    route.fulfill({ status: 500, contentType: "application/json", body: '{"ok":false,"error":{"code":"broken","message":"on purpose"}}' }),
+  );
+  await page.goto(`${system.console.url}/traces?q=another`);
+  await page.getByRole("alert").getByText("on purpose").waitFor();
+  await page.unroute("**/api/call");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("Nothing matches").waitFor();
+  await close();
+});
+
+it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in the %s theme", async (theme) => {
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/traces`, { theme });
+  await live(page);
+  await row(page, "orders::sum").first().waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  const traceId = await traceIdOf(page, "orders::sum");
+  for (const view of ["waterfall", "flame", "services"]) {
+    await page.goto(`${system.console.url}/traces/${traceId}?view=${view}`);
+    await page.getByRole("heading", { name: "orders::sum" }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+  }
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${system.console.url}/traces/${traceId}`);
+  await page.getByRole("treegrid").getByRole("row").filter({ hasText: "math::add" }).click();
+  await page.getByRole("region", { name: "math::add" }).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  expect(await widthOverflow(page)).toBe(0);
+  await page.goto(`${system.console.url}/traces`);
+  await row(page, "orders::sum").first().waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  expect(await widthOverflow(page)).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
+});

@@ -1,0 +1,66 @@
+import { type KeyboardEvent, useId } from "react";
+import type { SpanNode, TraceForest } from "../model/span-forest.ts";
+
+/** Siblings on each side of the active span that assistive technology is told of. */
+const AROUND = 15;
+
+/** What the canvas shows, for who cannot see it, in step with it: the active span, what it hangs below, its siblings and its children. */
+export function FlameTree({
+  forest,
+  active,
+  describe,
+  onKeyDown,
+}: {
+  readonly forest: TraceForest;
+  readonly active: SpanNode | undefined;
+  readonly describe: (node: SpanNode) => string;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+}) {
+  const prefix = useId();
+  const shown = active === undefined ? [] : around(active, forest);
+  return (
+    <div
+      role="tree"
+      aria-label="Flame graph of the spans"
+      aria-activedescendant={active === undefined ? undefined : `${prefix}${active.id}`}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      className="pointer-events-none absolute inset-0 outline-offset-[-2px]"
+    >
+      {shown.map(({ node, position, count }) => (
+        // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus
+        <div
+          key={node.id}
+          id={`${prefix}${node.id}`}
+          role="treeitem"
+          aria-level={node.depth + 1}
+          aria-posinset={position}
+          aria-setsize={count}
+          aria-expanded={node.children.length > 0 ? true : undefined}
+          aria-selected={node === active}
+          className="sr-only"
+        >
+          {describe(node)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function around(active: SpanNode, forest: TraceForest) {
+  const listed: { node: SpanNode; position: number; count: number }[] = [];
+  const ancestors: SpanNode[] = [];
+  for (let up = active.parent; up !== undefined; up = up.parent) ancestors.unshift(up);
+  const add = (node: SpanNode): void => {
+    const siblings = node.parent?.children ?? forest.roots;
+    listed.push({ node, position: siblings.indexOf(node) + 1, count: siblings.length });
+  };
+  for (const node of ancestors.slice(-AROUND)) add(node);
+  const siblings = active.parent?.children ?? forest.roots;
+  const at = siblings.indexOf(active);
+  for (const node of siblings.slice(Math.max(0, at - AROUND), at + AROUND + 1)) {
+    add(node);
+    if (node === active) for (const child of node.children.slice(0, AROUND)) add(child);
+  }
+  return listed;
+}

@@ -1,0 +1,138 @@
+import "@xyflow/react/dist/style.css";
+import { Background, Controls, type Edge, Handle, MarkerType, type Node, type NodeProps, Position, ReactFlow } from "@xyflow/react";
+import { type CSSProperties, useEffect, useMemo, useState } from "react";
+import { duration } from "../../../lib/time.ts";
+import { cn } from "../../../ui/cn.ts";
+import type { GraphEdge, GraphNode } from "../model/trace-graph.ts";
+import type { LayoutAnswer, LayoutRequest } from "./map-layout.worker.ts";
+import { barClass } from "./span-colors.ts";
+
+const WIDTH = 190;
+const HEIGHT = 58;
+
+/** The buttons in the colours of the page. */
+const CONTROLS = {
+  "--xy-controls-button-background-color": "var(--surface)",
+  "--xy-controls-button-background-color-hover": "var(--hover)",
+  "--xy-controls-button-color": "var(--ink)",
+  "--xy-controls-button-color-hover": "var(--ink)",
+  "--xy-controls-button-border-color": "var(--line)",
+} as CSSProperties;
+
+type ServiceNode = Node<{ readonly service: GraphNode; readonly color: string }, "service">;
+const nodeTypes = { service: ServiceBox };
+
+/** The map drawn. Nodes can be reached by Tab, and Enter shows their spans. */
+export default function MapGraph({
+  graph,
+  services,
+  onOpen,
+}: {
+  readonly graph: { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] };
+  readonly services: readonly string[];
+  readonly onOpen: (service: string) => void;
+}) {
+  const places = useLayout(graph);
+  const nodes = useMemo(
+    () =>
+      graph.nodes.map((service): ServiceNode => {
+        const place = places?.find(({ id }) => id === service.id);
+        return {
+          id: service.id,
+          type: "service",
+          position: { x: place?.x ?? 0, y: place?.y ?? 0 },
+          width: WIDTH,
+          height: HEIGHT,
+          data: { service, color: barClass(services, service.id) },
+          ariaLabel: `${service.id}: ${service.spans} spans, ${service.errors} errors`,
+        };
+      }),
+    [graph.nodes, places, services],
+  );
+  const edges = useMemo(() => graph.edges.map(drawnEdge), [graph.edges]);
+  if (places === undefined) return <p className="p-4 text-ink-3">Laying out the graph</p>;
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the nodes within
+    <div
+      className="min-h-0 flex-1"
+      onKeyDown={(event) => {
+        const id = event.key === "Enter" ? (event.target as HTMLElement).getAttribute("data-id") : null;
+        if (id !== null && graph.nodes.some((node) => node.id === id)) onOpen(id);
+      }}
+    >
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        onNodeClick={(_, { id }) => onOpen(id)}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        edgesFocusable={false}
+        fitView
+        fitViewOptions={{ padding: 0.2, maxZoom: 1.2 }}
+        minZoom={0.1}
+        proOptions={{ hideAttribution: true }}
+        style={CONTROLS}
+      >
+        <Background color="var(--line)" />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </div>
+  );
+}
+
+function drawnEdge(edge: GraphEdge): Edge {
+  const color = edge.errors > 0 ? "var(--danger)" : "var(--line-strong)";
+  return {
+    id: JSON.stringify([edge.from, edge.to]),
+    source: edge.from,
+    target: edge.to,
+    label: `${edge.calls}×, avg ${duration(edge.avgMs)}${edge.errors > 0 ? `, ${edge.errors} failed` : ""}`,
+    style: { stroke: color, strokeWidth: Math.min(5, 1 + Math.log2(edge.calls + 1) / 2) },
+    labelStyle: { fill: "var(--ink-2)", fontSize: 11 },
+    labelBgStyle: { fill: "var(--surface)" },
+    markerEnd: { type: MarkerType.ArrowClosed, color, width: 14, height: 14, markerUnits: "userSpaceOnUse" },
+  };
+}
+
+function ServiceBox({ data: { service, color } }: NodeProps<ServiceNode>) {
+  return (
+    <div
+      className={cn(
+        "flex h-full items-stretch overflow-hidden rounded-md border bg-surface text-left",
+        service.errors > 0 ? "border-danger" : "border-line-strong",
+      )}
+    >
+      <Handle type="target" position={Position.Left} isConnectable={false} className="opacity-0" />
+      <span aria-hidden className={cn("w-1.5 shrink-0", color)} />
+      <span className="min-w-0 px-2.5 py-1.5">
+        <span className="block truncate font-medium text-[13px] text-ink">{service.id}</span>
+        <span className="block text-[11px] text-ink-2">
+          {service.spans} {service.spans === 1 ? "span" : "spans"}, {duration(service.totalMs)}
+        </span>
+        {service.errors > 0 && <span className="block text-[11px] text-danger">{service.errors} with errors</span>}
+      </span>
+      <Handle type="source" position={Position.Right} isConnectable={false} className="opacity-0" />
+    </div>
+  );
+}
+
+/** The layout is made beside the page, so that a large one does not stop it. */
+function useLayout(graph: { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] }): LayoutAnswer | undefined {
+  const [places, setPlaces] = useState<LayoutAnswer>();
+  // While the trace grows its figures change all the time, and the layout only with its services.
+  const shape = JSON.stringify([graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])]);
+  useEffect(() => {
+    const [ids, ways] = JSON.parse(shape) as [string[], [string, string][]];
+    const worker = new Worker(new URL("./map-layout.worker.ts", import.meta.url), { type: "module" });
+    const request: LayoutRequest = {
+      nodes: ids.map((id) => ({ id, width: WIDTH, height: HEIGHT })),
+      edges: ways.map(([from, to]) => ({ from, to })),
+      direction: "LR",
+    };
+    worker.addEventListener("message", ({ data }: MessageEvent<LayoutAnswer>) => setPlaces(data));
+    worker.postMessage(request);
+    return () => worker.terminate();
+  }, [shape]);
+  return places;
+}

@@ -1,0 +1,41 @@
+import { type PointerEvent, useState } from "react";
+
+const LEAST = 15;
+const MOST = 75;
+
+/** Between the names and the bars: drag it, or move it by the arrow keys. In percent of the whole. */
+export function NameWidth({ percent, onChange }: { readonly percent: number; readonly onChange: (percent: number) => void }) {
+  const [isDragging, setDragging] = useState(false);
+  const set = (next: number): void => onChange(Math.min(MOST, Math.max(LEAST, next)));
+  const move = (event: PointerEvent<HTMLElement>): void => {
+    const row = event.currentTarget.closest('[role="row"]')?.getBoundingClientRect();
+    if (isDragging && row !== undefined) set(((event.clientX - row.left) / row.width) * 100);
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: an hr cannot be moved
+    <span
+      role="separator"
+      aria-label="Width of the names"
+      aria-orientation="vertical"
+      aria-valuenow={Math.round(percent)}
+      aria-valuemin={LEAST}
+      aria-valuemax={MOST}
+      tabIndex={0}
+      className="absolute inset-y-0 -right-1 z-10 w-2 cursor-col-resize touch-none border-line border-r-2 hover:border-accent"
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        setDragging(true);
+      }}
+      onPointerMove={move}
+      onPointerUp={() => setDragging(false)}
+      onPointerCancel={() => setDragging(false)}
+      onKeyDown={(event) => {
+        const by = { ArrowLeft: -2, ArrowRight: 2 }[event.key];
+        if (by === undefined) return;
+        event.preventDefault();
+        event.stopPropagation();
+        set(percent + by);
+      }}
+    />
+  );
+}

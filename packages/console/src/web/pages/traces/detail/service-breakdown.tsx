@@ -1,0 +1,103 @@
+import { useMemo, useState } from "react";
+import { type Column, DataTable, type Sort } from "../../../ui/data-table.tsx";
+import { FilterTabs } from "../../../ui/filter-tabs.tsx";
+import { Duration } from "../../../ui/time.tsx";
+import { type Figures, figuresOf } from "../model/service-figures.ts";
+import type { TraceForest } from "../model/span-forest.ts";
+import { barClass } from "./span-colors.ts";
+
+type Numbers = "count" | "errors" | "totalMs" | "selfMs" | "avgMs" | "p50Ms" | "p95Ms" | "p99Ms";
+
+function timeColumn(key: Numbers, header: string, from?: number): Column<Figures> {
+  return {
+    ...{ key, header, width: "5.5rem", align: "right", sortable: true },
+    ...(from === undefined ? {} : { from }),
+    cell: (row) => <Duration ms={row[key]} className="font-mono text-[12px]" />,
+  };
+}
+
+/** Per service, or per operation: spans, durations, errors. A click shows those spans in the waterfall. */
+export function ServiceBreakdown({
+  forest,
+  nowMs,
+  onOpen,
+}: {
+  readonly forest: TraceForest;
+  readonly nowMs: number;
+  readonly onOpen: (service: string, operation: string | undefined) => void;
+}) {
+  const [by, setBy] = useState<"service" | "operation">("service");
+  const [sort, setSort] = useState<Sort>({ key: "selfMs", dir: "desc" });
+  const [activeKey, setActiveKey] = useState<string>();
+  const rows = useMemo(() => sorted(figuresOf(forest, by, nowMs), sort), [forest, by, nowMs, sort]);
+  const columns: readonly Column<Figures>[] = [
+    {
+      key: "service",
+      header: by === "service" ? "Service" : "Operation",
+      width: "minmax(9rem,2fr)",
+      sortable: true,
+      cell: ({ service, operation }) => (
+        <span className="flex min-w-0 items-center gap-2">
+          <span aria-hidden className={`size-2.5 shrink-0 rounded-sm ${barClass(forest.services, service)}`} />
+          <span className="truncate font-medium">{operation ?? service}</span>
+          {operation !== undefined && <span className="truncate text-[11px] text-ink-3">{service}</span>}
+        </span>
+      ),
+    },
+    { key: "count", header: "Spans", width: "4.5rem", align: "right", sortable: true, cell: ({ count }) => count },
+    timeColumn("avgMs", "Average"),
+    {
+      key: "errors",
+      header: "Error rate",
+      width: "6.5rem",
+      align: "right",
+      sortable: true,
+      cell: ({ errors, count }) => (
+        <span className={errors > 0 ? "font-medium text-danger" : "text-ink-3"}>
+          {((errors / count) * 100).toFixed(errors > 0 && errors < count ? 1 : 0)} %{errors > 0 && ` (${errors})`}
+        </span>
+      ),
+    },
+    timeColumn("totalMs", "Total", 640),
+    timeColumn("selfMs", "Self", 640),
+    timeColumn("p50Ms", "p50", 1100),
+    timeColumn("p95Ms", "p95", 900),
+    timeColumn("p99Ms", "p99", 1100),
+  ];
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <div className="border-line border-b px-3 py-1.5">
+        <FilterTabs
+          label="Rows"
+          tabs={[
+            { value: "service", label: "Services" },
+            { value: "operation", label: "Operations" },
+          ]}
+          value={by}
+          onChange={setBy}
+        />
+      </div>
+      <DataTable
+        label={by === "service" ? "Services of the trace" : "Operations of the trace"}
+        columns={columns}
+        rows={rows}
+        idOf={({ key }) => key}
+        selectedId={activeKey}
+        onSelect={({ key }) => setActiveKey(key)}
+        onOpen={({ service, operation }) => onOpen(service, operation)}
+        sort={sort}
+        onSort={setSort}
+      />
+    </div>
+  );
+}
+
+function sorted(rows: readonly Figures[], { key, dir }: Sort): readonly Figures[] {
+  const sign = dir === "asc" ? 1 : -1;
+  const textOf = (row: Figures): string => `${row.operation ?? ""}\n${row.service}`;
+  return [...rows].sort((a, b) => {
+    if (key === "service") return sign * textOf(a).localeCompare(textOf(b));
+    if (key === "errors") return sign * (a.errors / a.count - b.errors / b.count || a.errors - b.errors);
+    return sign * (a[key as Numbers] - b[key as Numbers]);
+  });
+}

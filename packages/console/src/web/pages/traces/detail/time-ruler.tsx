@@ -1,0 +1,65 @@
+import { type PointerEvent, useRef, useState } from "react";
+import { duration } from "../../../lib/time.ts";
+import { useIsNarrow } from "../../../ui/split.tsx";
+import { clamped, shareOf, ticksOf, type ViewWindow } from "./time-window.ts";
+
+/** The time axis: dragging along it looks closer at that part. */
+export function TimeRuler({
+  view,
+  lengthMs,
+  onView,
+}: {
+  readonly view: ViewWindow;
+  readonly lengthMs: number;
+  readonly onView: (next: ViewWindow | undefined) => void;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const [drag, setDrag] = useState<ViewWindow>();
+  const momentAt = (event: PointerEvent): number => {
+    const rect = box.current?.getBoundingClientRect();
+    if (rect === undefined || rect.width === 0) return view.fromMs;
+    return view.fromMs + Math.min(1, Math.max(0, (event.clientX - rect.left) / rect.width)) * (view.toMs - view.fromMs);
+  };
+  const ticks = ticksOf(view, useIsNarrow(640) ? 2 : 5);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys and buttons of the view do the same
+    <div
+      ref={box}
+      title="Drag to look closer, double-click to see all"
+      className="relative h-full cursor-crosshair touch-none overflow-hidden"
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        setDrag({ fromMs: momentAt(event), toMs: momentAt(event) });
+      }}
+      onPointerMove={(event) => drag !== undefined && setDrag({ fromMs: drag.fromMs, toMs: momentAt(event) })}
+      onPointerUp={() => {
+        if (drag !== undefined && Math.abs(shareOf(drag.toMs, view) - shareOf(drag.fromMs, view)) > 0.01) onView(clamped(drag, lengthMs));
+        setDrag(undefined);
+      }}
+      onPointerCancel={() => setDrag(undefined)}
+      onDoubleClick={() => onView(undefined)}
+    >
+      {ticks.map((ms, at) => (
+        <span
+          key={ms}
+          className="absolute inset-y-0 flex items-center whitespace-nowrap border-line border-l pl-1 font-mono text-[11px] text-ink-3"
+          style={{
+            left: `${shareOf(ms, view) * 100}%`,
+            ...(at === ticks.length - 1 && shareOf(ms, view) > 0.92 ? { transform: "translateX(-100%)", borderLeftWidth: 0 } : {}),
+          }}
+        >
+          {duration(ms)}
+        </span>
+      ))}
+      {drag !== undefined && (
+        <span
+          className="absolute inset-y-0 bg-accent/20"
+          style={{
+            left: `${Math.min(shareOf(drag.fromMs, view), shareOf(drag.toMs, view)) * 100}%`,
+            width: `${Math.abs(shareOf(drag.toMs, view) - shareOf(drag.fromMs, view)) * 100}%`,
+          }}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,152 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Equal, Minus, Plus, TrendingDown, TrendingUp } from "lucide-react";
+import { useMemo, useState } from "react";
+import { call } from "../../../lib/api.ts";
+import { duration } from "../../../lib/time.ts";
+import { Badge, type Tone } from "../../../ui/badge.tsx";
+import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
+import { type Column, DataTable } from "../../../ui/data-table.tsx";
+import { FilterTabs } from "../../../ui/filter-tabs.tsx";
+import { Duration, Timestamp } from "../../../ui/time.tsx";
+import { shortId } from "../list/trace-columns.tsx";
+import type { CompareAnswer, ComparedRow, ComparedSide, TraceSummary } from "../model/trace-types.ts";
+
+const CHANGES: Readonly<Record<ComparedRow["change"], { readonly tone: Tone; readonly icon: typeof Plus }>> = {
+  added: { tone: "info", icon: Plus },
+  removed: { tone: "violet", icon: Minus },
+  slower: { tone: "danger", icon: TrendingUp },
+  faster: { tone: "ok", icon: TrendingDown },
+  same: { tone: "neutral", icon: Equal },
+};
+const TABS = ["all", "slower", "faster", "added", "removed", "same"] as const;
+
+/** Two traces by their structure: what came, what went, what took longer. */
+export function TraceCompare({
+  traceId,
+  otherId,
+  onSelect,
+}: {
+  readonly traceId: string;
+  readonly otherId: string;
+  readonly onSelect: (spanId: string) => void;
+}) {
+  const query = useQuery({
+    queryKey: ["trace-compare", traceId, otherId],
+    queryFn: ({ signal }) => call<CompareAnswer>("engine::traces::compare", { a: traceId, b: otherId }, { signal }),
+  });
+  const [tab, setTab] = useState<(typeof TABS)[number]>("all");
+  const [activeAt, setActiveAt] = useState<string>();
+  const all = useMemo(() => (query.data?.rows ?? []).map((row, at) => ({ ...row, id: String(at) })), [query.data]);
+  const rows = tab === "all" ? all : all.filter(({ change }) => change === tab);
+  const columns: readonly Column<ComparedRow & { readonly id: string }>[] = [
+    {
+      key: "path",
+      header: "Span",
+      width: "minmax(10rem,3fr)",
+      cell: ({ path }) => (
+        <span className="block truncate" title={path.join(" › ")} style={{ paddingLeft: (path.length - 1) * 12 }}>
+          {path.at(-1)}
+        </span>
+      ),
+    },
+    { key: "a", header: "This", width: "6rem", align: "right", cell: ({ a }) => <SideCell side={a} /> },
+    { key: "b", header: "The other", width: "6rem", align: "right", cell: ({ b }) => <SideCell side={b} /> },
+    { key: "delta", header: "Difference", width: "6rem", align: "right", from: 640, cell: ({ delta_ms }) => <Delta ms={delta_ms} /> },
+    {
+      key: "change",
+      header: "Change",
+      width: "6rem",
+      cell: ({ change }) => {
+        const { tone, icon: Icon } = CHANGES[change];
+        return (
+          <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />}>
+            {change}
+          </Badge>
+        );
+      },
+    },
+  ];
+  return (
+    <DataRegion
+      loading={query.isPending}
+      error={query.error}
+      retry={() => void query.refetch()}
+      empty={all.length === 0}
+      emptyState={<EmptyState title="Neither trace has spans" />}
+    >
+      {query.data !== undefined && (
+        <div className="grid gap-2 border-line border-b p-3 sm:grid-cols-2">
+          <Side title="This trace" summary={query.data.a} />
+          <Side title="The other trace" summary={query.data.b} />
+        </div>
+      )}
+      <div className="border-line border-b px-3 py-1.5">
+        <FilterTabs
+          label="Changes"
+          value={tab}
+          onChange={setTab}
+          tabs={TABS.map((value) => ({
+            value,
+            label: value === "all" ? "All" : value[0]?.toUpperCase() + value.slice(1),
+            count: value === "all" ? all.length : all.filter(({ change }) => change === value).length,
+          }))}
+        />
+      </div>
+      {query.data?.truncated === true && (
+        <p className="bg-warn-soft px-4 py-1 text-warn">The traces are too large to compare whole: these are the first rows.</p>
+      )}
+      <DataTable
+        label="Differences"
+        columns={columns}
+        rows={rows}
+        idOf={({ id }) => id}
+        selectedId={activeAt}
+        onSelect={({ id }) => setActiveAt(id)}
+        onOpen={({ id, a }) => {
+          setActiveAt(id);
+          if (a !== null) onSelect(a.span_id);
+        }}
+      />
+    </DataRegion>
+  );
+}
+
+function Side({ title, summary }: { readonly title: string; readonly summary: TraceSummary }) {
+  return (
+    <div className="min-w-0 rounded-md border border-line p-2">
+      <p className="text-[11px] text-ink-3">{title}</p>
+      <Link
+        to="/traces/{-$traceId}/{-$spanId}"
+        params={{ traceId: summary.trace_id, spanId: undefined }}
+        search={{}}
+        className="block truncate font-medium text-accent hover:underline"
+      >
+        {summary.root_name} <span className="font-mono text-[11px]">{shortId(summary.trace_id)}</span>
+      </Link>
+      <p className="text-[12px] text-ink-2">
+        {summary.duration_ms === null ? "running" : <Duration ms={summary.duration_ms} />}, {summary.span_count} spans, {summary.error_count} errors, at{" "}
+        <Timestamp ms={summary.start_time_ms} as="date" />
+      </p>
+    </div>
+  );
+}
+
+function SideCell({ side }: { readonly side: ComparedSide | null }) {
+  if (side === null) return <span className="text-ink-3">–</span>;
+  return (
+    <span className={side.status === "error" ? "font-medium text-danger" : undefined} title={side.status}>
+      {side.duration_ms === null ? "running" : <Duration ms={side.duration_ms} className="font-mono text-[12px]" />}
+    </span>
+  );
+}
+
+function Delta({ ms }: { readonly ms: number | null }) {
+  if (ms === null) return <span className="text-ink-3">–</span>;
+  return (
+    <span className="font-mono text-[12px]" title={`${ms} ms`}>
+      {ms > 0 ? "+" : ms < 0 ? "−" : "±"}
+      {duration(Math.abs(ms))}
+    </span>
+  );
+}

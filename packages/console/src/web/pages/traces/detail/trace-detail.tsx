@@ -1,0 +1,211 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { ArrowLeft } from "lucide-react";
+import { useMemo, useState } from "react";
+import { Button } from "../../../ui/button.tsx";
+import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
+import { FilterTabs } from "../../../ui/filter-tabs.tsx";
+import { Page } from "../../../ui/page.tsx";
+import { ListDetail } from "../../../ui/split.tsx";
+import { isNotKept, NotKept } from "../list/not-kept.tsx";
+import type { TraceSearch } from "../model/list-query.ts";
+import type { TraceForest } from "../model/span-forest.ts";
+import { isFiltering, type SpanFilter, visibleRows } from "../model/visible-rows.ts";
+import { SpanPane } from "../span/span-pane.tsx";
+import { CompareDialog } from "./compare-dialog.tsx";
+import { FlameGraph } from "./flame-graph.tsx";
+import { ServiceBreakdown } from "./service-breakdown.tsx";
+import type { ViewWindow } from "./time-window.ts";
+import { TraceCompare } from "./trace-compare.tsx";
+import { TraceHeader } from "./trace-header.tsx";
+import { TraceMap } from "./trace-map.tsx";
+import { TraceNotes } from "./trace-notes.tsx";
+import { useTrace } from "./use-trace.ts";
+import { Waterfall } from "./waterfall.tsx";
+import { WaterfallToolbar } from "./waterfall-toolbar.tsx";
+
+const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
+type View = "waterfall" | "flame" | "services" | "map" | "compare";
+const VIEWS = [
+  { value: "waterfall", label: "Waterfall" },
+  { value: "flame", label: "Flame Graph" },
+  { value: "services", label: "Service Breakdown" },
+  { value: "map", label: "Trace Map" },
+] as const;
+const ALL_OPEN: ReadonlySet<string> = new Set();
+
+/** What belongs to one trace; the rest of the address is the list's, and stays for the way back. */
+const OWN = {
+  view: undefined,
+  tab: undefined,
+  compare: undefined,
+  span: undefined,
+  errors: undefined,
+  least: undefined,
+  part: undefined,
+  critical: undefined,
+} as const;
+
+/** One trace. */
+export default function TraceDetail({ traceId, spanId }: { readonly traceId: string; readonly spanId: string | undefined }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const trace = useTrace(traceId);
+  const { forest, nowMs } = trace;
+  const [isComparing, setComparing] = useState(false);
+  const change = (next: Partial<TraceSearch>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const select = (id: string | undefined): void =>
+    void navigate({ to: "/traces/{-$traceId}/{-$spanId}", params: { traceId, spanId: id }, search: true, replace: spanId !== undefined });
+  const node = spanId === undefined ? undefined : forest?.byId.get(spanId);
+  const view: View = search.compare === undefined ? (search.view ?? "waterfall") : "compare";
+  const content = forest !== undefined && (
+    <>
+      <TraceHeader traceId={traceId} forest={forest} spans={trace.spans} nowMs={nowMs} onCompare={() => setComparing(true)} />
+      <TraceNotes forest={forest} loaded={forest.spanCount} total={trace.isComplete ? forest.spanCount : trace.total} />
+      <div className="border-line border-b bg-surface px-3 py-1">
+        <FilterTabs<View>
+          label="View"
+          tabs={search.compare === undefined ? VIEWS : [...VIEWS, { value: "compare", label: "Compare" }]}
+          value={view}
+          onChange={(next) =>
+            change({ view: next === "waterfall" || next === "compare" ? undefined : next, compare: next === "compare" ? search.compare : undefined })
+          }
+        />
+      </div>
+      <Views view={view} traceId={traceId} forest={forest} nowMs={nowMs} search={search} spanId={spanId} onSearch={change} onSelect={select} />
+    </>
+  );
+  return (
+    <Page
+      title="Traces"
+      subject={forest?.root?.name ?? traceId}
+      controls={
+        <Link
+          to="/traces/{-$traceId}/{-$spanId}"
+          params={{ traceId: undefined, spanId: undefined }}
+          search={{ ...search, ...OWN }}
+          className="inline-flex h-7 items-center gap-1.5 rounded-md px-2 text-ink-2 hover:bg-hover hover:text-ink"
+        >
+          <ArrowLeft aria-hidden className="size-4" />
+          All traces
+        </Link>
+      }
+    >
+      {isNotKept(trace.error) ? (
+        <NotKept />
+      ) : (
+        <DataRegion
+          loading={forest === undefined}
+          error={trace.error}
+          retry={trace.retry}
+          empty={forest !== undefined && forest.spanCount === 0}
+          emptyState={
+            <EmptyState title="This trace is not kept">
+              <code>{traceId}</code> never came, or it had to go for newer ones. If it began just now, it is shown here as soon as its first span comes.
+            </EmptyState>
+          }
+        >
+          <ListDetail
+            id="trace"
+            list={content}
+            title={node?.name ?? spanId ?? ""}
+            detail={
+              spanId === undefined || forest === undefined ? undefined : node?.span === undefined ? (
+                <p className="p-4 text-ink-2">{trace.isComplete ? "This trace has no such span, or it has not come." : "The span is being loaded."}</p>
+              ) : (
+                <SpanPane
+                  node={node}
+                  span={node.span}
+                  forest={forest}
+                  nowMs={nowMs}
+                  tab={search.tab}
+                  onTab={(tab) => change({ tab: tab === "info" ? undefined : tab })}
+                />
+              )
+            }
+            onClose={() => select(undefined)}
+          />
+        </DataRegion>
+      )}
+      {isComparing && (
+        <CompareDialog
+          traceId={traceId}
+          name={forest?.root?.name ?? ""}
+          onClose={() => setComparing(false)}
+          onChoose={(compare) => {
+            setComparing(false);
+            change({ compare });
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function Views({
+  view,
+  traceId,
+  forest,
+  nowMs,
+  search,
+  spanId,
+  onSearch,
+  onSelect,
+}: {
+  readonly view: View;
+  readonly traceId: string;
+  readonly forest: TraceForest;
+  readonly nowMs: number;
+  readonly search: TraceSearch;
+  readonly spanId: string | undefined;
+  readonly onSearch: (change: Partial<TraceSearch>) => void;
+  readonly onSelect: (spanId: string) => void;
+}) {
+  const [closed, setClosed] = useState(ALL_OPEN);
+  const [zoom, setZoom] = useState<ViewWindow>();
+  const filter = useMemo<SpanFilter>(
+    () => ({ text: search.span ?? "", errorsOnly: search.errors === true, minMs: search.least, service: search.part }),
+    [search.span, search.errors, search.least, search.part],
+  );
+  const lengthMs = Math.max(0.001, forest.lengthMs, forest.isPending ? nowMs : 0);
+  const matching = useMemo(
+    () => (isFiltering(filter) ? visibleRows(forest, ALL_OPEN, filter, nowMs).filter(({ isContext }) => !isContext).length : undefined),
+    [forest, filter, nowMs],
+  );
+  if (view === "flame") return <FlameGraph forest={forest} nowMs={nowMs} selectedId={spanId} onSelect={onSelect} view={zoom} onView={setZoom} />;
+  if (view === "services")
+    return <ServiceBreakdown forest={forest} nowMs={nowMs} onOpen={(part, operation) => onSearch({ view: undefined, part, span: operation })} />;
+  if (view === "map") return <TraceMap forest={forest} nowMs={nowMs} onOpen={(part) => onSearch({ view: undefined, part })} />;
+  if (view === "compare") return <TraceCompare traceId={traceId} otherId={search.compare ?? ""} onSelect={onSelect} />;
+  return (
+    <>
+      <WaterfallToolbar
+        forest={forest}
+        search={search}
+        onSearch={onSearch}
+        onClosed={setClosed}
+        view={zoom}
+        lengthMs={lengthMs}
+        onView={setZoom}
+        shownText={matching === undefined ? "" : `${matching} of ${forest.spanCount} match`}
+      />
+      {matching === 0 ? (
+        <EmptyState title="No span matches">
+          <Button onClick={() => onSearch({ span: undefined, errors: undefined, least: undefined, part: undefined })}>Clear the filters</Button>
+        </EmptyState>
+      ) : (
+        <Waterfall
+          forest={forest}
+          nowMs={nowMs}
+          filter={filter}
+          isCritical={search.critical === true}
+          closed={closed}
+          onClosed={setClosed}
+          view={zoom}
+          onView={setZoom}
+          selectedId={spanId}
+          onSelect={onSelect}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+import { Link } from "@tanstack/react-router";
+import { Download, Ellipsis, FileText, GitCompare, Link2, Play } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { useCopyLink } from "../../../app/copy-link.ts";
+import { duration } from "../../../lib/time.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Button } from "../../../ui/button.tsx";
+import { cn } from "../../../ui/cn.ts";
+import { CopyButton } from "../../../ui/copy-button.tsx";
+import { download } from "../../../ui/json-view.tsx";
+import { useIsNarrow } from "../../../ui/split.tsx";
+import { Timestamp } from "../../../ui/time.tsx";
+import { TraceStatusBadge } from "../list/trace-columns.tsx";
+import type { TraceForest } from "../model/span-forest.ts";
+import { markdownOf, otlpOf } from "../model/trace-text.ts";
+import { attributeOf, type StoredSpan, type TraceStatus } from "../model/trace-types.ts";
+
+/** What the trace is, and what can be done with it. */
+export function TraceHeader({
+  traceId,
+  forest,
+  spans,
+  nowMs,
+  onCompare,
+}: {
+  readonly traceId: string;
+  readonly forest: TraceForest;
+  readonly spans: readonly StoredSpan[];
+  readonly nowMs: number;
+  readonly onCompare: () => void;
+}) {
+  const copyLink = useCopyLink();
+  const isNarrow = useIsNarrow(640);
+  const [isOpen, setOpen] = useState(false);
+  const { root } = forest;
+  const status: TraceStatus = forest.isPending ? "pending" : forest.errorCount > 0 ? "error" : "ok";
+  const link = `${location.origin}/traces/${traceId}`;
+  return (
+    <div className="flex flex-col gap-2 border-line border-b bg-surface px-4 py-2">
+      <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
+        <h2 className="min-w-0 truncate font-semibold text-[15px]" title={root?.name}>
+          {root?.name ?? traceId}
+        </h2>
+        <TraceStatusBadge status={status} />
+        {forest.orphanCount > 0 && (
+          <Badge tone="warn" title="Spans name a parent that has not come, or was dropped">
+            partial trace
+          </Badge>
+        )}
+        <span className="flex min-w-0 items-center gap-1 font-mono text-[12px] text-ink-3">
+          <span className="truncate">{traceId}</span>
+          <CopyButton text={traceId} label="Copy the trace id" className="size-6" />
+        </span>
+      </div>
+      <dl className="flex flex-wrap gap-x-5 gap-y-0.5 text-[12px]">
+        <Fact name="Duration">
+          {duration(Math.max(forest.lengthMs, forest.isPending ? nowMs : 0))}
+          {forest.isPending && " so far"}
+        </Fact>
+        <Fact name="Began">{root?.span !== undefined && <Timestamp ms={root.span.start_time_ms} as="date" />}</Fact>
+        <Fact name="Spans">{forest.spanCount}</Fact>
+        <Fact name="Services">{forest.services.length}</Fact>
+        <Fact name="Errors">{forest.errorCount}</Fact>
+        <Fact name="Depth">{forest.depth}</Fact>
+      </dl>
+      {isNarrow && (
+        <Button aria-expanded={isOpen} className="self-start" onClick={() => setOpen(!isOpen)} icon={<Ellipsis aria-hidden className="size-3.5" />}>
+          Copy, export, compare
+        </Button>
+      )}
+      <div className={cn("flex flex-wrap gap-1.5", isNarrow && !isOpen && "hidden")}>
+        <Button onClick={copyLink} icon={<Link2 aria-hidden className="size-3.5" />}>
+          Copy link
+        </Button>
+        <CopyButton text={() => JSON.stringify(spans, undefined, 2)} label="Copy JSON" withText />
+        <CopyButton text={() => markdownOf(traceId, forest, link)} label="Copy Markdown" withText />
+        <Button onClick={() => download(JSON.stringify(otlpOf(spans)), `trace-${traceId}.otlp.json`)} icon={<Download aria-hidden className="size-3.5" />}>
+          Export OTLP
+        </Button>
+        <Link className={buttonLink} to="/logs/{-$logId}" params={{ logId: undefined }} search={{ trace: traceId }}>
+          <FileText aria-hidden className="size-3.5" />
+          Logs of this trace
+        </Link>
+        <Button onClick={onCompare} icon={<GitCompare aria-hidden className="size-3.5" />}>
+          Compare with…
+        </Button>
+        <Replay forest={forest} />
+      </div>
+    </div>
+  );
+}
+
+/** The first call of the trace, in the form that invokes it. */
+function Replay({ forest }: { readonly forest: TraceForest }) {
+  const first = forest.nodes.find(({ span }) => span !== undefined && attributeOf(span.attributes, "svc.invocation_id") !== undefined)?.span;
+  const functionId = first === undefined ? undefined : attributeOf(first.attributes, "svc.function_id");
+  const invocationId = first === undefined ? undefined : attributeOf(first.attributes, "svc.invocation_id");
+  if (functionId === undefined || invocationId === undefined) return null;
+  return (
+    <Link
+      className={buttonLink}
+      to="/functions/{-$functionId}"
+      params={{ functionId }}
+      search={{ tab: "invoke", inv: invocationId }}
+      title={`Invoke ${functionId} with what it got then`}
+    >
+      <Play aria-hidden className="size-3.5" />
+      Edit &amp; replay
+    </Link>
+  );
+}
+
+const buttonLink = "inline-flex h-7 items-center gap-1.5 whitespace-nowrap rounded-md border border-line bg-surface px-2.5 hover:bg-hover";
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="flex gap-1.5">
+      <dt className="text-ink-3">{name}</dt>
+      <dd className="font-medium tabular-nums">{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import { lazy, Suspense, useMemo, useState } from "react";
+import { type Column, DataTable } from "../../../ui/data-table.tsx";
+import { FilterTabs } from "../../../ui/filter-tabs.tsx";
+import { Duration } from "../../../ui/time.tsx";
+import type { TraceForest } from "../model/span-forest.ts";
+import { type GraphEdge, graphOf } from "../model/trace-graph.ts";
+
+const MapGraph = lazy(() => import("./map-graph.tsx"));
+
+const columns: readonly Column<GraphEdge>[] = [
+  { key: "from", header: "From", width: "minmax(8rem,1fr)", cell: ({ from }) => <span className="font-medium">{from}</span> },
+  { key: "to", header: "To", width: "minmax(8rem,1fr)", cell: ({ to }) => <span className="font-medium">{to}</span> },
+  { key: "calls", header: "Calls", width: "5rem", align: "right", cell: ({ calls }) => calls },
+  { key: "avg", header: "Average", width: "6rem", align: "right", cell: ({ avgMs }) => <Duration ms={avgMs} className="font-mono text-[12px]" /> },
+  {
+    key: "errors",
+    header: "Errors",
+    width: "5rem",
+    align: "right",
+    cell: ({ errors }) => <span className={errors > 0 ? "font-medium text-danger" : "text-ink-3"}>{errors}</span>,
+  },
+];
+
+/** Services, and which called which: as a graph, or as a list. */
+export function TraceMap({ forest, nowMs, onOpen }: { readonly forest: TraceForest; readonly nowMs: number; readonly onOpen: (service: string) => void }) {
+  const [as, setAs] = useState<"graph" | "list">("graph");
+  const [activeEdge, setActiveEdge] = useState<string>();
+  const graph = useMemo(() => graphOf(forest, nowMs), [forest, nowMs]);
+  const idOf = ({ from, to }: GraphEdge): string => `${from}\n${to}`;
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <div className="flex items-center gap-3 border-line border-b px-3 py-1.5">
+        <FilterTabs
+          label="Shown as"
+          tabs={[
+            { value: "graph", label: "Graph" },
+            { value: "list", label: "List" },
+          ]}
+          value={as}
+          onChange={setAs}
+        />
+        <span className="text-[12px] text-ink-3">
+          {graph.nodes.length} {graph.nodes.length === 1 ? "service" : "services"}, {graph.edges.length} {graph.edges.length === 1 ? "way" : "ways"} between
+          them
+        </span>
+      </div>
+      {as === "graph" ? (
+        <Suspense fallback={<p className="p-4 text-ink-3">Loading the graph</p>}>
+          <MapGraph graph={graph} services={forest.services} onOpen={onOpen} />
+        </Suspense>
+      ) : graph.edges.length === 0 ? (
+        <p className="p-4 text-ink-2">All spans are of one service: {graph.nodes.map(({ id }) => id).join(", ")}.</p>
+      ) : (
+        <DataTable
+          label="Calls between services"
+          columns={columns}
+          rows={graph.edges}
+          idOf={idOf}
+          selectedId={activeEdge}
+          onSelect={(edge) => setActiveEdge(idOf(edge))}
+          onOpen={({ to }) => onOpen(to)}
+        />
+      )}
+    </div>
+  );
+}

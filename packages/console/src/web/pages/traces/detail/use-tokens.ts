@@ -1,0 +1,27 @@
+import { useCallback, useEffect, useState } from "react";
+
+/** Reads colours for a canvas; another function after each change of the theme, so that effects draw again. */
+export function useTokens(): (name: string) => string {
+  const [theme, setTheme] = useState(0);
+  useEffect(() => {
+    const observer = new MutationObserver(() => setTheme((before) => before + 1));
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    return () => observer.disconnect();
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another theme has other colours
+  return useCallback(cachedReader(), [theme]);
+}
+
+function cachedReader(): (name: string) => string {
+  let style: CSSStyleDeclaration | undefined;
+  const known = new Map<string, string>();
+  return (name) => {
+    let value = known.get(name);
+    if (value === undefined) {
+      style ??= getComputedStyle(document.documentElement);
+      value = style.getPropertyValue(name).trim();
+      known.set(name, value);
+    }
+    return value;
+  };
+}

@@ -1,0 +1,135 @@
+import { ChevronsDownUp, ChevronsUpDown, Maximize, ZoomIn, ZoomOut } from "lucide-react";
+import { durationMs } from "../../../lib/filter-grammar.ts";
+import { Button } from "../../../ui/button.tsx";
+import { SearchBox } from "../../../ui/search-box.tsx";
+import type { TraceSearch } from "../model/list-query.ts";
+import type { TraceForest } from "../model/span-forest.ts";
+import { closedBelow } from "../model/visible-rows.ts";
+import { type ViewWindow, zoomed } from "./time-window.ts";
+
+const NOTHING: ReadonlySet<string> = new Set();
+const LEASTS = ["1ms", "10ms", "100ms", "1s", "10s"] as const;
+
+/** Which spans of the trace are seen, how far they are opened, and how close. */
+export function WaterfallToolbar({
+  forest,
+  search,
+  onSearch,
+  onClosed,
+  view,
+  lengthMs,
+  onView,
+  shownText,
+}: {
+  readonly forest: TraceForest;
+  readonly search: TraceSearch;
+  readonly onSearch: (change: Partial<TraceSearch>) => void;
+  readonly onClosed: (next: ReadonlySet<string>) => void;
+  readonly view: ViewWindow | undefined;
+  readonly lengthMs: number;
+  readonly onView: (next: ViewWindow | undefined) => void;
+  readonly shownText: string;
+}) {
+  const seen = view ?? { fromMs: 0, toMs: lengthMs };
+  const levels = Math.min(8, forest.depth - 1);
+  return (
+    <div role="toolbar" aria-label="Waterfall" className="flex flex-wrap items-center gap-x-2 gap-y-1.5 border-line border-b bg-surface px-3 py-1.5">
+      <SearchBox label="Filter spans" value={search.span ?? ""} onChange={(span) => onSearch({ span: span || undefined })} className="w-44" />
+      <Check label="Errors only" isOn={search.errors === true} onChange={(errors) => onSearch({ errors: errors || undefined })} />
+      <select
+        aria-label="Shortest span"
+        value={search.least === undefined ? "" : String(search.least)}
+        onChange={(event) => onSearch({ least: event.target.value === "" ? undefined : Number(event.target.value) })}
+        className="h-7 rounded-md border border-line bg-surface px-1.5"
+      >
+        <option value="">Any duration</option>
+        {LEASTS.map((least) => (
+          <option key={least} value={durationMs(least)}>
+            ≥ {least}
+          </option>
+        ))}
+        {search.least !== undefined && !LEASTS.some((least) => durationMs(least) === search.least) && <option value={search.least}>≥ {search.least} ms</option>}
+      </select>
+      <select
+        aria-label="Service"
+        value={search.part ?? ""}
+        onChange={(event) => onSearch({ part: event.target.value || undefined })}
+        className="h-7 max-w-40 rounded-md border border-line bg-surface px-1.5"
+      >
+        <option value="">Any service</option>
+        {[...new Set([...forest.services, ...(search.part === undefined ? [] : [search.part])])].map((service) => (
+          <option key={service} value={service}>
+            {service}
+          </option>
+        ))}
+      </select>
+      <Check label="Critical path" isOn={search.critical === true} onChange={(critical) => onSearch({ critical: critical || undefined })} />
+      <span role="status" className="text-[12px] text-ink-3">
+        {shownText}
+      </span>
+      <span className="ml-auto flex items-center gap-1">
+        <Button
+          look="ghost"
+          aria-label="Open all"
+          title="Open all"
+          onClick={() => onClosed(NOTHING)}
+          icon={<ChevronsUpDown aria-hidden className="size-4" />}
+        />
+        <Button
+          look="ghost"
+          aria-label="Close all"
+          title="Close all"
+          onClick={() => onClosed(closedBelow(forest, 0))}
+          icon={<ChevronsDownUp aria-hidden className="size-4" />}
+        />
+        {levels > 1 && (
+          <select
+            aria-label="Open to the level"
+            value=""
+            onChange={(event) => event.target.value !== "" && onClosed(closedBelow(forest, Number(event.target.value)))}
+            className="h-7 rounded-md border border-line bg-surface px-1.5"
+          >
+            <option value="">Level</option>
+            {Array.from({ length: levels }, (_, at) => at + 1).map((level) => (
+              <option key={level} value={level}>
+                {level + 1}
+              </option>
+            ))}
+          </select>
+        )}
+        <Button
+          look="ghost"
+          aria-label="Look closer"
+          title="Look closer (+)"
+          onClick={() => onView(zoomed(seen, 0.5, lengthMs))}
+          icon={<ZoomIn aria-hidden className="size-4" />}
+        />
+        <Button
+          look="ghost"
+          aria-label="See more"
+          title="See more (-)"
+          disabled={view === undefined}
+          onClick={() => onView(zoomed(seen, 2, lengthMs))}
+          icon={<ZoomOut aria-hidden className="size-4" />}
+        />
+        <Button
+          look="ghost"
+          aria-label="See all"
+          title="See all (0)"
+          disabled={view === undefined}
+          onClick={() => onView(undefined)}
+          icon={<Maximize aria-hidden className="size-4" />}
+        />
+      </span>
+    </div>
+  );
+}
+
+function Check({ label, isOn, onChange }: { readonly label: string; readonly isOn: boolean; readonly onChange: (isOn: boolean) => void }) {
+  return (
+    <label className="flex h-6 items-center gap-1.5 text-ink-2">
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} className="size-4 accent-accent" />
+      {label}
+    </label>
+  );
+}

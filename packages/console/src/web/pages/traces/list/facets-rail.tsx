@@ -1,0 +1,62 @@
+import { cn } from "../../../ui/cn.ts";
+import type { TraceSearch } from "../model/list-query.ts";
+import type { FacetsAnswer } from "../model/trace-types.ts";
+
+const FACETS = [
+  { facet: "status", key: "status", title: "Status" },
+  { facet: "service", key: "service", title: "Service" },
+  { facet: "function_id", key: "fn", title: "Function" },
+  { facet: "trigger_type", key: "trigger", title: "Trigger type" },
+] as const;
+const MAX_SHOWN = 12;
+const WORDS: Readonly<Record<string, string>> = { ok: "OK", error: "Error", pending: "Pending" };
+
+/** How many of the traces that match have which value; a click filters by it, another one takes that back. */
+export function FacetsRail({
+  facets,
+  search,
+  onChange,
+}: {
+  readonly facets: FacetsAnswer["facets"];
+  readonly search: TraceSearch;
+  readonly onChange: (change: Partial<TraceSearch>) => void;
+}) {
+  return (
+    <aside aria-label="Facets" className="hidden w-56 shrink-0 overflow-y-auto border-line border-r bg-surface p-3 xl:block">
+      {FACETS.map(({ facet, key, title }) => {
+        const chosen = search[key];
+        const values = facets[facet] ?? [];
+        const shown = values.slice(0, MAX_SHOWN);
+        // What was chosen stays to be taken back, though nothing has it.
+        const all = chosen === undefined || shown.some(({ value }) => value === chosen) ? shown : [{ value: chosen, count: 0 }, ...shown];
+        if (all.length === 0) return null;
+        return (
+          <section key={key} className="mb-4">
+            <h2 className="mb-1 font-medium text-[12px] text-ink-3">{title}</h2>
+            <ul>
+              {all.map(({ value, count }) => (
+                <li key={value}>
+                  <button
+                    type="button"
+                    aria-pressed={chosen === value}
+                    onClick={() => onChange({ [key]: chosen === value ? undefined : value })}
+                    className={cn(
+                      "flex min-h-6 w-full items-center gap-2 rounded px-1.5 text-left hover:bg-hover",
+                      chosen === value && "bg-accent-soft font-medium text-accent hover:bg-accent-soft",
+                    )}
+                  >
+                    <span className="min-w-0 flex-1 truncate" title={value}>
+                      {facet === "status" ? (WORDS[value] ?? value) : value}
+                    </span>
+                    <span className="font-mono text-[11px] text-ink-3">{count}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+            {values.length > MAX_SHOWN && <p className="px-1.5 text-[11px] text-ink-3">and {values.length - MAX_SHOWN} more</p>}
+          </section>
+        );
+      })}
+    </aside>
+  );
+}

@@ -1,0 +1,91 @@
+import { Eye, EyeOff, X } from "lucide-react";
+import { type FilterTerm, formatFilter, formatTerm, parseFilter, termOfAttrParam } from "../../../lib/filter-grammar.ts";
+import { duration } from "../../../lib/time.ts";
+import { cn } from "../../../ui/cn.ts";
+import type { TraceSearch } from "../model/list-query.ts";
+
+const OWN = [
+  { key: "status", word: "status" },
+  { key: "service", word: "service" },
+  { key: "fn", word: "function" },
+  { key: "op", word: "name" },
+  { key: "trigger", word: "trigger" },
+] as const;
+
+/** Each filter that is on, to be taken off; the terms that were typed can be switched off and stay. */
+export function FilterChips({ search, onChange }: { readonly search: TraceSearch; readonly onChange: (change: Partial<TraceSearch>) => void }) {
+  const { terms } = parseFilter(search.q ?? "");
+  const setTerms = (next: readonly FilterTerm[]): void => onChange({ q: formatFilter(next) || undefined });
+  const attrs = search.attr ?? [];
+  const own = OWN.flatMap(({ key, word }) => (search[key] === undefined ? [] : [{ key, text: `${word}:${search[key]}` }]));
+  const bounds = [
+    ...(search.min === undefined ? [] : [{ key: "min" as const, text: `dur≥${duration(search.min)}` }]),
+    ...(search.max === undefined ? [] : [{ key: "max" as const, text: `dur≤${duration(search.max)}` }]),
+  ];
+  // Of a plain search the box itself is enough to see.
+  const typed = terms.some(({ kind, off }) => kind !== "text" || off) ? terms : [];
+  if (own.length + bounds.length + attrs.length + typed.length === 0) return null;
+  return (
+    <ul aria-label="Filters" className="flex flex-wrap gap-1.5 border-line border-b bg-surface px-4 py-1.5">
+      {[...own, ...bounds].map(({ key, text }) => (
+        <Chip key={key} text={text} onRemove={() => onChange({ [key]: undefined })} />
+      ))}
+      {attrs.map((param) => {
+        const term = termOfAttrParam(param);
+        return (
+          <Chip
+            key={param}
+            text={term === undefined ? `${param} (not understood)` : formatTerm(term)}
+            onRemove={() => onChange({ attr: attrs.length === 1 ? undefined : attrs.filter((each) => each !== param) })}
+          />
+        );
+      })}
+      {typed.map((term, at) => (
+        <Chip
+          // biome-ignore lint/suspicious/noArrayIndexKey: the same term may be there twice
+          key={at}
+          text={formatTerm({ ...term, off: false })}
+          isOff={term.off}
+          onSwitch={() => setTerms(terms.map((each, index) => (index === at ? { ...each, off: !each.off } : each)))}
+          onRemove={() => setTerms(terms.filter((_, index) => index !== at))}
+        />
+      ))}
+    </ul>
+  );
+}
+
+function Chip({
+  text,
+  isOff = false,
+  onSwitch,
+  onRemove,
+}: {
+  readonly text: string;
+  readonly isOff?: boolean;
+  readonly onSwitch?: () => void;
+  readonly onRemove: () => void;
+}) {
+  return (
+    <li
+      className={cn("inline-flex h-6 max-w-full items-center rounded border border-line bg-raised font-mono text-[11px]", isOff && "text-ink-3 line-through")}
+    >
+      <span className="min-w-0 truncate px-1.5" title={text}>
+        {text}
+      </span>
+      {onSwitch !== undefined && (
+        <button
+          type="button"
+          aria-pressed={!isOff}
+          aria-label={`${isOff ? "Use" : "Leave out"} ${text}`}
+          className="flex size-6 items-center justify-center hover:bg-hover"
+          onClick={onSwitch}
+        >
+          {isOff ? <EyeOff aria-hidden className="size-3" /> : <Eye aria-hidden className="size-3" />}
+        </button>
+      )}
+      <button type="button" aria-label={`Remove ${text}`} className="flex size-6 items-center justify-center hover:bg-hover" onClick={onRemove}>
+        <X aria-hidden className="size-3" />
+      </button>
+    </li>
+  );
+}

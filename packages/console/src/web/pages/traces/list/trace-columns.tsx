@@ -1,0 +1,166 @@
+import { Link } from "@tanstack/react-router";
+import { CircleAlert, CircleCheck, LoaderCircle, Unplug } from "lucide-react";
+import { Badge } from "../../../ui/badge.tsx";
+import { cn } from "../../../ui/cn.ts";
+import { CopyButton } from "../../../ui/copy-button.tsx";
+import type { Column } from "../../../ui/data-table.tsx";
+import { Duration, Timestamp } from "../../../ui/time.tsx";
+import type { TraceStatus, TraceSummary } from "../model/trace-types.ts";
+
+/** Says it in a word, with a mark and a colour. */
+export function TraceStatusBadge({ status }: { readonly status: TraceStatus }) {
+  if (status === "error")
+    return (
+      <Badge tone="danger" icon={<CircleAlert aria-hidden className="size-3" />}>
+        Error
+      </Badge>
+    );
+  if (status === "pending")
+    return (
+      <Badge tone="info" icon={<LoaderCircle aria-hidden className="size-3 animate-spin" />}>
+        Pending
+      </Badge>
+    );
+  return (
+    <Badge tone="ok" icon={<CircleCheck aria-hidden className="size-3" />}>
+      OK
+    </Badge>
+  );
+}
+
+export function shortId(id: string): string {
+  return id.length > 12 ? `${id.slice(0, 8)}…${id.slice(-3)}` : id;
+}
+
+export interface ColumnParts {
+  readonly longestMs: number;
+  readonly chosen: readonly string[];
+  readonly onChoose: (traceId: string) => void;
+}
+
+/** The columns of the specification in its order, then errors and a bar of the duration. */
+export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): readonly Column<TraceSummary>[] {
+  return [
+    {
+      key: "choose",
+      header: "Pick",
+      width: "2.5rem",
+      from: 1400,
+      cell: ({ trace_id, root_name }) => (
+        <input
+          type="checkbox"
+          aria-label={`Compare ${root_name} ${shortId(trace_id)}`}
+          checked={chosen.includes(trace_id)}
+          onClick={(event) => event.stopPropagation()}
+          onChange={() => onChoose(trace_id)}
+          className="size-4 align-middle accent-accent"
+        />
+      ),
+    },
+    {
+      key: "id",
+      header: "Trace ID",
+      width: "8rem",
+      from: 1050,
+      cell: ({ trace_id }) => (
+        <span className="group flex items-center gap-1">
+          <TraceLink traceId={trace_id} className="font-mono text-[12px] text-accent" title={trace_id}>
+            {shortId(trace_id)}
+          </TraceLink>
+          <CopyButton
+            text={trace_id}
+            label={`Copy the id ${shortId(trace_id)}`}
+            className="size-6 opacity-0 focus-visible:opacity-100 group-hover:opacity-100"
+          />
+        </span>
+      ),
+    },
+    {
+      key: "service",
+      header: "Service",
+      width: "minmax(5rem,1fr)",
+      from: 640,
+      cell: ({ service, services }) => {
+        const others = services.filter((name) => name !== service);
+        return (
+          <span title={[service, ...others].join(", ")}>
+            {service}
+            {others.length > 0 && <span className="ml-1.5 text-ink-3">+{others.length}</span>}
+          </span>
+        );
+      },
+    },
+    {
+      key: "name",
+      header: "Root Span",
+      width: "minmax(8rem,2.4fr)",
+      sortable: true,
+      cell: (row) => (
+        <span className="flex min-w-0 items-center gap-1.5">
+          <TraceLink traceId={row.trace_id} className="min-w-0 truncate font-medium" title={row.root_name}>
+            {row.root_name}
+          </TraceLink>
+          {row.partial && (
+            <Badge tone="warn" icon={<Unplug aria-hidden className="size-3" />} title="The root span of this trace has not come, or was dropped">
+              partial
+            </Badge>
+          )}
+        </span>
+      ),
+    },
+    { key: "duration", header: "Duration", width: "5.25rem", align: "right", sortable: true, cell: ({ duration_ms }) => <Took ms={duration_ms} /> },
+    { key: "status", header: "Status", width: "5.5rem", cell: ({ status }) => <TraceStatusBadge status={status} /> },
+    { key: "spans", header: "Spans", width: "3.75rem", align: "right", sortable: true, from: 640, cell: ({ span_count }) => span_count },
+    {
+      key: "timestamp",
+      header: "Timestamp",
+      width: "6.75rem",
+      sortable: true,
+      from: 640,
+      cell: ({ start_time_ms }) => <Timestamp ms={start_time_ms} className="font-mono text-[12px] text-ink-2" />,
+    },
+    {
+      key: "errors",
+      header: "Errors",
+      width: "3.5rem",
+      align: "right",
+      from: 1050,
+      cell: ({ error_count }) => <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>{error_count}</span>,
+    },
+    {
+      key: "bar",
+      header: "Relative",
+      width: "minmax(3.5rem,0.7fr)",
+      from: 1400,
+      cell: ({ duration_ms, status }) => (
+        <span aria-hidden className="block h-1.5 w-full overflow-hidden rounded-full bg-raised">
+          <span
+            className={cn("block h-full rounded-full", status === "error" ? "bg-danger" : status === "pending" ? "bg-info" : "bg-accent")}
+            style={{ width: `${duration_ms === null ? 100 : Math.max(1, (duration_ms / longestMs) * 100)}%` }}
+          />
+        </span>
+      ),
+    },
+  ];
+}
+
+export function Took({ ms }: { readonly ms: number | null }) {
+  return ms === null ? <span className="text-info">running</span> : <Duration ms={ms} className="font-mono text-[12px]" />;
+}
+
+export function TraceLink({ traceId, className, title, children }: { traceId: string; className?: string; title?: string; children: React.ReactNode }) {
+  return (
+    <Link
+      to="/traces/{-$traceId}/{-$spanId}"
+      params={{ traceId, spanId: undefined }}
+      search
+      title={title}
+      // The grid has the focus, and Enter opens the row.
+      tabIndex={-1}
+      onClick={(event) => event.stopPropagation()}
+      className={cn("hover:underline", className)}
+    >
+      {children}
+    </Link>
+  );
+}

@@ -1,0 +1,90 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { call } from "../../../lib/api.ts";
+import { windowOf } from "../../../lib/time-range.ts";
+import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
+import { type Column, DataTable } from "../../../ui/data-table.tsx";
+import { Ago, Duration } from "../../../ui/time.tsx";
+import { FALLBACK_RANGE, type TraceSearch } from "../model/list-query.ts";
+
+interface TraceGroup {
+  readonly value: string;
+  readonly label: string;
+  readonly trace_ids: readonly string[];
+  readonly span_count: number;
+  readonly first_seen_ms: number;
+  readonly last_seen_ms: number;
+  readonly duration_ms: number;
+  readonly error_count: number;
+}
+
+/** What traces can be grouped by, and the attribute behind it. */
+export const GROUPS = [
+  { attribute: "svc.function_id", label: "Function" },
+  { attribute: "session.id", label: "Session" },
+  { attribute: "messaging.message.id", label: "Message" },
+] as const;
+
+const columns: readonly Column<TraceGroup>[] = [
+  { key: "value", header: "Value", width: "minmax(10rem,3fr)", cell: ({ label }) => <span className="font-medium">{label}</span> },
+  { key: "traces", header: "Traces", width: "5rem", align: "right", cell: ({ trace_ids }) => trace_ids.length },
+  { key: "spans", header: "Spans", width: "5rem", align: "right", from: 640, cell: ({ span_count }) => span_count },
+  {
+    key: "errors",
+    header: "Errors",
+    width: "5rem",
+    align: "right",
+    cell: ({ error_count }) => <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>{error_count}</span>,
+  },
+  { key: "first", header: "First", width: "7rem", from: 900, cell: ({ first_seen_ms }) => <Ago ms={first_seen_ms} /> },
+  { key: "last", header: "Last", width: "7rem", from: 640, cell: ({ last_seen_ms }) => <Ago ms={last_seen_ms} /> },
+  { key: "over", header: "Over", width: "6rem", align: "right", from: 900, cell: ({ duration_ms }) => <Duration ms={duration_ms} /> },
+];
+
+/** Traces that share the value of an attribute, a row each; a click lists them. */
+export function TraceGroups({
+  attribute,
+  search,
+  onOpen,
+  onClear,
+}: {
+  readonly attribute: string;
+  readonly search: TraceSearch;
+  readonly onOpen: (value: string) => void;
+  readonly onClear: () => void;
+}) {
+  const query = useQuery({
+    queryKey: ["trace-groups", attribute, search.range, search.from, search.system],
+    queryFn: ({ signal }) => {
+      const { startMs } = windowOf(search, FALLBACK_RANGE, Date.now());
+      const asked = { attribute, limit: 1_000, include_internal: search.system === true, ...(startMs === undefined ? {} : { since_ms: startMs }) };
+      return call<{ readonly groups: readonly TraceGroup[] }>("engine::traces::group_by", asked, { signal });
+    },
+    refetchInterval: 5_000,
+  });
+  const [activeValue, setActiveValue] = useState<string>();
+  const groups = query.data?.groups ?? [];
+  return (
+    <DataRegion
+      loading={query.isPending}
+      error={query.error}
+      retry={() => void query.refetch()}
+      empty={groups.length === 0}
+      filtered={{ what: `No trace in this time has the attribute ${attribute}.`, clear: onClear }}
+      emptyState={<EmptyState title="No groups" />}
+    >
+      <p className="border-line border-b px-4 py-1.5 text-ink-2">
+        All traces in this time with the attribute <code>{attribute}</code>; filters other than its beginning do not apply to groups.
+      </p>
+      <DataTable
+        label="Groups of traces"
+        columns={columns}
+        rows={groups}
+        idOf={({ value }) => value}
+        selectedId={activeValue}
+        onSelect={({ value }) => setActiveValue(value)}
+        onOpen={({ value }) => onOpen(value)}
+      />
+    </DataRegion>
+  );
+}

@@ -1,0 +1,200 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { GitCompare } from "lucide-react";
+import { useMemo, useState } from "react";
+import { attrParam } from "../../../lib/filter-grammar.ts";
+import { Button } from "../../../ui/button.tsx";
+import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
+import { DataTable } from "../../../ui/data-table.tsx";
+import { Page } from "../../../ui/page.tsx";
+import { PauseButton } from "../../../ui/pause-button.tsx";
+import { SearchBox } from "../../../ui/search-box.tsx";
+import { TimeRange } from "../../../ui/time-range.tsx";
+import { FALLBACK_RANGE, filterText, NO_FILTERS, readFilters, type TraceSearch } from "../model/list-query.ts";
+import { DurationFields } from "./duration-fields.tsx";
+import { FacetsRail } from "./facets-rail.tsx";
+import { FilterChips } from "./filter-chips.tsx";
+import { isNotKept, NotKept } from "./not-kept.tsx";
+import { TraceCharts } from "./trace-charts.tsx";
+import { traceColumns } from "./trace-columns.tsx";
+import { GROUPS, TraceGroups } from "./trace-groups.tsx";
+import { useTraceFigures, useTraces } from "./use-traces.ts";
+
+const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
+/** As far from the newest edge as counts as being there, in pixels. */
+const EDGE = 8;
+
+/** Every trace that is kept: filters, facets, figures, and the rows, live. */
+export default function TracesList() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const [isPaused, setPaused] = useState(false);
+  const [isAtEdge, setAtEdge] = useState(true);
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [activeId, setActiveId] = useState<string>();
+  const traces = useTraces(search, isPaused || !isAtEdge);
+  const { facets, histogram } = useTraceFigures(search, isPaused);
+  const change = (next: Partial<TraceSearch>, replace = false): void => void navigate({ search: (before) => ({ ...before, ...next }), replace });
+  const open = (traceId: string, compare?: string): void =>
+    void navigate({ to: "/traces/{-$traceId}/{-$spanId}", params: { traceId, spanId: undefined }, search: (before) => ({ ...before, compare }) });
+  const longestMs = useMemo(() => Math.max(0.001, ...traces.rows.map(({ duration_ms }) => duration_ms ?? 0)), [traces.rows]);
+  const columns = useMemo(
+    () =>
+      traceColumns({
+        longestMs,
+        chosen,
+        onChoose: (id) => setChosen((before) => (before.includes(id) ? before.filter((each) => each !== id) : [...before.slice(-1), id])),
+      }),
+    [longestMs, chosen],
+  );
+  const problems = useMemo(() => readFilters(search, 0).problems, [search]);
+  const filtered = filterText(search);
+  return (
+    <Page
+      title="Traces"
+      count={traces.loaded ? traces.total : undefined}
+      controls={
+        <>
+          <SearchBox
+            label="Filter traces, e.g. status:error dur>200ms"
+            value={search.q ?? ""}
+            onChange={(q) => change({ q: q || undefined }, true)}
+            className="min-w-48 flex-1"
+          />
+          <DurationFields search={search} onChange={change} />
+          <GroupBy value={search.group} onChange={(group) => change({ group })} />
+          <TimeRange value={search} fallback={FALLBACK_RANGE} onChange={(range) => change(range)} />
+          <PauseButton isPaused={isPaused} waiting={traces.waiting} onChange={setPaused} />
+          <label className="flex items-center gap-1.5 text-ink-2" title="Traces of the engine's own working too">
+            <input
+              type="checkbox"
+              checked={search.system === true}
+              onChange={(event) => change({ system: event.target.checked || undefined })}
+              className="size-4 accent-accent"
+            />
+            System
+          </label>
+        </>
+      }
+    >
+      {problems.length > 0 && (
+        <p role="status" className="border-line border-b bg-warn-soft px-4 py-1 text-warn">
+          {problems.join(". ")}.
+        </p>
+      )}
+      <FilterChips search={search} onChange={change} />
+      {isNotKept(traces.error) ? (
+        <NotKept />
+      ) : search.group !== undefined ? (
+        <TraceGroups
+          attribute={search.group}
+          search={search}
+          onClear={() => change({ group: undefined, from: undefined, to: undefined, range: undefined })}
+          onOpen={(value) => {
+            const term = { kind: "field", field: `attr.${search.group}`, op: "equals", value, negated: false, off: false } as const;
+            change({ group: undefined, attr: [...(search.attr ?? []), attrParam(term)] });
+          }}
+        />
+      ) : (
+        <DataRegion
+          loading={!traces.loaded}
+          error={traces.error}
+          retry={traces.retry}
+          empty={traces.rows.length === 0}
+          filtered={filtered === undefined ? undefined : { what: `No trace matches ${filtered}.`, clear: () => change(NO_FILTERS) }}
+          emptyState={<NoTraces />}
+        >
+          <div className="flex min-h-0 flex-1">
+            {facets.data !== undefined && <FacetsRail facets={facets.data.facets} search={search} onChange={change} />}
+            <div className="relative flex min-h-0 min-w-0 flex-1 flex-col">
+              {histogram.data !== undefined && (
+                <TraceCharts
+                  histogram={histogram.data}
+                  onTime={(from, to) => change({ range: undefined, from, to })}
+                  onDuration={(min, max) => change({ min, max })}
+                />
+              )}
+              <CompareBar chosen={chosen} onCompare={open} onCancel={() => setChosen([])} />
+              {traces.waiting > 0 && (
+                <Button look="primary" className="-translate-x-1/2 absolute bottom-4 left-1/2 z-20 rounded-full shadow-pop" onClick={traces.takeIn}>
+                  {traces.waiting} new or changed: show
+                </Button>
+              )}
+              <div className="flex min-h-0 flex-1 flex-col" onScrollCapture={(event) => setAtEdge((event.target as HTMLElement).scrollTop < EDGE)}>
+                <DataTable
+                  label="Traces"
+                  columns={columns}
+                  rows={traces.rows}
+                  idOf={({ trace_id }) => trace_id}
+                  selectedId={activeId}
+                  onSelect={({ trace_id }) => setActiveId(trace_id)}
+                  onOpen={({ trace_id }) => open(trace_id)}
+                  sort={{ key: search.sort ?? "timestamp", dir: search.dir ?? "desc" }}
+                  onSort={({ key, dir }) => change({ sort: key === "timestamp" ? undefined : key, dir: dir === "desc" ? undefined : dir })}
+                  total={traces.total}
+                  onEnd={traces.loadMore}
+                />
+                <p role="status" className="border-line border-t px-4 py-1 text-[12px] text-ink-3">
+                  {traces.isLoadingMore ? "Loading more" : `${traces.rows.length} of ${traces.total}${traces.totalIsLowerBound ? " or more" : ""} traces`}
+                </p>
+              </div>
+            </div>
+          </div>
+        </DataRegion>
+      )}
+    </Page>
+  );
+}
+
+function CompareBar({
+  chosen: [first, second],
+  onCompare,
+  onCancel,
+}: {
+  readonly chosen: readonly string[];
+  readonly onCompare: (first: string, second: string) => void;
+  readonly onCancel: () => void;
+}) {
+  if (first === undefined) return null;
+  return (
+    <div className="flex items-center gap-2 border-line border-b bg-accent-soft px-4 py-1">
+      <span className="flex-1">{second === undefined ? "Choose a second trace to compare with" : "Two traces are chosen"}</span>
+      {second !== undefined && (
+        <Button look="primary" icon={<GitCompare aria-hidden className="size-3.5" />} onClick={() => onCompare(first, second)}>
+          Compare
+        </Button>
+      )}
+      <Button onClick={onCancel}>Cancel</Button>
+    </div>
+  );
+}
+
+function GroupBy({ value, onChange }: { readonly value: string | undefined; readonly onChange: (group: string | undefined) => void }) {
+  const isOther = value !== undefined && !GROUPS.some(({ attribute }) => attribute === value);
+  return (
+    <label className="flex items-center gap-1.5 text-ink-2">
+      <span className="max-sm:sr-only">Group</span>
+      <select
+        aria-label="Group by"
+        value={value ?? ""}
+        onChange={(event) => onChange(event.target.value || undefined)}
+        className="h-7 rounded-md border border-line bg-surface px-1.5 text-ink"
+      >
+        <option value="">None</option>
+        {GROUPS.map(({ attribute, label }) => (
+          <option key={attribute} value={attribute}>
+            {label}
+          </option>
+        ))}
+        {isOther && <option value={value}>{value}</option>}
+      </select>
+    </label>
+  );
+}
+
+function NoTraces() {
+  return (
+    <EmptyState title="No trace yet" snippet={'curl -X POST http://localhost:3111/your/path\nsvc call math::add \'{"a": 1, "b": 2}\''}>
+      A trace is one request with all the calls that it led to. Call a function or send a request, and it is here within a second.
+    </EmptyState>
+  );
+}

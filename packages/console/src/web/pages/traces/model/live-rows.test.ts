@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { mergeRows, orderOf } from "./live-rows.ts";
+import type { TraceSummary } from "./trace-types.ts";
+
+function row(id: string, start: number, more: Partial<TraceSummary> = {}): TraceSummary {
+  return {
+    ...{ trace_id: id, root_span_id: "r", root_name: id, service: "svc", services: ["svc"], status: "ok", start_time_ms: start },
+    ...{ duration_ms: 1, span_count: 1, error_count: 0, partial: false },
+    ...more,
+  };
+}
+
+it("puts new traces where the order has them, changes known ones in place, and drops who does not match any more", () => {
+  const before = [row("c", 3), row("b", 2, { status: "pending", duration_ms: null }), row("a", 1)];
+  const found = [row("d", 4), row("b", 2, { duration_ms: 9 })];
+  const { rows, added } = mergeRows(before, new Set(["a", "b", "d"]), found, orderOf("start_time", "desc"));
+  expect(rows.map(({ trace_id, duration_ms }) => [trace_id, duration_ms])).toEqual([
+    ["d", 1],
+    ["c", 1],
+    ["b", 9],
+  ]);
+  expect(added).toBe(1);
+});
+
+it("counts what has not ended as the longest", () => {
+  const rows = [row("a", 1, { duration_ms: 5 }), row("b", 2, { duration_ms: null }), row("c", 3, { duration_ms: 50 })];
+  expect([...rows].sort(orderOf("duration", "desc")).map(({ trace_id }) => trace_id)).toEqual(["b", "c", "a"]);
+});

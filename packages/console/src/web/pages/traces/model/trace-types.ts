@@ -1,0 +1,116 @@
+// Shapes of engine::traces::* as the page reads them. Attributes come as texts, so that numbers keep their digits.
+
+export type TraceStatus = "ok" | "error" | "pending";
+
+export interface TraceSummary {
+  readonly trace_id: string;
+  readonly root_span_id: string;
+  readonly root_name: string;
+  readonly service: string;
+  readonly services: readonly string[];
+  readonly status: TraceStatus;
+  readonly start_time_ms: number;
+  /** Null while a span of it has not ended. */
+  readonly duration_ms: number | null;
+  readonly span_count: number;
+  readonly error_count: number;
+  readonly partial: boolean;
+  readonly trigger_type?: string;
+  readonly function_id?: string;
+}
+
+export type Attribute = readonly [key: string, text: string];
+
+export interface SpanEvent {
+  readonly name: string;
+  readonly timestamp_unix_nano_text: string;
+  readonly timestamp_ms: number;
+  readonly attributes: readonly Attribute[];
+}
+
+export interface SpanLink {
+  readonly trace_id: string;
+  readonly span_id: string;
+  readonly attributes: readonly Attribute[];
+}
+
+export interface StoredSpan {
+  readonly trace_id: string;
+  readonly span_id: string;
+  readonly parent_span_id: string | null;
+  readonly name: string;
+  readonly kind: string;
+  readonly start_time_unix_nano_text: string;
+  readonly end_time_unix_nano_text: string | null;
+  readonly start_time_ms: number;
+  readonly duration_ms: number | null;
+  readonly status: "ok" | "error" | "unset";
+  readonly status_description?: string;
+  readonly pending?: true;
+  readonly internal: boolean;
+  readonly service_name: string;
+  readonly worker_id: string | null;
+  readonly attributes: readonly Attribute[];
+  /** The same with their types; large numbers have lost digits here. */
+  readonly attributes_map?: Readonly<Record<string, unknown>>;
+  readonly events: readonly SpanEvent[];
+  readonly links: readonly SpanLink[];
+  readonly baggage: Readonly<Record<string, string>>;
+  readonly resource: Readonly<Record<string, unknown>>;
+  readonly instrumentation_scope_name?: string;
+  readonly instrumentation_scope_version?: string;
+}
+
+export interface TraceListAnswer {
+  readonly spans: readonly (StoredSpan & { readonly trace: TraceSummary })[];
+  readonly total: number;
+  readonly total_is_lower_bound?: true;
+  readonly cursor: string | null;
+  readonly as_of: number;
+}
+
+export interface FacetValue {
+  readonly value: string;
+  readonly count: number;
+}
+
+export interface FacetsAnswer {
+  readonly facets: Readonly<Record<string, readonly FacetValue[]>>;
+  readonly total: number;
+}
+
+export interface HistogramAnswer {
+  readonly time: readonly { readonly start_ms: number; readonly end_ms: number; readonly count: number; readonly errors: number }[];
+  readonly duration: readonly { readonly min_ms: number; readonly max_ms: number; readonly count: number }[];
+}
+
+export interface ComparedSide {
+  readonly span_id: string;
+  readonly duration_ms: number | null;
+  readonly status: TraceStatus;
+}
+
+export interface ComparedRow {
+  readonly path: readonly string[];
+  readonly a: ComparedSide | null;
+  readonly b: ComparedSide | null;
+  readonly delta_ms: number | null;
+  readonly change: "added" | "removed" | "slower" | "faster" | "same";
+}
+
+export interface CompareAnswer {
+  readonly rows: readonly ComparedRow[];
+  readonly a: TraceSummary;
+  readonly b: TraceSummary;
+  readonly truncated?: true;
+}
+
+/** An ended span whose status is unset counts as OK; one that has not ended is Pending. */
+export function statusOfSpan(span: Pick<StoredSpan, "status" | "end_time_unix_nano_text">): TraceStatus {
+  if (span.status === "error") return "error";
+  return span.end_time_unix_nano_text === null ? "pending" : "ok";
+}
+
+export function attributeOf(attributes: readonly Attribute[], ...keys: readonly string[]): string | undefined {
+  return attributes.find(([key]) => keys.includes(key))?.[1];
+}

@@ -1,0 +1,43 @@
+import { Link } from "@tanstack/react-router";
+import type { SpanLink } from "../model/trace-types.ts";
+import { Field, Fields, linkClass } from "./fields.tsx";
+import { AttributeValue } from "./tags-tab.tsx";
+
+/** What travelled with the trace. */
+export function BaggageTab({ baggage }: { readonly baggage: Readonly<Record<string, string>> }) {
+  const entries = Object.entries(baggage);
+  if (entries.length === 0) return <p className="p-3 text-ink-2">No baggage came with this span.</p>;
+  return (
+    <Fields>
+      {entries.map(([key, value]) => (
+        <Field key={key} name={key} copy={value}>
+          <span className="font-mono text-[12px]">{value}</span>
+        </Field>
+      ))}
+    </Fields>
+  );
+}
+
+/** Spans of other traces that this one has to do with. */
+export function LinksTab({ links }: { readonly links: readonly SpanLink[] }) {
+  return (
+    <ul className="flex flex-col gap-2 p-3">
+      {links.map((link) => (
+        <li key={`${link.trace_id} ${link.span_id}`} className="rounded-md border border-line p-2">
+          <Link
+            to="/traces/{-$traceId}/{-$spanId}"
+            params={{ traceId: link.trace_id, spanId: link.span_id }}
+            className={`${linkClass} break-all font-mono text-[12px]`}
+          >
+            {link.trace_id} / {link.span_id}
+          </Link>
+          {link.attributes.map(([key, text]) => (
+            <p key={key} className="text-[12px]">
+              <span className="text-ink-3">{key}</span> <AttributeValue name={key} text={text} />
+            </p>
+          ))}
+        </li>
+      ))}
+    </ul>
+  );
+}

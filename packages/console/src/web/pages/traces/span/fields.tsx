@@ -1,0 +1,22 @@
+import type { ReactNode } from "react";
+import { CopyButton } from "../../../ui/copy-button.tsx";
+
+/** Names and values, one below the other. */
+export function Fields({ children }: { readonly children: ReactNode }) {
+  return <dl className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-3 gap-y-1 p-3 text-[13px]">{children}</dl>;
+}
+
+/** `copy`: what is put on the clipboard. */
+export function Field({ name, copy, children }: { readonly name: string; readonly copy?: string | undefined; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt className="pt-0.5 text-ink-3">{name}</dt>
+      <dd className="flex min-w-0 items-start gap-1">
+        <span className="min-w-0 break-words pt-0.5">{children}</span>
+        {copy !== undefined && <CopyButton text={copy} label={`Copy ${name}`} className="-my-0.5 size-6" />}
+      </dd>
+    </>
+  );
+}
+
+export const linkClass = "text-accent hover:underline";

@@ -1,0 +1,111 @@
+import { Link } from "@tanstack/react-router";
+import { Duration, Timestamp } from "../../../ui/time.tsx";
+import { TraceStatusBadge } from "../list/trace-columns.tsx";
+import { endOf, type SpanNode, selfTimeMs, type TraceForest } from "../model/span-forest.ts";
+import { attributeOf, type StoredSpan } from "../model/trace-types.ts";
+import { Field, Fields, linkClass } from "./fields.tsx";
+
+/** What the span is: name, service, duration, status, ids, where it stands. */
+export function InfoTab({
+  node,
+  span,
+  forest,
+  nowMs,
+}: {
+  readonly node: SpanNode;
+  readonly span: StoredSpan;
+  readonly forest: TraceForest;
+  readonly nowMs: number;
+}) {
+  const functionId = attributeOf(span.attributes, "svc.function_id", "function_id");
+  const invocationId = attributeOf(span.attributes, "svc.invocation_id", "invocation_id");
+  const { parent } = node;
+  const siblings = parent?.children ?? forest.roots;
+  return (
+    <Fields>
+      <Field name="Span name" copy={span.name}>
+        {span.name}
+      </Field>
+      <Field name="Service">
+        <Link
+          to="/traces/{-$traceId}/{-$spanId}"
+          params={{ traceId: undefined, spanId: undefined }}
+          search={{ service: span.service_name }}
+          className={linkClass}
+          title="Traces of this service"
+        >
+          {span.service_name}
+        </Link>
+      </Field>
+      <Field name="Duration">
+        <Duration ms={endOf(node, nowMs) - node.startMs} className="font-mono" />
+        {node.endMs === undefined && <span className="ml-1.5 text-info">so far</span>}
+      </Field>
+      <Field name="Status">
+        <TraceStatusBadge status={node.status} />
+        {span.status_description !== undefined && <span className="ml-2 text-danger">{span.status_description}</span>}
+      </Field>
+      <Field name="Trace ID" copy={span.trace_id}>
+        <code>{span.trace_id}</code>
+      </Field>
+      <Field name="Span ID" copy={span.span_id}>
+        <code>{span.span_id}</code>
+      </Field>
+      <Field name="Parent">
+        {span.parent_span_id === null ? (
+          "none: it began the trace"
+        ) : parent?.span === undefined ? (
+          <>
+            <code>{span.parent_span_id}</code> <span className="text-warn">has not come</span>
+          </>
+        ) : (
+          <Link to="/traces/{-$traceId}/{-$spanId}" params={{ traceId: span.trace_id, spanId: parent.id }} search className={linkClass}>
+            {parent.name} <code>{parent.id}</code>
+          </Link>
+        )}
+      </Field>
+      <Field name="Kind">
+        {span.kind}
+        {span.internal && <span className="text-ink-3">, of the engine's own working</span>}
+      </Field>
+      <Field name="Began">
+        <Timestamp ms={span.start_time_ms} as="date" />{" "}
+        <span className="text-ink-3">
+          (<Duration ms={node.startMs} /> into the trace)
+        </span>
+      </Field>
+      <Field name="Of its own">
+        <Duration ms={selfTimeMs(node, nowMs)} className="font-mono" /> <span className="text-ink-3">without its children</span>
+      </Field>
+      <Field name="Position">
+        level {node.depth + 1} of {forest.depth}, {siblings.indexOf(node) + 1} of {siblings.length} beside each other, {node.children.length} children
+      </Field>
+      {functionId !== undefined && (
+        <Field name="Function">
+          <Link to="/functions/{-$functionId}" params={{ functionId }} className={linkClass}>
+            {functionId}
+          </Link>
+        </Field>
+      )}
+      {functionId !== undefined && invocationId !== undefined && (
+        <Field name="Invocation" copy={invocationId}>
+          <Link to="/functions/{-$functionId}" params={{ functionId }} search={{ tab: "history", inv: invocationId }} className={linkClass}>
+            <code>{invocationId}</code>
+          </Link>
+        </Field>
+      )}
+      {span.worker_id !== null && (
+        <Field name="Worker" copy={span.worker_id}>
+          <Link to="/workers/{-$workerId}" params={{ workerId: span.worker_id }} className={linkClass}>
+            <code>{span.worker_id}</code>
+          </Link>
+        </Field>
+      )}
+      {span.instrumentation_scope_name !== undefined && (
+        <Field name="Scope">
+          {span.instrumentation_scope_name} {span.instrumentation_scope_version}
+        </Field>
+      )}
+    </Fields>
+  );
+}

@@ -1,0 +1,46 @@
+import { CopyButton } from "../../../ui/copy-button.tsx";
+import { Tabs } from "../../../ui/tabs.tsx";
+import type { SpanNode, TraceForest } from "../model/span-forest.ts";
+import { spanMarkdown } from "../model/trace-text.ts";
+import type { StoredSpan } from "../model/trace-types.ts";
+import { BaggageTab, LinksTab } from "./context-tabs.tsx";
+import { ErrorsTab, errorsOf } from "./errors-tab.tsx";
+import { InfoTab } from "./info-tab.tsx";
+import { LogsTab } from "./logs-tab.tsx";
+import { TagsTab } from "./tags-tab.tsx";
+
+/** All that is known of one span. */
+export function SpanPane({
+  node,
+  span,
+  forest,
+  nowMs,
+  tab,
+  onTab,
+}: {
+  readonly node: SpanNode;
+  readonly span: StoredSpan;
+  readonly forest: TraceForest;
+  readonly nowMs: number;
+  readonly tab: string | undefined;
+  readonly onTab: (tab: string) => void;
+}) {
+  const errors = errorsOf(span);
+  const tabs = [
+    { value: "info", label: "Info", content: <InfoTab node={node} span={span} forest={forest} nowMs={nowMs} /> },
+    { value: "tags", label: "Tags", count: span.attributes.length, content: <TagsTab key={span.span_id} span={span} /> },
+    { value: "logs", label: "Logs", content: <LogsTab span={span} forest={forest} /> },
+    { value: "errors", label: "Errors", count: errors.length, content: <ErrorsTab errors={errors} /> },
+    { value: "baggage", label: "Baggage", count: Object.keys(span.baggage).length, content: <BaggageTab baggage={span.baggage} /> },
+    ...(span.links.length === 0 ? [] : [{ value: "links", label: "Links", count: span.links.length, content: <LinksTab links={span.links} /> }]),
+  ];
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <div className="flex flex-wrap gap-1.5 px-3 py-2">
+        <CopyButton text={() => JSON.stringify(span, undefined, 2)} label="Copy JSON" withText />
+        <CopyButton text={() => spanMarkdown(span)} label="Copy Markdown" withText />
+      </div>
+      <Tabs label="Span" tabs={tabs} value={tabs.some(({ value }) => value === tab) ? (tab ?? "info") : "info"} onChange={onTab} />
+    </div>
+  );
+}

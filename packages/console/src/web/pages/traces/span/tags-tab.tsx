@@ -1,0 +1,103 @@
+import { Link } from "@tanstack/react-router";
+import { CircleMinus, CirclePlus } from "lucide-react";
+import { useState } from "react";
+import { attrParam } from "../../../lib/filter-grammar.ts";
+import { CopyButton } from "../../../ui/copy-button.tsx";
+import { JsonView } from "../../../ui/json-view.tsx";
+import { SearchBox } from "../../../ui/search-box.tsx";
+import type { Attribute, StoredSpan } from "../model/trace-types.ts";
+
+/** Longer texts that are JSON are shown as a tree. */
+const INLINE = 120;
+
+/** Every attribute of the span, and of what it ran in. */
+export function TagsTab({ span }: { readonly span: StoredSpan }) {
+  const [q, setQ] = useState("");
+  const words = q.toLowerCase();
+  const isWanted = ([key, text]: Attribute): boolean => `${key}=${text}`.toLowerCase().includes(words);
+  const own = span.attributes.filter(isWanted);
+  const resource = Object.entries(span.resource)
+    .map(([key, value]): Attribute => [key, typeof value === "string" ? value : JSON.stringify(value)])
+    .filter(isWanted);
+  return (
+    <div className="flex flex-col gap-2 p-3">
+      <SearchBox label="Search tags" value={q} onChange={setQ} hotkey={undefined} />
+      <AttributeList title="Attributes" attributes={own} prefix="attr." nothing={q === "" ? "This span has no attributes." : "No attribute matches."} />
+      <AttributeList
+        title="Resource"
+        attributes={resource}
+        prefix="resource."
+        nothing={q === "" ? "Nothing is known of what it ran in." : "Nothing of the resource matches."}
+      />
+    </div>
+  );
+}
+
+function AttributeList({
+  title,
+  attributes,
+  prefix,
+  nothing,
+}: {
+  readonly title: string;
+  readonly attributes: readonly Attribute[];
+  readonly prefix: string;
+  readonly nothing: string;
+}) {
+  return (
+    <section>
+      <h3 className="mb-1 font-medium text-[12px] text-ink-3">{title}</h3>
+      {attributes.length === 0 && <p className="text-ink-2">{nothing}</p>}
+      <ul className="flex flex-col divide-y divide-line/60">
+        {attributes.map(([key, text]) => (
+          <li key={key} className="flex items-start gap-2 py-1">
+            <div className="grid min-w-0 flex-1 grid-cols-1 gap-x-3 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]">
+              <span className="break-words pt-0.5 text-ink-2">{key}</span>
+              <AttributeValue name={key} text={text} />
+            </div>
+            <span className="flex shrink-0">
+              <FilterLink
+                label={`Traces where ${key} is this`}
+                param={attrParam(termOf(`${prefix}${key}`, text, false))}
+                icon={<CirclePlus aria-hidden className="size-3.5" />}
+              />
+              <FilterLink
+                label={`Traces where ${key} is not this`}
+                param={attrParam(termOf(`${prefix}${key}`, text, true))}
+                icon={<CircleMinus aria-hidden className="size-3.5" />}
+              />
+              <CopyButton text={text} label={`Copy ${key}`} className="size-6" />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function termOf(field: string, value: string, negated: boolean) {
+  return { kind: "field", field, op: "equals", value, negated, off: false } as const;
+}
+
+function FilterLink({ label, param, icon }: { readonly label: string; readonly param: string; readonly icon: React.ReactNode }) {
+  return (
+    <Link
+      to="/traces/{-$traceId}/{-$spanId}"
+      params={{ traceId: undefined, spanId: undefined }}
+      search={{ attr: [param] }}
+      aria-label={label}
+      title={label}
+      className="flex size-6 items-center justify-center rounded text-ink-3 hover:bg-hover hover:text-ink"
+    >
+      {icon}
+    </Link>
+  );
+}
+
+/** As text, or as a tree where it is JSON that is long. */
+export function AttributeValue({ name, text }: { readonly name: string; readonly text: string }) {
+  if (text.length > INLINE && /^\s*[[{]/.test(text)) return <JsonView text={text} name={name} openTo={1} />;
+  return (
+    <span className="whitespace-pre-wrap break-words pt-0.5 font-mono text-[12px]">{text === "" ? <span className="text-ink-3">(empty)</span> : text}</span>
+  );
+}
