@@ -46,7 +46,7 @@ const READS: ReadonlySet<string> = new Set([
   "queue::list",
   "queue::stats",
   "queue::peek",
-  "queue::dead",
+  "queue::get_job",
   "cron::list",
   "cron::history",
   "event::list",

@@ -16,7 +16,8 @@ export const searchSchemas = {
   workers: z.object({ q: text, runtime: text, status: text, system: flag, tab: text, sort: text, dir }),
   functions: z.object({ q: text, group: z.optional(z.enum(["prefix", "worker"])), worker: text, system: flag, tab: text, inv: text }),
   triggers: z.object({ q: text, type: z.optional(z.enum(["http", "cron", "queue", "event", "state", "other"])), system: flag, tab: text }),
-  states: z.object({ q: text, gq: text, sort: text, dir, cursor: text, system: flag }),
+  // The engine lists items in the order of their keys, so there is no sort.
+  states: z.object({ q: text, gq: text, cursor: text, size: z.optional(z.union([z.literal(50), z.literal(100), z.literal(500)])), system: flag, tab: text }),
   streams: z.object({
     q: text,
     dir: z.optional(z.enum(["inbound", "outbound"])),
@@ -27,7 +28,7 @@ export const searchSchemas = {
     events: flag,
     sub: list,
   }),
-  queues: z.object({ q: text, tab: text }),
+  queues: z.object({ q: text, tab: text, job: text }),
   traces: z.object({
     q: text,
     status: z.optional(z.enum(["ok", "error", "pending"])),

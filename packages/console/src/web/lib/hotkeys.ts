@@ -40,6 +40,8 @@ function nameOf(event: KeyboardEvent): string {
 
 function onKeyDown(event: KeyboardEvent): void {
   const name = nameOf(event);
+  // Whoever took the key already (a dialog its Escape, a grid its arrows) has done with it.
+  if (event.defaultPrevented) return;
   const isPlain = !name.startsWith("mod+");
   if (event.altKey || event.isComposing || (isPlain && (isTyping(event.target) || !shortcutsAreOn()))) return;
   const now = performance.now();

@@ -1,0 +1,36 @@
+import { Timestamp } from "../../ui/time.tsx";
+import { TraceLink } from "./job-facts.tsx";
+import type { Failure } from "./model.ts";
+
+/** The attempts that failed, the latest first. */
+export function JobFailures({ failures }: { readonly failures: readonly Failure[] }) {
+  return (
+    <div>
+      <h3 className="mb-1 font-medium">Failed attempts</h3>
+      <ol className="flex flex-col gap-2">
+        {[...failures].reverse().map((failure) => (
+          <li key={`${failure.attempt} ${failure.at}`} className="rounded-md border border-danger/40 bg-danger-soft p-2">
+            <div className="flex flex-wrap gap-x-3 text-[12px] text-ink-2">
+              <span>attempt {failure.attempt}</span>
+              <Timestamp ms={Date.parse(failure.at)} as="date" />
+              {failure.worker !== null && <span className="break-all">{failure.worker}</span>}
+              {failure.trace_id !== null && <TraceLink id={failure.trace_id} />}
+            </div>
+            <p className="break-words text-danger">
+              <code>{failure.code}</code> {failure.message}
+            </p>
+            {failure.stack !== null && (
+              <details className="mt-1">
+                <summary className="cursor-pointer text-[12px] text-ink-2">Stack</summary>
+                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+                <pre tabIndex={0} className="mt-1 overflow-x-auto text-[11px]">
+                  {failure.stack}
+                </pre>
+              </details>
+            )}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
