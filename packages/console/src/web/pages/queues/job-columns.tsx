@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { maskedPreview } from "../../lib/secrets.ts";
 import type { Column } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -32,9 +33,15 @@ export function jobColumns(
     header: "Job",
     width: "5.5rem",
     cell: ({ job_id }) => (
-      <code title={job_id} className="text-accent">
+      <Link
+        to="."
+        search={(before) => ({ ...before, job: job_id })}
+        title={job_id}
+        onClick={(event) => event.stopPropagation()}
+        className="font-mono text-[12px] text-accent underline"
+      >
         {job_id.slice(0, 8)}
-      </code>
+      </Link>
     ),
   };
   const data: Column<Job> = {

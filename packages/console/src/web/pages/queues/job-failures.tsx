@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { Timestamp } from "../../ui/time.tsx";
 import { TraceLink } from "./job-facts.tsx";
 import type { Failure } from "./model.ts";
@@ -13,7 +14,7 @@ export function JobFailures({ failures }: { readonly failures: readonly Failure[
             <div className="flex flex-wrap gap-x-3 text-[12px] text-ink-2">
               <span>attempt {failure.attempt}</span>
               <Timestamp ms={Date.parse(failure.at)} as="date" />
-              {failure.worker !== null && <span className="break-all">{failure.worker}</span>}
+              {failure.worker !== null && <WorkerLink worker={failure.worker} />}
               {failure.trace_id !== null && <TraceLink id={failure.trace_id} />}
             </div>
             <p className="break-words text-danger">
@@ -32,5 +33,16 @@ export function JobFailures({ failures }: { readonly failures: readonly Failure[
         ))}
       </ol>
     </div>
+  );
+}
+
+/** `worker` is a name and an id in brackets. */
+function WorkerLink({ worker }: { readonly worker: string }) {
+  const id = /\(([^()]+)\)$/.exec(worker)?.[1];
+  if (id === undefined) return <span className="break-all">{worker}</span>;
+  return (
+    <Link to="/workers/{-$workerId}" params={{ workerId: id }} className="break-all text-accent underline">
+      {worker}
+    </Link>
   );
 }

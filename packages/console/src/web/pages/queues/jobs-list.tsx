@@ -15,7 +15,18 @@ const NOTHING: Readonly<Record<JobState, { readonly title: string; readonly text
 };
 
 /** A queue's jobs in one state; nothing is taken out by looking. */
-export function JobsList({ queue, state, onOpen }: { readonly queue: string; readonly state: JobState; readonly onOpen: (jobId: string) => void }) {
+export function JobsList({
+  queue,
+  state,
+  last,
+  onOpen,
+}: {
+  readonly queue: string;
+  readonly state: JobState;
+  /** The job that was open last: the arrows go on from there. */
+  readonly last: string | undefined;
+  readonly onOpen: (jobId: string) => void;
+}) {
   const query = useJobs(queue, state);
   const jobs = useMemo(() => query.data?.pages.flatMap((page) => page.jobs) ?? [], [query.data]);
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
@@ -50,6 +61,7 @@ export function JobsList({ queue, state, onOpen }: { readonly queue: string; rea
           columns={columns}
           rows={jobs}
           idOf={({ job_id }) => job_id}
+          selectedId={last}
           onSelect={({ job_id }) => onOpen(job_id)}
         />
         {query.hasNextPage && (

@@ -13,8 +13,10 @@ const route = getRouteApi("/queues/{-$topic}");
 export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
   const { tab, job } = route.useSearch();
   const navigate = route.useNavigate();
+  const [last, setLast] = useState(job);
+  if (job !== undefined && job !== last) setLast(job);
   const openJob = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, job: next }) });
-  const jobs = (state: JobState) => <JobsList key={state} queue={stats.queue} state={state} onOpen={openJob} />;
+  const jobs = (state: JobState) => <JobsList key={state} last={last} queue={stats.queue} state={state} onOpen={openJob} />;
   const tabs: TabSpec[] = [
     { value: "waiting", label: "Waiting", count: stats.waiting, content: jobs("waiting") },
     { value: "active", label: "In flight", count: stats.active, content: jobs("active") },
