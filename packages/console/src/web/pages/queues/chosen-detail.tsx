@@ -20,7 +20,7 @@ export function ChosenDetail({
   if (chosen?.kind === "topic") return <TopicDetail topic={chosen.name} queues={overview.data?.queues ?? []} onOpen={onOpen} />;
   return (
     <DataRegion
-      loading={overview.isPending}
+      loading={overview.data === undefined}
       error={overview.error}
       retry={() => void overview.refetch()}
       empty

@@ -39,7 +39,7 @@ export function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly
         {state !== undefined && <Badge tone={state.tone}>{state.label}</Badge>}
       </div>
       <DataRegion
-        loading={query.isPending}
+        loading={query.data === undefined}
         error={isGone ? null : query.error}
         retry={() => void query.refetch()}
         empty={isGone}

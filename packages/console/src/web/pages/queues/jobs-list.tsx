@@ -42,7 +42,7 @@ export function JobsList({
   return (
     <div className="flex h-full min-h-40 flex-col">
       <DataRegion
-        loading={query.isPending}
+        loading={query.data === undefined}
         error={query.error}
         retry={() => void query.refetch()}
         empty={query.data !== undefined && jobs.length === 0}

@@ -25,7 +25,7 @@ export function QueueList({
 }) {
   return (
     <DataRegion
-      loading={overview.isPending}
+      loading={overview.data === undefined}
       error={overview.error}
       retry={() => void overview.refetch()}
       empty={overview.data !== undefined && rows.length === 0}

@@ -55,7 +55,7 @@ export function GroupsPanel({
         />
       </div>
       <DataRegion
-        loading={query.isPending}
+        loading={query.data === undefined}
         error={query.error}
         retry={() => void query.refetch()}
         empty={query.data !== undefined && visible.length === 0 && query.hasNextPage === false}

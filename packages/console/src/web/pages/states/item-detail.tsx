@@ -60,7 +60,7 @@ export function ItemDetail({ group, itemKey }: { readonly group: string; readonl
   return (
     <div className="flex h-full min-h-0 flex-col">
       <DataRegion
-        loading={query.isPending}
+        loading={query.data === undefined}
         error={query.error}
         retry={() => void query.refetch()}
         empty={entry === null && known === undefined && draft === undefined}

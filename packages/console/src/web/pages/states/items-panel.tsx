@@ -71,7 +71,7 @@ export function ItemsPanel({
         />
       </div>
       <DataRegion
-        loading={items.isPending}
+        loading={items.data === undefined}
         error={items.error}
         retry={() => void items.refetch()}
         empty={items.data !== undefined && rows.length === 0 && cursor === undefined}
