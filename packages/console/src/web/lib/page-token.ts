@@ -5,3 +5,6 @@ function meta(name: string): string {
 
 export const pageToken: string = meta("svc-page-token");
 export const styleNonce: string = meta("svc-nonce");
+
+// Dialogs keep the page behind them still by a style element of their own, and ask here for its nonce.
+(globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = styleNonce;

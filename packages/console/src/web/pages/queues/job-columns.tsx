@@ -15,7 +15,8 @@ export function jobColumns(
 ): readonly Column<Job>[] {
   const tick: Column<Job> = {
     key: "tick",
-    header: "",
+    header: "Chosen",
+    headerHidden: true,
     width: "1.5rem",
     cell: ({ job_id: id }) => (
       <input

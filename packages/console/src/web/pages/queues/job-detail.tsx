@@ -39,7 +39,7 @@ export function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly
         {state !== undefined && <Badge tone={state.tone}>{state.label}</Badge>}
       </div>
       <DataRegion
-        loading={query.data === undefined}
+        loading={query.data === undefined && !isGone}
         error={isGone ? null : query.error}
         retry={() => void query.refetch()}
         empty={isGone}

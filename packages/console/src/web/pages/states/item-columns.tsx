@@ -21,7 +21,8 @@ export function itemColumns(options: {
   const columns: readonly (Column<Entry> & { readonly isMinor?: boolean })[] = [
     {
       key: "tick",
-      header: "",
+      header: "Chosen",
+      headerHidden: true,
       width: "1.5rem",
       cell: ({ key }) => (
         <input

@@ -32,6 +32,9 @@ export function ItemDetail({ group, itemKey }: { readonly group: string; readonl
   const [conflict, setConflict] = useState<{ readonly theirs: Entry | null } | undefined>();
   const entry = query.data;
   if (known === undefined && entry) setKnown(entry);
+  // What there was last, for when it is deleted.
+  const [last, setLast] = useState<Entry | undefined>();
+  if (entry && entry !== last) setLast(entry);
   const isDirty = draft !== undefined && !isSameJson(draft.text, textOf(draft.base));
   const seen = isDirty ? (draft.base ?? undefined) : known;
 
@@ -88,8 +91,8 @@ export function ItemDetail({ group, itemKey }: { readonly group: string; readonl
             }}
             onClose={() => setConflict(undefined)}
           />
-        ) : entry === null && draft === undefined && known !== undefined ? (
-          <DeletedItem group={group} last={known} onRestored={settle} />
+        ) : entry === null && draft === undefined && last !== undefined ? (
+          <DeletedItem group={group} last={last} onRestored={settle} />
         ) : (
           <>
             {entry && <ItemHead group={group} entry={entry} triggers={triggers} onDeleted={() => setDraft(undefined)} />}
