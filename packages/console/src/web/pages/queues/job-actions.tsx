@@ -15,10 +15,14 @@ export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone
   const action = useAction();
   const [asking, setAsking] = useState<"edit" | "discard" | "cancel" | undefined>();
   const run = async (what: () => Promise<unknown>, said: string): Promise<void> => {
-    if (!(await action.run(what))) return;
-    setAsking(undefined);
-    toast(said);
-    onGone();
+    // The job is left at once: asked for again, it may be there no more.
+    const leave = async (): Promise<void> => {
+      await what();
+      setAsking(undefined);
+      toast(said);
+      onGone();
+    };
+    await action.run(leave);
   };
   const isDead = job.state === "dead";
   return (

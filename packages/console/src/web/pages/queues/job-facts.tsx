@@ -6,7 +6,11 @@ import type { Job } from "./model.ts";
 
 export function TraceLink({ id }: { readonly id: string }) {
   return (
-    <Link to="/traces/{-$traceId}/{-$spanId}" params={{ traceId: id, spanId: undefined }} className="font-mono text-[12px] text-accent underline">
+    <Link
+      to="/traces/{-$traceId}/{-$spanId}"
+      params={{ traceId: id, spanId: undefined }}
+      className="inline-block py-1 font-mono text-[12px] text-accent underline"
+    >
       {id.slice(0, 16)}…
     </Link>
   );

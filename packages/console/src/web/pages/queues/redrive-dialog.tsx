@@ -17,10 +17,13 @@ export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; rea
   const [text, setText] = useState(() => pretty(job.json));
   const problem = jsonProblem(text);
   const send = async (): Promise<void> => {
-    if (problem !== undefined || refusal !== undefined || !(await action.run(() => redriveWith(job.queue, job.job_id, text)))) return;
-    toast("The job is back on its queue, with other data");
-    onClose();
-    onDone();
+    if (problem !== undefined || refusal !== undefined) return;
+    await action.run(async () => {
+      await redriveWith(job.queue, job.job_id, text);
+      toast("The job is back on its queue, with other data");
+      onClose();
+      onDone();
+    });
   };
   return (
     <Dialog

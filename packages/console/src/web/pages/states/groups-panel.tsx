@@ -41,9 +41,9 @@ export function GroupsPanel({
   const hidden = all.length - visible.length;
   const setPrefix = (next: string): void => void navigate({ search: (before) => ({ ...before, gq: next || undefined }), replace: true });
   return (
-    <section aria-labelledby="states-groups" className="flex min-h-0 flex-1 flex-col bg-surface">
+    <section aria-labelledby="states-groups-heading" className="flex min-h-0 flex-1 flex-col bg-surface">
       <div className="flex h-10 shrink-0 items-center gap-2 border-line border-b px-3">
-        <h2 id="states-groups" className="font-medium">
+        <h2 id="states-groups-heading" className="font-medium">
           Groups
         </h2>
         <SearchBox

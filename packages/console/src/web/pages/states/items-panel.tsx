@@ -49,10 +49,10 @@ export function ItemsPanel({
     [selectedKey, keys, question],
   );
   return (
-    <section aria-labelledby="states-items" className="flex min-h-0 flex-1 flex-col">
+    <section aria-labelledby="states-items-heading" className="flex min-h-0 flex-1 flex-col">
       <div className="flex min-h-10 shrink-0 flex-wrap items-center gap-2 border-line border-b bg-surface px-3 py-1">
         {onBack !== undefined && <Button look="ghost" aria-label="Back to the groups" icon={<ArrowLeft aria-hidden className="size-4" />} onClick={onBack} />}
-        <h2 id="states-items" className="min-w-0 max-w-64 truncate whitespace-pre font-medium" title={group}>
+        <h2 id="states-items-heading" className="min-w-0 max-w-64 truncate whitespace-pre font-medium" title={group}>
           {group}
         </h2>
         {isSystemGroup(group) && <Badge tone="violet">System</Badge>}
