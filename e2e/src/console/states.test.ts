@@ -304,7 +304,7 @@ it("hides the groups of the system until they are asked for", async () => {
   const { page, close } = await states("");
   await row(page, "users").waitFor();
   expect(await row(page, "__console").count()).toBe(0);
-  await page.getByLabel("System").check();
+  await page.getByRole("checkbox", { name: "System" }).check();
   await row(page, "__console").waitFor();
   expect(new URL(page.url()).searchParams.get("system")).toBe("true");
   await close();
@@ -315,8 +315,8 @@ it("keeps every view in its address, and drops what does not fit with a notice",
   await editor(page).waitFor();
   expect(await page.getByLabel("Groups that begin with").inputValue()).toBe("us");
   expect(await page.getByLabel("Keys that begin with").inputValue()).toBe("ad");
-  expect(await page.getByLabel("Items a page").inputValue()).toBe("50");
-  expect(await page.getByLabel("System").isChecked()).toBe(true);
+  expect(await page.getByRole("combobox", { name: "Items a page" }).inputValue()).toBe("50");
+  expect(await page.getByRole("checkbox", { name: "System" }).isChecked()).toBe(true);
   await page.getByText("left out").waitFor();
   await close();
 });
@@ -345,7 +345,7 @@ it("can be used by the keyboard alone", async () => {
   await page.keyboard.press("Escape");
   await page.getByRole("region", { name: "one" }).waitFor({ state: "detached" });
   await page.keyboard.press("/");
-  expect(await page.getByLabel("Keys that begin with").evaluate("(element) => element === document.activeElement")).toBe(true);
+  expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Keys that begin with");
   expect(faults).toEqual([]);
   await close();
 });
