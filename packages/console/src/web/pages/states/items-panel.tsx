@@ -67,7 +67,11 @@ export function ItemsPanel({
           prefix={q}
           total={items.data?.total ?? 0}
           ticked={rows.filter(({ key }) => keys.has(key))}
-          onGone={() => onOpen(undefined)}
+          onGone={() => {
+            // An undo brings the items back, not their ticks: Delete would mean something else than before.
+            setTicked({ question, keys: new Set() });
+            onOpen(undefined);
+          }}
         />
       </div>
       <DataRegion
