@@ -426,6 +426,7 @@ it("names the lines of the config that a missing module needs, and tells a failu
 });
 
 it("keeps what it shows while the engine is away, changes nothing then, and goes on by itself", async () => {
+  await set("users", "ada", { name: "Ada" });
   const { page, close } = await states("/users/ada", { expected: [/./] });
   const value = page.getByRole("region", { name: "ada" }).getByText('"Ada"');
   await value.waitFor();
