@@ -25,7 +25,8 @@ export const searchSchemas = {
     source: text,
   }),
   triggers: z.object({ q: text, type: z.optional(z.enum(["http", "cron", "queue", "event", "state", "other"])), system: flag, tab: text }),
-  states: z.object({ q: text, gq: text, sort: text, dir, cursor: text, system: flag }),
+  // The engine lists items in the order of their keys, so there is no sort.
+  states: z.object({ q: text, gq: text, cursor: text, size: z.optional(z.union([z.literal(50), z.literal(100), z.literal(500)])), system: flag, tab: text }),
   streams: z.object({
     q: text,
     dir: z.optional(z.enum(["inbound", "outbound"])),
@@ -36,7 +37,7 @@ export const searchSchemas = {
     events: flag,
     sub: list,
   }),
-  queues: z.object({ q: text, tab: text }),
+  queues: z.object({ q: text, tab: text, job: text }),
   traces: z.object({
     q: text,
     status: z.optional(z.enum(["ok", "error", "pending"])),

@@ -42,6 +42,8 @@ function onKeyDown(event: KeyboardEvent): void {
   // Who has taken the key already (an editor, a dialog, a grid) means something else by it.
   if (event.defaultPrevented) return;
   const name = nameOf(event);
+  // Whoever took the key already (a dialog its Escape, a grid its arrows) has done with it.
+  if (event.defaultPrevented) return;
   const isPlain = !name.startsWith("mod+");
   if (event.altKey || event.isComposing || (isPlain && (isTyping(event.target) || !shortcutsAreOn()))) return;
   const now = performance.now();

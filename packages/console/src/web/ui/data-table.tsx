@@ -6,6 +6,8 @@ import { cn } from "./cn.ts";
 export interface Column<Row> {
   readonly key: string;
   readonly header: string;
+  /** The header is for those who hear it only, e.g. of a column of check boxes. */
+  readonly headerHidden?: boolean;
   /** Of the grid, e.g. `minmax(12rem,2fr)`, `6rem`. */
   readonly width: string;
   readonly align?: "right";
@@ -212,7 +214,7 @@ function HeaderCell<Row>({
       // biome-ignore lint/a11y/useSemanticElements: see above
       // biome-ignore lint/a11y/useFocusableInteractive: it does nothing
       <div role="columnheader" className={className}>
-        {column.header}
+        {column.headerHidden === true ? <span className="sr-only">{column.header}</span> : column.header}
       </div>
     );
   }

@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../lib/json.ts";
+import { isSecretName } from "../lib/secrets.ts";
 import { bytes } from "../lib/time.ts";
 import { Button } from "./button.tsx";
 import { cn } from "./cn.ts";
@@ -9,7 +10,6 @@ import { CopyButton } from "./copy-button.tsx";
 /** More text than this is shown on request only, in characters. */
 const LARGE = 256 * 1024;
 const PAGE = 100;
-const SECRET = /password|passwd|secret|token|authorization|cookie|api_?key|private_?key|credential/i;
 
 /** JSON as a tree: opened as far as one looks, numbers to the digit, secrets masked until asked for. */
 export function JsonView({
@@ -85,7 +85,7 @@ function Node({ value, label, openTo, path }: { readonly value: JsonValue; reado
     return (
       <div className="break-words pl-4">
         {head}
-        <Scalar value={value} isSecret={label !== undefined && SECRET.test(label)} />
+        <Scalar value={value} isSecret={label !== undefined && isSecretName(label)} />
       </div>
     );
   }

@@ -1,5 +1,70 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useHotkey } from "../../lib/hotkeys.ts";
+import { fromSegment, toSegment } from "../../lib/segment.ts";
+import { isModuleMissing, ModuleMissing } from "../../ui/module-missing.tsx";
 import { Page } from "../../ui/page.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
+import { ListDetail } from "../../ui/split.tsx";
+import { ChosenDetail } from "./chosen-detail.tsx";
+import { chosenBy, rowsOf, titleOf } from "./model.ts";
+import { QueueList } from "./queue-list.tsx";
+import { useOverview } from "./use-queues.ts";
+
+const route = getRouteApi("/queues/{-$topic}");
 
 export default function QueuesPage() {
-  return <Page title="Queues">{null}</Page>;
+  const params = route.useParams();
+  const id = params.topic === undefined ? undefined : fromSegment(params.topic);
+  const { q = "", job } = route.useSearch();
+  const navigate = route.useNavigate();
+  const overview = useOverview();
+  const rows = useMemo(() => rowsOf(overview.data?.queues ?? [], overview.data?.topics ?? [], q), [overview.data, q]);
+  const chosen = id === undefined ? undefined : chosenBy(id, overview.data?.queues ?? [], overview.data?.topics ?? []);
+  const open = (next: string | undefined): void =>
+    void navigate({
+      to: "/queues/{-$topic}",
+      params: { topic: next === undefined ? undefined : toSegment(next) },
+      search: (before) => ({ ...before, tab: undefined, job: undefined }),
+    });
+  const setQ = (next: string): void => void navigate({ search: (before) => ({ ...before, q: next || undefined }), replace: true });
+  useHotkey("Escape", "Close the job, then the queue", () => {
+    if (job !== undefined) void navigate({ search: (before) => ({ ...before, job: undefined }) });
+    else if (id !== undefined) open(undefined);
+  });
+
+  if (isModuleMissing(overview.error)) {
+    return (
+      <Page title="Queues">
+        <ModuleMissing module="svc-queue" what="The queue" />
+      </Page>
+    );
+  }
+  const title = titleOf(chosen) ?? id ?? "";
+  return (
+    <Page
+      title="Queues"
+      subject={id === undefined ? undefined : title}
+      count={overview.data === undefined ? undefined : rows.filter(({ kind }) => kind !== "subscription").length}
+      controls={<SearchBox label="Search queues and topics" value={q} onChange={setQ} className="ml-auto" />}
+    >
+      <ListDetail
+        id="queues"
+        list={
+          <QueueList
+            overview={overview}
+            rows={rows}
+            q={q}
+            onClear={() => setQ("")}
+            selectedId={chosen?.kind === "topic" ? chosen.id : id}
+            isCompact={id !== undefined}
+            onOpen={open}
+          />
+        }
+        title={title}
+        onClose={() => open(undefined)}
+        detail={id === undefined ? undefined : <ChosenDetail key={id} id={id} chosen={chosen} overview={overview} onOpen={open} />}
+      />
+    </Page>
+  );
 }

@@ -1,5 +1,127 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { Database, Plus, Upload } from "lucide-react";
+import { useState } from "react";
+import { Group, Panel, Separator } from "react-resizable-panels";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { fromSegment, toSegment } from "../../lib/segment.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Button } from "../../ui/button.tsx";
+import { EmptyState } from "../../ui/data-region.tsx";
+import { isModuleMissing, ModuleMissing } from "../../ui/module-missing.tsx";
 import { Page } from "../../ui/page.tsx";
+import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
+import { AddItemDialog } from "./add-item-dialog.tsx";
+import { GroupsPanel } from "./groups-panel.tsx";
+import { ImportDialog } from "./import-dialog.tsx";
+import { ItemDetail } from "./item-detail.tsx";
+import { ItemsPanel } from "./items-panel.tsx";
+import { useGroups } from "./use-states.ts";
+
+const route = getRouteApi("/states/{-$group}/{-$key}");
+
+/** Below this, in pixels, there is no room for three panels: the groups make way for an open item. */
+const ROOM_FOR_THREE = 1_200;
 
 export default function StatesPage() {
-  return <Page title="States">{null}</Page>;
+  const params = route.useParams();
+  const group = params.group === undefined ? undefined : fromSegment(params.group);
+  const key = params.key === undefined ? undefined : fromSegment(params.key);
+  const { gq = "", system = false } = route.useSearch();
+  const navigate = route.useNavigate();
+  const groups = useGroups(gq);
+  const refusal = useWriteRefusal(useLiveState().phase);
+  const [dialog, setDialog] = useState<"add" | "import" | undefined>();
+  const isNarrow = useIsNarrow();
+  const isTight = useIsNarrow(ROOM_FOR_THREE);
+
+  const open = (nextGroup: string | undefined, nextKey?: string): void => {
+    const isSame = nextGroup === group;
+    void navigate({
+      to: "/states/{-$group}/{-$key}",
+      params: { group: nextGroup === undefined ? undefined : toSegment(nextGroup), key: nextKey === undefined ? undefined : toSegment(nextKey) },
+      search: (before) => (isSame ? before : { ...before, q: undefined, cursor: undefined, tab: undefined }),
+    });
+  };
+
+  if (isModuleMissing(groups.error)) {
+    return (
+      <Page title="States">
+        <ModuleMissing module="svc-state" what="State" />
+      </Page>
+    );
+  }
+  const add = (
+    <Button look="primary" icon={<Plus aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setDialog("add")}>
+      Add item
+    </Button>
+  );
+  const list =
+    group === undefined ? (
+      <EmptyState title="No group is chosen">
+        <Database aria-hidden className="mx-auto mb-2 size-5 text-ink-3" />
+        Choose a group to see its items.
+      </EmptyState>
+    ) : (
+      <ItemsPanel
+        key={group}
+        group={group}
+        selectedKey={key}
+        onOpen={(nextKey) => open(group, nextKey)}
+        onBack={isNarrow || (isTight && key !== undefined) ? () => open(undefined) : undefined}
+      />
+    );
+  const items = (
+    <ListDetail
+      id="states-items"
+      list={list}
+      title={key ?? ""}
+      detail={group === undefined || key === undefined ? undefined : <ItemDetail key={JSON.stringify([group, key])} group={group} itemKey={key} />}
+      onClose={() => open(group)}
+    />
+  );
+  const groupList = <GroupsPanel query={groups} selected={group} onOpen={(next) => open(next)} />;
+  return (
+    <Page
+      title="States"
+      subject={key ?? group}
+      controls={
+        <div className="ml-auto flex flex-wrap items-center gap-2">
+          <label className="flex items-center gap-1.5 text-ink-2" title="Groups that begin with __, which the system keeps for itself">
+            <input
+              type="checkbox"
+              checked={system}
+              onChange={(event) => void navigate({ search: (before) => ({ ...before, system: event.target.checked || undefined }), replace: true })}
+            />
+            System
+          </label>
+          <Button icon={<Upload aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setDialog("import")}>
+            Import
+          </Button>
+          {add}
+        </div>
+      }
+    >
+      {isNarrow ? (
+        group === undefined ? (
+          groupList
+        ) : (
+          items
+        )
+      ) : isTight && key !== undefined ? (
+        items
+      ) : (
+        <Group orientation="horizontal" id="states" className="min-h-0 flex-1">
+          <Panel id="groups" minSize="200px" maxSize="45%" defaultSize="22%" className="flex flex-col">
+            {groupList}
+          </Panel>
+          <Separator aria-label="Width of the groups" className="w-px bg-line outline-offset-0 hover:bg-accent data-[separator=drag]:bg-accent" />
+          <Panel id="items" minSize="50%" className="flex flex-col">
+            {items}
+          </Panel>
+        </Group>
+      )}
+      {dialog === "add" && <AddItemDialog group={group ?? ""} onClose={() => setDialog(undefined)} onOpen={(newGroup, newKey) => open(newGroup, newKey)} />}
+      {dialog === "import" && <ImportDialog onClose={() => setDialog(undefined)} />}
+    </Page>
+  );
 }

@@ -1,0 +1,253 @@
+import type { Worker } from "@svc/sdk";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { axeViolations } from "./support/axe.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { live, openPage, type PageOptions, widthOverflow } from "./support/watched-page.ts";
+
+const CONFIG = `workers:
+  - name: svc-http
+  - name: svc-state
+  - name: svc-queue
+    config:
+      queue_configs:
+        emails: {max_attempts: 1}
+        held: {}
+        filled: {}
+`;
+
+let system: RunningSystem;
+let browser: Browser;
+let worker: Worker;
+const received: unknown[] = [];
+const published: unknown[] = [];
+
+beforeAll(async () => {
+  system = await startSystem({ config: CONFIG });
+  browser = await startBrowser();
+  worker = await system.worker("mailer");
+  worker.registerFunction("mail::send", (job: { readonly to: string }) => {
+    if (job.to === "nobody") throw new Error("550 no such user");
+    received.push(job);
+    return null;
+  });
+  worker.registerFunction("audit::log", (message: unknown) => {
+    published.push(message);
+    return null;
+  });
+  await worker.registerTrigger({ type: "durable:subscriber", function_id: "audit::log", config: { topic: "orders/created" } }).registered;
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+const call = (functionId: string, payload: unknown) => worker.call({ function_id: functionId, payload });
+const stats = (queue: string) => call("queue::stats", { queue }) as Promise<Record<string, number>>;
+
+/** Leaves the queue with so many dead letters and nothing else. */
+async function bury(count: number, data: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  const { jobs } = (await call("queue::peek", { queue: "emails", state: "dead" })) as { readonly jobs: readonly { readonly job_id: string }[] };
+  if (jobs.length > 0) await call("queue::discard", { queue: "emails", job_ids: jobs.map(({ job_id }) => job_id) });
+  for (let at = 0; at < count; at++) await call("queue::enqueue", { queue: "emails", function_id: "mail::send", data: { to: "nobody", n: at, ...data } });
+  await expect.poll(async () => (await stats("emails")).dead).toBe(count);
+}
+
+async function queues(path: string, options: PageOptions = {}) {
+  const opened = await openPage(browser, `${system.console.url}/queues${path}`, options);
+  await live(opened.page);
+  return opened;
+}
+
+const row = (page: Page, text: string) => page.getByRole("row").filter({ hasText: text });
+
+it("lists queues, topics and subscribers with what they hold, and follows them", async () => {
+  const { page, faults, close } = await queues("");
+  await row(page, "emails").waitFor();
+  await row(page, "orders/created").waitFor();
+  await row(page, "audit::log").waitFor();
+  await call("queue::pause", { queue: "held" });
+  await call("queue::enqueue", { queue: "held", function_id: "mail::send", data: { to: "a" } });
+  await row(page, "held").getByText("Paused").waitFor({ timeout: 5_000 });
+  await row(page, "held").getByRole("gridcell", { name: "1", exact: true }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("shows why a job died, puts it back with other data, and throws one away", async () => {
+  await bury(2, { api_key: "s3cret", big: 1 });
+  const { page, faults, close } = await queues("/emails?tab=dead");
+  await row(page, "550 no such user").first().click();
+  const job = page.getByRole("region", { name: "Job" });
+  await job.getByText("invocation_failed 550 no such user").waitFor();
+  expect(await page.locator("body").textContent()).not.toContain("s3cret");
+  expect(new URL(page.url()).searchParams.get("job")).toMatch(/^[0-9a-f-]{36}$/);
+  await page.reload();
+  await job.getByText("invocation_failed 550 no such user").waitFor();
+
+  await page.getByRole("button", { name: "Edit and redrive …" }).click();
+  const data = page.getByRole("textbox", { name: "Data of the job" });
+  await page.locator(".cm-content").waitFor();
+  await data.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText('{"to":"somebody","n":9007199254740993}');
+  await page.getByRole("dialog").getByRole("button", { name: "Redrive", exact: true }).click();
+  await expect.poll(() => received.some((each) => (each as { to: string }).to === "somebody")).toBe(true);
+
+  await row(page, "550 no such user").first().click();
+  await page.getByRole("button", { name: "Discard …" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Discard", exact: true }).click();
+  await page.getByText("No dead letters").waitFor();
+  expect(await stats("emails")).toMatchObject({ dead: 0 });
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("redrives and discards the chosen, and redrives all", async () => {
+  await bury(4);
+  const { page, faults, close } = await queues("/emails?tab=dead");
+  await page.getByText("Choose all 4 shown").waitFor();
+  const ticks = page.getByRole("checkbox");
+  await ticks.nth(0).check();
+  await page.getByRole("button", { name: "Discard 1" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Discard", exact: true }).click();
+  await page.getByText("Choose all 3 shown").waitFor();
+  const added = (await stats("emails")).died ?? 0;
+  await ticks.nth(0).check();
+  await page.getByRole("button", { name: "Redrive 1 chosen" }).click();
+  // It dies again: mail::send still refuses it.
+  await expect.poll(async () => (await stats("emails")).died).toBe(added + 1);
+  await page.getByRole("button", { name: "Redrive all" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Redrive all" }).click();
+  await expect.poll(async () => (await stats("emails")).died).toBe(added + 4);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("pauses, resumes and purges, the last once the name is typed", async () => {
+  const { page, faults, close } = await queues("/filled");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("button", { name: "Resume" }).waitFor();
+  expect(await stats("filled")).toMatchObject({ paused: true });
+  await call("queue::enqueue", { queue: "filled", function_id: "mail::send", data: { to: "a", n: 1 } });
+  await row(page, "mail::send").waitFor({ timeout: 5_000 });
+  await page.getByRole("button", { name: "Purge" }).click();
+  const purge = page.getByRole("dialog").getByRole("button", { name: "Purge" });
+  expect(await purge.isDisabled()).toBe(true);
+  await page.getByLabel(/to confirm/).fill("filled");
+  await purge.click();
+  await page.getByText("No job waits").waitFor();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+  expect(await stats("filled")).toMatchObject({ paused: false, waiting: 0 });
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("puts a job on a queue, opens it, and cancels it", async () => {
+  const { page, faults, close } = await queues("/filled?tab=enqueue");
+  await page.getByLabel("Function", { exact: false }).first().fill("mail::send");
+  await page.getByLabel("Delay in ms").fill("3600000");
+  const data = page.getByRole("textbox", { name: "Data of the job" });
+  await page.locator(".cm-content").waitFor();
+  await data.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText('{"to": 9007199254740993}');
+  await page.getByRole("button", { name: "Enqueue" }).click();
+  await page.getByText("On the disk:").getByRole("button").click();
+  await page.getByText("9007199254740993").waitFor();
+  await page.getByText("Delayed", { exact: true }).last().waitFor();
+  await page.getByRole("button", { name: "Cancel the job …" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel the job" }).click();
+  await expect.poll(async () => (await stats("filled")).delayed).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("publishes to a topic, whichever way its address is written", async () => {
+  for (const path of ["/orders%2Fcreated", "/topic%3Aorders%2Fcreated"]) {
+    const { page, faults, close } = await queues(path);
+    await page.locator(".cm-content").waitFor();
+    await page.getByRole("textbox", { name: "Data of the message" }).click();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText(JSON.stringify({ path }));
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByText("Stored for one subscription.").waitFor();
+    await expect.poll(() => published).toContainEqual({ path });
+    expect(faults).toEqual([]);
+    await close();
+  }
+});
+
+it("can be used by the keyboard alone", async () => {
+  await bury(1);
+  const { page, faults, close } = await queues("?q=emails");
+  await row(page, "emails").waitFor();
+  await page.getByRole("grid", { name: "Queues" }).focus();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("tab", { name: "Dead letters" }).waitFor();
+  await page.getByRole("grid").nth(1).focus();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.getByRole("region", { name: "Job" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("tab", { name: "Dead letters" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("tab", { name: "Dead letters" }).waitFor({ state: "detached" });
+  expect(new URL(page.url()).pathname).toBe("/queues");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("tells nothing, nothing that matches, what is not there, and failure apart", async () => {
+  const { page, close } = await queues("?q=zzz");
+  await page.getByText("No queue, topic or subscriber is called “zzz”.").waitFor();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await row(page, "emails").waitFor();
+  await page.goto(`${system.console.url}/queues/nobody`);
+  await page.getByText("There is no such queue or topic").waitFor();
+  await page.goto(`${system.console.url}/queues/filled?tab=active`);
+  await page.getByText("No job runs").waitFor();
+  await close();
+
+  const gone = await queues("/emails?job=00000000-0000-4000-8000-000000000000", { expected: [/404/] });
+  await gone.page.getByText("There is no such job any more").waitFor();
+  await gone.close();
+
+  const held = await openPage(browser, "about:blank", { expected: [/500/] });
+  let answer: "hold" | "fail" = "hold";
+  await held.page.route("**/api/call", async (route) => {
+    if (answer === "hold") return;
+    await route.fulfill({ status: 500, contentType: "application/json", body: '{"ok":false,"error":{"code":"storage_failed","message":"the disk is full"}}' });
+  });
+  await held.page.goto(`${system.console.url}/queues`);
+  await held.page.getByRole("status", { name: "Loading" }).waitFor();
+  answer = "fail";
+  await held.page.reload();
+  await held.page.getByText("the disk is full").waitFor();
+  await held.close();
+});
+
+it.each([
+  ["light", 1440],
+  ["dark", 1440],
+  ["light", 390],
+  ["dark", 390],
+] as const)("is accessible and fits in the %s theme at %i pixels", async (theme, width) => {
+  await bury(1);
+  const { jobs } = (await call("queue::peek", { queue: "emails", state: "dead" })) as { jobs: { job_id: string }[] };
+  for (const path of ["", "/emails?tab=dead", `/emails?job=${jobs[0]?.job_id}`, "/emails?tab=enqueue", "/orders%2Fcreated"]) {
+    const { page, faults, close } = await queues(path, { theme, width });
+    const there =
+      path === "" ? row(page, "emails") : path.includes("tab=dead") ? row(page, "550") : page.getByRole("button", { name: /^(Redrive|Enqueue|Publish)$/ });
+    await there.first().waitFor();
+    if (/enqueue|orders/.test(path)) await page.locator(".cm-content").waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await widthOverflow(page)).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  }
+});

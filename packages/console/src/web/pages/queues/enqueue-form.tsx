@@ -1,0 +1,94 @@
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { jsonProblem } from "../../lib/json-text.ts";
+import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
+import { Button } from "../../ui/button.tsx";
+import { JsonEditor } from "../../ui/json-editor.tsx";
+import { enqueue } from "./queue-api.ts";
+import { useAction } from "./use-queues.ts";
+
+const INPUT = "h-8 rounded-md border border-line-strong/60 bg-surface px-2 font-mono text-[12px]";
+const DELAY = /^\d{1,11}$/;
+
+interface Functional {
+  readonly id: string;
+  readonly internal: boolean;
+}
+
+/** Puts a job on the queue. */
+export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonly onOpen: (jobId: string) => void }) {
+  const refusal = useWriteRefusal(useLiveState().phase);
+  const functions = useLiveCollection<Functional>("svc.functions", ({ id }) => id);
+  const action = useAction();
+  const [functionId, setFunctionId] = useState("");
+  const [json, setJson] = useState("{}");
+  const [delay, setDelay] = useState("");
+  const [dedupeKey, setDedupeKey] = useState("");
+  const [added, setAdded] = useState<{ readonly job_id: string; readonly duplicate: boolean } | undefined>();
+  const problem = jsonProblem(json);
+  const isDelayWrong = delay !== "" && !DELAY.test(delay);
+  const isReady = problem === undefined && !isDelayWrong && refusal === undefined;
+  const send = async (): Promise<void> => {
+    if (!isReady) return;
+    setAdded(undefined);
+    await action.run(async () =>
+      setAdded(await enqueue({ queue, functionId: functionId.trim(), json, delayMs: delay === "" ? undefined : Number(delay), dedupeKey })),
+    );
+  };
+  return (
+    <form
+      className="flex flex-col gap-3 p-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <label className="flex flex-col gap-1">
+        Function
+        <input list="queue-functions" value={functionId} spellCheck={false} onChange={(event) => setFunctionId(event.target.value)} className={INPUT} />
+        <span className="text-[12px] text-ink-2">Left empty, the job is for the triggers of the queue.</span>
+        <datalist id="queue-functions">
+          {functions.items
+            .filter(({ internal }) => !internal)
+            .map(({ id }) => (
+              <option key={id} value={id} />
+            ))}
+        </datalist>
+      </label>
+      <div className="flex flex-col gap-1">
+        <span>Data</span>
+        <JsonEditor label="Data of the job" value={json} onChange={setJson} onSubmit={() => void send()} className="h-40" />
+        {problem !== undefined && <span className="text-danger">This is not JSON: {problem}</span>}
+      </div>
+      <div className="flex flex-wrap gap-3">
+        <label className="flex min-w-32 flex-1 flex-col gap-1">
+          Delay in ms
+          <input inputMode="numeric" value={delay} onChange={(event) => setDelay(event.target.value)} className={INPUT} />
+          {isDelayWrong && <span className="text-danger">A whole number of milliseconds.</span>}
+        </label>
+        <label className="flex min-w-32 flex-1 flex-col gap-1">
+          Dedupe key
+          <input value={dedupeKey} spellCheck={false} onChange={(event) => setDedupeKey(event.target.value)} className={INPUT} />
+        </label>
+      </div>
+      <div className="flex flex-wrap items-center gap-3">
+        <Button look="primary" type="submit" disabledReason={refusal} disabled={!isReady} isPending={action.isPending}>
+          Enqueue
+        </Button>
+        {added !== undefined && (
+          <p role="status" className="text-ok">
+            {added.duplicate ? "There already: " : "On the disk: "}
+            <button type="button" className="font-mono text-[12px] underline" onClick={() => onOpen(added.job_id)}>
+              {added.job_id}
+            </button>
+          </p>
+        )}
+      </div>
+      {action.problem !== undefined && (
+        <p role="alert" className="text-danger">
+          Not enqueued: {action.problem}
+        </p>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,85 @@
+import { Link } from "@tanstack/react-router";
+import { maskedPreview } from "../../lib/secrets.ts";
+import type { Column } from "../../ui/data-table.tsx";
+import { Ago } from "../../ui/time.tsx";
+import type { Job, JobState } from "./model.ts";
+
+const PREVIEW = 120;
+
+const at = (iso: string | null) => (iso === null ? "–" : <Ago ms={Date.parse(iso)} />);
+
+/** What is worth a column depends on the state: when it comes, since when it waits, why it died. */
+export function jobColumns(
+  state: JobState,
+  ticks: { readonly isTicked: (id: string) => boolean; readonly tick: (id: string) => void },
+): readonly Column<Job>[] {
+  const tick: Column<Job> = {
+    key: "tick",
+    header: "Chosen",
+    headerHidden: true,
+    width: "1.5rem",
+    cell: ({ job_id: id }) => (
+      <input
+        type="checkbox"
+        aria-label={`Choose ${id}`}
+        checked={ticks.isTicked(id)}
+        onClick={(event) => event.stopPropagation()}
+        onChange={() => ticks.tick(id)}
+        className="block size-4"
+      />
+    ),
+  };
+  const id: Column<Job> = {
+    key: "job",
+    header: "Job",
+    width: "5.5rem",
+    cell: ({ job_id }) => (
+      <Link
+        to="."
+        search={(before) => ({ ...before, job: job_id })}
+        title={job_id}
+        onClick={(event) => event.stopPropagation()}
+        className="font-mono text-[12px] text-accent underline"
+      >
+        {job_id.slice(0, 8)}
+      </Link>
+    ),
+  };
+  const data: Column<Job> = {
+    key: "data",
+    header: "Data",
+    width: "minmax(6rem,2fr)",
+    from: state === "dead" ? 640 : 0,
+    cell: ({ json }) => <code className="text-ink-2">{maskedPreview(json, PREVIEW)}</code>,
+  };
+  const target: Column<Job> = { key: "function", header: "Function", width: "minmax(5rem,1fr)", from: 640, cell: ({ function_id }) => function_id ?? "–" };
+  if (state === "dead") {
+    const error: Column<Job> = {
+      key: "error",
+      header: "Error",
+      width: "minmax(7rem,2fr)",
+      cell: ({ failures }) => {
+        const last = failures.at(-1);
+        return (
+          <span className="text-danger" title={last?.message}>
+            {last === undefined ? "–" : last.message || last.code}
+          </span>
+        );
+      },
+    };
+    return [tick, id, error, data, { key: "failed", header: "Failed", width: "5rem", cell: ({ failed_at }) => at(failed_at) }];
+  }
+  const time: Column<Job> =
+    state === "delayed"
+      ? { key: "run_at", header: "Runs", width: "5rem", cell: ({ run_at }) => at(run_at) }
+      : { key: "created", header: "Added", width: "5rem", cell: ({ created_at }) => at(created_at) };
+  const tries: Column<Job> = {
+    key: "attempts",
+    header: "Failed",
+    width: "4rem",
+    align: "right",
+    from: 900,
+    cell: ({ attempts, max_attempts }) => `${attempts} of ${max_attempts}`,
+  };
+  return [id, target, data, tries, time];
+}

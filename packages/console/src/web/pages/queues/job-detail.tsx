@@ -1,0 +1,67 @@
+import { ArrowLeft } from "lucide-react";
+import { ApiFailure } from "../../lib/api.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { JsonView } from "../../ui/json-view.tsx";
+import { JobActions } from "./job-actions.tsx";
+import { JobFacts } from "./job-facts.tsx";
+import { JobFailures } from "./job-failures.tsx";
+import { useJob } from "./use-queues.ts";
+
+const STATES: Readonly<Record<string, { readonly tone: Tone; readonly label: string }>> = {
+  waiting: { tone: "info", label: "Waiting" },
+  active: { tone: "accent", label: "In flight" },
+  delayed: { tone: "violet", label: "Delayed" },
+  dead: { tone: "danger", label: "Dead letter" },
+  done: { tone: "ok", label: "Done" },
+  cancelled: { tone: "neutral", label: "Cancelled" },
+  expired: { tone: "neutral", label: "Expired" },
+};
+
+/** One job: what it is, why it failed, its data, and what can be done with it. */
+export function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly onClose: () => void }) {
+  const query = useJob(jobId);
+  const job = query.data;
+  const isGone = query.error instanceof ApiFailure && query.error.code === "job_not_found";
+  const state = STATES[isGone ? "" : (job?.state ?? "")];
+  return (
+    <section aria-label="Job" className="flex min-h-0 flex-1 flex-col overflow-auto">
+      <div className="sticky top-0 z-10 flex items-center gap-2 border-line border-b bg-surface px-2 py-1.5">
+        <Button look="ghost" icon={<ArrowLeft aria-hidden className="size-4" />} onClick={onClose}>
+          Jobs
+        </Button>
+        <code className="min-w-0 truncate" title={jobId}>
+          {jobId}
+        </code>
+        <CopyButton text={jobId} label="Copy the id" />
+        {state !== undefined && <Badge tone={state.tone}>{state.label}</Badge>}
+      </div>
+      <DataRegion
+        loading={query.data === undefined && !isGone}
+        error={isGone ? null : query.error}
+        retry={() => void query.refetch()}
+        empty={isGone}
+        emptyState={
+          <EmptyState title="There is no such job any more">It has ended, or was taken out. The engine keeps dead letters, and what waits or runs.</EmptyState>
+        }
+        className="gap-3 p-3"
+      >
+        {job === undefined ? null : !("json" in job) ? (
+          <p className="text-ink-2">This job has ended; that is all that is kept of it.</p>
+        ) : (
+          <>
+            <JobActions job={job} onGone={onClose} />
+            <JobFacts job={job} />
+            {job.failures.length > 0 && <JobFailures failures={job.failures} />}
+            <div>
+              <h3 className="mb-1 font-medium">Data</h3>
+              <JsonView text={job.json} name={`job-${job.job_id}`} />
+            </div>
+          </>
+        )}
+      </DataRegion>
+    </section>
+  );
+}

@@ -1,0 +1,70 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { bytes } from "../../lib/time.ts";
+import { Ago, Timestamp } from "../../ui/time.tsx";
+import type { Job } from "./model.ts";
+
+export function TraceLink({ id }: { readonly id: string }) {
+  return (
+    <Link
+      to="/traces/{-$traceId}/{-$spanId}"
+      params={{ traceId: id, spanId: undefined }}
+      className="inline-block py-1 font-mono text-[12px] text-accent underline"
+    >
+      {id.slice(0, 16)}…
+    </Link>
+  );
+}
+
+/** What is known about a job, each fact on its line. */
+export function JobFacts({ job }: { readonly job: Job }) {
+  return (
+    <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+      <Fact name="Function">
+        {job.function_id === null ? (
+          "whoever serves the queue"
+        ) : (
+          <Link to="/functions/{-$functionId}" params={{ functionId: job.function_id }} className="text-accent underline">
+            {job.function_id}
+          </Link>
+        )}
+      </Fact>
+      <Fact name="Failed attempts">
+        {job.attempts} of {job.max_attempts}
+      </Fact>
+      <Moment name="Added" iso={job.created_at} />
+      <Moment name="Runs" iso={job.run_at} />
+      <Moment name="Died" iso={job.failed_at} />
+      <Moment name="Expires" iso={job.expires_at} />
+      <Fact name="Priority">{job.priority === 0 ? null : job.priority}</Fact>
+      <Fact name="Group">{job.group}</Fact>
+      <Fact name="Dedupe key">{job.dedupe_key}</Fact>
+      <Fact name="Trace">{job.trace_id === null ? null : <TraceLink id={job.trace_id} />}</Fact>
+      <Fact name="Size">{bytes(job.bytes)}</Fact>
+    </dl>
+  );
+}
+
+/** Nothing where there is nothing to tell. */
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  if (children === null) return null;
+  return (
+    <div className="contents">
+      <dt className="text-ink-2">{name}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </div>
+  );
+}
+
+function Moment({ name, iso }: { readonly name: string; readonly iso: string | null }) {
+  if (iso === null) return null;
+  const ms = Date.parse(iso);
+  return (
+    <Fact name={name}>
+      <Timestamp ms={ms} as="date" />{" "}
+      <span className="text-ink-3">
+        (<Ago ms={ms} />)
+      </span>
+    </Fact>
+  );
+}

@@ -1,0 +1,48 @@
+import { Link } from "@tanstack/react-router";
+import { Timestamp } from "../../ui/time.tsx";
+import { TraceLink } from "./job-facts.tsx";
+import type { Failure } from "./model.ts";
+
+/** The attempts that failed, the latest first. */
+export function JobFailures({ failures }: { readonly failures: readonly Failure[] }) {
+  return (
+    <div>
+      <h3 className="mb-1 font-medium">Failed attempts</h3>
+      <ol className="flex flex-col gap-2">
+        {[...failures].reverse().map((failure) => (
+          <li key={`${failure.attempt} ${failure.at}`} className="rounded-md border border-danger/40 bg-danger-soft p-2">
+            <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-[12px] text-ink-2">
+              <span>attempt {failure.attempt}</span>
+              <Timestamp ms={Date.parse(failure.at)} as="date" />
+              {failure.worker !== null && <WorkerLink worker={failure.worker} />}
+              {failure.trace_id !== null && <TraceLink id={failure.trace_id} />}
+            </div>
+            <p className="break-words text-danger">
+              <code>{failure.code}</code> {failure.message}
+            </p>
+            {failure.stack !== null && (
+              <details className="mt-1">
+                <summary className="cursor-pointer text-[12px] text-ink-2">Stack</summary>
+                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+                <pre tabIndex={0} className="mt-1 overflow-x-auto text-[11px]">
+                  {failure.stack}
+                </pre>
+              </details>
+            )}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** `worker` is a name and an id in brackets. */
+function WorkerLink({ worker }: { readonly worker: string }) {
+  const id = /\(([^()]+)\)$/.exec(worker)?.[1];
+  if (id === undefined) return <span className="break-all">{worker}</span>;
+  return (
+    <Link to="/workers/{-$workerId}" params={{ workerId: id }} className="inline-block break-all py-1 text-accent underline">
+      {worker}
+    </Link>
+  );
+}

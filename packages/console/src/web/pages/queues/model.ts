@@ -1,0 +1,174 @@
+import { elementsOf, membersOf } from "../../lib/raw-json.ts";
+
+/** A queue as `queue::list` tells of it. */
+export interface QueueStats {
+  readonly queue: string;
+  readonly waiting: number;
+  readonly delayed: number;
+  readonly active: number;
+  readonly dead: number;
+  readonly bytes: number;
+  readonly paused: boolean;
+  readonly added: number;
+  readonly done: number;
+  readonly died: number;
+  readonly expired: number;
+  readonly cancelled: number;
+  /** Null: the queue holds something, but is not declared. */
+  readonly type: "standard" | "fifo" | null;
+  readonly concurrency: number | null;
+  /** Of a subscription: its topic. */
+  readonly topic: string | null;
+}
+
+export interface TopicRow {
+  readonly name: string;
+  readonly broker_type: string;
+  readonly subscriber_count: number;
+}
+
+export type JobState = "waiting" | "active" | "delayed" | "dead";
+
+export interface Failure {
+  readonly attempt: number;
+  readonly at: string;
+  readonly code: string;
+  readonly message: string;
+  readonly stack: string | null;
+  readonly worker: string | null;
+  readonly trace_id: string | null;
+}
+
+/** A job. Its data is JSON text, as the engine has it. */
+export interface Job {
+  readonly job_id: string;
+  readonly queue: string;
+  readonly function_id: string | null;
+  readonly state: JobState;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly priority: number;
+  readonly created_at: string;
+  readonly run_at: string | null;
+  readonly expires_at: string | null;
+  readonly group: string | null;
+  readonly dedupe_key: string | null;
+  readonly failed_at: string | null;
+  readonly trace_id: string | null;
+  readonly bytes: number;
+  readonly failures: readonly Failure[];
+  readonly json: string;
+}
+
+/** A job that has ended: only that is known of it. */
+export interface EndedJob {
+  readonly job_id: string;
+  readonly queue: string;
+  readonly state: "done" | "cancelled" | "expired";
+}
+
+export interface JobPage {
+  readonly jobs: readonly Job[];
+  readonly cursor: string | null;
+  readonly size: number;
+}
+
+/** The answer of `queue::get_job`. */
+export function readJob(text: string): Job | EndedJob {
+  const members = membersOf(text);
+  const job: Record<string, unknown> = {};
+  for (const [name, json] of members) if (name !== "data") job[name] = JSON.parse(json);
+  const data = members.get("data");
+  return (data === undefined ? job : { ...job, json: data }) as unknown as Job | EndedJob;
+}
+
+/** The answer of `queue::peek`. */
+export function readJobPage(text: string): JobPage {
+  const members = membersOf(text);
+  return {
+    jobs: elementsOf(members.get("jobs") ?? "[]").map((job) => readJob(job) as Job),
+    cursor: JSON.parse(members.get("cursor") ?? "null") as string | null,
+    size: text.length,
+  };
+}
+
+/** The function whose messages a subscription's queue holds: the queue is called `topic:TOPIC>FUNCTION`, with `>` escaped in the topic. */
+export function functionOfSubscription(queue: string): string {
+  return queue.slice(queue.indexOf(">") + 1);
+}
+
+/** The id of a topic's row and the end of its address. No queue is called so: those of subscriptions have a `>`, others may not begin with `topic:`. */
+export function idOfTopic(topic: string): string {
+  return `topic:${topic}`;
+}
+
+/** One line of the list. */
+export interface Row {
+  readonly id: string;
+  readonly kind: "queue" | "topic" | "subscription";
+  readonly label: string;
+  readonly waiting: number | null;
+  readonly active: number | null;
+  readonly delayed: number | null;
+  readonly dead: number | null;
+  readonly paused: boolean;
+  readonly subscriptions: number;
+}
+
+/** Queues, then each topic with its subscriptions below it. `q` is found in names, of topics and functions too. */
+export function rowsOf(queues: readonly QueueStats[], topics: readonly TopicRow[], q: string): readonly Row[] {
+  const has = (text: string): boolean => text.toLowerCase().includes(q.toLowerCase());
+  const own = queues.filter(({ topic, queue }) => topic === null && has(queue)).map((stats) => rowOf(stats, "queue", stats.queue));
+  const ofTopics = topicNames(queues, topics).flatMap((name) => {
+    const subscriptions = queues.filter(({ topic }) => topic === name);
+    const shown = subscriptions.filter(({ queue }) => has(name) || has(functionOfSubscription(queue)));
+    if (shown.length === 0 && !has(name)) return [];
+    return [topicRow(name, subscriptions), ...shown.map((stats) => rowOf(stats, "subscription", functionOfSubscription(stats.queue)))];
+  });
+  return [...own, ...ofTopics];
+}
+
+function rowOf({ queue, waiting, active, delayed, dead, paused }: QueueStats, kind: Row["kind"], label: string): Row {
+  return { id: queue, kind, label, waiting, active, delayed, dead, paused, subscriptions: 0 };
+}
+
+function topicRow(name: string, subscriptions: readonly QueueStats[]): Row {
+  const sum = (of: (stats: QueueStats) => number): number | null =>
+    subscriptions.length === 0 ? null : subscriptions.reduce((total, stats) => total + of(stats), 0);
+  return {
+    id: idOfTopic(name),
+    kind: "topic",
+    label: name,
+    waiting: sum(({ waiting }) => waiting),
+    active: sum(({ active }) => active),
+    delayed: sum(({ delayed }) => delayed),
+    dead: sum(({ dead }) => dead),
+    paused: false,
+    subscriptions: subscriptions.length,
+  };
+}
+
+export type Chosen =
+  | { readonly kind: "queue"; readonly stats: QueueStats }
+  | { readonly kind: "topic"; readonly name: string; readonly id: string }
+  | undefined;
+
+/** What an address means: the name of a queue, the id of a topic's row, or just the name of a topic, as other pages link to it. */
+export function chosenBy(id: string, queues: readonly QueueStats[], topics: readonly TopicRow[]): Chosen {
+  const stats = queues.find(({ queue }) => queue === id);
+  if (stats !== undefined) return { kind: "queue", stats };
+  const name = topicNames(queues, topics).find((topic) => idOfTopic(topic) === id || topic === id);
+  return name === undefined ? undefined : { kind: "topic", name, id: idOfTopic(name) };
+}
+
+/** How the detail is called. */
+export function titleOf(chosen: Chosen): string | undefined {
+  if (chosen?.kind !== "queue") return chosen?.name;
+  const { queue, topic } = chosen.stats;
+  return topic === null ? queue : `${functionOfSubscription(queue)} on ${topic}`;
+}
+
+function topicNames(queues: readonly QueueStats[], topics: readonly TopicRow[]): readonly string[] {
+  const listed = topics.filter(({ broker_type }) => broker_type === "builtin").map(({ name }) => name);
+  return [...new Set([...listed, ...queues.flatMap(({ topic }) => (topic === null ? [] : [topic]))])].sort();
+}

@@ -1,0 +1,46 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { type TabSpec, Tabs } from "../../ui/tabs.tsx";
+import { EnqueueForm } from "./enqueue-form.tsx";
+import { JobDetail } from "./job-detail.tsx";
+import { JobsList } from "./jobs-list.tsx";
+import type { JobState, QueueStats } from "./model.ts";
+import { QueueHead } from "./queue-head.tsx";
+
+const route = getRouteApi("/queues/{-$topic}");
+
+/** A queue: its numbers, its jobs by state, and putting one on it. */
+export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
+  const { tab, job } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [last, setLast] = useState(job);
+  if (job !== undefined && job !== last) setLast(job);
+  const openJob = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, job: next }) });
+  const jobs = (state: JobState) => <JobsList key={state} last={last} queue={stats.queue} state={state} onOpen={openJob} />;
+  const tabs: TabSpec[] = [
+    { value: "waiting", label: "Waiting", count: stats.waiting, content: jobs("waiting") },
+    { value: "active", label: "In flight", count: stats.active, content: jobs("active") },
+    { value: "delayed", label: "Delayed", count: stats.delayed, content: jobs("delayed") },
+    { value: "dead", label: "Dead letters", count: stats.dead, content: jobs("dead") },
+  ];
+  // What a subscription gets is published to its topic.
+  if (stats.topic === null) tabs.push({ value: "enqueue", label: "Enqueue", content: <EnqueueForm queue={stats.queue} onOpen={openJob} /> });
+  // Chosen once: a tab does not change under the reader's eyes because the numbers do.
+  const [first] = useState(stats.dead > 0 && stats.waiting === 0 ? "dead" : "waiting");
+  const shown = tabs.some(({ value }) => value === tab) ? tab : undefined;
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <QueueHead stats={stats} />
+      {job === undefined ? (
+        <Tabs
+          label="Queue"
+          tabs={tabs}
+          value={shown ?? first}
+          onChange={(next) => void navigate({ search: (before) => ({ ...before, tab: next }), replace: true })}
+        />
+      ) : (
+        <JobDetail key={job} jobId={job} onClose={() => openJob(undefined)} />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+import { Link } from "@tanstack/react-router";
+import { Pause, Play, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { toSegment } from "../../lib/segment.ts";
+import { bytes } from "../../lib/time.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { functionOfSubscription, idOfTopic, type QueueStats } from "./model.ts";
+import { purge, setPaused } from "./queue-api.ts";
+import { useAction } from "./use-queues.ts";
+
+/** What a queue is and what became of its jobs; pause, resume, purge. */
+export function QueueHead({ stats }: { readonly stats: QueueStats }) {
+  const refusal = useWriteRefusal(useLiveState().phase);
+  const action = useAction();
+  const [isPurging, setPurging] = useState(false);
+  const { queue, paused, topic } = stats;
+  const held = stats.waiting + stats.delayed;
+  return (
+    <div className="flex flex-col gap-1.5 border-line border-b px-3 py-2 text-[12px] text-ink-2">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        {paused ? (
+          <Badge tone="warn" icon={<Pause aria-hidden className="size-3" />}>
+            Paused
+          </Badge>
+        ) : (
+          <Badge tone="ok" icon={<Play aria-hidden className="size-3" />}>
+            Running
+          </Badge>
+        )}
+        <span>{stats.type ?? "not declared"}</span>
+        {stats.concurrency !== null && <span>{stats.concurrency} at a time</span>}
+        <span>{bytes(stats.bytes)}</span>
+        <span className="ml-auto flex gap-1">
+          <Button
+            icon={paused ? <Play aria-hidden className="size-3.5" /> : <Pause aria-hidden className="size-3.5" />}
+            disabledReason={refusal}
+            isPending={action.isPending && !isPurging}
+            onClick={() => void action.run(() => setPaused(queue, !paused))}
+          >
+            {paused ? "Resume" : "Pause"}
+          </Button>
+          <Button icon={<Trash2 aria-hidden className="size-3.5" />} disabledReason={refusal} disabled={held === 0} onClick={() => setPurging(true)}>
+            Purge
+          </Button>
+        </span>
+      </div>
+      {topic !== null && (
+        <p>
+          Messages of the topic{" "}
+          <Link to="/queues/{-$topic}" params={{ topic: toSegment(idOfTopic(topic)) }} className="text-accent underline">
+            {topic}
+          </Link>{" "}
+          for{" "}
+          <Link to="/functions/{-$functionId}" params={{ functionId: functionOfSubscription(queue) }} className="text-accent underline">
+            {functionOfSubscription(queue)}
+          </Link>
+        </p>
+      )}
+      <dl className="flex flex-wrap gap-x-3">
+        {(["added", "done", "died", "expired", "cancelled"] as const).map((name) => (
+          <div key={name} className="flex gap-1">
+            <dt>{name}</dt>
+            <dd className="font-mono text-ink tabular-nums">{stats[name].toLocaleString("en-GB")}</dd>
+          </div>
+        ))}
+        <div className="text-ink-3">
+          <dt className="sr-only">since</dt>
+          <dd>since it was first used</dd>
+        </div>
+      </dl>
+      {action.problem !== undefined && !isPurging && (
+        <p role="alert" className="text-danger">
+          {action.problem}
+        </p>
+      )}
+      {isPurging && (
+        <ConfirmDialog
+          open
+          onClose={() => {
+            setPurging(false);
+            action.clear();
+          }}
+          title="Purge this queue?"
+          description={`${held.toLocaleString("en-GB")} jobs that wait or are delayed are taken out for good. Those in flight go on, and dead letters stay.`}
+          action="Purge"
+          typeToConfirm={queue}
+          isPending={action.isPending}
+          onConfirm={() =>
+            void action
+              .run(() => purge(queue))
+              .then((isDone) => {
+                if (!isDone) return;
+                setPurging(false);
+                toast(`${queue} is purged`);
+              })
+          }
+        >
+          {action.problem !== undefined && (
+            <p role="alert" className="text-danger">
+              {action.problem}
+            </p>
+          )}
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
+import { Timestamp } from "../../ui/time.tsx";
+import type { Row } from "./model.ts";
+import { queueColumns } from "./queue-columns.tsx";
+import type { useOverview } from "./use-queues.ts";
+
+/** All queues, and topics with their subscriptions. */
+export function QueueList({
+  overview,
+  rows,
+  q,
+  onClear,
+  selectedId,
+  isCompact,
+  onOpen,
+}: {
+  readonly overview: ReturnType<typeof useOverview>;
+  readonly rows: readonly Row[];
+  readonly q: string;
+  readonly onClear: () => void;
+  readonly selectedId: string | undefined;
+  readonly isCompact: boolean;
+  readonly onOpen: (id: string) => void;
+}) {
+  return (
+    <DataRegion
+      loading={overview.data === undefined}
+      error={overview.error}
+      retry={() => void overview.refetch()}
+      empty={overview.data !== undefined && rows.length === 0}
+      filtered={q === "" ? undefined : { what: `No queue, topic or subscriber is called “${q}”.`, clear: onClear }}
+      emptyState={
+        <EmptyState title="There is no queue" snippet={"workers:\n  - name: svc-queue\n    config:\n      queue_configs:\n        emails: {}"}>
+          A queue holds jobs until a function has done them. Name some in the config.
+        </EmptyState>
+      }
+    >
+      <DataTable label="Queues" columns={queueColumns(isCompact)} rows={rows} idOf={({ id }) => id} selectedId={selectedId} onSelect={({ id }) => onOpen(id)} />
+      <p className="shrink-0 border-line border-t bg-surface px-4 py-1.5 text-[12px] text-ink-2">
+        as of {overview.dataUpdatedAt === 0 ? "…" : <Timestamp ms={overview.dataUpdatedAt} withMs={false} />}
+      </p>
+    </DataRegion>
+  );
+}

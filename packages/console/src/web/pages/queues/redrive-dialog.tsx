@@ -1,0 +1,60 @@
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { jsonProblem, pretty } from "../../lib/json-text.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { JsonEditor } from "../../ui/json-editor.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import type { Job } from "./model.ts";
+import { redriveWith } from "./queue-api.ts";
+import { useAction } from "./use-queues.ts";
+
+/** Puts a dead letter back with other data. */
+export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; readonly onClose: () => void; readonly onDone: () => void }) {
+  const refusal = useWriteRefusal(useLiveState().phase);
+  const action = useAction();
+  const [text, setText] = useState(() => pretty(job.json));
+  const problem = jsonProblem(text);
+  const send = async (): Promise<void> => {
+    if (problem !== undefined || refusal !== undefined) return;
+    await action.run(async () => {
+      await redriveWith(job.queue, job.job_id, text);
+      toast("The job is back on its queue, with other data");
+      onClose();
+      onDone();
+    });
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Redrive with other data"
+      description={
+        <>
+          <code className="break-all text-ink">{job.job_id}</code> goes back on {job.queue} with this instead of its data.
+        </>
+      }
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" disabledReason={refusal} disabled={problem !== undefined} isPending={action.isPending} onClick={() => void send()}>
+            Redrive
+          </Button>
+        </>
+      }
+    >
+      <JsonEditor label="Data of the job" value={text} onChange={setText} onSubmit={() => void send()} className="h-64" />
+      {problem !== undefined && (
+        <p role="alert" className="mt-1 text-danger">
+          This is not JSON: {problem}
+        </p>
+      )}
+      {action.problem !== undefined && (
+        <p role="alert" className="mt-1 text-danger">
+          {action.problem}
+        </p>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,97 @@
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { jsonProblem } from "../../lib/json-text.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Button } from "../../ui/button.tsx";
+import { JsonEditor } from "../../ui/json-editor.tsx";
+import { functionOfSubscription, type QueueStats } from "./model.ts";
+import { publish } from "./queue-api.ts";
+import { useAction, useTopicDepth } from "./use-queues.ts";
+
+/** A durable topic: who has subscribed, and publishing to it. */
+export function TopicDetail({
+  topic,
+  queues,
+  onOpen,
+}: {
+  readonly topic: string;
+  readonly queues: readonly QueueStats[];
+  readonly onOpen: (queue: string) => void;
+}) {
+  const subscriptions = queues.filter((stats) => stats.topic === topic);
+  const depth = useTopicDepth(topic);
+  return (
+    <div className="flex flex-col gap-4 p-3">
+      <section aria-labelledby="subscriptions">
+        <h3 id="subscriptions" className="mb-1 font-medium">
+          Subscriptions
+        </h3>
+        {subscriptions.length === 0 ? (
+          <p className="text-ink-2">
+            Nobody has subscribed.{" "}
+            {depth.data !== undefined &&
+              `${depth.data === 1 ? "One message waits" : `${depth.data.toLocaleString("en-GB")} messages wait`} for the first who does.`}
+            {depth.error !== null && <span className="text-danger"> {depth.error.message}</span>}
+          </p>
+        ) : (
+          <ul className="flex flex-col gap-1">
+            {subscriptions.map(({ queue, waiting, active, delayed, dead }) => (
+              <li key={queue}>
+                <button
+                  type="button"
+                  className="flex w-full flex-wrap items-center gap-x-3 rounded-md border border-line px-2 py-1.5 text-left hover:bg-hover"
+                  onClick={() => onOpen(queue)}
+                >
+                  <span className="font-medium text-accent">{functionOfSubscription(queue)}</span>
+                  <span className="text-[12px] text-ink-2">
+                    {waiting} waiting, {active} in flight, {delayed} delayed
+                  </span>
+                  {dead > 0 && <span className="text-[12px] text-danger">{dead} dead</span>}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <PublishForm topic={topic} />
+    </div>
+  );
+}
+
+function PublishForm({ topic }: { readonly topic: string }) {
+  const refusal = useWriteRefusal(useLiveState().phase);
+  const action = useAction();
+  const [json, setJson] = useState("{}");
+  const [sent, setSent] = useState<{ readonly message_id: string; readonly subscriptions: number } | undefined>();
+  const problem = jsonProblem(json);
+  const send = async (): Promise<void> => {
+    if (problem !== undefined || refusal !== undefined) return;
+    setSent(undefined);
+    await action.run(async () => setSent(await publish(topic, json)));
+  };
+  return (
+    <section aria-labelledby="publish" className="flex flex-col gap-2">
+      <h3 id="publish" className="font-medium">
+        Publish
+      </h3>
+      <JsonEditor label="Data of the message" value={json} onChange={setJson} onSubmit={() => void send()} className="h-40" />
+      {problem !== undefined && <p className="text-danger">This is not JSON: {problem}</p>}
+      <div className="flex flex-wrap items-center gap-3">
+        <Button look="primary" disabledReason={refusal} disabled={problem !== undefined} isPending={action.isPending} onClick={() => void send()}>
+          Publish
+        </Button>
+        {sent !== undefined && (
+          <p role="status" className="text-ok">
+            Stored for {sent.subscriptions === 1 ? "one subscription" : `${sent.subscriptions} subscriptions`}
+            {sent.subscriptions === 0 && "; it waits for the first"}.
+          </p>
+        )}
+      </div>
+      {action.problem !== undefined && (
+        <p role="alert" className="text-danger">
+          Not published: {action.problem}
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,45 @@
+import { useState } from "react";
+import { pretty } from "../../lib/json-text.ts";
+import { Button } from "../../ui/button.tsx";
+import { JsonDiff } from "../../ui/json-diff.tsx";
+import type { Entry } from "./model.ts";
+
+/** Says that the open item is another one than it was. With an edit under way it leads to joining the two. */
+export function ChangedBar({
+  before,
+  now,
+  isDirty,
+  onResolve,
+  onDismiss,
+}: {
+  readonly before: Entry;
+  readonly now: Entry | null;
+  readonly isDirty: boolean;
+  readonly onResolve: () => void;
+  readonly onDismiss: () => void;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div role="status" className="flex flex-col gap-2 border-line border-b bg-warn-soft px-3 py-1.5 text-warn">
+      <div className="flex flex-wrap items-center gap-2">
+        <span className="min-w-0 flex-1">
+          {now === null ? "Deleted elsewhere." : `Changed elsewhere: version ${before.version} is now ${now.version}.`}
+          {isDirty && " Your changes are kept here."}
+        </span>
+        {now !== null && (
+          <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {isOpen ? "Hide the difference" : "View diff"}
+          </Button>
+        )}
+        {isDirty ? (
+          <Button onClick={onResolve}>Resolve …</Button>
+        ) : (
+          <Button look="ghost" className="text-warn" onClick={onDismiss}>
+            Dismiss
+          </Button>
+        )}
+      </div>
+      {isOpen && now !== null && <JsonDiff label="What was changed elsewhere" before={pretty(before.json)} after={pretty(now.json)} className="max-h-60" />}
+    </div>
+  );
+}

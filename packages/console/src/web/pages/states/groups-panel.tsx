@@ -1,0 +1,81 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { bytes } from "../../lib/time.ts";
+import { Button } from "../../ui/button.tsx";
+import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { type Column, DataTable } from "../../ui/data-table.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
+import { isSystemGroup, type StateGroup } from "./model.ts";
+import type { useGroups } from "./use-states.ts";
+
+const route = getRouteApi("/states/{-$group}/{-$key}");
+
+const columns: readonly Column<StateGroup>[] = [
+  {
+    key: "scope",
+    header: "Group",
+    width: "minmax(5rem,1fr)",
+    cell: ({ scope }) => (
+      <span className="whitespace-pre" title={scope}>
+        {scope}
+      </span>
+    ),
+  },
+  { key: "items", header: "Items", width: "4rem", align: "right", cell: ({ items }) => items.toLocaleString("en-GB") },
+  { key: "bytes", header: "Size", width: "4.5rem", align: "right", cell: (group) => <span className="text-ink-3">{bytes(group.bytes)}</span> },
+];
+
+/** The groups that hold something, in the order of their names; system ones on request. */
+export function GroupsPanel({
+  query,
+  selected,
+  onOpen,
+}: {
+  readonly query: ReturnType<typeof useGroups>;
+  readonly selected: string | undefined;
+  readonly onOpen: (group: string) => void;
+}) {
+  const { gq = "", system = false } = route.useSearch();
+  const navigate = route.useNavigate();
+  const all = query.data?.pages.flatMap(({ items }) => items) ?? [];
+  const visible = all.filter(({ scope }) => system || scope === selected || !isSystemGroup(scope));
+  const hidden = all.length - visible.length;
+  const setPrefix = (next: string): void => void navigate({ search: (before) => ({ ...before, gq: next || undefined }), replace: true });
+  return (
+    <section aria-labelledby="states-groups-heading" className="flex min-h-0 flex-1 flex-col bg-surface">
+      <div className="flex h-10 shrink-0 items-center gap-2 border-line border-b px-3">
+        <h2 id="states-groups-heading" className="font-medium">
+          Groups
+        </h2>
+        <SearchBox
+          label="Groups that begin with"
+          value={gq}
+          onChange={setPrefix}
+          hotkey={selected === undefined ? "/" : undefined}
+          className="ml-auto min-w-0 flex-1"
+        />
+      </div>
+      <DataRegion
+        loading={query.data === undefined}
+        error={query.error}
+        retry={() => void query.refetch()}
+        empty={query.data !== undefined && visible.length === 0 && query.hasNextPage === false}
+        filtered={gq === "" ? undefined : { what: `No group begins with “${gq}”.`, clear: () => setPrefix("") }}
+        emptyState={
+          <EmptyState title="Nothing is stored" snippet={`await worker.call("state::set", { scope: "users", key: "ada", value: { role: "admin" } });`}>
+            State holds values by group and key. Functions store them; you can add the first one here, too.
+            {hidden > 0 && <p className="mt-1">{hidden === 1 ? "One system group is hidden." : `${hidden} system groups are hidden.`}</p>}
+          </EmptyState>
+        }
+      >
+        <DataTable label="Groups" columns={columns} rows={visible} idOf={({ scope }) => scope} selectedId={selected} onSelect={({ scope }) => onOpen(scope)} />
+        {query.hasNextPage && (
+          <div className="border-line border-t p-2 text-center">
+            <Button look="ghost" isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+              Show more groups
+            </Button>
+          </div>
+        )}
+      </DataRegion>
+    </section>
+  );
+}

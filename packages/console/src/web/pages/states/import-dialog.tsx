@@ -1,0 +1,102 @@
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { ImportReport } from "./import-report.tsx";
+import { type ImportPlan, readLines } from "./ndjson.ts";
+import { planImport, runImport } from "./state-api.ts";
+import { useRefresh } from "./use-states.ts";
+
+/** Stores the items of a file of lines, after a report of what that comes to. */
+export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
+  const { phase, skewMs } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const refresh = useRefresh();
+  const [plan, setPlan] = useState<ImportPlan | undefined>();
+  const [overwrites, setOverwrites] = useState(false);
+  const [status, setStatus] = useState<"idle" | "reading" | "storing" | "done">("idle");
+  const [stored, setStored] = useState(0);
+  const [failure, setFailure] = useState<string | undefined>();
+  const wanted = plan?.planned.filter(({ effect }) => effect === "new" || (overwrites && effect === "changed")) ?? [];
+
+  const read = async (file: File): Promise<void> => {
+    setStatus("reading");
+    setFailure(undefined);
+    setStored(0);
+    try {
+      const { lines, bad } = readLines(await file.text());
+      setPlan({ file: file.name, planned: await planImport(lines, Date.now() + skewMs), bad });
+    } catch (thrown) {
+      setFailure((thrown as Error).message);
+    }
+    setStatus("idle");
+  };
+  const store = async (): Promise<void> => {
+    setStatus("storing");
+    setFailure(undefined);
+    try {
+      await runImport(wanted, Date.now() + skewMs, setStored);
+      setStatus("done");
+    } catch (thrown) {
+      setFailure(`${(thrown as Error).message} What was stored before stays; choose the file again for a new report.`);
+      setPlan(undefined);
+      setStatus("idle");
+    }
+    await refresh();
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Import items"
+      description="A file of JSON lines (NDJSON), as Export and state::export write it. First you see what it would change."
+      footer={
+        status === "done" ? (
+          <Button onClick={onClose}>Close</Button>
+        ) : (
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button
+              look="primary"
+              disabledReason={refusal}
+              disabled={plan === undefined || plan.bad.length > 0 || wanted.length === 0}
+              isPending={status === "storing"}
+              onClick={() => void store()}
+            >
+              Store {wanted.length === 1 ? "1 item" : `${wanted.length} items`}
+            </Button>
+          </>
+        )
+      }
+    >
+      <div className="flex flex-col gap-3">
+        <label className="flex flex-col gap-1">
+          File
+          <input
+            type="file"
+            accept=".ndjson,.jsonl,.json,.txt"
+            disabled={status === "storing"}
+            onChange={(event) => {
+              const file = event.target.files?.[0];
+              if (file !== undefined) void read(file);
+            }}
+            className="rounded-md border border-line-strong/60 bg-surface p-1.5 file:mr-2 file:rounded file:border-0 file:bg-raised file:px-2 file:py-1 file:text-ink"
+          />
+        </label>
+        {status === "reading" && <p role="status">Comparing with what is there …</p>}
+        {plan !== undefined && <ImportReport plan={plan} overwrites={overwrites} onOverwrites={setOverwrites} />}
+        {(status === "storing" || status === "done") && (
+          <p role="status" className={status === "done" ? "text-ok" : undefined}>
+            {stored} of {wanted.length} stored{status === "done" ? "." : " …"}
+          </p>
+        )}
+        {failure !== undefined && (
+          <p role="alert" className="text-danger">
+            {failure}
+          </p>
+        )}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,69 @@
+import type { ImportPlan } from "./ndjson.ts";
+
+const SHOWN = 20;
+
+/** The dry run: what the file holds against what is there. */
+export function ImportReport({
+  plan,
+  overwrites,
+  onOverwrites,
+}: {
+  readonly plan: ImportPlan;
+  readonly overwrites: boolean;
+  readonly onOverwrites: (overwrites: boolean) => void;
+}) {
+  const count = (effect: string): number => plan.planned.filter((line) => line.effect === effect).length;
+  const changed = plan.planned.filter(({ effect }) => effect === "changed");
+  const groups = new Set(plan.planned.map(({ line }) => line.scope)).size;
+  return (
+    <section aria-label="What the import would do" className="flex flex-col gap-2">
+      <p>
+        <strong className="break-all">{plan.file}</strong>: {plan.planned.length} items of {groups === 1 ? "one group" : `${groups} groups`}
+      </p>
+      <ul className="grid grid-cols-[auto_1fr] gap-x-3">
+        <Row count={count("new")} what="new" />
+        <Row count={changed.length} what="in conflict: there, with another value" />
+        <Row count={count("same")} what="there already, the same" />
+        <Row count={count("expired")} what="past their end, left out" />
+        <Row count={plan.bad.length} what="lines that cannot be read" />
+      </ul>
+      {plan.bad.length > 0 && (
+        <div role="alert" className="text-danger">
+          Mend these lines first; nothing is stored:
+          <ul className="list-disc pl-5">
+            {plan.bad.slice(0, SHOWN).map(({ number, problem }) => (
+              <li key={number} className="break-words">
+                line {number}: {problem}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {changed.length > 0 && (
+        <>
+          <label className="flex items-center gap-2">
+            <input type="checkbox" checked={overwrites} onChange={(event) => onOverwrites(event.target.checked)} />
+            Replace the {changed.length} in conflict; otherwise they stay as they are
+          </label>
+          <ul className="max-h-32 overflow-auto rounded-md bg-raised p-2 font-mono text-[12px]">
+            {changed.slice(0, SHOWN).map(({ line }) => (
+              <li key={line.number} className="break-all">
+                {line.scope} / {line.key}
+              </li>
+            ))}
+            {changed.length > SHOWN && <li>and {changed.length - SHOWN} more</li>}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Row({ count, what }: { readonly count: number; readonly what: string }) {
+  return (
+    <li className="contents">
+      <span className="text-right font-mono tabular-nums">{count}</span>
+      <span className={count === 0 ? "text-ink-3" : undefined}>{what}</span>
+    </li>
+  );
+}

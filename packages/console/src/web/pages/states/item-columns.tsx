@@ -1,0 +1,55 @@
+import { isSecretName, maskedPreview } from "../../lib/secrets.ts";
+import { bytes } from "../../lib/time.ts";
+import type { Column } from "../../ui/data-table.tsx";
+import { Ago } from "../../ui/time.tsx";
+import { type Entry, typeOfJson } from "./model.ts";
+
+const PREVIEW = 120;
+
+/** The value for a line; secrets by their key or their members' names are masked. */
+export function previewOf({ key, json }: Pick<Entry, "key" | "json">): string {
+  return isSecretName(key) ? "••••••" : maskedPreview(json, PREVIEW);
+}
+
+/** `isCompact`: beside an open item there is room for the first columns only. */
+export function itemColumns(options: {
+  readonly isCompact: boolean;
+  readonly isTicked: (key: string) => boolean;
+  readonly tick: (key: string) => void;
+}): readonly Column<Entry>[] {
+  const { isCompact, isTicked, tick } = options;
+  const columns: readonly (Column<Entry> & { readonly isMinor?: boolean })[] = [
+    {
+      key: "tick",
+      header: "Chosen",
+      headerHidden: true,
+      width: "1.5rem",
+      cell: ({ key }) => (
+        <input
+          type="checkbox"
+          aria-label={`Choose ${key}`}
+          checked={isTicked(key)}
+          onClick={(event) => event.stopPropagation()}
+          onChange={() => tick(key)}
+          className="block size-4"
+        />
+      ),
+    },
+    {
+      key: "key",
+      header: "Key",
+      width: "minmax(7rem,1.4fr)",
+      cell: ({ key }) => (
+        <span className="whitespace-pre font-medium" title={key}>
+          {key}
+        </span>
+      ),
+    },
+    { key: "type", header: "Type", width: "4rem", from: 640, cell: ({ json }) => <span className="text-ink-2">{typeOfJson(json)}</span> },
+    { key: "preview", header: "Value", width: "minmax(6rem,2fr)", cell: (entry) => <code className="text-ink-2">{previewOf(entry)}</code> },
+    { key: "bytes", header: "Size", width: "4.5rem", align: "right", from: 1_100, isMinor: true, cell: (entry) => bytes(entry.bytes) },
+    { key: "updated", header: "Updated", width: "5.5rem", from: 900, isMinor: true, cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} /> },
+    { key: "version", header: "Version", width: "4rem", align: "right", from: 1_100, isMinor: true, cell: ({ version }) => version },
+  ];
+  return columns.filter(({ isMinor }) => !(isCompact && isMinor === true));
+}

@@ -1,0 +1,121 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { isSameJson, pretty } from "../../lib/json-text.ts";
+import { useLiveCollection } from "../../lib/use-live.ts";
+import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { ChangedBar } from "./changed-bar.tsx";
+import { ConflictView } from "./conflict-view.tsx";
+import { DeletedItem } from "./deleted-item.tsx";
+import { ItemEditor } from "./item-editor.tsx";
+import { ItemHead } from "./item-head.tsx";
+import { ItemValue } from "./item-value.tsx";
+import type { Draft, Entry } from "./model.ts";
+import { fetchEntry } from "./state-api.ts";
+import { type Binding, triggersOf } from "./triggers.ts";
+import { UnsavedGuard } from "./unsaved-guard.tsx";
+import { useEntry, useRefresh } from "./use-states.ts";
+
+const route = getRouteApi("/states/{-$group}/{-$key}");
+
+/** One item: its value, and the editor for it. */
+export function ItemDetail({ group, itemKey }: { readonly group: string; readonly itemKey: string }) {
+  const { tab = "value" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useEntry(group, itemKey);
+  const refresh = useRefresh();
+  const bindings = useLiveCollection<Binding>("svc.triggers", ({ id }) => id);
+  const triggers = triggersOf(bindings.items, group, itemKey);
+  // The item as whoever looks knows it; whatever differs from it was changed elsewhere.
+  const [known, setKnown] = useState<Entry | undefined>();
+  const [draft, setDraft] = useState<Draft | undefined>();
+  const [conflict, setConflict] = useState<{ readonly theirs: Entry | null } | undefined>();
+  const entry = query.data;
+  if (known === undefined && entry) setKnown(entry);
+  // What there was last, for when it is deleted.
+  const [last, setLast] = useState<Entry | undefined>();
+  if (entry && entry !== last) setLast(entry);
+  const isDirty = draft !== undefined && !isSameJson(draft.text, textOf(draft.base));
+  const seen = isDirty ? (draft.base ?? undefined) : known;
+
+  const settle = async (): Promise<void> => {
+    setDraft(undefined);
+    setConflict(undefined);
+    setKnown((await fetchEntry(group, itemKey)) ?? undefined);
+    await refresh();
+  };
+  const showConflict = async (): Promise<void> => setConflict({ theirs: await fetchEntry(group, itemKey) });
+
+  const editor = (base: Entry | null) => (
+    <ItemEditor
+      group={group}
+      itemKey={itemKey}
+      base={draft?.base ?? base}
+      text={draft?.text ?? textOf(base)}
+      isDirty={isDirty}
+      triggers={triggers}
+      onChange={(text) => setDraft({ base: draft === undefined ? base : draft.base, text })}
+      onDiscard={() => setDraft(undefined)}
+      onSaved={settle}
+      onConflict={showConflict}
+    />
+  );
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <DataRegion
+        loading={query.data === undefined}
+        error={query.error}
+        retry={() => void query.refetch()}
+        empty={entry === null && known === undefined && draft === undefined}
+        emptyState={
+          <EmptyState title="There is no such item">
+            The group <code>{group}</code> has no key <code>{itemKey}</code>.
+          </EmptyState>
+        }
+      >
+        <UnsavedGuard isDirty={isDirty} />
+        {conflict !== undefined && draft !== undefined ? (
+          <ConflictView
+            group={group}
+            itemKey={itemKey}
+            draft={draft}
+            theirs={conflict.theirs}
+            onTakeTheirs={() => void settle()}
+            onKeepMine={() => {
+              setDraft({ base: conflict.theirs, text: draft.text });
+              setConflict(undefined);
+            }}
+            onMerge={(text) => {
+              setDraft({ base: conflict.theirs, text });
+              setConflict(undefined);
+            }}
+            onClose={() => setConflict(undefined)}
+          />
+        ) : entry === null && draft === undefined && last !== undefined ? (
+          <DeletedItem group={group} last={last} onRestored={settle} />
+        ) : (
+          <>
+            {entry && <ItemHead group={group} entry={entry} triggers={triggers} onDeleted={() => setDraft(undefined)} />}
+            {seen !== undefined && entry !== undefined && entry?.version !== seen.version && (
+              <ChangedBar before={seen} now={entry} isDirty={isDirty} onResolve={() => void showConflict()} onDismiss={() => setKnown(entry ?? undefined)} />
+            )}
+            <Tabs
+              label="Item"
+              value={tab}
+              onChange={(next) => void navigate({ search: (before) => ({ ...before, tab: next === "value" ? undefined : next }), replace: true })}
+              tabs={[
+                { value: "value", label: "Value", content: entry ? <ItemValue entry={entry} /> : <p className="p-4 text-ink-2">The item was deleted.</p> },
+                { value: "edit", label: isDirty ? "Edit (not saved)" : "Edit", content: editor(entry ?? null) },
+              ]}
+            />
+          </>
+        )}
+      </DataRegion>
+    </div>
+  );
+}
+
+/** What the editor begins with. */
+function textOf(base: Entry | null): string {
+  return base === null ? "" : pretty(base.json);
+}

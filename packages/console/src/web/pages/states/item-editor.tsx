@@ -1,0 +1,138 @@
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { ApiFailure } from "../../lib/api.ts";
+import { jsonProblem, pretty } from "../../lib/json-text.ts";
+import { isSecretName } from "../../lib/secrets.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { JsonDiff } from "../../ui/json-diff.tsx";
+import { JsonEditor } from "../../ui/json-editor.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import type { Entry } from "./model.ts";
+import { changeItem, createItem } from "./state-api.ts";
+import { TriggerNote } from "./trigger-note.tsx";
+import type { Binding } from "./triggers.ts";
+
+/** Values longer than this are edited as plain text, in characters: the editor would be slow. */
+const LARGE = 512 * 1024;
+
+/** Edits a value; it is saved after a look at what changes, and only over the version that the edit began from. */
+export function ItemEditor(props: {
+  readonly group: string;
+  readonly itemKey: string;
+  /** Null: there is no item; saving makes one. */
+  readonly base: Entry | null;
+  readonly text: string;
+  readonly isDirty: boolean;
+  readonly triggers: readonly Binding[];
+  readonly onChange: (text: string) => void;
+  readonly onDiscard: () => void;
+  readonly onSaved: () => Promise<void>;
+  readonly onConflict: () => Promise<void>;
+}) {
+  const { group, itemKey, base, text, isDirty, triggers, onChange, onDiscard, onSaved, onConflict } = props;
+  const refusal = useWriteRefusal(useLiveState().phase);
+  const [isReviewing, setReviewing] = useState(false);
+  const [isPending, setPending] = useState(false);
+  const [failure, setFailure] = useState<string | undefined>();
+  const [isRevealed, setRevealed] = useState(!isSecretName(itemKey));
+  const syntax = isDirty ? jsonProblem(text) : undefined;
+
+  const review = (): void => {
+    if (isDirty && syntax === undefined && refusal === undefined) setReviewing(true);
+  };
+  const save = async (): Promise<void> => {
+    setPending(true);
+    setFailure(undefined);
+    try {
+      if (base === null) await createItem(group, itemKey, text);
+      else await changeItem(group, itemKey, text, base.version);
+      setReviewing(false);
+      await onSaved();
+      toast(`${itemKey} is saved`);
+    } catch (thrown) {
+      if (thrown instanceof ApiFailure && thrown.code === "state_conflict") {
+        setReviewing(false);
+        await onConflict();
+      } else setFailure((thrown as Error).message);
+    } finally {
+      setPending(false);
+    }
+  };
+  if (!isRevealed) {
+    return (
+      <p className="flex items-center gap-3 p-4 text-ink-2">
+        Its key says that this is a secret. <Button onClick={() => setRevealed(true)}>Reveal and edit</Button>
+      </p>
+    );
+  }
+  return (
+    <div className="flex h-full min-h-0 flex-col gap-2 p-3">
+      {text.length > LARGE ? (
+        <textarea
+          aria-label={`Value of ${itemKey}`}
+          value={text}
+          spellCheck={false}
+          onChange={(event) => onChange(event.target.value)}
+          className="min-h-40 flex-1 rounded-md border border-line-strong/60 bg-surface p-2 font-mono text-[12px]"
+        />
+      ) : (
+        <JsonEditor label={`Value of ${itemKey}`} value={text} onChange={onChange} onSave={review} onSubmit={review} className="min-h-40 flex-1" />
+      )}
+      {syntax !== undefined && (
+        <p role="alert" className="text-danger">
+          This is not JSON: {syntax}
+        </p>
+      )}
+      <div className="flex flex-wrap items-center gap-2">
+        <Button
+          look="primary"
+          disabledReason={refusal ?? (syntax === undefined ? undefined : "Only JSON can be stored")}
+          disabled={!isDirty}
+          onClick={review}
+          title="Save (Ctrl or ⌘ S)"
+        >
+          Save …
+        </Button>
+        <Button disabled={!isDirty} onClick={onDiscard}>
+          Discard changes
+        </Button>
+        <span className="text-[12px] text-ink-3">{base === null ? "There is no item now; saving makes one." : `Based on version ${base.version}.`}</span>
+      </div>
+      {isReviewing && (
+        <Dialog
+          open
+          onClose={() => setReviewing(false)}
+          title="Save these changes?"
+          description={
+            <>
+              <code className="break-all text-ink">{itemKey}</code> of the group <code className="break-all text-ink">{group}</code>
+              {base !== null && `, over version ${base.version}`}
+            </>
+          }
+          footer={
+            <>
+              <Button onClick={() => setReviewing(false)}>Back</Button>
+              <Button look="primary" isPending={isPending} disabledReason={refusal} onClick={() => void save()} autoFocus>
+                Save
+              </Button>
+            </>
+          }
+        >
+          {text.length > LARGE ? (
+            <p className="text-ink-2">The value is too long for a comparison.</p>
+          ) : (
+            <JsonDiff label="What changes" before={base === null ? "" : pretty(base.json)} after={text} className="max-h-[50vh]" />
+          )}
+          <TriggerNote triggers={triggers} />
+          {failure !== undefined && (
+            <p role="alert" className="mt-2 text-danger">
+              Not saved: {failure}
+            </p>
+          )}
+        </Dialog>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,121 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { ApiFailure } from "../../lib/api.ts";
+import { bytes } from "../../lib/time.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { Ago } from "../../ui/time.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { previewOf } from "./item-columns.tsx";
+import { type Entry, typeOfJson } from "./model.ts";
+import { deleteItem, restoreItems } from "./state-api.ts";
+import { TriggerNote } from "./trigger-note.tsx";
+import type { Binding } from "./triggers.ts";
+import { useRefresh } from "./use-states.ts";
+
+const route = getRouteApi("/states/{-$group}/{-$key}");
+
+/** Facts about an item, and its deletion. */
+export function ItemHead({
+  group,
+  entry,
+  triggers,
+  onDeleted,
+}: {
+  readonly group: string;
+  readonly entry: Entry;
+  readonly triggers: readonly Binding[];
+  readonly onDeleted: () => void;
+}) {
+  const { phase, skewMs } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const navigate = route.useNavigate();
+  const refresh = useRefresh();
+  const [asked, setAsked] = useState<Entry | undefined>();
+  const [isPending, setPending] = useState(false);
+  const [problem, setProblem] = useState<string | undefined>();
+
+  const restore = (deleted: Entry): void => {
+    restoreItems(group, [deleted], Date.now() + skewMs).then(refresh, (thrown: Error) =>
+      toast(
+        thrown instanceof ApiFailure && thrown.code === "state_conflict" ? `${deleted.key} was stored anew meanwhile; it is left as it is` : thrown.message,
+      ),
+    );
+  };
+  const remove = async (item: Entry): Promise<void> => {
+    setPending(true);
+    setProblem(undefined);
+    try {
+      await deleteItem(group, item.key, item.version);
+    } catch (thrown) {
+      const isOther = thrown instanceof ApiFailure && thrown.code === "state_conflict";
+      setProblem(isOther ? "It was changed meanwhile, and is not deleted. Close this and look at it again." : (thrown as Error).message);
+      setPending(false);
+      return;
+    }
+    onDeleted();
+    toast(`${item.key} is deleted`, { label: "Undo", run: () => restore(item) });
+    await navigate({ to: "/states/{-$group}/{-$key}", params: (before) => ({ ...before, key: undefined }), search: true, ignoreBlocker: true });
+    await refresh();
+  };
+  return (
+    <div className="flex flex-col gap-1.5 border-line border-b px-3 py-2">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-[12px] text-ink-2">
+        <Badge>{typeOfJson(entry.json)}</Badge>
+        <span>version {entry.version}</span>
+        <span>{bytes(entry.bytes)}</span>
+        <span>
+          updated <Ago ms={entry.updatedAtMs} />
+        </span>
+        {entry.expiresAtMs !== undefined && (
+          <span>
+            ends <Ago ms={entry.expiresAtMs} />
+          </span>
+        )}
+        <span className="ml-auto flex items-center gap-1">
+          <CopyButton text={entry.key} label="Copy the key" />
+          <Button
+            look="ghost"
+            aria-label="Delete the item"
+            disabledReason={refusal}
+            title="Delete the item"
+            icon={<Trash2 aria-hidden className="size-4" />}
+            onClick={() => setAsked(entry)}
+          />
+        </span>
+      </div>
+      <TriggerNote triggers={triggers} />
+      {asked !== undefined && (
+        <ConfirmDialog
+          open
+          onClose={() => {
+            setAsked(undefined);
+            setProblem(undefined);
+          }}
+          title="Delete this item?"
+          description={
+            <>
+              <code className="break-all text-ink">{asked.key}</code> of the group <code className="break-all text-ink">{group}</code>
+            </>
+          }
+          action="Delete"
+          isPending={isPending}
+          onConfirm={() => void remove(asked)}
+        >
+          <pre className="mb-2 max-h-40 overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">{previewOf(asked)}</pre>
+          <TriggerNote triggers={triggers} />
+          {problem !== undefined && (
+            <p role="alert" className="mt-2 text-danger">
+              {problem}
+            </p>
+          )}
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,140 @@
+import { Download, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { download } from "../../ui/json-view.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import type { Entry } from "./model.ts";
+import { lineOf } from "./ndjson.ts";
+import { allItems, deleteGroup, deleteItems, restoreItems } from "./state-api.ts";
+import { TriggerNote } from "./trigger-note.tsx";
+import { type Binding, triggersOf } from "./triggers.ts";
+import { useRefresh } from "./use-states.ts";
+
+const NDJSON = "application/x-ndjson";
+
+/** What can be done with the ticked items, or with the whole group: export and delete. */
+export function ItemsActions({
+  group,
+  prefix,
+  total,
+  ticked,
+  onGone,
+}: {
+  readonly group: string;
+  readonly prefix: string;
+  readonly total: number;
+  readonly ticked: readonly Entry[];
+  readonly onGone: () => void;
+}) {
+  const { phase, skewMs } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const refresh = useRefresh();
+  const bindings = useLiveCollection<Binding>("svc.triggers", ({ id }) => id);
+  const [asking, setAsking] = useState<"ticked" | "group" | undefined>();
+  const [pending, setPending] = useState<"export" | "delete" | undefined>();
+  const [problem, setProblem] = useState<string | undefined>();
+
+  const run = async (what: "export" | "delete", action: () => Promise<void>): Promise<void> => {
+    setPending(what);
+    setProblem(undefined);
+    try {
+      await action();
+    } catch (thrown) {
+      setProblem((thrown as Error).message);
+    } finally {
+      setPending(undefined);
+    }
+  };
+  const exportAll = (): Promise<void> =>
+    run("export", async () => {
+      const lines: string[] = [];
+      if (ticked.length > 0) lines.push(...ticked.map((entry) => lineOf(group, entry)));
+      else for await (const { items } of allItems(group, prefix, new AbortController().signal)) lines.push(...items.map((entry) => lineOf(group, entry)));
+      download(`${lines.join("\n")}\n`, `${group.replace(/[^\w.-]+/g, "_")}.ndjson`, NDJSON);
+    });
+  const remove = (): Promise<void> =>
+    run("delete", async () => {
+      if (asking === "ticked") {
+        const deleted = await deleteItems(
+          group,
+          ticked.map(({ key }) => key),
+        );
+        toast(`${deleted} ${deleted === 1 ? "item" : "items"} deleted from ${group}`, {
+          label: "Undo",
+          run: () => void run("delete", () => restoreItems(group, ticked, Date.now() + skewMs).then(refresh)),
+        });
+      } else {
+        const deleted = await deleteGroup(group);
+        toast(`The group ${group} is deleted: ${deleted} items`);
+      }
+      await refresh();
+      setAsking(undefined);
+      onGone();
+    });
+
+  const what = ticked.length > 0 ? `${ticked.length} chosen` : prefix === "" ? "group" : "all that match";
+  return (
+    <div className="ml-auto flex items-center gap-1">
+      <Button
+        look="ghost"
+        icon={<Download aria-hidden className="size-3.5" />}
+        isPending={pending === "export"}
+        disabled={total === 0}
+        title="As lines of JSON (NDJSON)"
+        onClick={() => void exportAll()}
+      >
+        Export {what}
+      </Button>
+      <Button
+        look="ghost"
+        icon={<Trash2 aria-hidden className="size-3.5" />}
+        disabledReason={refusal}
+        disabled={total === 0}
+        onClick={() => setAsking(ticked.length > 0 ? "ticked" : "group")}
+      >
+        Delete {ticked.length > 0 ? `${ticked.length} chosen` : "group"}
+      </Button>
+      {problem !== undefined && asking === undefined && (
+        <span role="alert" className="text-danger">
+          {problem}
+        </span>
+      )}
+      {asking !== undefined && (
+        <ConfirmDialog
+          open
+          onClose={() => {
+            setAsking(undefined);
+            setProblem(undefined);
+          }}
+          title={asking === "ticked" ? `Delete ${ticked.length} ${ticked.length === 1 ? "item" : "items"} of ${group}?` : `Delete the group ${group}?`}
+          description={
+            asking === "ticked" ? (
+              <span className="break-words">{listed(ticked.map(({ key }) => key))}</span>
+            ) : (
+              `Every item of the group goes${prefix === "" ? `: ${total.toLocaleString("en-GB")} of them` : ", whatever the search shows"}. This cannot be undone; an export keeps a copy.`
+            )
+          }
+          action="Delete"
+          typeToConfirm={group}
+          isPending={pending === "delete"}
+          onConfirm={() => void remove()}
+        >
+          <TriggerNote triggers={triggersOf(bindings.items, group)} />
+          {problem !== undefined && (
+            <p role="alert" className="mt-2 text-danger">
+              {problem}
+            </p>
+          )}
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}
+
+function listed(keys: readonly string[]): string {
+  const first = keys.slice(0, 10).join(", ");
+  return keys.length > 10 ? `${first} and ${keys.length - 10} more` : first;
+}

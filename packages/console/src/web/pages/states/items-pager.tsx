@@ -1,0 +1,50 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { ChevronsLeft } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button } from "../../ui/button.tsx";
+import { type ItemPage, PAGE_SIZES } from "./model.ts";
+
+const route = getRouteApi("/states/{-$group}/{-$key}");
+
+/** Goes through the pages. The server knows the way forward only; back is the browser's Back, or the beginning. */
+export function ItemsPager({ page, pending, asOf }: { readonly page: ItemPage | undefined; readonly pending: boolean; readonly asOf: ReactNode }) {
+  const { cursor, size = 100 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const next = page?.cursor ?? null;
+  return (
+    <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-t bg-surface px-3 py-1 text-[12px] text-ink-2">
+      <span>as of {asOf}</span>
+      <span className="flex-1" />
+      <label className="flex items-center gap-1">
+        Items a page
+        <select
+          value={size}
+          onChange={(event) =>
+            void navigate({ search: (before) => ({ ...before, size: PAGE_SIZES.find((each) => each === Number(event.target.value)), cursor: undefined }) })
+          }
+          className="h-7 rounded-md border border-line-strong/60 bg-surface px-1"
+        >
+          {PAGE_SIZES.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      {cursor !== undefined && (
+        <Button
+          look="ghost"
+          icon={<ChevronsLeft aria-hidden className="size-3.5" />}
+          onClick={() => void navigate({ search: (before) => ({ ...before, cursor: undefined }) })}
+        >
+          First page
+        </Button>
+      )}
+      <Button
+        disabled={next === null || pending}
+        isPending={pending}
+        onClick={() => void navigate({ search: (before) => ({ ...before, cursor: next ?? undefined }) })}
+      >
+        Next page
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { ArrowLeft } from "lucide-react";
+import { useMemo, useState } from "react";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
+import { Timestamp } from "../../ui/time.tsx";
+import { itemColumns } from "./item-columns.tsx";
+import { ItemsActions } from "./items-actions.tsx";
+import { ItemsPager } from "./items-pager.tsx";
+import { isSystemGroup } from "./model.ts";
+import { useChangedKeys, useItems } from "./use-states.ts";
+
+const route = getRouteApi("/states/{-$group}/{-$key}");
+
+/** The items of a group, a page of the server at a time. */
+export function ItemsPanel({
+  group,
+  selectedKey,
+  onOpen,
+  onBack,
+}: {
+  readonly group: string;
+  readonly selectedKey: string | undefined;
+  readonly onOpen: (key: string | undefined) => void;
+  /** Where the groups are not on the screen. */
+  readonly onBack: (() => void) | undefined;
+}) {
+  const { q = "", cursor, size = 100 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const items = useItems({ scope: group, prefix: q, cursor, limit: size });
+  const question = JSON.stringify([group, q, cursor, size]);
+  const changed = useChangedKeys(question, items.isPlaceholderData ? undefined : items.data);
+  const [ticked, setTicked] = useState<{ readonly question: string; readonly keys: ReadonlySet<string> }>({ question, keys: new Set() });
+  const rows = items.data?.items ?? [];
+  // What is ticked is on the screen: another page, or an item that is gone, takes the tick away.
+  const here = new Set(rows.map(({ key }) => key));
+  const keys = new Set(ticked.question === question ? [...ticked.keys].filter((key) => here.has(key)) : []);
+  const setPrefix = (next: string): void => void navigate({ search: (before) => ({ ...before, q: next || undefined, cursor: undefined }), replace: true });
+  const columns = useMemo(
+    () =>
+      itemColumns({
+        isCompact: selectedKey !== undefined,
+        isTicked: (key) => keys.has(key),
+        tick: (key) => setTicked({ question, keys: keys.has(key) ? new Set([...keys].filter((other) => other !== key)) : new Set([...keys, key]) }),
+      }),
+    [selectedKey, keys, question],
+  );
+  return (
+    <section aria-labelledby="states-items-heading" className="flex min-h-0 flex-1 flex-col">
+      <div className="flex min-h-10 shrink-0 flex-wrap items-center gap-2 border-line border-b bg-surface px-3 py-1">
+        {onBack !== undefined && <Button look="ghost" aria-label="Back to the groups" icon={<ArrowLeft aria-hidden className="size-4" />} onClick={onBack} />}
+        <h2 id="states-items-heading" className="min-w-0 max-w-64 truncate whitespace-pre font-medium" title={group}>
+          {group}
+        </h2>
+        {isSystemGroup(group) && <Badge tone="violet">System</Badge>}
+        {items.data !== undefined && (
+          <span className="font-mono text-[11px] text-ink-3" title={q === "" ? "Items of the group" : "Items whose key begins so"}>
+            {items.data.total.toLocaleString("en-GB")}
+          </span>
+        )}
+        <SearchBox label="Keys that begin with" value={q} onChange={setPrefix} className="min-w-32 max-w-72 flex-1" />
+        <ItemsActions
+          group={group}
+          prefix={q}
+          total={items.data?.total ?? 0}
+          ticked={rows.filter(({ key }) => keys.has(key))}
+          onGone={() => {
+            // An undo brings the items back, not their ticks: Delete would mean something else than before.
+            setTicked({ question, keys: new Set() });
+            onOpen(undefined);
+          }}
+        />
+      </div>
+      <DataRegion
+        loading={items.data === undefined}
+        error={items.error}
+        retry={() => void items.refetch()}
+        empty={items.data !== undefined && rows.length === 0 && cursor === undefined}
+        filtered={q === "" ? undefined : { what: `No key begins with “${q}”.`, clear: () => setPrefix("") }}
+        emptyState={
+          <EmptyState title="This group holds nothing">A group is there as long as it holds an item. It may have been deleted, or it never was.</EmptyState>
+        }
+      >
+        <DataTable
+          label={`Items of ${group}`}
+          columns={columns}
+          rows={rows}
+          total={items.data?.total}
+          idOf={({ key }) => key}
+          selectedId={selectedKey}
+          onSelect={({ key }) => onOpen(key)}
+          rowClass={({ key }) => (changed.has(key) ? "bg-warn-soft transition-colors" : undefined)}
+        />
+        <ItemsPager
+          page={items.data}
+          pending={items.isPlaceholderData}
+          asOf={items.dataUpdatedAt === 0 ? null : <Timestamp ms={items.dataUpdatedAt} withMs={false} />}
+        />
+      </DataRegion>
+    </section>
+  );
+}

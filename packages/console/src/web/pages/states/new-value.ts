@@ -1,0 +1,27 @@
+import { jsonProblem } from "../../lib/json-text.ts";
+
+export const NEW_TYPES = ["string", "number", "boolean", "null", "JSON"] as const;
+export type NewType = (typeof NEW_TYPES)[number];
+
+/** What is typed for a new value, and what it is meant as: nothing is guessed. */
+export interface NewValue {
+  readonly type: NewType;
+  readonly text: string;
+}
+
+export const emptyValue: NewValue = { type: "string", text: "" };
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** Why it cannot be stored; undefined when it can. */
+export function valueProblem({ type, text }: NewValue): string | undefined {
+  if (type === "number") return NUMBER.test(text.trim()) ? undefined : "This is not a number as JSON writes it, e.g. 12, -0.5, 1e9.";
+  const problem = type === "JSON" ? jsonProblem(text) : undefined;
+  return problem === undefined ? undefined : `This is not JSON: ${problem}`;
+}
+
+export function valueToJson({ type, text }: NewValue): string {
+  if (type === "string") return JSON.stringify(text);
+  if (type === "null") return "null";
+  if (type === "boolean") return text === "true" ? "true" : "false";
+  return text.trim();
+}

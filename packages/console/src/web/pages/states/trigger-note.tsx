@@ -1,0 +1,21 @@
+import { Link } from "@tanstack/react-router";
+import type { Binding } from "./triggers.ts";
+
+/** Says who is called when this is changed. */
+export function TriggerNote({ triggers }: { readonly triggers: readonly Binding[] }) {
+  if (triggers.length === 0) return null;
+  return (
+    <p className="text-warn">
+      A change fires {triggers.length === 1 ? "a trigger" : `${triggers.length} triggers`}:{" "}
+      {triggers.slice(0, 5).map(({ id, function_id }, at) => (
+        <span key={id}>
+          {at > 0 && ", "}
+          <Link to="/triggers/{-$triggerId}" params={{ triggerId: id }} className="underline">
+            {function_id}
+          </Link>
+        </span>
+      ))}
+      {triggers.length > 5 && ` and ${triggers.length - 5} more`}
+    </p>
+  );
+}
