@@ -32,6 +32,8 @@ export interface DataTableProps<Row> {
   /** Of all there are, where `rows` is a part. */
   readonly total?: number | undefined;
   readonly rowClass?: ((row: Row) => string | undefined) | undefined;
+  /** Told when the list is scrolled to its first row, and when it no longer is. */
+  readonly onTop?: ((isAtTop: boolean) => void) | undefined;
   /** Called when the last rows come into view. */
   readonly onEnd?: (() => void) | undefined;
   readonly footer?: ReactNode;
@@ -40,7 +42,7 @@ export interface DataTableProps<Row> {
 const OVERSCAN = 12;
 
 /** A grid of rows, drawn only where they are seen; arrows, j and k, Home, End and Page keys move, Enter opens. Rows are as high as the density says. */
-export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelect, sort, onSort, total, rowClass, onEnd, footer }: DataTableProps<Row>) {
+export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelect, sort, onSort, total, rowClass, onTop, onEnd, footer }: DataTableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = document.documentElement.dataset.density === "compact" ? 24 : 32;
   const virtualizer = useVirtualizer({
@@ -91,6 +93,7 @@ export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelec
       aria-rowcount={(total ?? rows.length) + 1}
       tabIndex={0}
       onKeyDown={onKeyDown}
+      onScroll={onTop === undefined ? undefined : (event) => onTop(event.currentTarget.scrollTop < rowHeight / 2)}
       ref={scroller}
       className="relative min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
     >

@@ -12,7 +12,7 @@ import { styleNonce } from "../lib/page-token.ts";
 import { cn } from "./cn.ts";
 import type { JsonEditorProps } from "./json-editor.tsx";
 
-const theme = EditorView.theme({
+export const theme = EditorView.theme({
   "&": { backgroundColor: "var(--surface)", color: "var(--ink)", fontSize: "12px" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
   ".cm-content": { fontFamily: "var(--font-mono)", caretColor: "var(--ink)" },
@@ -21,7 +21,7 @@ const theme = EditorView.theme({
   ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "var(--accent-soft)" },
   ".cm-tooltip": { backgroundColor: "var(--surface)", color: "var(--ink)", border: "1px solid var(--line)" },
 });
-const colors = HighlightStyle.define([
+export const colors = HighlightStyle.define([
   { tag: tags.propertyName, color: "var(--violet)" },
   { tag: tags.string, color: "var(--ok)" },
   { tag: tags.number, color: "var(--warn)" },
