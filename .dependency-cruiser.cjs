@@ -72,21 +72,30 @@ module.exports = {
       comment: "Of the kernel a module sees the contract, the clock and the logger.",
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
-      to: { path: "^packages/engine/src/kernel/(?!(module|stream-contract|telemetry-contract|clock|logger|directory|scope|worker-claims)[.]ts$)" },
+      to: {
+        path: "^packages/engine/src/kernel/(?!(module|stream-contract|telemetry-contract|health-contract|clock|logger|directory|scope|worker-claims)[.]ts$)",
+      },
     },
     {
       name: "items-know-no-module",
       comment: "Whoever keeps items stands above the store of items.",
       severity: "error",
       from: { path: "^packages/engine/src/items/", pathNot: tests },
-      to: { path: "^packages/engine/src/(?!(items|store)/|kernel/(clock|logger)[.]ts$)" },
+      to: { path: "^packages/engine/src/(?!(items|store)/|kernel/(clock|logger|module)[.]ts$)" },
     },
     {
       name: "deliveries-know-no-module",
       comment: "Whoever hands events over stands above the queues for them.",
       severity: "error",
       from: { path: "^packages/engine/src/deliveries/", pathNot: tests },
-      to: { path: "^packages/engine/src/(?!deliveries/|kernel/(clock|logger|module)[.]ts$)" },
+      to: { path: "^packages/engine/src/(?!deliveries/|kernel/(clock|logger|module|telemetry-contract)[.]ts$)" },
+    },
+    {
+      name: "outbound-http-knows-no-module",
+      comment: "Whoever sends requests stands above the rules for where they may go.",
+      severity: "error",
+      from: { path: "^packages/engine/src/outbound-http/", pathNot: tests },
+      to: { path: "^packages/engine/src/(?!outbound-http/|kernel/(clock|module)[.]ts$)" },
     },
     {
       name: "modules-read-no-config",

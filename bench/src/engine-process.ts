@@ -21,7 +21,7 @@ export interface EngineProcess extends Server {
 }
 
 export interface ModuleEntry {
-  readonly name: "svc-state" | "svc-stream" | "svc-event" | "svc-cron" | "svc-queue";
+  readonly name: "svc-state" | "svc-stream" | "svc-event" | "svc-cron" | "svc-queue" | "svc-observability";
   readonly config?: object;
 }
 

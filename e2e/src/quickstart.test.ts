@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,6 +6,7 @@ import { type CliResult, type EngineProcess, type Ports, startEngine, svc } from
 import { follow, type StreamMessage } from "./support/live-updates.ts";
 import { freePorts } from "./support/ports.ts";
 import { commandOf, eventually, isRunning, processesIn } from "./support/processes.ts";
+import { uncomment } from "./support/uncomment.ts";
 
 // The whole quickstart as its reader goes through it, in order: each test goes on where the one before ended.
 const parent = mkdtempSync(join(tmpdir(), "svc-quickstart-"));
@@ -27,17 +28,6 @@ interface WorkerStatus {
   readonly pids: readonly number[];
 }
 const statusOf = async (name: string): Promise<WorkerStatus> => (await call("worker::status", { name })) as WorkerStatus;
-
-/** Removes the leading marker of each line between the two block comments, as the template asks its reader to do. */
-function uncomment(file: string, marker: string, from: string, to: string): void {
-  const lines = readFileSync(file, "utf8").split("\n");
-  const first = lines.findIndex((line) => line.includes(from));
-  const last = lines.findLastIndex((line) => line.includes(to));
-  expect(first).toBeGreaterThan(-1);
-  expect(last).toBeGreaterThan(first);
-  const opened = lines.map((line, at) => (at > first && at < last ? line.replace(new RegExp(`^(\\s*)${marker} `), "$1") : line));
-  writeFileSync(file, opened.join("\n"));
-}
 
 const functionAppears = (id: string) => (message: StreamMessage) => message.id === id && message.event.type === "create";
 const functionGoes = (id: string) => (message: StreamMessage) => message.id === id && message.event.type === "delete";

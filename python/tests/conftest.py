@@ -27,7 +27,7 @@ def deadline() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "SVC_LOG_LEVEL", "SVC_ISOLATION"):
+    for name in ("SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "SVC_LOG_LEVEL", "SVC_ISOLATION", "SVC_TELEMETRY"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -28,6 +28,8 @@ class Peer:
         self._engine = engine
         self._socket = socket
         self.frames: list[dict[str, Any]] = []
+        #: Frames of telemetry: signal, attributes of the resource, and spans, log records or metrics.
+        self.telemetry: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = []
         self.texts: list[str] = []
 
     def send(self, frame: dict[str, Any] | str | bytes) -> None:
@@ -48,6 +50,15 @@ class Peer:
         )
         return found
 
+    def told(self, signal: str, find: Callable[[dict[str, Any]], bool], what: str) -> dict[str, Any]:
+        """The first span (``OTLP``), log record (``LOGS``) or metric (``MTRC``) like that; waits for it."""
+
+        def look() -> dict[str, Any] | None:
+            records = (record for known, _, records in self.telemetry if known == signal for record in records)
+            return next((record for record in records if find(record)), None)
+
+        return dict(self._engine.until(look, what))
+
     async def _tell(self, frame: dict[str, Any]) -> None:
         try:
             await self._socket.send(json.dumps(frame))
@@ -62,6 +73,8 @@ class Engine:
         self.peers: list[Peer] = []
         self.requests: list[Request] = []
         self.refuse_with: int | None = None
+        #: Further members of ``workerregistered``; with ``engine`` it is an engine of svc.
+        self.greeting: dict[str, Any] = {}
         #: Off for tests that answer by themselves.
         self.routes = True
         #: Talks to sockets of channels.
@@ -95,10 +108,15 @@ class Engine:
         with self._changed:
             self.peers.append(peer)
             self._changed.notify_all()
-        await peer._tell({"type": "workerregistered", "worker_id": peer.id, "reattach_token": peer.token})
+        greeting = {"type": "workerregistered", "worker_id": peer.id, "reattach_token": peer.token}
+        await peer._tell({**greeting, **self.greeting})
         try:
             async for text in socket:
-                assert isinstance(text, str)
+                if isinstance(text, bytes):
+                    with self._changed:
+                        peer.telemetry.append(_telemetry_of(text))
+                        self._changed.notify_all()
+                    continue
                 frame = json.loads(text)
                 with self._changed:
                     peer.texts.append(text)
@@ -200,3 +218,17 @@ class Engine:
 
     def come_back(self) -> None:
         self._server = self.thread.start(self._serve(self.port)).result(DEADLINE_S)
+
+
+def _telemetry_of(frame: bytes) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+    ((_, (group,)),) = json.loads(frame[4:]).items()
+    resource = group.pop("resource")
+    ((_, (scope,)),) = group.items()
+    scope.pop("scope")
+    ((_, records),) = scope.items()
+    return frame[:4].decode(), plain(resource["attributes"]), records
+
+
+def plain(attributes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Attributes of OTLP/JSON with their bare values."""
+    return {one["key"]: next(iter(one["value"].values()), None) for one in attributes}

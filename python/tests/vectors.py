@@ -112,7 +112,8 @@ class Player:
     def _tell(self, effect: Effect) -> dict[str, Any]:
         match effect:
             case Registered():
-                return {"effect": "registered", "worker_id": effect.worker_id}
+                members = {"worker_id": effect.worker_id, "takes_telemetry": effect.takes_telemetry}
+                return {"effect": "registered", **members}
             case CallAnswered():
                 return _known("call_answered", call=self._name_of(effect.call), result=effect.result)
             case CallFailed():

@@ -1,9 +1,11 @@
 import { channelStream } from "./channel-stream.ts";
+import { collectorOutage } from "./collector-outage.ts";
 import { cronTriggers } from "./cron-triggers.ts";
 import { eventFanOut } from "./event-fan-out.ts";
 import { footprint } from "./footprint.ts";
 import { httpCalls } from "./http-calls.ts";
 import { largeState } from "./large-state.ts";
+import { observedCalls } from "./observed-calls.ts";
 import { payloadSizes } from "./payload-sizes.ts";
 import { queuedJobs } from "./queued-jobs.ts";
 import type { Scenario } from "./scenario.ts";
@@ -32,4 +34,6 @@ export const scenarios: readonly Scenario[] = [
   cronTriggers,
   queuedJobs,
   waitingJobs,
+  observedCalls,
+  collectorOutage,
 ];

@@ -90,7 +90,7 @@ describe.each([node11, node22])("telemetry of $name", (client) => {
     expect(engine.logged("error")).toEqual([]);
   });
 
-  it("carries a trace from caller to callee: the engine passes the context on and gives it back", async () => {
+  it("carries a trace from caller to callee: the engine hands on its own span in the same trace, and gives the context back", async () => {
     const wire = await tap(engine.address);
     const worker = await connected(client, wire.address, { otel: {} }, { env: { OTEL_ENABLED: "true" } });
     const id = `context::${client.version}`;
@@ -99,7 +99,8 @@ describe.each([node11, node22])("telemetry of $name", (client) => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const answer = await caller.call(id, { data: {}, traceparent, baggage: "tenant=t1" });
     const received = await wire.frame(({ from, json }) => from === "engine" && json?.type === "invokefunction" && json.function_id === id, "the call");
-    expect(received.json).toMatchObject({ traceparent, baggage: "tenant=t1" });
+    expect(received.json).toMatchObject({ traceparent: expect.stringMatching(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/), baggage: "tenant=t1" });
+    expect(received.json?.traceparent).not.toBe(traceparent);
     expect(String(answer.traceparent)).toContain("0af7651916cd43dd8448eb211c80319c");
   });
 });

@@ -71,6 +71,8 @@ export interface Guide {
   run(name: string, options?: { readonly env?: Readonly<Record<string, string>> }): Promise<RunningSample>;
   /** Runs a sample to its end. Rejects when that is not exit code 0, or takes longer than `timeoutMs` (default 30,000). */
   finish(name: string, options?: { readonly env?: Readonly<Record<string, string>>; readonly timeoutMs?: number }): Promise<{ readonly output: string }>;
+  /** Names of all samples. */
+  samples(): string[];
   /** Names of samples that were neither run nor read by `text`. */
   notRun(): string[];
   /** Stops all of it and removes the folder. */
@@ -84,6 +86,10 @@ export interface GuideOptions {
   readonly configText?: string;
   /** Written into the project before the engine starts, by path within it. */
   readonly files?: Readonly<Record<string, string>>;
+  /** False: the guide's programs are not type-checked, since none is run. Default true. */
+  readonly programs?: boolean;
+  /** What further numbers of ports, wherever they stand in the guide's samples, become in this run, e.g. `{ 9464: 20123 }`. */
+  readonly morePorts?: Readonly<Record<number, number>>;
 }
 
 /** Opens `docs/guide/{file}`: reads and type-checks its samples and starts an engine for them. */
@@ -92,13 +98,18 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
   const project = mkdtempSync(join(tmpdir(), "svc-guide-"));
   const ports = await freePorts();
   const used = new Set<string>();
+  const inThisRun = (code: string): string =>
+    Object.entries(options.morePorts ?? {}).reduce(
+      (text, [port, now]) => text.replaceAll(new RegExp(`\\b${port}\\b`, "g"), String(now)),
+      withPorts(code, ports),
+    );
   const running = new Set<RunningSample>();
 
   const sampleOf = (name: string): Sample => {
     const sample = samples.get(name);
     if (sample === undefined) throw new Error(`${file} has no sample named ${name}; it has ${[...samples.keys()].join(", ")}`);
     used.add(name);
-    return { ...sample, code: withPorts(sample.code, ports) };
+    return { ...sample, code: inThisRun(sample.code) };
   };
 
   let engine: EngineProcess | undefined;
@@ -109,7 +120,9 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
     installSvcCommand(project);
     await compile(
       project,
-      [...samples.values()].filter(({ language }) => language === "ts").map((sample) => ({ ...sample, code: withPorts(sample.code, ports) })),
+      [...samples.values()]
+        .filter(({ language }) => language === "ts" && options.programs !== false)
+        .map((sample) => ({ ...sample, code: inThisRun(sample.code) })),
     );
     engine = await startEngine({ cwd: project, ports });
   } catch (error) {
@@ -159,6 +172,7 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
       if (code !== 0) throw new Error(`${file}, sample ${name} ended with ${code}:\n${sample.output()}`);
       return { output: sample.output() };
     },
+    samples: () => [...samples.keys()],
     notRun: () => [...samples.keys()].filter((name) => !used.has(name)),
     async close() {
       await Promise.all([...running].map((sample) => sample.stop("SIGKILL")));

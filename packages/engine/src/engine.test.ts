@@ -66,6 +66,14 @@ async function start(config: string, dir = mkdtempSync(join(tmpdir(), "svc-engin
 const base = (more = ""): string => `workers:\n  - name: svc-http\n    config: {port: 0}\n${more}engine:\n  bridge: {port: 0}\n`;
 
 describe("a running engine", () => {
+  it("keeps its own lines as log entries of its own service, each once", async () => {
+    const { logged, invoke } = await start(base("  - name: svc-observability\n    config: {service_name: till}\n"));
+    await logged("the engine is up");
+    const { body } = await invoke("engine::logs::list", { text: "the engine is up" });
+    expect(JSON.stringify(body)).toContain('"service_name":"till"');
+    expect(JSON.stringify(body)).toContain('"total":1');
+  });
+
   it("says who it is and what it runs", async () => {
     const { engine, invoke, dir } = await start(base());
     const { status, body } = await invoke("engine::info");
@@ -94,7 +102,7 @@ describe("a running engine", () => {
     expect((await invoke("state::set", set)).status).toBe(404);
   });
 
-  it("reports a bad edit with file, line, key and expectation, and goes on as it was", async () => {
+  it("reports a bad edit with file, line, key and expectation, and goes on as it was (gap 50)", async () => {
     const { edit, logged, invoke, dir } = await start(base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"));
     expect((await invoke("state::set", { scope: "s", key: "k", value: 1 })).status).toBe(200);
     edit(base("  - name: svc-state\n    config: {adaptor: {name: in_memory}}\n"));
@@ -106,7 +114,26 @@ describe("a running engine", () => {
     expect((await invoke("state::get", { scope: "s", key: "k" })).body).toBe(1);
   });
 
-  it("goes back to what ran when a new address cannot be bound", async () => {
+  it("reports an edit that names a variable which is not set, and goes on as it was (gap 50)", async () => {
+    const { edit, logged, invoke, dir } = await start(base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"));
+    expect((await invoke("state::set", { scope: "s", key: "k", value: 1 })).status).toBe(200);
+    edit(base(`  - name: svc-state\n    config:\n      adapter:\n        name: $${"{NOT_SET_ANYWHERE}"}\n`));
+    const { fields } = await logged("the config file has mistakes; the running configuration stays");
+    expect(fields.problems).toContain(`${join(dir, "config.yaml")}:7:`);
+    expect(fields.problems).toContain("NOT_SET_ANYWHERE");
+    expect((await invoke("state::get", { scope: "s", key: "k" })).body).toBe(1);
+  });
+
+  it("takes back all of an edit that is right in itself when a module cannot start with it (gap 50)", async () => {
+    const { edit, logged, invoke, dir } = await start(base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"));
+    writeFileSync(join(dir, "file"), "");
+    edit(base(`  - name: svc-state\n    config: {adapter: {name: file_based, config: {file_path: ${join(dir, "file", "state.db")}}}}\n`));
+    const { fields } = await logged("the config file could not be applied; the running configuration stays");
+    expect(String(fields.problems)).toContain("svc-state");
+    expect((await invoke("state::set", { scope: "s", key: "k", value: 1 })).status).toBe(200);
+  });
+
+  it("goes back to what ran when a new address cannot be bound (gap 50)", async () => {
     const other = await start(base());
     const taken = Number(new URL(other.engine.addresses.http).port);
     const { edit, logged, invoke } = await start(base());

@@ -20,7 +20,8 @@ import type { ListenAddress } from "./config/types.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
 import { createKernel } from "./kernel/create-kernel.ts";
 import type { Kernel } from "./kernel/kernel.ts";
-import { type Logger, silentLogger } from "./kernel/logger.ts";
+import { logEntryOf } from "./kernel/log-telemetry.ts";
+import { type Logger, observedLogger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
 import { type EngineAddresses, Listeners } from "./listeners.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
@@ -117,11 +118,16 @@ class Engine implements RunningEngine {
     this.#config = parts.config;
     this.#lock = parts.lock;
     this.#load = parts.load;
-    this.#log = parts.log;
     const settings = (): LoadedConfig["engine"] => this.#config.engine;
+    // What the engine says is in its output and among the log entries.
+    this.#log = observedLogger(parts.log, {
+      level: () => settings().logLevel,
+      now: () => parts.clock.now(),
+      tell: (record) => kernel.telemetry.log(logEntryOf(record)),
+    });
     const { kernel, directory } = createKernel({
       clock: parts.clock,
-      log: parts.log,
+      log: this.#log,
       version: ENGINE_VERSION,
       formats: new JsonSchemaChecks(() => settings().validateRequests),
       deadlines: {
@@ -134,7 +140,7 @@ class Engine implements RunningEngine {
       },
     });
     this.#kernel = kernel;
-    this.#listeners = new Listeners({ kernel, token: parts.token, clock: parts.clock, log: parts.log, config: () => this.#config });
+    this.#listeners = new Listeners({ kernel, token: parts.token, clock: parts.clock, log: this.#log, config: () => this.#config });
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost({
       modules: [
@@ -164,6 +170,7 @@ class Engine implements RunningEngine {
       mounts: this.#listeners.mounts,
       dataDir: parts.config.engine.dataDir,
       production: () => isExposed(this.#config),
+      outboundRules: () => settings().httpFunctions,
       clockOf: (name) => (configurableModules.some((module) => module.name === name) ? parts.moduleClock : parts.clock),
     });
     directory.setModuleHost(this.#host);

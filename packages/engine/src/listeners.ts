@@ -14,6 +14,7 @@ import { CertificateWatch } from "./transport/certificate-watch.ts";
 import type { AccessRules } from "./transport/guards.ts";
 import { HttpApi } from "./transport/http-api.ts";
 import type { Listener } from "./transport/listener.ts";
+import { openModuleListener } from "./transport/module-listener.ts";
 import { Realtime } from "./transport/realtime.ts";
 import { type Refusal, TokenGuard } from "./transport/token-guard.ts";
 
@@ -72,6 +73,7 @@ export class Listeners {
       tokenRefusal: tokenRefusalAt(() => config().http),
       takesAnyHost: (isConsole) => !isLoopback(config().http.host) && (!isConsole || tokenRequiredAt(config().http, settings())),
       maxConnectionsPerAddress,
+      health: () => kernel.health.read(),
     });
     const realtimeToken = tokenRefusalAt(() => config().realtime);
     this.#realtime = new Realtime(clock, rules, log, kernel.streams, {
@@ -83,6 +85,13 @@ export class Listeners {
     });
     this.mounts = {
       mountHttp: (mount) => this.#http.mount(mount),
+      listen: (options) =>
+        openModuleListener(options, {
+          access: rules,
+          tokenRefusal: (request, host) => guard.refusal(request, { required: tokenRequiredAt({ host }, settings()) }),
+          maxConnectionsPerAddress,
+          log,
+        }),
       reportReadiness: (problem) => this.#http.reportReadiness(problem),
     };
   }

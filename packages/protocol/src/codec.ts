@@ -33,7 +33,11 @@ const decoder = new TextDecoder();
 export function decodeFrame(frame: string, options: DecodeOptions): Message | UndecodableFrame {
   const envelope = scanEnvelope(frame, options.payloadIsLast && frame.endsWith("}"), frame.length);
   if (envelope !== undefined) {
-    const message = fromEnvelope(envelope, (start, end) => Payload.fromText(frame.slice(start, end)));
+    const isBig = frame.length > BIG_FRAME_BYTES;
+    if (isBig) detach(envelope);
+    const message = fromEnvelope(envelope, (start, end) =>
+      Payload.fromText(isBig && end - start <= BIG_FRAME_BYTES ? copyOf(frame, start, end) : frame.slice(start, end)),
+    );
     if (message !== undefined) return message;
   }
   return decodeByParsing(frame);
@@ -54,6 +58,19 @@ export function decodeFrameBytes(bytes: Uint8Array, options: DecodeOptions, toTe
     }
   }
   return decodeFrame(toText(bytes), options);
+}
+
+/** What is kept of a call for longer than the call must not keep its whole frame, which a slice does. */
+function detach(envelope: Envelope): void {
+  for (const member of ["invocationId", "functionId", "traceparent", "baggage"] as const) {
+    const text = envelope[member];
+    if (text !== undefined) envelope[member] = copyOf(text, 0, text.length);
+  }
+}
+
+/** A string of its own. V8 makes slices of what is sliced, and a text of its own of what was joined. */
+function copyOf(text: string, start: number, end: number): string {
+  return ` ${text.slice(start, end)}`.slice(1);
 }
 
 function isAscii(bytes: Uint8Array, end: number): boolean {
@@ -164,7 +181,7 @@ function keepPayloadText(frame: string, members: Record<string, unknown>, fields
     if (!Object.hasOwn(members, name)) continue;
     const span = spans.get(name);
     if (span === undefined) return name;
-    fields[name] = Payload.fromText(frame.slice(span[0], span[1]));
+    fields[name] = Payload.fromText(span[1] - span[0] <= BIG_FRAME_BYTES ? copyOf(frame, span[0], span[1]) : frame.slice(span[0], span[1]));
   }
   return undefined;
 }

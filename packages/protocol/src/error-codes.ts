@@ -45,6 +45,7 @@ export const errorCodes = {
   call_timeout: row(504, "unknown", true, "The call's deadline passed before an answer came."),
   call_cancelled: row(503, "unknown", false, "The caller withdrew the call, or went away."),
   invalid_message: row(400, "no", false, "A frame is not a message of this protocol."),
+  memory_exporter_not_enabled: row(409, "no", false, "Spans are sent elsewhere and not kept: the exporter in the block svc-observability is otlp."),
   invalid_input: row(400, "no", false, "The payload does not fit what the function takes."),
   invalid_name: row(400, "no", false, "An id or name is empty, too long, or holds a control character."),
   invalid_request: row(400, "no", false, "The path, the query or the headers of an HTTP request cannot be understood."),

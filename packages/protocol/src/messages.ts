@@ -17,6 +17,8 @@ export const FEATURES = [
   "error_details",
   /** Takes `job` on `invokefunction`. */
   "job",
+  /** Sends its log lines as telemetry too; those that it also writes to its own output name the same `log_id`. */
+  "logs",
   /** Always writes `data` or `result` as the last member of its frames, so that the engine need not look for its end. */
   "payload_last",
   /** Wants `triggerregistrationresult` for success too, with `status` and `reason`. */

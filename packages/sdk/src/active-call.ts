@@ -3,27 +3,39 @@ import type { CallContext, CallRequest, Inferred, ResultType } from "./calls.ts"
 import type { Channels } from "./channels/channels.ts";
 import { WorkerCron } from "./cron/worker-cron.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
-import { type Logger, withFields } from "./logger.ts";
+import type { Logger } from "./logger.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
 import type { AcceptedCall } from "./session.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
+import { readBaggage } from "./telemetry/baggage.ts";
+import type { Span, SpanOptions } from "./telemetry/own-span.ts";
+import type { TraceHeaders } from "./telemetry/trace-context.ts";
+
+/** What runs just now: a call that a handler has in hand, or a span within one or outside of any. Calls made meanwhile hang below it. */
+export interface Active extends TraceHeaders {
+  readonly activeCall: ActiveCall | undefined;
+  /** Whether its call is still in hand. */
+  readonly running: boolean;
+}
 
 /** What an active call needs of its worker. */
 export interface ActiveCallHost {
-  readonly logger: Logger;
+  loggerOf(call: ActiveCall): Logger;
+  span<Result>(call: ActiveCall, name: string, body: (span: Span) => Result, options: SpanOptions): Result;
   readonly channels: Pick<Channels, "created" | "end">;
   startCall(request: CallRequest, parent: ActiveCall, signal: AbortSignal): Promise<unknown>;
 }
 
 /** A call that a handler has in hand. What few handlers use (signal, log, call, state, stream, ...) is made when first asked for. */
-export class ActiveCall implements CallContext {
+export class ActiveCall implements CallContext, Active {
   readonly #host: ActiveCallHost;
   readonly #call: AcceptedCall;
   #controller: AbortController | undefined;
   #abortReason: CallError | undefined;
   #log: Logger | undefined;
   #start: CallContext["call"] | undefined;
+  #span: CallContext["span"] | undefined;
   #state: WorkerState | undefined;
   #stream: WorkerStream | undefined;
   #event: WorkerEvent | undefined;
@@ -68,13 +80,23 @@ export class ActiveCall implements CallContext {
     return this.#controller.signal;
   }
 
+  get activeCall(): this {
+    return this;
+  }
+
+  get baggageEntry(): CallContext["baggageEntry"] {
+    return (name) => readBaggage(this.baggage).get(name);
+  }
+
   get log(): Logger {
-    this.#log ??= withFields(this.#host.logger, {
-      function_id: this.function_id,
-      invocation_id: this.invocation_id,
-      ...(this.traceparent === undefined ? undefined : { trace_id: this.traceparent.split("-")[1] }),
-    });
+    this.#log ??= this.#host.loggerOf(this);
     return this.#log;
+  }
+
+  /** A function of its own, so that handlers may take it out of the context. */
+  get span(): CallContext["span"] {
+    this.#span ??= (name, body, options = {}) => this.#host.span(this, name, body, options);
+    return this.#span;
   }
 
   /** A function of its own, so that handlers may take it out of the context: `({ call }) => ...`. */
@@ -132,13 +154,16 @@ export class ActiveCall implements CallContext {
   }
 }
 
-/** Carries the call in hand through a handler's asynchronous code, where the platform can. */
+/** Carries what runs through asynchronous code, where the platform can. */
 export interface Ambient {
-  run<Args extends readonly unknown[], Result>(call: ActiveCall, body: (...args: Args) => Result, ...args: Args): Result;
-  current(): ActiveCall | undefined;
+  run<Args extends readonly unknown[], Result>(active: Active, body: (...args: Args) => Result, ...args: Args): Result;
+  current(): Active | undefined;
+  /** Trace context of what is made just now below `active`: its own, or that of a span of an outside tracer which hangs below it. */
+  headers(active: Active | undefined): TraceHeaders | undefined;
 }
 
 export const noAmbient: Ambient = {
-  run: (_call, body, ...args) => body(...args),
+  run: (_active, body, ...args) => body(...args),
   current: () => undefined,
+  headers: (active) => active,
 };

@@ -5,7 +5,7 @@ import type { OpenSocket, Socket, SocketEvents } from "./socket.ts";
 interface PlatformSocket {
   binaryType: string;
   readonly bufferedAmount: number;
-  send(text: string): void;
+  send(frame: string | Uint8Array): void;
   close(code?: number): void;
   addEventListener(type: string, listener: (event: PlatformEvent) => void): void;
 }
@@ -62,8 +62,8 @@ class BrowserSocket implements Socket {
     return this.#socket.bufferedAmount;
   }
 
-  send(text: string): void {
-    this.#socket.send(text);
+  send(frame: string | Uint8Array): void {
+    this.#socket.send(frame);
   }
 
   flushed(): Promise<void> {

@@ -38,6 +38,7 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
     name: "browser",
     greeting: { runtime: "browser", os: navigator?.userAgent ?? "unknown", language: navigator?.language, framework: "svc-browser" },
     logger: consoleLogger(),
+    telemetry: { byDefault: false, variable: undefined },
   });
 }
 

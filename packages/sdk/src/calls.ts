@@ -6,6 +6,7 @@ import type { Logger } from "./logger.ts";
 import type { WorkerQueue } from "./queue/worker-queue.ts";
 import type { WorkerState } from "./state/worker-state.ts";
 import type { WorkerStream } from "./stream/worker-stream.ts";
+import type { Span, SpanOptions } from "./telemetry/own-span.ts";
 
 type Part<Id, Name extends "payload" | "result"> = Id extends keyof Functions
   ? Functions[Id] extends { readonly [N in Name]: infer Type }
@@ -63,9 +64,17 @@ export interface CallContext {
   readonly function_id: string;
   /** W3C trace context of the call. */
   readonly traceparent: string | undefined;
+  /** W3C baggage of the call, as it came; calls made within the handler carry it on. */
   readonly baggage: string | undefined;
-  /** Its lines carry the worker, the function and the call. */
+  /** One entry of `baggage`, decoded. */
+  baggageEntry(name: string): string | undefined;
+  /** Its lines carry the worker, the function, the call and the span, and are kept by the engine with that span. */
   readonly log: Logger;
+  /**
+   * Runs `body` and records it as a span of its own below this call's, to the end of the promise that it may give. What it throws is recorded and
+   * thrown on. Calls and log lines made inside hang below the span; in browsers only its `traceparent` does.
+   */
+  span<Result>(name: string, body: (span: Span) => Result, options?: SpanOptions): Result;
   /** As `worker.call`, but passes the trace on and, unless `signal` is given, is withdrawn when this call's signal aborts. */
   call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>>;
   /** As `worker.state`, by this context's `call`. */

@@ -94,8 +94,8 @@ export class Connection {
   }
 
   /** Frames that come while no socket is open are dropped; the session sends none then. */
-  send(text: string): void {
-    if (this.#open) this.#socket?.send(text);
+  send(frame: string | Uint8Array): void {
+    if (this.#open) this.#socket?.send(frame);
   }
 
   flushed(): Promise<void> {

@@ -99,6 +99,8 @@ export type {
   SubscriptionStatus,
   SyncFacts,
 } from "./stream-client/stream-handlers.ts";
+export type { Span, SpanKind, SpanOptions } from "./telemetry/own-span.ts";
+export type { TelemetryOptions } from "./telemetry/telemetry-options.ts";
 export * from "./trigger-configs.ts";
 export type { TriggerHandlers } from "./trigger-providers.ts";
 export type { TriggerTypeRef } from "./trigger-type-ref.ts";

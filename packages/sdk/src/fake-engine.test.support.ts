@@ -28,6 +28,33 @@ export class ChannelEnd {
   }
 }
 
+/** `OTLP`, `LOGS` or `MTRC`, the resource's attributes by name, and the spans, log records or metrics. */
+export interface TelemetryFrame {
+  readonly signal: string;
+  readonly resource: Readonly<Record<string, unknown>>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into JSON by its members
+  readonly records: readonly any[];
+}
+
+function telemetryOf(bytes: Buffer): TelemetryFrame {
+  const body = JSON.parse(bytes.toString("utf8", 4)) as Readonly<Record<string, readonly Frame[]>>;
+  const [group] = Object.values(body)[0] ?? [];
+  const { resource, ...scopes } = group as { readonly resource: { readonly attributes: readonly OtlpAttribute[] } } & Frame;
+  const [scope] = Object.values(scopes)[0] as readonly Frame[];
+  const records = Object.entries(scope ?? {}).find(([name]) => name !== "scope")?.[1] as TelemetryFrame["records"];
+  return { signal: bytes.toString("latin1", 0, 4), resource: plainAttributes(resource.attributes), records };
+}
+
+interface OtlpAttribute {
+  readonly key: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+/** Attributes of OTLP/JSON with their bare values. */
+export function plainAttributes(attributes: readonly OtlpAttribute[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}
+
 /** A real WebSocket server that greets workers; the test reads their frames and writes the engine's. */
 export class FakeEngine {
   readonly #server: WebSocketServer;
@@ -37,6 +64,10 @@ export class FakeEngine {
   /** Sockets of channel ends, in the order they came. */
   readonly ends: ChannelEnd[] = [];
   readonly #waiting = new Set<() => void>();
+  /** Frames of telemetry of all workers. */
+  readonly telemetry: TelemetryFrame[] = [];
+  /** Further members of `workerregistered`; with `engine` it is an engine of svc. */
+  greeting: Frame = {};
   /** Answers frames by itself: what it returns is sent back. */
   reply: (frame: Frame) => Frame | undefined = () => undefined;
 
@@ -50,14 +81,19 @@ export class FakeEngine {
       }
       this.sockets.push(socket);
       this.headers.push(request.headers);
-      socket.on("message", (data) => {
+      socket.on("message", (data, isBinary) => {
+        if (isBinary) {
+          this.telemetry.push(telemetryOf(data as Buffer));
+          this.#look();
+          return;
+        }
         const frame = JSON.parse(String(data)) as Frame;
         this.frames.push(frame);
         const reply = this.reply(frame);
         if (reply !== undefined) socket.send(JSON.stringify(reply));
         this.#look();
       });
-      socket.send(JSON.stringify({ type: "workerregistered", worker_id: `worker-${this.sockets.length}`, reattach_token: "token" }));
+      socket.send(JSON.stringify({ type: "workerregistered", worker_id: `worker-${this.sockets.length}`, reattach_token: "token", ...this.greeting }));
     });
   }
 
@@ -108,6 +144,15 @@ export class FakeEngine {
       const found = this.frames.filter((frame) => Object.entries(members).every(([name, value]) => JSON.stringify(frame[name]) === JSON.stringify(value)))[
         occurrence - 1
       ];
+      if (found !== undefined) return found;
+      await this.#next();
+    }
+  }
+
+  /** What `find` gives for the telemetry so far, once it gives something. */
+  async told<Found>(find: (frames: readonly TelemetryFrame[]) => Found | undefined): Promise<Found> {
+    for (;;) {
+      const found = find(this.telemetry);
       if (found !== undefined) return found;
       await this.#next();
     }

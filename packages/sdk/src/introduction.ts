@@ -3,7 +3,7 @@ import type { Greeting, WorkerOptions } from "./options.ts";
 import { VERSION } from "./version.ts";
 
 /** What a worker says about itself to the engine. */
-export function introductionOf(name: string, options: WorkerOptions, greeting: Greeting): Readonly<Record<string, unknown>> {
+export function introductionOf(name: string, options: WorkerOptions, greeting: Greeting, sendsLogs: boolean): Readonly<Record<string, unknown>> {
   return {
     runtime: greeting.runtime,
     version: VERSION,
@@ -14,6 +14,6 @@ export function introductionOf(name: string, options: WorkerOptions, greeting: G
     isolation: greeting.isolation ?? null,
     telemetry: { language: greeting.language, framework: greeting.framework },
     kind: options.kind ?? "worker",
-    features: FEATURES,
+    features: sendsLogs ? FEATURES : FEATURES.filter((feature) => feature !== "logs"),
   };
 }

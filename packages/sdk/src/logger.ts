@@ -2,6 +2,8 @@ export type LogFields = Readonly<Record<string, unknown>>;
 
 /** A message is a fixed sentence; what varies goes into the fields. */
 export interface Logger {
+  /** The lowest level that it takes, as far as it tells. Lines below it, or below `info` if it does not tell, are not sent to the engine. */
+  readonly level?: LogLevel | "silent" | undefined;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
@@ -27,29 +29,24 @@ export interface LoggerOptions {
 
 /** A logger that hands each record at or above `level` to `write`. */
 export function createLogger(options: LoggerOptions): Logger {
-  const lowest = options.level === "silent" ? LEVELS.length : LEVELS.indexOf(options.level ?? "info");
+  const lowest = options.level ?? "info";
   const at =
     (level: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {
-      if (LEVELS.indexOf(level) >= lowest) options.write({ timeMs: Date.now(), level, message, fields });
+      if (reaches(level, lowest)) options.write({ timeMs: Date.now(), level, message, fields });
     };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return { level: lowest, debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** Whether a logger of this level takes the line; one that names none may. */
+export function reaches(level: LogLevel, lowest: LogLevel | "silent" | undefined): boolean {
+  return lowest === undefined || (lowest !== "silent" && LEVELS.indexOf(level) >= LEVELS.indexOf(lowest));
 }
 
 /** `SVC_LOG_LEVEL` as a level; anything else counts as `info`. */
 export function logLevelFrom(text: string | undefined): LogLevel | "silent" {
   const wanted = text?.trim().toLowerCase();
   return wanted === "silent" ? "silent" : (LEVELS.find((level) => level === wanted) ?? "info");
-}
-
-/** A logger whose lines all carry `fields`; a line's own fields win. */
-export function withFields(logger: Logger, fields: LogFields): Logger {
-  return {
-    debug: (message, more) => logger.debug(message, { ...fields, ...more }),
-    info: (message, more) => logger.info(message, { ...fields, ...more }),
-    warn: (message, more) => logger.warn(message, { ...fields, ...more }),
-    error: (message, more) => logger.error(message, { ...fields, ...more }),
-  };
 }
 
 /**
@@ -71,7 +68,7 @@ function writable(_key: string, value: unknown): unknown {
   return { type: value.name, code: "code" in value ? value.code : undefined, message: value.message, stack: value.stack, cause: value.cause };
 }
 
-export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+export const silentLogger: Logger = { level: "silent", debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** The user's logger may throw; a log line must never take the socket's loop with it. */
 export function unthrowing(logger: Logger): Logger {
@@ -82,5 +79,5 @@ export function unthrowing(logger: Logger): Logger {
       // There is nowhere left to report to: the logger itself is what failed.
     }
   };
-  return { debug: guard("debug"), info: guard("info"), warn: guard("warn"), error: guard("error") };
+  return { level: logger.level, debug: guard("debug"), info: guard("info"), warn: guard("warn"), error: guard("error") };
 }

@@ -1,14 +1,14 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { arch, hostname, platform, release } from "node:os";
-import type { ActiveCall, Ambient } from "./active-call.ts";
 import { resolveAddress, streamsAddress } from "./address.ts";
 import { nodeChannelSockets } from "./channels/node-channel-socket.ts";
 import { systemClock } from "./clock.ts";
 import { createLogger, jsonLine, type Logger, logLevelFrom } from "./logger.ts";
+import { nodeAmbient } from "./node-ambient.ts";
 import { nodeSockets } from "./node-socket.ts";
 import type { WorkerOptions } from "./options.ts";
 import { processIsEnding, shutDownOnSignals } from "./process-signals.ts";
 import { StreamClient, type StreamClientOptions } from "./stream-client/stream-client.ts";
+import { nodeFigures } from "./telemetry/node-figures.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
@@ -21,12 +21,6 @@ export interface NodeWorkerOptions extends WorkerOptions {
   /** On SIGTERM and SIGINT, once: shut all workers of this process down and exit 0. Default true. */
   readonly handleSignals?: boolean | undefined;
 }
-
-const activeCall = new AsyncLocalStorage<ActiveCall>();
-const ambient: Ambient = {
-  run: (call, body, ...args) => activeCall.run(call, body, ...args),
-  current: () => activeCall.getStore(),
-};
 
 /**
  * Connects a worker to the engine and keeps it connected. Returns at once: what is registered and called before the connection
@@ -44,7 +38,7 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
   const worker = new Worker(address, options, {
     openSocket: nodeSockets({ ...tokenHeader(address), ...options.headers }),
     openChannelSocket: nodeChannelSockets,
-    ambient,
+    ambient: nodeAmbient,
     clock: systemClock,
     newId: newUuid,
     name: process.env.SVC_WORKER_NAME?.trim() || `${hostname()}:${process.pid}`,
@@ -57,6 +51,8 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
       framework: "svc-node",
     },
     logger: stderrLogger(),
+    telemetry: { byDefault: true, variable: process.env.SVC_TELEMETRY },
+    figures: nodeFigures,
     processIsEnding,
   });
   if (options.handleSignals ?? true) shutDownOnSignals(worker);

@@ -1,6 +1,7 @@
 import type { WorkerIntroduction } from "@svc/protocol";
 import type { ReconnectOptions } from "./backoff.ts";
 import type { Logger } from "./logger.ts";
+import type { TelemetryOptions } from "./telemetry/telemetry-options.ts";
 
 /** What `connect` takes on every platform. */
 export interface WorkerOptions {
@@ -12,6 +13,11 @@ export interface WorkerOptions {
   readonly reconnect?: ReconnectOptions | undefined;
   /** Where the worker and its handlers log. Default: JSON lines on stderr on Node, the console in browsers. */
   readonly logger?: Logger | undefined;
+  /**
+   * What the engine is told of this worker's work besides its answers. Default on Node: everything, unless the variable `SVC_TELEMETRY` is `off` or
+   * `kind` is not `worker`; in browsers: nothing.
+   */
+  readonly telemetry?: boolean | TelemetryOptions | undefined;
   /** What kind of process this is; only `worker` counts among the active worker processes. Default `worker`. */
   readonly kind?: WorkerIntroduction["kind"];
 }

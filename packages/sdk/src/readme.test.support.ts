@@ -106,3 +106,16 @@ const mine = streams.collection<{ text: string; done: boolean }>({ streamName: "
 mine.onChange((_change, items) => console.log(items.size, "todos"));
 await mine.ready;
 streams.subscribe({ streamName: "todos", groupId: "mine" }, { onEvent: (update) => console.log(update.seq, update.type, update.id) });
+
+worker.registerFunction("orders::load", (input: { table: string }, { span, call, log }) =>
+  span(
+    "read rows",
+    async (own) => {
+      const rows = await call<unknown[]>({ function_id: "state::list", payload: { scope: input.table } });
+      own.setAttribute("rows", rows.length);
+      log.info("orders are read", { rows: rows.length });
+      return rows;
+    },
+    { attributes: { table: input.table }, kind: "client" },
+  ),
+);

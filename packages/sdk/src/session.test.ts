@@ -32,8 +32,8 @@ class Probe implements SessionOutput {
   send(frame: string): void {
     this.frames.push(frame);
   }
-  registered(workerId: string): void {
-    this.effects.push({ effect: "registered", worker_id: workerId });
+  registered(workerId: string, takesTelemetry: boolean): void {
+    this.effects.push({ effect: "registered", worker_id: workerId, takes_telemetry: takesTelemetry });
   }
   run(call: Parameters<SessionOutput["run"]>[0]): void {
     const { invocationId, functionId, type: _type, ...rest } = call;

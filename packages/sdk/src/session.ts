@@ -34,7 +34,8 @@ export interface AcceptedCall extends InboundCall {
 export interface SessionOutput {
   /** Only called between `opened` and `closed`. */
   send(frame: string): void;
-  registered(workerId: string): void;
+  /** `takesTelemetry`: it is an engine of svc, which keeps what this worker tells of its work. */
+  registered(workerId: string, takesTelemetry: boolean): void;
   run(call: AcceptedCall): void;
   cancel(invocationId: string, reason: string): void;
   bind(binding: Binding): void;
@@ -293,7 +294,7 @@ export class Session {
     workerregistered: (message) => {
       this.#previous = { workerId: message.worker_id, token: message.reattach_token };
       this.#engineKeepsDeadlines = message.engine !== undefined;
-      this.#output.registered(message.worker_id);
+      this.#output.registered(message.worker_id, this.#engineKeepsDeadlines);
     },
     registertrigger: (message) => this.#onBind(message),
     unregistertrigger: (message) => this.#onUnbind(message.id),

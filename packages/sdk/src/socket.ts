@@ -20,8 +20,8 @@ export interface SocketEvents {
 }
 
 export interface Socket {
-  /** Only while open. Frames of one tick may leave as one write. */
-  send(text: string): void;
+  /** Only while open. Frames of one tick may leave as one write. Text goes as a text frame, bytes as a binary one. */
+  send(frame: string | Uint8Array): void;
   /** Bytes that were sent but have not left this process. */
   readonly bufferedBytes: number;
   /** Resolves when what was sent so far was handed to the system. */

@@ -1,6 +1,6 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
 import { AbortWatch } from "./abort-watch.ts";
-import type { ActiveCall, Ambient } from "./active-call.ts";
+import type { Active, ActiveCall, Ambient } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
 import { CallRunner, type FunctionEntry } from "./call-runner.ts";
 import type { CallRequest, EnqueueReceipt, EnqueueRequest, Handler, Inferred, PayloadOf, ResultOf, ResultType } from "./calls.ts";
@@ -18,7 +18,7 @@ import type { Functions } from "./functions.ts";
 import { type HttpFunction, httpFunctionProblem, notHere } from "./http-function.ts";
 import { introductionOf } from "./introduction.ts";
 import { type JsonCallRequest, JsonPayload } from "./json-call.ts";
-import { type Logger, unthrowing, withFields } from "./logger.ts";
+import { type Logger, unthrowing } from "./logger.ts";
 import type { Greeting, WorkerOptions } from "./options.ts";
 import type { OutboundCall } from "./outbound-call.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
@@ -30,6 +30,11 @@ import { quiet, within } from "./shutdown.ts";
 import type { OpenSocket } from "./socket.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
+import type { Span, SpanOptions } from "./telemetry/own-span.ts";
+import { telemetryOf } from "./telemetry/telemetry-options.ts";
+import type { ProcessFigures } from "./telemetry/worker-gauges.ts";
+import { workerLogger } from "./telemetry/worker-logger.ts";
+import { WorkerTelemetry } from "./telemetry/worker-telemetry.ts";
 import { type ProvidedType, type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
 import { type TriggerTypeRef, triggerTypeRef } from "./trigger-type-ref.ts";
 import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.ts";
@@ -51,6 +56,10 @@ export interface Platform {
   readonly greeting: Greeting;
   readonly name: string;
   readonly logger: Logger;
+  /** Whether telemetry is sent where the options do not say, and what the variable `SVC_TELEMETRY` says. */
+  readonly telemetry: { readonly byDefault: boolean; readonly variable: string | undefined };
+  /** Absent: the platform cannot tell how its process is. */
+  readonly figures?: ProcessFigures | undefined;
   /** The workers are being shut down because the process ends. Default: never. */
   readonly processIsEnding?: (() => boolean) | undefined;
 }
@@ -73,6 +82,7 @@ export class Worker {
   /** What triggers of type `cron` do (module `svc-cron`). */
   readonly cron: WorkerCron;
   readonly #logger: Logger;
+  readonly #telemetry: WorkerTelemetry;
   readonly #clock: Clock;
   readonly #ambient: Ambient;
   readonly #processIsEnding: () => boolean;
@@ -94,19 +104,40 @@ export class Worker {
     const problem = nameRefusal(name, "the worker's name") ?? timeoutProblem(options.callTimeoutMs, "callTimeoutMs");
     if (problem !== undefined) throw new TypeError(problem);
     this.name = name;
-    this.#logger = withFields(unthrowing(options.logger ?? platform.logger), { worker: name });
-    this.#clock = platform.clock;
-    this.#ambient = platform.ambient;
+    const logger = unthrowing(options.logger ?? platform.logger);
+    const { clock, ambient, greeting } = platform;
+    this.#clock = clock;
+    this.#ambient = ambient;
+    const on = telemetryOf(options.telemetry, platform.telemetry.variable, platform.telemetry.byDefault && (options.kind ?? "worker") === "worker");
+    this.#telemetry = new WorkerTelemetry({
+      name,
+      on,
+      clock,
+      ambient,
+      framework: greeting.framework,
+      language: greeting.runtime === "node" ? "nodejs" : "webjs",
+      pid: greeting.pid,
+      figures: platform.figures,
+      logger,
+      // Made below; nothing is sent before it stands.
+      socket: {
+        send: (frame) => this.#connection.send(frame),
+        bufferedBytes: () => this.#connection.bufferedBytes,
+      },
+    });
+    const { logEntries } = this.#telemetry;
+    this.#logger = workerLogger(logger, { worker: name, traceparent: () => ambient.headers(ambient.current())?.traceparent }, logEntries);
     this.#processIsEnding = platform.processIsEnding ?? (() => false);
     this.#session = new Session({
-      introduction: introductionOf(name, options, platform.greeting),
+      introduction: introductionOf(name, options, platform.greeting, on.logs),
       newId: platform.newId,
       callTimeoutMs: options.callTimeoutMs,
       output: {
         send: (frame) => this.#send(frame),
-        registered: (workerId) => {
+        registered: (workerId, takesTelemetry) => {
           this.#id = workerId;
           this.#connection.confirmed();
+          if (takesTelemetry) this.#telemetry.registered(workerId);
         },
         run: (call) => this.#runner.run(call.mayHoldChannels ? { ...call, ...this.#channels.revive(call.payload) } : call),
         cancel: (invocationId, reason) => this.#runner.cancel(invocationId, reason),
@@ -125,14 +156,25 @@ export class Worker {
       events: {
         opened: () => this.#session.opened(this.#clock.monotonicMs()),
         message: (text) => this.#session.received(text),
-        lost: () => this.#session.closed(),
+        lost: () => {
+          this.#telemetry.disconnected();
+          this.#session.closed();
+        },
         state: (state) => this.#onState(state),
       },
     });
     this.#channels = new Channels({ address, openSocket: platform.openChannelSocket, clock: platform.clock });
     this.#runner = new CallRunner({
       ambient: platform.ambient,
-      host: { logger: this.#logger, channels: this.#channels, startCall: (request, parent, signal) => this.#start(request, undefined, parent, signal) },
+      host: {
+        loggerOf: (call) => {
+          const traceparent = (): string | undefined => ambient.headers(this.#within(call))?.traceparent;
+          return workerLogger(logger, { worker: name, functionId: call.function_id, invocationId: call.invocation_id, traceparent }, logEntries);
+        },
+        channels: this.#channels,
+        startCall: (request, call, signal) => this.#start(request, undefined, this.#within(call), signal),
+        span: (call, spanName, body, spanOptions) => this.#telemetry.span(spanName, body, spanOptions, this.#within(call)),
+      },
       answers: {
         answer: (invocationId, result) => this.#session.answer(invocationId, result),
         fail: (invocationId, error) => this.#session.fail(invocationId, error.toWire()),
@@ -316,6 +358,19 @@ export class Worker {
     return this.#channels.end(ref);
   }
 
+  /** Its lines carry the worker's name and, inside handlers and spans on Node, the span. In handlers `context.log` says more. */
+  get log(): Logger {
+    return this.#logger;
+  }
+
+  /**
+   * Runs `body` and records it as a span, to the end of the promise that it may give: below the call or span in which it runs, on Node, else as the
+   * beginning of a trace. What it throws is recorded and thrown on. In browsers calls do not hang below it by themselves.
+   */
+  span<Result>(name: string, body: (span: Span) => Result, options: SpanOptions = {}): Result {
+    return this.#telemetry.span(name, body, options, this.#ambient.current());
+  }
+
   /**
    * Unregisters the functions, finishes the calls in hand and the channels that are connected, then closes; after `timeout_ms` (default 10,000) it closes anyway.
    * New calls are refused with `draining`, except those that handlers in hand make. Triggers stay with the engine, which holds
@@ -339,6 +394,7 @@ export class Worker {
     timeUp.abort();
     this.#session.failAll(new CallError("disconnected", "the worker was shut down before the call was answered; the function may have run"));
     this.#channels.close();
+    this.#telemetry.flush();
     await this.#connection.stop();
     this.#triggers.close();
     this.#deadlines.stop();
@@ -349,10 +405,11 @@ export class Worker {
     if (this.#shutdown !== undefined) throw new CallError("draining", "the worker is shutting down or was shut down; nothing can be registered any more");
   }
 
-  #start(request: CallRequest, action: OutboundCall["action"], parent: ActiveCall | undefined, signal: AbortSignal | undefined): Promise<unknown> {
+  #start(request: CallRequest, action: OutboundCall["action"], parent: Active | undefined, signal: AbortSignal | undefined): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const refusal = this.#refusalOf(request, parent, signal);
       if (refusal !== undefined) throw refusal;
+      const headers = this.#ambient.headers(parent);
       const pending = this.#session.call(
         {
           action,
@@ -360,8 +417,8 @@ export class Worker {
           payload: request.payload,
           metadata: request.metadata,
           timeoutMs: request.timeout_ms,
-          traceparent: parent?.traceparent,
-          baggage: parent?.baggage,
+          traceparent: headers?.traceparent,
+          baggage: headers?.baggage,
         },
         this.#clock.monotonicMs(),
         resolve,
@@ -373,8 +430,14 @@ export class Worker {
     });
   }
 
+  /** What runs just now of a call: a span within it, or the call itself. */
+  #within(call: ActiveCall): Active {
+    const current = this.#ambient.current();
+    return current?.activeCall === call ? current : call;
+  }
+
   /** Why a call is not even begun, or undefined. */
-  #refusalOf(request: CallRequest, parent: ActiveCall | undefined, signal: AbortSignal | undefined): CallError | undefined {
+  #refusalOf(request: CallRequest, parent: Active | undefined, signal: AbortSignal | undefined): CallError | undefined {
     const refusal = requestRefusal(request, signal);
     if (refusal !== undefined) return refusal;
     const id = request.function_id;

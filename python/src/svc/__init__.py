@@ -90,6 +90,8 @@ from .stream_types import (
     StreamTriggerConfig,
     StreamUpdateResult,
 )
+from .telemetry.options import TelemetryOptions
+from .telemetry.spans import Span, SpanKind
 from .triggers import Trigger
 from .update_ops import UpdateOp, UpdateOpError
 from .version import VERSION as __version__
@@ -185,5 +187,8 @@ __all__ = [
     "ConnectionState",
     "ReconnectOptions",
     "Logger",
+    "Span",
+    "SpanKind",
+    "TelemetryOptions",
     "__version__",
 ]

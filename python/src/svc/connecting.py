@@ -14,6 +14,7 @@ from .codec import name_problem
 from .logger import Logger
 from .options import timeout_option
 from .protocol import FEATURES
+from .telemetry.options import Switches, TelemetryOptions, switches_of
 from .version import VERSION
 from .worker import Worker
 
@@ -29,6 +30,7 @@ def connect(
     headers: Mapping[str, str] | None = None,
     logger: Logger | None = None,
     kind: Literal["worker", "cli", "console"] = "worker",
+    telemetry: bool | TelemetryOptions | None = None,
 ) -> Worker:
     """Connects a worker to the engine and keeps it connected, on a thread of its own.
 
@@ -48,6 +50,9 @@ def connect(
             no credentials.
         logger: Where the worker and its handlers log. Default: JSON lines on stderr.
         kind: What kind of process this is; only ``worker`` counts among the active worker processes.
+        telemetry: What the engine is told of this worker's work besides its answers, as a whole or one by one:
+            ``{"logs": bool, "spans": bool, "metrics": bool}``. Default: everything, unless the variable
+            ``SVC_TELEMETRY`` is ``off`` or ``kind`` is not ``worker``.
 
     Raises:
         ValueError: an address or option is out of range; the message says which and what is expected.
@@ -56,15 +61,17 @@ def connect(
     if name is not None:
         shown_name = name
     _check_options(shown_name, call_timeout_ms, max_sync_handlers)
+    switches = switches_of(telemetry, by_default=kind == "worker")
     return Worker(
         resolve_address(address),
         name=shown_name,
-        introduction=_introduction(shown_name, description, kind),
+        introduction=_introduction(shown_name, description, kind, switches),
         call_timeout_ms=call_timeout_ms,
         max_sync_handlers=max_sync_handlers,
         reconnect=reconnect or ReconnectOptions(),
         headers=headers or {},
         logger=logger or Logger(),
+        telemetry=switches,
     )
 
 
@@ -82,7 +89,7 @@ def _check_options(name: str, call_timeout_ms: int | None, max_sync_handlers: in
         raise ValueError(f"max_sync_handlers must be a whole number from 1 to 4096, not {max_sync_handlers!r}")
 
 
-def _introduction(name: str, description: str | None, kind: str) -> dict[str, object]:
+def _introduction(name: str, description: str | None, kind: str, switches: Switches) -> dict[str, object]:
     introduction: dict[str, object] = {
         "runtime": "python",
         "version": VERSION,
@@ -92,7 +99,7 @@ def _introduction(name: str, description: str | None, kind: str) -> dict[str, ob
         "isolation": os.environ.get("SVC_ISOLATION") or None,
         "telemetry": {"language": os.environ.get("LANG", "").partition(".")[0] or None, "framework": "svc-python"},
         "kind": kind,
-        "features": list(FEATURES),
+        "features": [feature for feature in FEATURES if switches.logs or feature != "logs"],
     }
     if description is not None:
         introduction["description"] = description

@@ -47,7 +47,7 @@ class Conversation(Protocol):
 
     def lost(self) -> None: ...
 
-    def take_frames(self) -> list[str]: ...
+    def take_frames(self) -> list[str | bytes]: ...
 
     def state_changed(self, state: ConnectionState) -> None: ...
 
@@ -212,7 +212,7 @@ class Connection:
         self._conversation.state_changed(state)
 
 
-async def _send_together(opened: ClientConnection, frames: list[str]) -> None:
+async def _send_together(opened: ClientConnection, frames: list[str | bytes]) -> None:
     if len(frames) < 2 or _TCP_CORK is None:
         for frame in frames:
             await opened.send(frame)

@@ -13,6 +13,8 @@ class Registered:
     """The engine gave this connection its id."""
 
     worker_id: str
+    #: It is an engine of svc, which keeps what this worker tells of its work.
+    takes_telemetry: bool
 
 
 @dataclass(frozen=True, slots=True)

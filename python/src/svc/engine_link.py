@@ -33,11 +33,15 @@ from .pool import HandlerPool
 from .providers import Providers
 from .runner import Outcome, Runner
 from .session import Session
+from .telemetry.worker_telemetry import WorkerTelemetry
 from .triggers import Triggers
 
 #: Answers are never refused for want of room; with so much waiting the engine counts as stuck, and the connection is
 #: made anew.
 _STUCK_CHARS = 4 * MAX_WAITING_CHARS
+
+#: How long the end waits for log lines and spans to be written.
+_LAST_WORDS_S = 1.0
 
 
 class EngineLink:
@@ -54,9 +58,11 @@ class EngineLink:
         calls: Calls,
         ends: ChannelEnds,
         log: Logger,
+        telemetry: WorkerTelemetry,
         state_changed: Callable[[ConnectionState], None],
     ) -> None:
         self._log = log
+        self._telemetry = telemetry
         self._state_changed = state_changed
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -69,6 +75,7 @@ class EngineLink:
         self.providers = Providers(pool, log, self._answer_binding)
         self.runner = Runner(pool, log, calls, ends, report=self._report)
         self.connection = Connection(address, self, backoff=Backoff(reconnect), log=log, headers=headers)
+        telemetry.written_by(self.connection.write_soon)
         self._running = asyncio.ensure_future(self.connection.run())
 
     # ---- for the connection
@@ -85,10 +92,12 @@ class EngineLink:
         self._act(effects)
 
     def lost(self) -> None:
+        self._telemetry.disconnected()
         self._act(self.session.closed())
 
-    def take_frames(self) -> list[str]:
-        return self.session.take_frames()
+    def take_frames(self) -> list[str | bytes]:
+        # Calls and answers go first.
+        return [*self.session.take_frames(), *self._telemetry.take_frames()]
 
     def state_changed(self, state: ConnectionState) -> None:
         if state == "connected":
@@ -134,6 +143,7 @@ class EngineLink:
         self.runner.cancel_all()
         self._ends.close()
         self._act(self.session.shut_down())
+        await self._say_last_words()
         await self.connection.stop()
         await asyncio.wait((self._running,), timeout=2)
         if self._timer is not None:
@@ -145,6 +155,13 @@ class EngineLink:
             self._log.warn("a trigger's provider did not let go in time", timeout_s=timeout_s)
 
     # ---- inside
+
+    async def _say_last_words(self) -> None:
+        self._telemetry.flush()
+        try:
+            await asyncio.wait_for(self.connection.flushed(), _LAST_WORDS_S)
+        except asyncio.TimeoutError:
+            return
 
     async def _quiet(self) -> None:
         await self._calls_ended()
@@ -210,6 +227,8 @@ class EngineLink:
                 self.triggers.settle(effect)
             case Registered():
                 self.connection.confirmed()
+                if effect.takes_telemetry:
+                    self._telemetry.registered(effect.worker_id)
             case Notice():
                 self._log.log(effect.level, effect.message, **effect.facts)
 

@@ -45,8 +45,8 @@ class CancelRequest:
 class Welcome:
     worker_id: str
     reattach_token: str | None
-    #: An engine of svc: it answers every call at its deadline.
-    keeps_deadlines: bool
+    #: It answers every call at its deadline, and takes telemetry.
+    is_engine_of_svc: bool
 
 
 @dataclass(frozen=True, slots=True)

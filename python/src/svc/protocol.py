@@ -21,6 +21,7 @@ FEATURES = (
     "deadlines",
     "error_details",
     "job",
+    "logs",
     "payload_last",
     "registration_results",
     "tolerates_bad_frames",
@@ -64,6 +65,12 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "call_timeout": (True, 504, "unknown", "The call's deadline passed before an answer came."),
     "call_cancelled": (False, 503, "unknown", "The caller withdrew the call, or went away."),
     "invalid_message": (False, 400, "no", "A frame is not a message of this protocol."),
+    "memory_exporter_not_enabled": (
+        False,
+        409,
+        "no",
+        "Spans are sent elsewhere and not kept: the exporter in the block svc-observability is otlp.",
+    ),
     "invalid_input": (False, 400, "no", "The payload does not fit what the function takes."),
     "invalid_name": (False, 400, "no", "An id or name is empty, too long, or holds a control character."),
     "invalid_request": (

@@ -9,6 +9,7 @@ from .codec import checked_name, encode_json
 from .context import HandlerContext
 from .errors import CallError
 from .outgoing import Outgoing, checked_timeout_ms
+from .telemetry.spans import headers_within
 
 
 class _CallRequest(TypedDict):
@@ -82,6 +83,7 @@ def outgoing_of(
     if unknown:
         raise CallError("invalid_input", f"a call has no member {', '.join(unknown)}; it may have {', '.join(known)}")
     function_id = checked_name(request.get("function_id"), "function_id")
+    headers = headers_within(context)
     timeout_ms = request.get("timeout_ms")
     timeout_ms = default_timeout_ms if timeout_ms is None else checked_timeout_ms(timeout_ms)
     return Outgoing(
@@ -91,8 +93,8 @@ def outgoing_of(
         queue=checked_name(request.get("queue"), "queue") if mode == "enqueue" else None,
         timeout_ms=timeout_ms,
         metadata=_json_checked(request.get("metadata"), function_id),
-        traceparent=None if context is None else context.traceparent,
-        baggage=None if context is None else context.baggage,
+        traceparent=None if headers is None else headers.traceparent,
+        baggage=None if headers is None else headers.baggage,
         within_handler=context is not None,
     )
 

@@ -17,6 +17,7 @@ from .errors import CallError
 from .handlers import Handler
 from .logger import Logger
 from .pool import MAX_WAITING, HandlerPool
+from .telemetry.open_telemetry import enter_call
 
 #: Calls that may be at work or wait for a thread; further ones are refused with ``worker_overloaded``.
 MAX_CALLS_IN_HAND = 10_000
@@ -84,6 +85,7 @@ class Runner:
         # Made here, so that nothing of an earlier call is seen by this one.
         scope = contextvars.Context()
         scope.run(current_context.set, context)
+        scope.run(enter_call, run)
         if handler.is_async:
             running.task = scope.run(asyncio.ensure_future, self._run_async(run, handler, context))
             running.task.add_done_callback(lambda _: self._finish(run, _never_ran()))

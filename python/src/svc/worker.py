@@ -34,6 +34,10 @@ from .registering import FunctionOptions, FunctionRef, Registering, TriggerTypeR
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput, outgoing_of
 from .state import State
 from .stream import Stream
+from .telemetry.options import Switches
+from .telemetry.spans import Span, SpanKind
+from .telemetry.trace_context import CallFacts
+from .telemetry.worker_telemetry import WorkerTelemetry
 from .triggers import Trigger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -53,13 +57,15 @@ class Worker:
         reconnect: ReconnectOptions,
         headers: Mapping[str, str],
         logger: Logger,
+        telemetry: Switches,
     ) -> None:
         self.name = name
         self._address = address
         self._call_timeout_ms = call_timeout_ms
-        self._log = logger.with_fields(worker=name)
-        self._watch = ConnectionWatch(self._log)
         self._loop = LoopThread(f"svc-{name}")
+        self._telemetry = WorkerTelemetry(name, telemetry, self._loop, logger)
+        self._log = logger.with_fields(worker=name).tied(self._telemetry)
+        self._watch = ConnectionWatch(self._log)
         pool = HandlerPool(max_sync_handlers, name=name)
         self._ends = ChannelEnds(address, LoopBridge(self._loop, pool))
         self._link = self._loop.do(
@@ -72,6 +78,7 @@ class Worker:
                 calls=self,
                 ends=self._ends,
                 log=self._log,
+                telemetry=self._telemetry,
                 state_changed=self._watch.enter,
             )
         )
@@ -103,7 +110,7 @@ class Worker:
 
     @property
     def log(self) -> Logger:
-        """Its lines carry the worker's name. In handlers use ``context.log``."""
+        """Its lines carry the worker's name and, in handlers and spans, the span. ``context.log`` says more."""
         return self._log
 
     def on_connection_state(self, listener: Callable[[ConnectionState], object]) -> Callable[[], None]:
@@ -275,6 +282,14 @@ class Worker:
         """What ``context.call_async`` does."""
         outgoing = outgoing_of(request, "call", context, self._call_timeout_ms)
         return await self._calling.await_(outgoing)
+
+    def span(self, name: str, /, *, kind: SpanKind = "internal", **attributes: object) -> Span:
+        """As ``context.span``: below the call or span in which it runs, else as the beginning of a trace."""
+        return self._telemetry.span(name, kind, current_context.get(), attributes)
+
+    def span_within(self, call: CallFacts, name: str, kind: SpanKind, attributes: Mapping[str, object]) -> Span:
+        """What ``context.span`` does."""
+        return self._telemetry.span(name, kind, call, attributes)
 
     def _outgoing(self, request: Mapping[str, Any], mode: Literal["call", "void", "enqueue"]) -> Outgoing:
         return outgoing_of(request, mode, current_context.get(), self._call_timeout_ms)

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { BridgeBlock } from "./access-block.ts";
 import { type ConfigOverrides, type EngineBlock, engineBlockSchema, settle } from "./engine-settings.ts";
 import { kindOf, schemaProblems, unknownKey } from "./schema-problems.ts";
+import { withTelemetryVariables } from "./telemetry-variables.ts";
 import { hasStoredToken } from "./token-file.ts";
 import { ConfigError, type ConfigProblem, type LoadedConfig } from "./types.ts";
 import { lookupIn } from "./variables.ts";
@@ -70,16 +71,17 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
   });
   const all = inOrder([...problems, ...unknownTopKeys(top, yaml), ...engine.problems, ...entries.problems, ...settled.problems]);
   if (all.length > 0) throw new ConfigError(file, all);
+  const telemetry = withTelemetryVariables(entries.modules, options.env, options.modules);
   return {
     file,
     revision: revisionOf(text),
     engine: settled.engine,
     http: settled.http,
     realtime: settled.realtime,
-    modules: entries.modules,
+    modules: telemetry.modules,
     localWorkers: entries.localWorkers,
-    effective: settled.effective,
-    warnings: [...entries.warnings, ...warnings],
+    effective: [...settled.effective, ...telemetry.effective],
+    warnings: [...entries.warnings, ...warnings, ...telemetry.warnings],
   };
 }
 

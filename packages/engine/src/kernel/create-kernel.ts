@@ -6,6 +6,7 @@ import { ChannelSockets } from "./channels/channel-sockets.ts";
 import { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import { type FormatChecks, noFormatChecks } from "./format-check.ts";
+import { HealthBoard } from "./health-board.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Invocations } from "./invocations.ts";
 import { type Kernel, WORKER_LIMITS, type WorkerLimits } from "./kernel.ts";
@@ -71,6 +72,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     channelSockets: new ChannelSockets({ clock, heartbeat }),
     streams,
     telemetry,
+    health: new HealthBoard(clock, log),
     clock,
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },

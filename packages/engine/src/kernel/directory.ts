@@ -36,6 +36,8 @@ export interface WorkerView {
   readonly isolation: string | null;
   /** What the connection declared that it understands; a published client declares nothing. */
   readonly features: readonly string[];
+  /** What the connection says it is; a module is one of the engine's own. */
+  readonly kind: "worker" | "cli" | "console" | "module";
   /** True for modules, the console and one-shot CLI calls: not counted as active worker processes. */
   readonly internal: boolean;
   /** `connected`, or `available` for a module. */

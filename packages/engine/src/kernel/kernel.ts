@@ -5,6 +5,7 @@ import type { ChannelSockets } from "./channels/channel-sockets.ts";
 import type { Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import type { FormatChecks } from "./format-check.ts";
+import type { HealthBoard } from "./health-board.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { Invocations } from "./invocations.ts";
 import type { Logger } from "./logger.ts";
@@ -49,6 +50,7 @@ export interface Kernel {
   readonly channelSockets: ChannelSockets;
   readonly streams: StreamHub;
   readonly telemetry: TelemetryHub;
+  readonly health: HealthBoard;
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: WorkerLimits;

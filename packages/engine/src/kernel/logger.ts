@@ -41,6 +41,37 @@ export function createLogger(
   };
 }
 
+/**
+ * A logger that also hands each record at or above `level` to `tell`, besides writing it by `logger`. What is logged while `tell` runs is not told, so that
+ * whoever is told may log.
+ */
+export function observedLogger(
+  logger: Logger,
+  options: { readonly level: () => LogLevel; readonly now: () => number; readonly tell: (record: LogRecord) => void },
+): Logger {
+  let isTelling = false;
+  const observed = (inner: Logger, fields: LogFields): Logger => {
+    const log = (level: LogLevel, message: string, more: LogFields | undefined): void => {
+      inner[level](message, more);
+      if (isTelling || RANK[level] < RANK[options.level()]) return;
+      isTelling = true;
+      try {
+        options.tell({ time: options.now(), level, message, fields: more === undefined ? fields : { ...fields, ...more } });
+      } finally {
+        isTelling = false;
+      }
+    };
+    return {
+      debug: (message, more) => log("debug", message, more),
+      info: (message, more) => log("info", message, more),
+      warn: (message, more) => log("warn", message, more),
+      error: (message, more) => log("error", message, more),
+      with: (more) => observed(inner.with(more), { ...fields, ...more }),
+    };
+  };
+  return observed(logger, {});
+}
+
 /** One JSON line: time, level, message, then the fields. Errors become their message and stack. */
 export function jsonLine(record: LogRecord): string {
   return JSON.stringify(

@@ -9,7 +9,19 @@ import { describeIssues } from "./describe-issues.ts";
 import type { Directory } from "./directory.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 import type { Kernel } from "./kernel.ts";
-import type { FunctionSpec, HttpMount, Module, ModuleContext, RunningModule, TriggerBinding, TriggerSpec } from "./module.ts";
+import {
+  type FunctionSpec,
+  type HttpMount,
+  type ListenOptions,
+  type Module,
+  type ModuleContext,
+  type ModuleListener,
+  type OutboundRules,
+  type RunningModule,
+  STRICT_OUTBOUND_RULES,
+  type TriggerBinding,
+  type TriggerSpec,
+} from "./module.ts";
 import { ModuleProvider } from "./module-provider.ts";
 import { Scope, type Undo } from "./scope.ts";
 import { moduleStreams } from "./streams/module-streams.ts";
@@ -17,6 +29,7 @@ import { moduleStreams } from "./streams/module-streams.ts";
 /** What the host needs of the engine's listeners. */
 export interface MountPoints {
   mountHttp(mount: HttpMount): Undo;
+  listen(options: ListenOptions): Promise<ModuleListener>;
   reportReadiness(problem: () => string | undefined): Undo;
 }
 
@@ -57,6 +70,7 @@ export class ModuleHost {
   readonly #mounts: MountPoints;
   readonly #dataDir: string;
   readonly #production: () => boolean;
+  readonly #outboundRules: () => OutboundRules;
   readonly #clockOf: (module: string) => Clock;
   /** By instance. */
   readonly #running = new Map<string, Running>();
@@ -72,6 +86,8 @@ export class ModuleHost {
     readonly dataDir: string;
     /** See `ModuleContext.production`. */
     readonly production: () => boolean;
+    /** See `ModuleContext.outboundRules`. Default: strict. */
+    readonly outboundRules?: () => OutboundRules;
     /** The time of a module. Default: the kernel's, for all. */
     readonly clockOf?: (module: string) => Clock;
   }) {
@@ -81,6 +97,7 @@ export class ModuleHost {
     this.#mounts = options.mounts;
     this.#dataDir = options.dataDir;
     this.#production = options.production;
+    this.#outboundRules = options.outboundRules ?? (() => STRICT_OUTBOUND_RULES);
     this.#clockOf = options.clockOf ?? (() => options.kernel.clock);
   }
 
@@ -211,12 +228,18 @@ export class ModuleHost {
     const { config, scope, abort, provider, log, clock } = own;
     const kernel = this.#kernel;
     const production = this.#production;
+    const outboundRules = this.#outboundRules;
+    const caller = { worker_id: provider.workerId, name: provider.name };
     return {
       config,
       log,
       clock,
       signal: abort.signal,
       draining: this.#draining.signal,
+      identity: kernel.identity,
+      get outboundRules() {
+        return outboundRules();
+      },
       dataDir: this.#dataDir,
       get production() {
         return production();
@@ -225,7 +248,7 @@ export class ModuleHost {
       call: (functionId, payload, options = {}) =>
         kernel.router.call(functionId as FunctionId, payload, {
           ...options,
-          caller: { worker_id: provider.workerId, name: provider.name },
+          caller,
           // What a module still does while the engine drains finishes work that it took before.
           whileDraining: true,
         }),
@@ -238,13 +261,31 @@ export class ModuleHost {
       unownedTriggers: kernel.unownedTriggers,
       accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
+      listen: async (options) => {
+        const listener = await this.#mounts.listen(options);
+        const close = scope.add(() => listener.close());
+        return {
+          get port() {
+            return listener.port;
+          },
+          close,
+        };
+      },
       streams: moduleStreams(kernel.streams, scope),
       telemetry: {
-        startSpan: (span) => kernel.telemetry.startSpan(span),
+        startSpan: (span) => kernel.telemetry.startSpan(span, provider.name),
         log: (entry) => kernel.telemetry.log(entry),
+        provideMeasurements: (measure) => scope.add(kernel.telemetry.provideMeasurements(measure)),
+        get measures() {
+          return kernel.telemetry.measures;
+        },
+        provideWorkerMetrics: (read) => scope.add(kernel.telemetry.provideWorkerMetrics(read)),
+        workerMetrics: (workerId) => kernel.telemetry.workerMetrics(workerId),
         collect: (collector) => scope.add(kernel.telemetry.collect(collector)),
       },
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
+      reportHealth: (component, probe) => scope.add(kernel.health.report(component, provider.name, probe)),
+      health: () => kernel.health.read(),
     };
   }
 

@@ -3,6 +3,7 @@ import type { CallError, Caller, ChannelRef, FunctionId, Job, Payload } from "@s
 import type { z } from "zod";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
+import type { ComponentReport, HealthProbe } from "./health-contract.ts";
 import type { Logger } from "./logger.ts";
 import type { Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
@@ -192,6 +193,24 @@ export interface HttpMount {
   handle(request: IncomingMessage, response: ServerResponse, path: string): Awaitable<void>;
 }
 
+/** A listener of a module's own, beside the engine's. */
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** For what, in messages, e.g. `OTLP`. */
+  readonly what: string;
+  /** Requests that passed the guards. Rejections are answered with 500 and logged. */
+  onRequest(request: IncomingMessage, response: ServerResponse): Awaitable<void>;
+}
+
+export interface ModuleListener {
+  /** The port that is bound. */
+  readonly port: number;
+  /** Cuts whatever is open. */
+  close(): void;
+}
+
 /** One item of a channel: a WebSocket frame with its kind and its boundaries. */
 export type ChannelItem = { readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer };
 
@@ -276,6 +295,17 @@ export interface ChannelOffer {
   onWriter(reader: ChannelReader, close: (reason: string) => void): void;
 }
 
+/** Addresses that requests of the engine's own may go to. */
+export interface OutboundRules {
+  /** Host globs and URL patterns; empty allows every address. */
+  readonly urlAllowlist: readonly string[];
+  readonly blockPrivateIps: boolean;
+  readonly requireHttps: boolean;
+}
+
+/** Public addresses over https. */
+export const STRICT_OUTBOUND_RULES: OutboundRules = { urlAllowlist: [], blockPrivateIps: true, requireHttps: true };
+
 /** All of the engine that a module can see. Whatever is made through it is undone when the module stops. */
 export interface ModuleContext<Config> {
   readonly config: Config;
@@ -285,6 +315,10 @@ export interface ModuleContext<Config> {
   readonly signal: AbortSignal;
   /** Aborts when the engine begins to shut down: a module that starts work by itself starts nothing more, and finishes what it has in hand. */
   readonly draining: AbortSignal;
+  /** Who the engine is; `instanceId` is another after each start. */
+  readonly identity: { readonly version: string; readonly instanceId: string };
+  /** Where the engine may send requests that somebody on the wire asked for (`engine.http_functions`). Read it at each use. */
+  readonly outboundRules: OutboundRules;
   /** Absolute path of the data folder, e.g. `/project/.svc/data`. Exists. */
   readonly dataDir: string;
   /**
@@ -314,10 +348,22 @@ export interface ModuleContext<Config> {
   accessOf(workerId: string): CallerAccess | undefined;
   /** Routes on the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
+  /**
+   * Listens for HTTP at an address of the module's own. Guarded as the engine's listeners are: Host and Origin, the engine's token off loopback and
+   * in production, caps and time limits. Rejects with an error that says which address and why.
+   */
+  listen(options: ListenOptions): Promise<ModuleListener>;
   /** Streams on the engine's real-time listener (3112). */
   readonly streams: Streams;
   /** Spans and log entries of this module's own work. */
   readonly telemetry: Telemetry;
-  /** While `problem` answers a sentence, `/readyz` answers 503 and lists it. */
+  /** While `problem` answers a sentence, `/readyz` answers 503 and lists it. For what is not there yet; what is unwell is reported as health. */
   reportReadiness(problem: () => string | undefined): Undo;
+  /**
+   * Says how a component is whenever somebody asks; several modules may speak for one, and the worst counts. `/readyz` answers 503 while one is
+   * unhealthy, and `engine::health::check` shows all. `component` e.g. `store`, `adapters`, `queues`.
+   */
+  reportHealth(component: string, probe: HealthProbe): Undo;
+  /** What all modules report of health. */
+  health(): readonly ComponentReport[];
 }

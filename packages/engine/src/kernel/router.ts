@@ -73,6 +73,7 @@ export class Router {
       if (misfit !== undefined) return this.#refuse(request, misfit);
     }
     const timeoutMs = Math.min(request.timeoutMs ?? description.timeoutMs ?? request.fallbackTimeoutMs, MAX_TIMEOUT_MS);
+    const startedAt = this.#clock.monotonic();
     const call: Call = {
       id: request.id,
       functionId: request.functionId,
@@ -87,14 +88,14 @@ export class Router {
       whileDraining: request.whileDraining,
       onSettled: request.onSettled,
       provider,
-      deadlineAt: this.#clock.monotonic() + timeoutMs,
+      deadlineAt: startedAt + timeoutMs,
       effectiveTimeoutMs: timeoutMs,
       settled: false,
       span: undefined,
       earlier: undefined,
       later: undefined,
     };
-    const span = this.#telemetry.collector?.callStarted(call, provider);
+    const span = this.#telemetry.collector?.callStarted(call, provider, startedAt);
     if (span !== undefined) {
       call.span = span;
       call.traceparent = span.traceparent;

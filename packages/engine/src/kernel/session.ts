@@ -330,21 +330,21 @@ export class Session implements Provider, TriggerOwner {
     this.#kernel.router.settle(call, { ok: false, error });
   }
 
-  /** Answers a call that this worker made. */
-  answer(invocationId: InvocationId, functionId: string, outcome: Outcome): void {
+  /** Answers a call that this worker made. `isTraced`: it was made within a trace. Clients of ours that have none are not told the callee's. */
+  answer(invocationId: InvocationId, functionId: string, outcome: Outcome, isTraced = true): void {
     if (this.scope.ended) return;
-    this.#outlet.send(this.#frameOfAnswer(invocationId, functionId, outcome));
+    this.#outlet.send(this.#frameOfAnswer(invocationId, functionId, outcome, isTraced));
   }
 
   /** The answer, or a small one in its place that says why the answer cannot be sent. */
-  #frameOfAnswer(invocationId: InvocationId, functionId: string, outcome: Outcome): Frame {
+  #frameOfAnswer(invocationId: InvocationId, functionId: string, outcome: Outcome, isTraced: boolean): Frame {
     const guarded = this.features.has("tolerates_bad_frames");
     const refuse = (error: CallError): Frame => {
       const fields = { invocationId, functionId, error: this.#wireError(error) };
       return guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
     };
     const fields = outcome.ok
-      ? { invocationId, functionId, result: outcome.result, traceparent: outcome.traceparent, baggage: outcome.baggage }
+      ? { invocationId, functionId, result: outcome.result, traceparent: isTraced || !guarded ? outcome.traceparent : undefined, baggage: outcome.baggage }
       : { invocationId, functionId, error: this.#wireError(outcome.error) };
     if (!guarded && outcome.ok && outcome.result !== undefined && !outcome.result.isJson()) {
       return refuse(new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`));

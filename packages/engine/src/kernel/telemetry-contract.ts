@@ -1,4 +1,5 @@
 import type { CallError, Caller, FunctionId, Job, Payload } from "@svc/protocol";
+import type { Awaitable } from "./module.ts";
 import type { Undo } from "./scope.ts";
 
 /** Value of an attribute, as OpenTelemetry has them. Integers beyond 2^53 are decimal strings. */
@@ -67,8 +68,8 @@ export type ObservedOutcome = { readonly ok: true; readonly result: Payload | un
 
 /** One call under observation. */
 export interface CallSpan {
-  /** What the callee gets as its trace context, and its caller's answer carries. */
-  readonly traceparent: string;
+  /** What the callee gets as its trace context, and its caller's answer carries. The call's own where it is counted and not recorded. */
+  readonly traceparent: string | undefined;
   /** Called exactly once. */
   ended(outcome: ObservedOutcome): void;
 }
@@ -86,14 +87,51 @@ export interface IngestSource {
 
 /** Takes what the kernel and the modules tell of their work. Called on the hot path: nothing here may block, throw or wait. */
 export interface TelemetryCollector {
-  /** A call is about to be handed to `provider`. Undefined: it is not observed. */
-  callStarted(call: ObservedCall, provider: ObservedProvider): CallSpan | undefined;
+  /** A call is about to be handed to `provider`. Undefined: it is not observed. `startedAt`: now, in milliseconds on the monotonic clock. */
+  callStarted(call: ObservedCall, provider: ObservedProvider, startedAt: number): CallSpan | undefined;
   /** A call was refused before anybody took it. */
   callRefused(call: ObservedCall, error: CallError): void;
-  startSpan(span: SpanStart): ActiveSpan;
+  /** `module`: whose work it is, e.g. `svc-http`. */
+  startSpan(span: SpanStart, module: string): ActiveSpan;
   log(entry: LogEntry): void;
   /** OTLP/JSON as a worker sent it (protocol section 9), unread. */
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;
+}
+
+/** One figure of a module as it stands at the moment it is asked. */
+export interface Measurement {
+  /** OpenTelemetry style, e.g. `svc.queue.waiting`. */
+  readonly name: string;
+  /** `counter`: a total since the start of the engine that only grows. */
+  readonly type: "gauge" | "counter";
+  /** UCUM, e.g. `By`, `ms`; default `1`. */
+  readonly unit?: string | undefined;
+  /** One sentence, for listings. */
+  readonly description?: string | undefined;
+  /** Few different values each. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly value: number;
+}
+
+/** Asked every 5 s: cheap, and answered within 4 s. One that fails or is late is left out until the next time. */
+export type Measure = () => Awaitable<Iterable<Measurement>>;
+
+/** How the process of a worker does; members that nobody told are absent. Names and units as published clients know them. */
+export interface WorkerMetrics {
+  /** Bytes. */
+  readonly memory_heap_used?: number;
+  readonly memory_heap_total?: number;
+  readonly memory_rss?: number;
+  readonly memory_external?: number;
+  readonly cpu_user_micros?: number;
+  readonly cpu_system_micros?: number;
+  /** Of one core, so that it may be over 100. */
+  readonly cpu_percent?: number;
+  readonly event_loop_lag_ms?: number;
+  readonly uptime_seconds?: number;
+  /** When it was told, in milliseconds since 1970. */
+  readonly timestamp_ms: number;
+  readonly runtime: string;
 }
 
 /** The part of `ModuleContext` about telemetry. */
@@ -101,6 +139,14 @@ export interface Telemetry {
   /** Begins a span. Without a collector it only passes the trace context on. */
   startSpan(span: SpanStart): ActiveSpan;
   log(entry: LogEntry): void;
+  /** Has the module's figures sampled. */
+  provideMeasurements(measure: Measure): Undo;
+  /** What every module measures at present. */
+  readonly measures: Iterable<Measure>;
+  /** Takes on telling how the processes of workers do. One module at a time does. */
+  provideWorkerMetrics(read: (workerId: string) => WorkerMetrics | undefined): Undo;
+  /** How the process of a connected worker does; undefined when nobody told that lately. */
+  workerMetrics(workerId: string): WorkerMetrics | undefined;
   /** Takes over everything that is told. One module at a time does; without any it is dropped. */
   collect(collector: TelemetryCollector): Undo;
 }

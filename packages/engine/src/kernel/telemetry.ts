@@ -1,17 +1,41 @@
 import type { Undo } from "./scope.ts";
-import type { ActiveSpan, LogEntry, SpanStart, Telemetry, TelemetryCollector } from "./telemetry-contract.ts";
+import type { ActiveSpan, LogEntry, Measure, SpanStart, Telemetry, TelemetryCollector, WorkerMetrics } from "./telemetry-contract.ts";
 
 /** Hands what the kernel and the modules tell of their work to whoever collects it. */
-export class TelemetryHub implements Telemetry {
+export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
   /** Read on the hot path. */
   collector: TelemetryCollector | undefined;
+  readonly #measures = new Set<Measure>();
+  #workerMetrics: ((workerId: string) => WorkerMetrics | undefined) | undefined;
 
-  startSpan(span: SpanStart): ActiveSpan {
-    return this.collector?.startSpan(span) ?? { traceparent: span.traceparent, setAttribute: () => {}, end: () => {} };
+  startSpan(span: SpanStart, module: string): ActiveSpan {
+    return this.collector?.startSpan(span, module) ?? { traceparent: span.traceparent, setAttribute: () => {}, end: () => {} };
   }
 
   log(entry: LogEntry): void {
     this.collector?.log(entry);
+  }
+
+  provideMeasurements(measure: Measure): Undo {
+    const own: Measure = () => measure();
+    this.#measures.add(own);
+    return () => this.#measures.delete(own);
+  }
+
+  get measures(): Iterable<Measure> {
+    return this.#measures;
+  }
+
+  provideWorkerMetrics(read: (workerId: string) => WorkerMetrics | undefined): Undo {
+    if (this.#workerMetrics !== undefined) throw new TypeError("another module tells how workers do already");
+    this.#workerMetrics = read;
+    return () => {
+      if (this.#workerMetrics === read) this.#workerMetrics = undefined;
+    };
+  }
+
+  workerMetrics(workerId: string): WorkerMetrics | undefined {
+    return this.#workerMetrics?.(workerId);
   }
 
   collect(collector: TelemetryCollector): Undo {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CallError } from "@svc/protocol";
 
@@ -7,11 +7,20 @@ import { CallError } from "@svc/protocol";
  * Makes a file that is there whole or not at all: `write` fills another name, which is synced and renamed. Its folder is made; both are for this user
  * only. Rejects with `storage_failed` when the file exists or cannot be written; nothing is left behind then.
  */
-export async function writeWhole(file: string, write: (draft: string) => Promise<void>): Promise<{ readonly bytes: number }> {
+export function writeWhole(file: string, write: (draft: string) => Promise<void>): Promise<{ readonly bytes: number }> {
+  return make(file, write, { replace: false });
+}
+
+/** Puts a text in place of whatever a file held: after a crash it holds the one or the other. Otherwise as `writeWhole`. */
+export function replaceWhole(file: string, text: string): Promise<{ readonly bytes: number }> {
+  return make(file, (draft) => writeFile(draft, text, { mode: 0o600 }), { replace: true });
+}
+
+async function make(file: string, write: (draft: string) => Promise<void>, { replace }: { readonly replace: boolean }): Promise<{ readonly bytes: number }> {
   const draft = `${file}.${randomUUID()}.part`;
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    if (await exists(file)) throw new Error("it exists already");
+    if (!replace && (await exists(file))) throw new Error("it exists already");
     await write(draft);
     await chmod(draft, 0o600);
     const { size } = await stat(draft);

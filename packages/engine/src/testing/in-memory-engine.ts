@@ -18,6 +18,7 @@ import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module } from "../kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
 import { type InMemoryClient, inMemoryPair } from "../transport/in-memory.ts";
+import { openModuleListener } from "../transport/module-listener.ts";
 import { openStreamSocket, type StreamSocket, type StreamSocketOptions } from "./stream-socket.ts";
 
 /** A worker on the in-memory transport that speaks frames as plain objects. */
@@ -103,6 +104,13 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
         httpMounts.push(mount);
         return () => httpMounts.splice(httpMounts.indexOf(mount), 1);
       },
+      listen: (listenOptions) =>
+        openModuleListener(listenOptions, {
+          access: () => ({ allowedOrigins: [], allowedHosts: [] }),
+          tokenRefusal: () => undefined,
+          maxConnectionsPerAddress: () => undefined,
+          log: kernel.log,
+        }),
       reportReadiness: () => () => {},
     },
     dataDir,

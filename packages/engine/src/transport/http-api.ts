@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ComponentReport } from "../kernel/health-contract.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { HttpMount } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
@@ -10,6 +11,8 @@ import type { ListenerAccess } from "./realtime.ts";
 export interface HttpAccess extends ListenerAccess {
   /** True when the Host header need not be one of ours. Default never. */
   readonly takesAnyHost?: (isConsole: boolean) => boolean;
+  /** How the components are, for `/readyz`. Default: nothing is known of any. */
+  readonly health?: () => readonly ComponentReport[];
 }
 
 /** Health, readiness and whatever modules mount, on the engine's HTTP listener. */
@@ -119,8 +122,12 @@ export class HttpApi {
     }
     const reasons = [...this.#readiness].map((problem) => problem()).filter((reason) => reason !== undefined);
     if (this.#draining) reasons.unshift("the engine is shutting down");
-    if (reasons.length === 0) answerJson(response, 200, { status: "ready" });
-    else answerJson(response, 503, { status: "not_ready", reasons }, { "retry-after": "1" });
+    const unwell = (this.#access.health?.() ?? []).filter(({ status }) => status === "degraded" || status === "unhealthy");
+    for (const { component, status, details } of unwell) if (status === "unhealthy") reasons.push(`${component}: ${details}`);
+    const components = unwell.map(({ component, status, details, sinceMs }) => ({ component, status, details, since_ms: sinceMs }));
+    const body = components.length === 0 ? {} : { components };
+    if (reasons.length === 0) answerJson(response, 200, { status: "ready", ...body });
+    else answerJson(response, 503, { status: "not_ready", reasons, ...body }, { "retry-after": "1" });
   }
 }
 

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { systemClock } from "../kernel/clock.ts";
 import { createKernel } from "../kernel/create-kernel.ts";
+import type { ComponentReport } from "../kernel/health-contract.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { Bridge } from "./bridge.ts";
 import { hostIsOurs, originIsAllowed } from "./guards.ts";
@@ -175,6 +176,26 @@ describe("the HTTP listener", () => {
     takeBack();
     made.startDraining();
     expect(await get(port, "/readyz", host)).toMatchObject({ status: 503 });
+  });
+
+  it("is ready while a component is degraded, not while one is unhealthy, and names it, since when and what to do (gap 48)", async () => {
+    let reports: readonly ComponentReport[] = [{ component: "disk", status: "healthy", details: "5 GB free", sinceMs: 1 }];
+    const made = new HttpApi(silentLogger, () => rules, { health: () => reports });
+    await made.listener.bind(LOOPBACK);
+    undo.push(() => made.listener.close());
+    const { port } = made.listener;
+    const ready = async () => {
+      const { status, body } = await get(port, "/readyz", { host: `localhost:${port}` });
+      return { status, body: JSON.parse(body) as unknown };
+    };
+    expect(await ready()).toEqual({ status: 200, body: { status: "ready" } });
+    reports = [{ component: "disk", status: "degraded", details: "little room: make some", sinceMs: 2 }];
+    const disk = { component: "disk", status: "degraded", details: "little room: make some", since_ms: 2 };
+    expect(await ready()).toEqual({ status: 200, body: { status: "ready", components: [disk] } });
+    reports = [...reports, { component: "store", status: "unhealthy", details: "read-only", sinceMs: 3 }];
+    const store = { component: "store", status: "unhealthy", details: "read-only", since_ms: 3 };
+    expect(await ready()).toEqual({ status: 503, body: { status: "not_ready", reasons: ["store: read-only"], components: [disk, store] } });
+    expect(await get(port, "/healthz", { host: `localhost:${port}` })).toMatchObject({ status: 200 });
   });
 
   it("gives a request to the mount with the longest prefix, and 404 to the rest with a hint", async () => {

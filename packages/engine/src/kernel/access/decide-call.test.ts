@@ -53,6 +53,12 @@ describe("a call of a restricted connection (gap 56)", () => {
     expect(decide("d::x", grants)).toBeDefined();
   });
 
+  it("reads and deletes log entries, which tell of everybody, only where they are named or it administers the engine", () => {
+    expect(decide("engine::logs::list", role({}), ['match("*")'])).toContain("administers the engine");
+    expect(decide("engine::logs::list", role({ admin: true }), [])).toBeUndefined();
+    expect(decide("engine::logs::list", granted({ allowed_functions: ["engine::logs::list"] }))).toBeUndefined();
+  });
+
   it.each(["engine::channels::create", "engine::workers::register", "engine::log::info", "engine::log::trace", "engine::baggage::get_all"])(
     "of %s is always allowed, since clients need it",
     (id) => {

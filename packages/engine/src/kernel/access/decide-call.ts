@@ -16,7 +16,17 @@ const INFRASTRUCTURE: ReadonlySet<string> = new Set([
 ]);
 
 /** Begin functions that start, stop or configure things. A pattern never lets anybody call them; a name in a list does, and `admin`. */
-const ADMINISTRATION = ["worker::", "configuration::", "engine::config::", "engine::workers::stop", "engine::shutdown", "state::snapshot"];
+const ADMINISTRATION = [
+  "worker::",
+  "configuration::",
+  "engine::config::",
+  "engine::workers::stop",
+  "engine::shutdown",
+  "state::snapshot",
+  "engine::logs::",
+  ...["create", "update", "delete", "silence"].map((what) => `engine::alerts::${what}`),
+  "engine::traces::clear",
+];
 
 /**
  * Whether a connection may call a function: forbidden, allowed, infrastructure, the listener's expose rules, in this order. Undefined when

@@ -54,9 +54,10 @@ function makeCall(message: MessageOf<"invokefunction">, functionId: FunctionId, 
     session.sendError(error);
     return;
   }
+  const isTraced = message.traceparent !== undefined;
   const request = requestOf(message, session, kernel, wanted, (outcome) => {
     session.made.delete(wanted);
-    session.answer(wanted, functionId, outcome);
+    session.answer(wanted, functionId, outcome, isTraced);
   });
   const call = kernel.router.start(request);
   if (call !== undefined) session.made.set(wanted, call);

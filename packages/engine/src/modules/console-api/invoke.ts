@@ -2,7 +2,9 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CallError, functionIdSchema, MAX_DEPTH, MAX_TIMEOUT_MS, memberSpans, Payload } from "@svc/protocol";
 import { z } from "zod";
+import { occasion } from "../../deliveries/in-span.ts";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
+import type { ActiveSpan } from "../../kernel/telemetry-contract.ts";
 import { sendError, sendJson } from "./respond.ts";
 
 export interface InvokeRules {
@@ -121,10 +123,11 @@ function payloadOf(text: string, members: Readonly<Record<string, unknown>>): Pa
 }
 
 async function call(body: Invocation, response: ServerResponse, context: ModuleContext<unknown>): Promise<void> {
-  const traceId = randomBytes(16).toString("hex");
-  const traceparent = `00-${traceId}-${randomBytes(8).toString("hex")}-01`;
+  // Who looks at the engine itself leaves no trace: a console that asks each second would show nothing but its own questions.
+  const span = body.function_id.startsWith("engine::") || body.function_id.startsWith("worker::") ? undefined : beginSpan(body, context);
+  const traceparent = span?.traceparent ?? newTraceparent();
   const invocationId = randomUUID();
-  const headers = { "x-svc-invocation-id": invocationId, "x-svc-trace-id": traceId };
+  const headers = { "x-svc-invocation-id": invocationId, "x-svc-trace-id": traceparent.slice(3, 35) };
   const { payload } = body;
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
@@ -132,7 +135,7 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
   const options = {
     invocationId,
     timeoutMs: body.timeout_ms,
-    traceparent,
+    traceparent: span === undefined ? undefined : traceparent,
     metadata: body.metadata === undefined ? undefined : Payload.fromValue(body.metadata),
   };
   try {
@@ -141,6 +144,8 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
       context
         .call(body.function_id, payload, options)
         .catch((thrown: unknown) => context.log.info("a void call failed", { functionId: body.function_id, problem: (thrown as Error).message }));
+      span?.setAttribute("http.response.status_code", 202);
+      span?.end();
       sendJson(response, 202, "null", headers);
       return;
     }
@@ -151,13 +156,27 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
     // A worker's answer is passed on unread; if it is not JSON, that must not look like a success.
     if (!result.isJson()) throw new CallError("invalid_message", `${body.function_id} answered with something that is not JSON`);
     sendJson(response, 200, result.text(), headers);
+    span?.setAttribute("http.response.status_code", 200);
+    span?.end();
   } catch (thrown) {
     const error = CallError.from(thrown);
+    span?.setAttribute("http.response.status_code", error.httpStatus);
+    span?.end({ error });
     const retry = error.httpStatus === 503 ? { ...headers, "retry-after": "1" } : headers;
     sendError(response, error.httpStatus, error.code, error.message, { details: error.details, headers: retry });
   } finally {
     response.off("close", onClose);
   }
+}
+
+function beginSpan({ function_id, mode }: Invocation, { telemetry }: ModuleContext<unknown>): ActiveSpan {
+  const attributes = { ...occasion("console"), "http.request.method": "POST", "http.route": "/_console/invoke", "svc.console.mode": mode };
+  return telemetry.startSpan({ name: `console ${function_id}`, kind: "server", attributes });
+}
+
+/** Nobody records: the callee and what it calls can be found by it all the same. */
+function newTraceparent(): string {
+  return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
 }
 
 async function enqueue(body: Invocation, payload: Payload, context: ModuleContext<unknown>, options: CallOptions): Promise<Payload> {

@@ -6,6 +6,7 @@ import { Alarm } from "./alarm.ts";
 import type { CronConfig } from "./config.ts";
 import { type Delivered, deliver, ENQUEUE } from "./delivery.ts";
 import { CronJob, type JobHost } from "./job.ts";
+import { RunCounts } from "./run-counts.ts";
 import { type CronSettings, cronSettings, jobIdOf } from "./settings.ts";
 import { Slots } from "./slots.ts";
 import type { CronStore } from "./store/cron-store.ts";
@@ -35,6 +36,7 @@ export class CronJobs implements JobHost {
   readonly #jobs = new Map<string, CronJob>();
   readonly #triggers = new Map<string, CronTrigger>();
   readonly #underWay = new Set<Promise<unknown>>();
+  readonly #counts = new RunCounts();
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
   readonly #onDraining = (): void => this.#startNone();
@@ -69,7 +71,8 @@ export class CronJobs implements JobHost {
   }
 
   start(): void {
-    const { directory, provideTrigger, draining } = this.#context;
+    const { directory, provideTrigger, draining, telemetry } = this.#context;
+    telemetry.provideMeasurements(() => this.#counts.measure());
     draining.addEventListener("abort", this.#onDraining);
     if (draining.aborted) this.#startNone();
     directory.onChange(({ kind, id }) => {
@@ -117,8 +120,10 @@ export class CronJobs implements JobHost {
     return directory.triggerById(binding.id)?.status !== "inactive";
   }
 
-  deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered> {
-    return deliver(this.#context, { jobId: job.id, binding, run, signal: this.#signal });
+  async deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered> {
+    const delivered = await deliver(this.#context, { jobId: job.id, binding, run, signal: this.#signal });
+    this.#counts.ended(delivered);
+    return delivered;
   }
 
   onOver(job: CronJob): void {

@@ -1,4 +1,5 @@
 import { CallError, Payload } from "@svc/protocol";
+import { occasion } from "../../deliveries/in-span.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { CronSettings } from "./settings.ts";
 import type { Outcome, Run } from "./store/rows.ts";
@@ -22,8 +23,30 @@ export interface Delivery {
   readonly signal: AbortSignal;
 }
 
-/** Asks the condition, then calls the function or puts a job for it on the queue. Never rejects. */
-export async function deliver(context: Pick<ModuleContext<unknown>, "call" | "clock">, { jobId, binding, run, signal }: Delivery): Promise<Delivered> {
+/** Asks the condition, then calls the function or puts a job for it on the queue, in a span. Never rejects. */
+export async function deliver(context: Pick<ModuleContext<unknown>, "call" | "clock" | "telemetry">, delivery: Delivery): Promise<Delivered> {
+  const { binding, run } = delivery;
+  const span = context.telemetry.startSpan({
+    name: `cron ${binding.functionId}`,
+    kind: "internal",
+    attributes: {
+      ...occasion("cron", { type: "cron", id: binding.id }),
+      "svc.cron.schedule": binding.settings.expression,
+      "svc.cron.scheduled_time": new Date(run.scheduledAt).toISOString(),
+      "svc.cron.manual": run.manual,
+    },
+  });
+  const delivered = await deliverIn(span.traceparent, context, delivery);
+  span.setAttribute("svc.cron.outcome", delivered.outcome);
+  span.end({ error: delivered.outcome === "error" || delivered.outcome === "refused" ? (delivered.error ?? delivered.outcome) : undefined });
+  return delivered;
+}
+
+async function deliverIn(
+  traceparent: string | undefined,
+  context: Pick<ModuleContext<unknown>, "call" | "clock">,
+  { jobId, binding, run, signal }: Delivery,
+): Promise<Delivered> {
   const { settings, functionId } = binding;
   const data = payloadOf(binding.id, run, context.clock.now());
   let isCalled = false;
@@ -32,14 +55,14 @@ export async function deliver(context: Pick<ModuleContext<unknown>, "call" | "cl
   };
   const payload = Payload.fromValue(data);
   try {
-    if (!(await binding.passes(payload, { signal }))) return ended("skipped", `${settings.conditionFunctionId} answered false`);
+    if (!(await binding.passes(payload, { signal, traceparent }))) return ended("skipped", `${settings.conditionFunctionId} answered false`);
   } catch (thrown) {
     return failed(thrown, `the condition ${settings.conditionFunctionId} failed: `);
   }
   try {
-    if (settings.queue === undefined) return { outcome: "ok", error: null, result: await binding.fire(payload, { signal, onStarted }) };
+    if (settings.queue === undefined) return { outcome: "ok", error: null, result: await binding.fire(payload, { signal, traceparent, onStarted }) };
     const options = { dedupe_key: `cron:${jobId}:${run.manual ? `manual-${run.seq}-` : ""}${data.scheduled_time}` };
-    await context.call(ENQUEUE, Payload.fromValue({ queue: settings.queue, function_id: functionId, data, options }), { signal });
+    await context.call(ENQUEUE, Payload.fromValue({ queue: settings.queue, function_id: functionId, data, options }), { signal, traceparent });
     return ended("enqueued", null);
   } catch (thrown) {
     // A function that ran may answer with the refusal that a call of its own met.

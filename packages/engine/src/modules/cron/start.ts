@@ -1,4 +1,5 @@
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import { storeHealth } from "../../store/store-health.ts";
 import type { CronConfig } from "./config.ts";
 import { CronJobs } from "./cron-jobs.ts";
 import { provideFunctions } from "./functions.ts";
@@ -13,7 +14,10 @@ export async function startCron(context: ModuleContext<CronConfig>): Promise<Run
   }
   const store = await CronStore.open({ dataDir, log });
   const jobs = new CronJobs(context, store);
-  context.reportReadiness(() => store.problem());
+  context.reportHealth(
+    "store",
+    storeHealth(() => store.problem()),
+  );
   provideFunctions(context, jobs);
   jobs.start();
   return {

@@ -5,7 +5,6 @@ import { provideAvailabilityTriggers } from "./availability.ts";
 import { provideBaggage } from "./baggage.ts";
 import { type EffectiveConfig, provideEffectiveConfig } from "./effective-config.ts";
 import { provideFunctionListings } from "./functions.ts";
-import { provideLog } from "./log.ts";
 import { provideBindingListings } from "./registered-triggers.ts";
 import { provideStreamListing } from "./streams.ts";
 import { provideTriggerTypeListings } from "./triggers.ts";
@@ -53,7 +52,6 @@ export function engineFunctions(info: () => EngineInfo, options: { readonly conf
       provideBindingListings(context);
       provideStreamListing(context);
       provideChannels(context);
-      provideLog(context);
       provideBaggage(context);
       const stop = provideAvailabilityTriggers(context);
       return { stop };

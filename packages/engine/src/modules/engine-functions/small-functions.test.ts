@@ -5,31 +5,6 @@ import { type EngineInfo, engineFunctions } from "./index.ts";
 
 const INFO = { version: "0.0.0" } as EngineInfo;
 
-describe("engine::log::*", () => {
-  it("write into the engine's log, with who wrote and at which level", async () => {
-    const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)] });
-    const worker = await engine.connectWorker({ name: "shop" });
-    for (const level of ["info", "warn", "error", "debug", "trace"]) {
-      await worker.call(`engine::log::${level}`, { message: `at ${level}`, service_name: "till", trace_id: "ab", data: { n: 1 } });
-    }
-    const lines = engine.logs.filter(({ message }) => message === "a worker logs");
-    expect(lines.map(({ level }) => level)).toEqual(["info", "warn", "error", "debug", "debug"]);
-    expect(lines[0]?.fields).toMatchObject({ service: "till", worker: "shop", text: "at info", traceId: "ab", data: { n: 1 } });
-  });
-
-  it("are bounded, and cannot steer a terminal or forge a line (K14)", async () => {
-    const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)] });
-    const worker = await engine.connectWorker();
-    await worker.call("engine::log::info", { message: `\u001b[2J\r\u202eevil\u0000${"x".repeat(1_000_000)}`, data: { big: "y".repeat(100_000) } });
-    const fields = engine.logs.find(({ message }) => message === "a worker logs")?.fields ?? {};
-    expect(fields).toMatchObject({ service: "unknown", truncated: true });
-    const text = String(fields.text);
-    expect(text.startsWith("\\u001b[2J\\u000d\\u202eevil\\u0000xxx")).toBe(true);
-    expect(text.length).toBeLessThan(70_000);
-    expect(JSON.stringify(fields.data).length).toBeLessThan(70_000);
-  });
-});
-
 describe("engine::baggage::*", () => {
   it("read what came with the call", async () => {
     const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)] });

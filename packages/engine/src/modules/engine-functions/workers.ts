@@ -2,6 +2,7 @@ import { CallError, workerIntroductionSchema } from "@svc/protocol";
 import { z } from "zod";
 import type { WorkerView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
+import type { WorkerMetrics } from "../../kernel/telemetry-contract.ts";
 import { functionRow } from "./functions.ts";
 import { bindingRow } from "./registered-triggers.ts";
 import { ranked } from "./search.ts";
@@ -17,7 +18,13 @@ const listInput = z.object({
 const infoInput = z.object({ name: z.string().meta({ description: "The worker's name, or its id" }) });
 
 /** `engine::workers::*`. */
-export function provideWorkerListings({ provideFunction, directory, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "directory" | "clock">): void {
+export function provideWorkerListings({
+  provideFunction,
+  directory,
+  clock,
+  telemetry,
+}: Pick<ModuleContext<unknown>, "provideFunction" | "directory" | "clock" | "telemetry">): void {
+  const row = (view: WorkerView, dialect: Dialect) => workerRow(view, dialect, telemetry.workerMetrics(view.id) ?? null);
   provideFunction({
     id: "engine::workers::register",
     summary: "How a worker introduces itself after each connect; the bridge itself answers it",
@@ -36,7 +43,7 @@ export function provideWorkerListings({ provideFunction, directory, clock }: Pic
       const { dialect } = sight;
       const matching = sight.workers().filter((view) => matches(view, input, dialect));
       const views = ranked(matching, input.search, ({ name, description }) => ({ id: name, others: [description] }));
-      const workers = views.map((view) => workerRow(view, dialect));
+      const workers = views.map((view) => row(view, dialect));
       return dialect === "0.22" ? { workers } : { workers, timestamp: clock.now() };
     },
   });
@@ -54,7 +61,7 @@ export function provideWorkerListings({ provideFunction, directory, clock }: Pic
       const ids = new Set((replicas.length > 0 ? replicas : [worker]).map(({ id }) => id));
       const { pid, internal } = worker;
       return {
-        worker: { ...workerRow(worker, dialect), ...(pid === null ? {} : { pid }), internal },
+        worker: { ...row(worker, dialect), ...(pid === null ? {} : { pid }), internal },
         ...(dialect === "svc" ? { replicas: [...ids] } : {}),
         functions: sight
           .functions()
@@ -82,13 +89,13 @@ function matches(view: WorkerView, input: z.output<typeof listInput>, dialect: D
   return !input.status || view.status === input.status;
 }
 
-function workerRow(view: WorkerView, dialect: Dialect): Readonly<Record<string, unknown>> {
+function workerRow(view: WorkerView, dialect: Dialect, metrics: WorkerMetrics | null): Readonly<Record<string, unknown>> {
   const { id, name, description, version, runtime, os, status, function_count, connected_at_ms, active_invocations, isolation, ip_address } = view;
   if (dialect === "0.22") {
     return { name, description, version, id, runtime, os, status, function_count, connected_at_ms, active_invocations, isolation, ip_address };
   }
-  if (dialect === "svc") return { ...view, latest_metrics: null };
+  if (dialect === "svc") return { ...view, latest_metrics: metrics };
   const { internal, functions, pid } = view;
   const published = { id, name, runtime, version, os, ip_address, internal, status, connected_at_ms, function_count, functions, active_invocations };
-  return { ...published, latest_metrics: null, pid, isolation };
+  return { ...published, latest_metrics: metrics, pid, isolation };
 }

@@ -18,6 +18,7 @@ export function startEvents(context: ModuleContext<EventConfig>): RunningModule<
     publish: (published) => subscriptions.publish(published),
   });
   stateEvents.start();
+  context.telemetry.provideMeasurements(() => subscriptions.measure());
   provideEventFunctions(context, subscriptions);
   context.provideTrigger({
     type: "event",

@@ -1,6 +1,7 @@
 import type { Payload } from "@svc/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { FailureNotes } from "../../deliveries/failure-notes.ts";
+import { inSpan, occasion } from "../../deliveries/in-span.ts";
 import type { CallOptions, ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { EventConfig } from "./config.ts";
 import { refusalToListen } from "./rights.ts";
@@ -37,16 +38,25 @@ export class Subscription {
       context,
       counts,
       config,
-    }: { readonly context: Pick<ModuleContext<unknown>, "clock" | "log">; readonly counts: TopicCounts; readonly config: () => EventConfig },
+    }: { readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">; readonly counts: TopicCounts; readonly config: () => EventConfig },
   ) {
     this.pattern = binding.settings.pattern;
     const notes = new FailureNotes(binding, type, context);
     this.#notes = notes;
+    const facts = occasion("event", { type, id: binding.id });
     this.#queue = new DeliveryQueue<PublishedEvent>({
-      deliver: async ({ data, call, isState }) => {
+      deliver: async ({ topic, data, call, isState }) => {
         // What happens while nobody who asked for it is there is nobody's to hear; and who asks for it now may have fewer rights.
         if (binding.isAway || refusalToListen(binding, isState) !== undefined) return;
-        if (await binding.passes(data, call)) await binding.fire(data, call);
+        const attributes = { ...facts, "messaging.system": "svc", "messaging.operation.type": "process", "messaging.destination.name": topic };
+        await inSpan(
+          context.telemetry,
+          { name: `event ${topic}`, kind: "consumer", traceparent: call.traceparent, baggage: call.baggage, attributes },
+          async ({ traceparent }) => {
+            const options = { ...call, traceparent };
+            if (await binding.passes(data, options)) await binding.fire(data, options);
+          },
+        );
         notes.succeeded();
       },
       onFailed: ({ topic }, error) => {

@@ -1,5 +1,6 @@
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
+import type { Measurement } from "../../kernel/telemetry-contract.ts";
 import type { EventConfig } from "./config.ts";
 import { refusalToListen } from "./rights.ts";
 import { type PublishedEvent, Subscription } from "./subscription.ts";
@@ -23,7 +24,7 @@ type IsStateTopic = (topic: string) => boolean;
 
 /** Who listens to what. */
 export class Subscriptions {
-  readonly #context: Pick<ModuleContext<unknown>, "clock" | "log">;
+  readonly #context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">;
   readonly #config: () => EventConfig;
   readonly #isStateTopic: IsStateTopic;
   readonly #index = new TopicIndex<Subscription>();
@@ -33,7 +34,7 @@ export class Subscriptions {
   readonly #onChange: () => void;
 
   constructor(options: {
-    readonly context: Pick<ModuleContext<unknown>, "clock" | "log">;
+    readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">;
     readonly config: () => EventConfig;
     readonly isStateTopic: IsStateTopic;
     /** Somebody listens, or no longer does. */
@@ -74,6 +75,16 @@ export class Subscriptions {
 
   hasListeners(topic: string): boolean {
     return this.#index.matching(topic).size > 0;
+  }
+
+  /** Since the module started. */
+  measure(): readonly Measurement[] {
+    const { published, failed, dropped } = this.#counts.totals;
+    return [
+      { name: "svc.event.published", type: "counter", description: "Events that were published", value: published },
+      { name: "svc.event.failed", type: "counter", description: "Calls for an event, or of a condition, that failed", value: failed },
+      { name: "svc.event.dropped", type: "counter", description: "Events that there was no room for, each counted for each trigger", value: dropped },
+    ];
   }
 
   /** In the order of their names. */

@@ -14,11 +14,14 @@ export interface TopicCount {
 /** What happened in each topic since the module started. */
 export class TopicCounts {
   /** Those published to longest ago first. */
+  /** Of all topics, forgotten ones too. */
+  readonly totals = { published: 0, failed: 0, dropped: 0 };
   readonly #counts = new Map<string, { -readonly [Member in keyof TopicCount]: TopicCount[Member] }>();
 
   published(topic: string, at: number): void {
     const count = this.#counts.get(topic) ?? { published: 0, failed: 0, dropped: 0, lastPublishedAt: at };
     count.published++;
+    this.totals.published++;
     count.lastPublishedAt = at;
     this.#counts.delete(topic);
     this.#counts.set(topic, count);
@@ -28,11 +31,13 @@ export class TopicCounts {
   }
 
   failed(topic: string): void {
+    this.totals.failed++;
     const count = this.#counts.get(topic);
     if (count !== undefined) count.failed++;
   }
 
   dropped(topic: string): void {
+    this.totals.dropped++;
     const count = this.#counts.get(topic);
     if (count !== undefined) count.dropped++;
   }

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { CallError, MAX_DEPTH, nameProblem, nestsDeeperThan, Payload } from "@svc/protocol";
-import type { HttpAnswer } from "./exchange.ts";
+import type { HttpAnswer } from "../../outbound-http/exchange.ts";
 
 /** Longest message of an error that the function may give, in characters. */
 const MAX_MESSAGE_CHARACTERS = 16_384;

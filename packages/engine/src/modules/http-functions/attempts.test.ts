@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Endpoint, endpoint, json, type Respond } from "./testing/endpoint.ts";
+import { type Endpoint, endpoint, json, type Respond } from "../../outbound-http/testing/endpoint.ts";
 import { type HttpFunctionEngine, httpFunctionEngine, RELAXED } from "./testing/http-function-engine.ts";
 
 const started: { stop(): Promise<void> }[] = [];

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { parseConfig } from "../../config/load.ts";
-import { endpoint, json } from "./testing/endpoint.ts";
+import { endpoint, json } from "../../outbound-http/testing/endpoint.ts";
 import { httpFunctionEngine } from "./testing/http-function-engine.ts";
 
 const guide = readFileSync(new URL("../../../../../docs/guide/http-functions.md", import.meta.url), "utf8");

@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Endpoint, endpoint, json, type Respond } from "./testing/endpoint.ts";
+import { type Endpoint, endpoint, json, type Respond } from "../../outbound-http/testing/endpoint.ts";
 import { type HttpFunctionEngine, httpFunctionEngine, RELAXED, STRICT } from "./testing/http-function-engine.ts";
 
 const started: { stop(): Promise<void> }[] = [];

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Endpoint, endpoint, json, type Respond } from "./testing/endpoint.ts";
+import { type Endpoint, endpoint, json, type Respond } from "../../outbound-http/testing/endpoint.ts";
+import { type SelfSigned, selfSigned } from "../../outbound-http/testing/self-signed.ts";
 import { type HttpFunctionEngine, httpFunctionEngine, RELAXED } from "./testing/http-function-engine.ts";
-import { type SelfSigned, selfSigned } from "./testing/self-signed.ts";
 
 const started: { stop(): Promise<void> }[] = [];
 

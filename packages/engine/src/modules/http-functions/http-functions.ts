@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 import { CallError, type Payload } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import type { DelegatedCall, InvocationRunner, Registrar, RunDelegatedCall } from "../../kernel/module.ts";
+import { ExchangeFailure, Exchanger, type HttpAnswer } from "../../outbound-http/exchange.ts";
+import { NotResolved, notResolved, type Resolve, resolveChecked, sharing, systemResolve } from "../../outbound-http/resolve.ts";
+import { hostOf } from "../../outbound-http/url-pattern.ts";
+import { checkUrl } from "../../outbound-http/url-policy.ts";
+import { orAborted, pause } from "../../outbound-http/waiting.ts";
 import { readAnswer } from "./answer.ts";
 import { type Environment, readCredential } from "./credentials.ts";
-import { ExchangeFailure, Exchanger, type HttpAnswer } from "./exchange.ts";
 import { type HttpInvocation, readInvocation } from "./invocation.ts";
 import { requestHeaders } from "./request-headers.ts";
-import { NotResolved, notResolved, type Resolve, resolveChecked, sharing, systemResolve } from "./resolve.ts";
 import type { HttpFunctionRules } from "./rules.ts";
-import { hostOf } from "./url-pattern.ts";
-import { checkUrl } from "./url-policy.ts";
-import { orAborted, pause } from "./waiting.ts";
 
 export interface HttpFunctionsOptions {
   readonly rules: () => HttpFunctionRules;

@@ -1,9 +1,7 @@
+import type { OutboundRules } from "../../kernel/module.ts";
+
 /** What the operator allows; see `engine.http_functions` of the config file. Read at each use, since the file may change. */
-export interface HttpFunctionRules {
-  /** Host globs and URL patterns; empty allows every address. */
-  readonly urlAllowlist: readonly string[];
-  readonly blockPrivateIps: boolean;
-  readonly requireHttps: boolean;
+export interface HttpFunctionRules extends OutboundRules {
   /** Further attempts after one that could not connect. */
   readonly retries: number;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { startEngine } from "../../engine.ts";
-import { endpoint, json } from "./testing/endpoint.ts";
+import { endpoint, json } from "../../outbound-http/testing/endpoint.ts";
 
 const undo: (() => unknown)[] = [];
 

@@ -81,6 +81,9 @@ export const httpConfigSchema = z
       .transform((name) => name.toLowerCase())
       .optional()
       .meta({ description: `Header whose value becomes the request's id, whoever sends it. Default: ${REQUEST_ID_HEADER}, from trusted proxies only` }),
+    trust_traceparent: z.boolean().default(true).meta({
+      description: "Whether traceparent and baggage of a request continue the client's trace; false begins one of its own, which links to it. Default true",
+    }),
     ignore_trailing_slash: z.boolean().default(false).meta({ description: "Whether /a/ is /a. Default false" }),
     not_found_function: functionIdSchema
       .nullish()
@@ -116,6 +119,7 @@ export const httpConfigSchema = z
     rateLimit: block.rate_limit ?? undefined,
     trustedProxies: block.trusted_proxies ?? (block.trust_proxy || []),
     requestIdHeader: block.request_id_header,
+    trustTraceparent: block.trust_traceparent,
     ignoreTrailingSlash: block.ignore_trailing_slash,
     notFoundFunction: block.not_found_function ?? undefined,
     compression: block.compression,

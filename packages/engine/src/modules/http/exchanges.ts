@@ -78,6 +78,11 @@ export class Exchanges {
   readonly #connections = new Map<Socket, OpenExchange[]>();
   readonly #idle: (() => void)[] = [];
 
+  /** How many there are. */
+  get open(): number {
+    return this.#open;
+  }
+
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const connection = this.#connectionOf(request.socket);
     const exchange = new OpenExchange(request, response);

@@ -17,6 +17,8 @@ import { inOrder } from "./middleware.ts";
 import { type RequestTarget, readTarget } from "./path.ts";
 import { type Failure, failureOf, forStrangers, Refusal, unavailable } from "./refusal.ts";
 import { NO_FIELDS, traceHeaders } from "./request.ts";
+import { RequestCounts } from "./request-counts.ts";
+import { beginRequestSpan } from "./request-span.ts";
 import { sendStream } from "./response-stream.ts";
 import { RouteCall, type RouteOutcome } from "./route-call.ts";
 import { type RouteSettings, routeSettingsSchema } from "./route-settings.ts";
@@ -36,6 +38,7 @@ export class RequestHandler {
   readonly #routes: RouteTable;
   readonly #context: ModuleContext<HttpConfig>;
   readonly #exchanges = new Exchanges();
+  readonly #counts = new RequestCounts();
   readonly #fileOffers: FileOffers;
   readonly #limits: Limits;
   readonly #droppedHeaders = new WeakMap<object, Set<string>>();
@@ -49,6 +52,7 @@ export class RequestHandler {
     this.#limits = new Limits(context.clock);
     this.#fileOffers = new FileOffers(new FormSpools(context));
     context.resolveChannels((id) => this.#exchanges.byId(id)?.channels ?? this.#fileOffers.find(id));
+    context.telemetry.provideMeasurements(() => this.#counts.measure(this.#exchanges.open));
     this.#config = context.config;
     this.#proxies = trustedProxies(context.config.trustedProxies);
   }
@@ -74,8 +78,11 @@ export class RequestHandler {
     let outcome: RouteOutcome;
     try {
       outcome = await this.#answer(visit);
+      visit.span.answered(outcome.answer.status);
     } catch (thrown) {
-      outcome = { answer: this.#answerOfFailure(visit, failureOf(thrown, visit.ownFunctions)), stream: undefined };
+      const failure = failureOf(thrown, visit.ownFunctions);
+      outcome = { answer: this.#answerOfFailure(visit, failure), stream: undefined };
+      visit.span.answered(failure.status, CallError.is(failure.cause) ? failure.cause : `${failure.code}: ${failure.message}`);
     }
     await this.#deliver(visit, outcome);
   }
@@ -89,7 +96,14 @@ export class RequestHandler {
     // Anybody may name a request only where the config says so; a made-up id in the log misleads.
     const idHeader = config.requestIdHeader ?? (client.cameByProxy ? REQUEST_ID_HEADER : undefined);
     const requestId = (idHeader === undefined ? undefined : givenRequestId(headers, idHeader)) ?? exchange.id;
-    return { exchange, config, headers, client, requestId, trace: traceHeaders(headers), destination: undefined, cors: config.cors, ownFunctions: [] };
+    const target = targetOf(request);
+    const match = target === undefined ? undefined : this.#match(request.method ?? "", target.path);
+    const given = traceHeaders(headers);
+    const trustsTrace = config.trustTraceparent;
+    const userAgent = headers.single["user-agent"];
+    const span = beginRequestSpan(this.#context.telemetry, { exchange, match, client, userAgent, requestId, trace: given, trustsTrace });
+    const trace = { traceparent: span.traceparent, baggage: trustsTrace ? given.baggage : undefined };
+    return { exchange, config, headers, client, requestId, span, trace, target, match, destination: undefined, cors: config.cors, ownFunctions: [] };
   }
 
   async #answer(visit: Visit): Promise<RouteOutcome> {
@@ -99,13 +113,14 @@ export class RequestHandler {
     if (whole !== undefined) await whole;
     const { request } = exchange;
     const method = request.method ?? "";
-    const target = readTarget(request.url ?? "/");
+    const target = visit.target ?? readTarget(request.url ?? "/");
     const preflight = preflightOf(method, request.headers);
     if (preflight !== undefined) {
       const answer = this.#answerPreflight(visit, preflight, target);
       if (answer !== undefined) return { answer, stream: undefined };
     }
-    const match = this.#match(method, target.path);
+    // Who waited in line finds the routes that are there now.
+    const match = whole === undefined && visit.match !== undefined ? visit.match : this.#match(method, target.path);
     const destination = match.kind === "found" ? destinationOf(match) : this.#forUnknown(match, config);
     if (destination === undefined) return { answer: answerWithoutRoute(match, method, target.rawPath), stream: undefined };
 
@@ -186,8 +201,10 @@ export class RequestHandler {
     const { exchange, config, headers } = visit;
     const { clock } = this.#context;
     const dressed = this.#dressed(visit, answer);
+    this.#counts.answered(dressed.status);
     if (stream !== undefined) {
       await sendStream(exchange, { status: dressed.status, headers: dressed.headers, ...stream }, clock);
+      if (stream.reader.ended === "torn") visit.span.brokeOff("the answer broke off before its end");
       return;
     }
     const compresses = visit.destination?.binding.settings.compression ?? config.compression;
@@ -246,6 +263,15 @@ export class RequestHandler {
       log.warn("a request failed", { ...facts, reason: given.message, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
     else log.error("the HTTP module failed to answer a request", { ...facts, cause });
     return answerOfFailure(failure, errorId, visit.config.errorFormat);
+  }
+}
+
+/** Undefined when it cannot be read, for which the request is refused when its turn comes. */
+function targetOf(request: IncomingMessage): RequestTarget | undefined {
+  try {
+    return readTarget(request.url ?? "/");
+  } catch {
+    return undefined;
   }
 }
 

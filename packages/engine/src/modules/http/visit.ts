@@ -3,12 +3,15 @@ import type { HttpConfig } from "./config.ts";
 import type { CorsSettings } from "./cors.ts";
 import type { Exchange } from "./exchanges.ts";
 import type { Fields } from "./fields.ts";
+import type { RequestTarget } from "./path.ts";
+import type { RequestSpan } from "./request-span.ts";
 import type { RouteSettings } from "./route-settings.ts";
+import type { RouteMatch } from "./routes.ts";
 import type { Client } from "./trusted-proxies.ts";
 
 /** Where a request goes: a route's binding, or the function for paths that no route has. */
 export interface Destination {
-  readonly binding: Pick<TriggerBinding<RouteSettings>, "functionId" | "settings" | "isAway" | "fire" | "passes">;
+  readonly binding: Pick<TriggerBinding<RouteSettings>, "functionId" | "settings" | "isAway" | "fire" | "passes"> & { readonly id?: string };
   /** Path as registered. */
   readonly path: string;
   readonly method: string;
@@ -25,7 +28,13 @@ export interface Visit {
   readonly headers: Fields;
   readonly client: Client;
   readonly requestId: string;
+  readonly span: RequestSpan;
+  /** For the calls that the request leads to. */
   readonly trace: Pick<CallOptions, "traceparent" | "baggage">;
+  /** Undefined when the request line cannot be read. */
+  readonly target: RequestTarget | undefined;
+  /** Of the routes that there were when it came. */
+  readonly match: RouteMatch | undefined;
   /** Set when it is known. */
   destination: Destination | undefined;
   /** What pages of other origins may do; that of the route, when there is one. */

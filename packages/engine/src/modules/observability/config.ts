@@ -9,24 +9,74 @@ const alertAction = z.discriminatedUnion("type", [
   z.object({ type: z.literal("function"), path: z.string().min(1).max(256).meta({ description: "Id of the function" }) }),
 ]);
 
-/** One alert rule, in the config and at run time. */
-export const alertRuleSchema = z.strictObject({
-  name: z.string().min(1).max(256),
+/** Members of an alert rule, without what they are when left out. */
+const alertFields = {
+  name: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^\P{Cc}+$/u, { message: "must hold no control characters" }),
   metric: z
     .string()
     .min(1)
     .max(256)
-    .meta({ description: "A name that engine::metrics::list knows, e.g. svc.calls.errors; counters count as their increase in the window" }),
+    .meta({ description: "A name that engine::metrics::list knows, e.g. svc.calls; counters count as their increase in the window" }),
   threshold: z.number(),
-  operator: z.enum([">", ">=", "<", "<=", "==", "!="]).default(">"),
-  window_seconds: z.number().int().min(5).max(86_400).default(60),
-  labels: z.record(z.string(), z.string()).optional().meta({ description: "Only series with these labels, e.g. {function_id: math::add}" }),
-  rate: z.boolean().default(false).meta({ description: "Compare the increase per second instead of the increase" }),
-  action: alertAction.default({ type: "log" }),
-  enabled: z.boolean().default(true),
-  cooldown_seconds: z.number().int().min(0).max(86_400).default(60),
+  operator: z.enum([
+    ">",
+    ">=",
+    "<",
+    "<=",
+    "==",
+    "!=",
+    "greaterthan",
+    "greaterthanorequal",
+    "lessthan",
+    "lessthanorequal",
+    "equal",
+    "notequal",
+    "GreaterThan",
+    "GreaterThanOrEqual",
+    "LessThan",
+    "LessThanOrEqual",
+    "Equal",
+    "NotEqual",
+  ]),
+  window_seconds: z.number().int().min(5).max(86_400),
+  labels: z
+    .record(z.string().max(128), z.string().max(1_024))
+    .refine((labels) => Object.keys(labels).length <= 16, { message: "at most 16 labels" })
+    .optional()
+    .meta({ description: "Only series with these labels, e.g. {function_id: math::add}" }),
+  rate: z.boolean().meta({ description: "Compare the increase per second instead of the increase" }),
+  for_seconds: z
+    .number()
+    .int()
+    .min(0)
+    .max(86_400)
+
+    .meta({ description: "How long the condition must hold before the alert fires" }),
+  action: alertAction,
+  enabled: z.boolean(),
+  cooldown_seconds: z.number().int().min(0).max(86_400).meta({ description: "Least time between two notices that the alert fires" }),
+};
+
+/** One alert rule, in the config and at run time. */
+export const alertRuleSchema = z.strictObject({
+  ...alertFields,
+  operator: alertFields.operator.default(">"),
+  window_seconds: alertFields.window_seconds.default(60),
+  rate: alertFields.rate.default(false),
+  for_seconds: alertFields.for_seconds.default(0),
+  action: alertFields.action.default({ type: "log" }),
+  enabled: alertFields.enabled.default(true),
+  cooldown_seconds: alertFields.cooldown_seconds.default(60),
 });
 export type AlertRule = z.infer<typeof alertRuleSchema>;
+
+/** What changes of a rule: members that are left out stay. */
+export const alertChangesSchema = z.strictObject(alertFields).partial().required({ name: true });
+export type AlertChanges = Omit<z.infer<typeof alertChangesSchema>, "name">;
 
 const samplingRule = z.strictObject({
   operation: z.string().optional().meta({ description: "Pattern of span names; * and ? stand for any text and any character" }),
@@ -133,7 +183,17 @@ export const observabilityConfigSchema = z.strictObject({
   logs_flush_interval_ms: z.number().int().min(100).max(3_600_000).default(5_000),
   logs_sampling_ratio: ratio.default(1),
   logs_console_output: z.boolean().default(true).meta({ description: "Show entries of engine::log::* and of workers in the engine's own output" }),
-  alerts: z.array(alertRuleSchema).max(1_000).default([]),
+  alerts: z
+    .array(alertRuleSchema)
+    .max(1_000)
+    .default([])
+    .superRefine((rules, context) => {
+      const names = new Set<string>();
+      for (const [index, { name }] of rules.entries()) {
+        if (names.has(name)) context.addIssue({ code: "custom", path: [index, "name"], message: `another alert is named ${name}` });
+        names.add(name);
+      }
+    }),
   otlp_receiver: z
     .strictObject({
       enabled: z.boolean().default(true),

@@ -1,7 +1,100 @@
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import type { Attributes } from "../../kernel/telemetry-contract.ts";
+import { provideAlerts } from "./alerts/functions.ts";
+import { observeCalls } from "./calls/observe-calls.ts";
+import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
+import { DropCounts } from "./drop-counts.ts";
+import { startExport } from "./export/start-export.ts";
+import { startHealth } from "./health/health.ts";
+import type { LogStoreFigures } from "./logs/log-store.ts";
+import { startLogs } from "./logs/start-logs.ts";
+import { startMetrics } from "./metrics/metrics.ts";
+import type { Resource } from "./model.ts";
+import { startOtlp } from "./otlp/start-otlp.ts";
+import { SpanFanOut } from "./span-fan-out.ts";
+import type { SpanStoreStats } from "./spans/span-store.ts";
+import { startSpans } from "./spans/start-spans.ts";
+import { provideTelemetryStatus, type StoreFigures } from "./status.ts";
 
 /** Joins the parts of the module. */
-export async function startObservability(_context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
-  return { stop: () => {} };
+export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
+  let { config } = context;
+  /** What runs, in the order of its start; stopped in reverse. */
+  const running: (() => unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of running.splice(0).reverse()) await end();
+  };
+  try {
+    const resource = engineResource(config);
+    const drops = new DropCounts();
+    const spanSinks = new SpanFanOut();
+    const calls = observeCalls(context, { sink: spanSinks, drops, resource });
+    running.push(() => calls.stop());
+    const spans = await startSpans(context, drops);
+    running.push(() => spans.stop());
+    spanSinks.add(spans.sink);
+    const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
+    running.push(() => metrics.stop());
+    const exports = await startExport(context, { drops, metrics: () => metrics.snapshot(), show: (attributes) => calls.redactor().attributes(attributes) });
+    // Metrics are sent a last time as they are at the end, and so before they stop.
+    running.push(() => exports.stop());
+    spanSinks.add(exports);
+    const logs = await startLogs(context, { drops, sinks: [exports] });
+    running.push(() => logs.stop());
+    const otlp = await startOtlp(context, { spans: calls.spans, logs: logs.sink, metrics: metrics.sink, drops });
+    running.push(() => otlp.stop());
+    context.telemetry.collect(
+      new JoinedCollector(calls.recorder, { log: (entry) => logs.log(entry), ingest: (signal, body, source) => otlp.ingest(signal, body, source) }),
+    );
+    provideTelemetryStatus(context, {
+      config: () => config,
+      drops,
+      exports,
+      otlp,
+      metrics: () => metrics.counts(),
+      spans: async () => figuresOf(await spans.store?.stats()),
+      logs: () => figuresOf(logs.figures()),
+    });
+    const alerts = await provideAlerts(context, metrics.reader);
+    running.push(() => alerts.stop());
+    running.push(startHealth(context, { config: () => config }));
+    return {
+      async reconfigure(next) {
+        if (fixedPart(next) !== fixedPart(config) || logs.reconfigure(next) === "restart") return "restart";
+        await metrics.reconfigure(next);
+        await otlp.reconfigure(next);
+        await exports.reconfigure(next);
+        calls.reconfigure(next);
+        await alerts.reconfigure(next.alerts);
+        config = next;
+        return undefined;
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The engine as the one who produces spans. */
+function engineResource({ service_name, service_version, service_namespace }: ObservabilityConfig): Resource {
+  const attributes: Record<string, string> = {};
+  if (service_version !== undefined) attributes["service.version"] = service_version;
+  if (service_namespace !== undefined) attributes["service.namespace"] = service_namespace;
+  return { service: service_name, workerId: undefined, attributes: attributes satisfies Attributes };
+}
+
+function figuresOf(figures: LogStoreFigures | SpanStoreStats | undefined): StoreFigures | undefined {
+  if (figures === undefined) return undefined;
+  const { stored, limit, bytes, maxBytes, diskBytes, oldestMs } = figures;
+  return { stored, limit: limit ?? null, bytes, max_bytes: maxBytes, disk_bytes: diskBytes, oldest_ms: oldestMs ?? null };
+}
+
+/** What cannot change while the module runs: who it is, and what spans are kept in. */
+function fixedPart(config: ObservabilityConfig): string {
+  const { service_name, service_version, service_namespace, exporter, trace_storage, memory_max_spans, memory_max_bytes, sampling, redact_keys } = config;
+  const names = [service_name, service_version, service_namespace];
+  return JSON.stringify([names, exporter === "otlp", trace_storage, memory_max_spans, memory_max_bytes, sampling?.keep_slow_ms, redact_keys]);
 }

@@ -22,7 +22,7 @@ const STEP = 2_000;
 /** No back-off is longer; what is further away after a start comes from a clock that was set meanwhile. */
 const LONGEST_BACKOFF_MS = 15 * 60_000;
 
-type CoreContext = Pick<ModuleContext<unknown>, "call" | "clock" | "log" | "directory" | "draining">;
+type CoreContext = Pick<ModuleContext<unknown>, "call" | "clock" | "log" | "directory" | "draining" | "telemetry">;
 
 /** Takes back what an earlier run had in hand, and is ready for queues to be declared. */
 export async function startQueueCore(context: CoreContext, store: QueueStore): Promise<QueueCore> {
@@ -74,7 +74,7 @@ class Core implements QueueCore {
 
   declare(name: string, settings: QueueSettings): Undo {
     if (this.#runners.has(name)) throw new TypeError(`the queue ${name} is declared already`);
-    const { directory, log } = this.#context;
+    const { directory, log, telemetry } = this.#context;
     const runner = new QueueRunner({
       name,
       settings,
@@ -83,6 +83,7 @@ class Core implements QueueCore {
       log,
       run: this.#run,
       directory,
+      telemetry,
       call: (functionId, payload, options) => this.#context.call(functionId, payload, options),
       isPaused: this.#paused.has(name),
       onDoubt: () => {
@@ -197,6 +198,10 @@ class Core implements QueueCore {
   async counts(queue: string): Promise<QueueCounts> {
     const none = { waiting: 0, delayed: 0, active: 0, dead: 0, bytes: 0, paused: false, added: 0, done: 0, died: 0, expired: 0, cancelled: 0 };
     return (await this.store.call("countsOf", queue)) ?? { queue, ...none };
+  }
+
+  isAway(queue: string, functionId: string | undefined): boolean {
+    return this.#runners.get(queue)?.takesNone(functionId) ?? true;
   }
 
   async stop(): Promise<void> {

@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { CallError, Payload } from "@svc/protocol";
 import type { Directory } from "../../kernel/directory.ts";
 import type { CallOptions } from "../../kernel/module.ts";
+import type { Telemetry } from "../../kernel/telemetry-contract.ts";
+import { attemptSpan } from "./spans.ts";
 import type { FailedAttempt, TakenJob } from "./store/job.ts";
 
 /** Of what is kept of a failure. */
@@ -21,11 +23,13 @@ export interface AttemptParts {
   readonly signal: AbortSignal;
   readonly now: () => number;
   readonly directory: Pick<Directory, "workerById">;
+  readonly telemetry: Pick<Telemetry, "startSpan">;
 }
 
-export async function attemptJob({ job, run, timeoutMs, signal, now, directory }: AttemptParts): Promise<Attempt | undefined> {
+export async function attemptJob({ job, run, timeoutMs, signal, now, directory, telemetry }: AttemptParts): Promise<Attempt | undefined> {
   const attempt = job.attempts + 1;
-  const traceparent = job.traceparent ?? newTraceparent();
+  const span = telemetry.startSpan(attemptSpan(job, attempt));
+  const traceparent = span.traceparent ?? newTraceparent();
   let workerId: string | undefined;
   let workerName: string | undefined;
   try {
@@ -41,9 +45,11 @@ export async function attemptJob({ job, run, timeoutMs, signal, now, directory }
         workerName = directory.workerById(workerId)?.name;
       },
     });
+    span.end();
     return undefined;
   } catch (thrown) {
     const error = CallError.from(thrown);
+    span.end({ error });
     const failure: FailedAttempt = {
       attempt,
       at: now(),

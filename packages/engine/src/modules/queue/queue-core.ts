@@ -70,6 +70,8 @@ export interface QueueCore {
   discard(queue: string, ids?: readonly string[]): Promise<number>;
   /** Of one queue, from counts that are kept; all zero when it was never used. */
   counts(queue: string): Promise<QueueCounts>;
+  /** True when nobody would run such jobs of the queue at present, or the queue is paused. */
+  isAway(queue: string, functionId: string | undefined): boolean;
   /** Stops fetching at once, waits for what is in hand, gives back the rest with attempts unchanged, closes the store. */
   stop(): Promise<void>;
 }

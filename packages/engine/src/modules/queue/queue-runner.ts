@@ -2,6 +2,7 @@ import type { Payload } from "@svc/protocol";
 import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
+import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { waitMs } from "./backoff.ts";
 import { failureOf } from "./failure.ts";
 import { type Ending, endingAfter, type Hand, recordEnding, release } from "./hand.ts";
@@ -31,6 +32,7 @@ export interface RunnerParts {
   /** This run of the engine. */
   readonly run: string;
   readonly directory: Pick<Directory, "functionById" | "functions" | "workerById">;
+  readonly telemetry: Pick<Telemetry, "startSpan">;
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<unknown>;
   readonly isPaused: boolean;
   /** A take may have happened although it was not answered. */
@@ -69,6 +71,11 @@ export class QueueRunner {
   /** Jobs in hand. */
   get seqs(): readonly number[] {
     return [...this.#hands.keys()];
+  }
+
+  /** Nothing is taken for this function, or for whoever serves the queue, just now. */
+  takesNone(functionId: string | undefined): boolean {
+    return this.#paused || this.#stopped || this.#isAway(functionId ?? "");
   }
 
   serve(server: JobServer): () => void {
@@ -262,7 +269,7 @@ export class QueueRunner {
 
   /** Runs the job and says what is to become of it. */
   async #endingOf(hand: Hand): Promise<Ending> {
-    const { store, clock, directory, settings } = this.#parts;
+    const { store, clock, directory, settings, telemetry } = this.#parts;
     const { job, abort } = hand;
     const key = job.functionId ?? "";
     if (this.#stopped || this.#isAway(key)) {
@@ -270,7 +277,7 @@ export class QueueRunner {
       return release(store);
     }
     const run = this.#runOf(job);
-    const attempt = await attemptJob({ job, run, timeoutMs: settings.timeoutMs, signal: abort.signal, now: () => clock.now(), directory });
+    const attempt = await attemptJob({ job, run, timeoutMs: settings.timeoutMs, signal: abort.signal, now: () => clock.now(), directory, telemetry });
     if (attempt === undefined) {
       this.#parking.served(key);
       return ({ seq }) => store.call("done", { seq });

@@ -1,5 +1,6 @@
 import type { Directory } from "../../kernel/directory.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import { storeHealth } from "../../store/store-health.ts";
 import type { QueueConfig } from "./config.ts";
 import { startQueueCore } from "./core.ts";
 import { DeclaredQueues } from "./declared-queues.ts";
@@ -9,6 +10,8 @@ import { provideManaging } from "./functions/managing.ts";
 import { providePublishedLooking } from "./functions/published-looking.ts";
 import { providePublishedManaging } from "./functions/published-managing.ts";
 import { providePublishing } from "./functions/publishing.ts";
+import { LagWatch } from "./lag-watch.ts";
+import { queueMeasure } from "./measurements.ts";
 import { NAME } from "./name.ts";
 import { openQueueStore } from "./store/open-queue-store.ts";
 import type { QueueStore } from "./store/queue-store.ts";
@@ -35,14 +38,21 @@ function runsAlready(directory: Directory): boolean {
 
 async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Promise<RunningModule<QueueConfig>> {
   const { config, clock, log } = context;
-  context.reportReadiness(() => store.problem());
+  context.reportHealth(
+    "store",
+    storeHealth(() => store.problem()),
+  );
   const core = await startQueueCore(context, store);
+  context.telemetry.provideMeasurements(await queueMeasure(core));
   const queues = new DeclaredQueues(core);
   queues.apply(config.queues);
   const topics = new Topics({ core, clock, log, base: config.base });
   await topics.start();
   const triggers = new QueueTriggers({ context, core, topics });
   triggers.start();
+  const lag = new LagWatch({ core, clock, log });
+  lag.start();
+  context.reportHealth("queues", () => lag.health());
   provideEnqueueing(context, core);
   providePublishing(context, topics);
   provideLooking(context, core);
@@ -58,6 +68,7 @@ async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Prom
       return undefined;
     },
     async stop() {
+      lag.stop();
       triggers.stop();
       topics.stop();
       await core.stop();

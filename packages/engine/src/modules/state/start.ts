@@ -3,6 +3,7 @@ import { ExpirySweep } from "../../items/expiry-sweep.ts";
 import type { ExpiredItem, ItemStore } from "../../items/item-store.ts";
 import { openItems } from "../../items/open-items.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
+import { storeHealth } from "../../store/store-health.ts";
 import type { StateConfig } from "./config.ts";
 import { provideDeletingMany } from "./functions/deleting-many.ts";
 import { provideReading } from "./functions/reading.ts";
@@ -34,7 +35,10 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
   const exports = new Exports({ store, clock, log });
   const services = { store, reads: new Reads(store), writes, clock, limits };
 
-  context.reportReadiness(() => store.problem());
+  context.reportHealth(
+    config.adapter.name === "redis" ? "adapters" : "store",
+    storeHealth(() => store.problem()),
+  );
   // Before there is anything to write with: no change is to be missed.
   await triggers.start();
   provideReading(context, services.reads);

@@ -1,11 +1,13 @@
 import { CallError, Payload } from "@svc/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { FailureNotes } from "../../deliveries/failure-notes.ts";
+import { inSpan, occasion } from "../../deliveries/in-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { StreamJoin } from "../../kernel/stream-contract.ts";
+import type { SpanStart, Telemetry } from "../../kernel/telemetry-contract.ts";
 import { namePatternFits } from "./names.ts";
 import { type ClientTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
 
@@ -29,6 +31,23 @@ function clientMessage({ subscriptionId, stream, group, id, context }: StreamJoi
   return Payload.fromValue({ subscription_id: subscriptionId, stream_name: stream, group_id: group, id: id ?? null, context: context ?? null });
 }
 
+interface Parts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly telemetry: Pick<Telemetry, "startSpan">;
+}
+
+/** A subscription that ended; the message is made once for all triggers. */
+interface Leave {
+  readonly leave: StreamJoin;
+  readonly message: Payload;
+}
+
+function spanOf(type: "stream:join" | "stream:leave", { id }: Binding, { stream, group }: StreamJoin): SpanStart {
+  const attributes = { ...occasion("stream", { type, id }), "svc.stream.name": stream, "svc.stream.group": group };
+  return { name: `${type} ${stream}`, kind: "internal", attributes };
+}
+
 /** The part of the module's config that is about joins. */
 export interface JoinConfig {
   /** How long condition and function of a join trigger may take together, in milliseconds. */
@@ -44,12 +63,14 @@ const UNAUTHORIZED = "not authorised to join";
 export class JoinTriggers {
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #telemetry: Pick<Telemetry, "startSpan">;
   readonly #config: () => JoinConfig;
   readonly #bindings = new Map<Binding, FailureNotes>();
 
-  constructor(options: { readonly clock: Clock; readonly log: Logger; readonly config: () => JoinConfig }) {
+  constructor(options: Parts & { readonly config: () => JoinConfig }) {
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#telemetry = options.telemetry;
     this.#config = options.config;
   }
 
@@ -72,18 +93,21 @@ export class JoinTriggers {
       return isGuarded ? { refusal: NOT_CHECKED } : undefined;
     }
     const message = clientMessage(join);
-    const verdicts = await Promise.all(asked.map(([binding, notes]) => this.#ask(binding, message, notes)));
+    const verdicts = await Promise.all(asked.map(([binding, notes]) => this.#ask(binding, join, message, notes)));
     const refusal = verdicts.find((verdict) => verdict !== undefined);
     return refusal === undefined ? undefined : { refusal };
   }
 
-  async #ask(binding: Binding, message: Payload, notes: FailureNotes): Promise<string | undefined> {
+  async #ask(binding: Binding, join: StreamJoin, message: Payload, notes: FailureNotes): Promise<string | undefined> {
     const timeoutMs = this.#config().joinTimeoutMs;
     const deadline = this.#clock.monotonic() + timeoutMs;
     try {
       if (binding.isAway) throw new CallError("function_not_found", "the worker that asked for the join trigger is away");
-      if (!(await binding.passes(message, { timeoutMs }))) return undefined;
-      const answer = await binding.fire(message, { timeoutMs: Math.max(1, deadline - this.#clock.monotonic()) });
+      const answer = await inSpan(this.#telemetry, spanOf("stream:join", binding, join), async ({ traceparent }) => {
+        if (!(await binding.passes(message, { timeoutMs, traceparent }))) return undefined;
+        return binding.fire(message, { timeoutMs: Math.max(1, deadline - this.#clock.monotonic()), traceparent });
+      });
+      if (answer === undefined) return undefined;
       const verdict = verdictOf(answer.value());
       if (verdict === "malformed")
         throw new CallError("invalid_answer", "a join trigger answers {unauthorized: true} to refuse, and nothing or an object to allow");
@@ -109,23 +133,27 @@ function verdictOf(answer: unknown): "allowed" | "refused" | "malformed" {
 export class LeaveTriggers {
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #told = new Map<Binding, DeliveryQueue<Payload>>();
+  readonly #telemetry: Pick<Telemetry, "startSpan">;
+  readonly #told = new Map<Binding, DeliveryQueue<Leave>>();
   #leaves = 0;
 
-  constructor({ clock, log }: { readonly clock: Clock; readonly log: Logger }) {
+  constructor({ clock, log, telemetry }: Parts) {
     this.#clock = clock;
     this.#log = log;
+    this.#telemetry = telemetry;
   }
 
   bind(binding: Binding): Undo {
     refuseWithoutRights(binding);
     needCondition(binding);
     const notes = new FailureNotes(binding, "stream:leave", { clock: this.#clock, log: this.#log });
-    const queue = new DeliveryQueue<Payload>({
-      deliver: async (message) => {
+    const queue = new DeliveryQueue<Leave>({
+      deliver: async ({ leave, message }) => {
         if (binding.isAway) return;
         refuseWithoutRights(binding);
-        if (await binding.passes(message)) await binding.fire(message);
+        await inSpan(this.#telemetry, spanOf("stream:leave", binding, leave), async ({ traceparent }) => {
+          if (await binding.passes(message, { traceparent })) await binding.fire(message, { traceparent });
+        });
         notes.succeeded();
       },
       onFailed: (_message, error) => notes.failed(error),
@@ -158,7 +186,7 @@ export class LeaveTriggers {
       if (!watches(binding, leave)) continue;
       message ??= clientMessage(leave);
       // Leaves of different subscriptions have no order among them.
-      queue.push(String(this.#leaves++), message, LEAVE_BYTES + message.byteLength);
+      queue.push(String(this.#leaves++), { leave, message }, LEAVE_BYTES + message.byteLength);
     }
   }
 }

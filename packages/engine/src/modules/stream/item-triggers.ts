@@ -1,9 +1,11 @@
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { FailureNotes } from "../../deliveries/failure-notes.ts";
+import { inSpan, occasion } from "../../deliveries/in-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
+import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { eventMessage, type PublishedEvent } from "./event-message.ts";
 import { type ItemTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
 
@@ -33,25 +35,32 @@ interface Watching {
 export class ItemTriggers {
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #telemetry: Pick<Telemetry, "startSpan">;
   /** By the stream that they watch; undefined: all streams. */
   readonly #watching = new Map<string | undefined, Set<Watching>>();
 
-  constructor({ clock, log }: { readonly clock: Clock; readonly log: Logger }) {
-    this.#clock = clock;
-    this.#log = log;
+  constructor(parts: { readonly clock: Clock; readonly log: Logger; readonly telemetry: Pick<Telemetry, "startSpan"> }) {
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#telemetry = parts.telemetry;
   }
 
   bind(binding: TriggerBinding<ItemTriggerSettings>): Undo {
     refuseWithoutRights(binding);
     needCondition(binding);
     const notes = new FailureNotes(binding, "stream", { clock: this.#clock, log: this.#log });
+    const facts = occasion("stream", { type: "stream", id: binding.id });
     const queue = new DeliveryQueue<Delivery>({
       deliver: async ({ published, message }) => {
         // What happens while nobody who asked for it is there is nobody's to hear; and who asks for it now may have fewer rights.
         if (binding.isAway) return;
         refuseWithoutRights(binding);
-        const { origin } = published;
-        if (await binding.passes(message, origin)) await binding.fire(message, origin);
+        const { origin, event } = published;
+        const attributes = { ...facts, "svc.stream.name": event.stream, "svc.stream.group": event.group, "svc.stream.event": event.type };
+        await inSpan(this.#telemetry, { name: `stream ${event.stream}`, kind: "consumer", ...origin, attributes }, async ({ traceparent }) => {
+          const trace = { ...origin, traceparent };
+          if (await binding.passes(message, trace)) await binding.fire(message, trace);
+        });
         notes.succeeded();
       },
       onFailed: (_delivery, error) => notes.failed(error),

@@ -2,6 +2,7 @@ import type { Payload } from "@svc/protocol";
 import { openItems } from "../../items/open-items.ts";
 import type { CallOptions, ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { StreamPublisher } from "../../kernel/stream-contract.ts";
+import { storeHealth } from "../../store/store-health.ts";
 import { JoinTriggers, LeaveTriggers } from "./client-triggers.ts";
 import type { StreamConfig } from "./config.ts";
 import { provideStreamFunctions } from "./functions.ts";
@@ -12,6 +13,7 @@ import { streamSource } from "./source.ts";
 import { StoredStreams } from "./stored-streams.ts";
 import { Stores } from "./stores.ts";
 import { StreamEvents } from "./stream-events.ts";
+import { StreamFigures } from "./stream-figures.ts";
 import { clientTriggerSettings, itemTriggerSettings } from "./trigger-settings.ts";
 import { isTrustedFunction } from "./trusted-function.ts";
 import { UserStreams } from "./user-streams.ts";
@@ -22,39 +24,47 @@ const MEMORY_STREAMS_BYTES = 512 * 1024 * 1024;
 /** Opens the stores and runs the module on them. */
 export async function startStream(context: ModuleContext<StreamConfig>): Promise<RunningModule<StreamConfig>> {
   let config = context.config;
-  const { clock, log, directory } = context;
+  const { clock, log, directory, telemetry } = context;
   const call = (id: string, payload: Payload, options: CallOptions): Promise<Payload> => context.call(id, payload, options);
   const stores = await openStores(context);
   const hooks = new Hooks({ directory, log, declared: () => config.hookedStreams });
   try {
-    const triggers = new ItemTriggers({ clock, log });
-    const joins = new JoinTriggers({ clock, log, config: () => config });
-    const leaves = new LeaveTriggers({ clock, log });
+    const triggers = new ItemTriggers({ clock, log, telemetry });
+    const joins = new JoinTriggers({ clock, log, telemetry, config: () => config });
+    const leaves = new LeaveTriggers({ clock, log, telemetry });
     // Before anybody can join: a trigger that waits for its type is bound in the same turn.
     provideTriggers(context, { triggers, joins, leaves });
+    const figures = new StreamFigures();
+    context.telemetry.provideMeasurements(() => figures.measure());
     const events = new StreamEvents({
       publisher: { publish: (event) => publisher.publish(event), resync: (name, group) => publisher.resync(name, group) },
       triggers,
       clock,
+      figures,
     });
     const stored = new StoredStreams({ stores, events, clock, log, maxValueBytes: () => config.maxValueBytes });
     const streams = new UserStreams({ hooks, stored, hooked: new HookedStreams({ hooks, events, call }), events });
     const serve = (): StreamPublisher =>
       context.streams.serveUserStreams(
-        streamSource({
-          joins,
-          leaves,
-          authFunction: config.authFunction,
-          call,
-          isTrusted: (id) => isTrustedFunction(id, directory),
-          log,
-          snapshot: (name, group, id) => streams.snapshot(name, group, id),
-          groups: (limit) => stored.groups(limit),
-        }),
+        figures.counting(
+          streamSource({
+            joins,
+            leaves,
+            authFunction: config.authFunction,
+            call,
+            isTrusted: (id) => isTrustedFunction(id, directory),
+            log,
+            snapshot: (name, group, id) => streams.snapshot(name, group, id),
+            groups: (limit) => stored.groups(limit),
+          }),
+        ),
       );
     let publisher = serve();
     await stored.start();
-    context.reportReadiness(() => stores.problem());
+    context.reportHealth(
+      config.adapter.name === "redis" ? "adapters" : "store",
+      storeHealth(() => stores.problem()),
+    );
     provideStreamFunctions(context, streams);
     return {
       reconfigure(next) {

@@ -9,20 +9,25 @@ export class StreamEvents {
   readonly #publisher: Pick<StreamPublisher, "publish" | "resync">;
   readonly #triggers: { happened(published: PublishedEvent): void };
   readonly #clock: Clock;
+  readonly #figures: { published(stream: string): void } | undefined;
   #stopped = false;
 
   constructor({
     publisher,
     triggers,
     clock,
+    figures,
   }: {
     readonly publisher: Pick<StreamPublisher, "publish" | "resync">;
     readonly triggers: { happened(published: PublishedEvent): void };
     readonly clock: Clock;
+    /** Counts the events. */
+    readonly figures?: { published(stream: string): void };
   }) {
     this.#publisher = publisher;
     this.#triggers = triggers;
     this.#clock = clock;
+    this.#figures = figures;
   }
 
   /** Nobody is there to publish to any more. */
@@ -34,6 +39,7 @@ export class StreamEvents {
   publish(event: StreamEvent, { traceparent, baggage }: Cause): number {
     if (this.#stopped) throw new CallError("draining", "svc-stream has stopped: the change was made, and nobody was told of it");
     const seq = this.#publisher.publish(event);
+    this.#figures?.published(event.stream);
     this.#triggers.happened({ event, seq, at: this.#clock.now(), origin: { traceparent, baggage } });
     return seq;
   }

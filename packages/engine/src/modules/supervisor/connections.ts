@@ -4,6 +4,9 @@ import type { WorkerClaims } from "../../kernel/worker-claims.ts";
 import { findProcess } from "../../local-workers/process-table.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
+/** Feature of connections that send the lines of their logger themselves. */
+const SENDS_LOGS = "logs";
+
 /** A process that a connection may belong to. */
 export interface Candidate {
   /** Name of the config entry. */
@@ -29,6 +32,7 @@ export class Connections {
   readonly #owners = new Map<string, Candidate>();
   /** When each unowned connection was first seen, monotonic: one that is older than a process cannot be of it. */
   readonly #firstSeenMs = new Map<string, number>();
+  readonly #sendLogs = new Set<string>();
   readonly #stopListening: readonly (() => void)[];
 
   constructor(options: ConnectionsOptions) {
@@ -44,11 +48,18 @@ export class Connections {
     for (const stop of this.#stopListening) stop();
     this.#owners.clear();
     this.#firstSeenMs.clear();
+    this.#sendLogs.clear();
   }
 
   /** True when one of the connections has registered a function, a trigger type or a trigger. */
   haveRegistered(connections: ReadonlySet<string>): boolean {
     return this.#views(connections).some((view) => view.function_count + view.trigger_types.length + view.trigger_count > 0);
+  }
+
+  /** True when one of the connections sends the lines of its logger by itself. */
+  sendLogs(connections: ReadonlySet<string>): boolean {
+    for (const id of connections) if (this.#sendLogs.has(id)) return true;
+    return false;
   }
 
   /** Ids of what the connections provide, each once. */
@@ -74,6 +85,7 @@ export class Connections {
     this.#firstSeenMs.delete(id);
     const owner = this.#owners.get(id);
     this.#owners.delete(id);
+    this.#sendLogs.delete(id);
     owner?.process.disconnected(id);
   }
 
@@ -93,6 +105,7 @@ export class Connections {
     const owner = this.#byGroup(group) ?? this.#byName(view);
     if (owner === undefined) return;
     this.#owners.set(id, owner);
+    if (view.features.includes(SENDS_LOGS)) this.#sendLogs.add(id);
     this.#firstSeenMs.delete(id);
     this.#options.claims.claim(id, owner.name);
     owner.process.connected(id);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { LocalWorkerEntry } from "../../config/types.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { LogFields, Logger } from "../../kernel/logger.ts";
+import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { isDependencyFile, isLockFile } from "../../local-workers/dependency-files.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
@@ -12,6 +13,7 @@ import { type ProcessGroup, startProcessGroup } from "../../local-workers/proces
 import { type AddressFacts, addressVariables } from "./address-variables.ts";
 import type { Candidate } from "./connections.ts";
 import { LogFile } from "./log-file.ts";
+import { type OutputLine, outputEntry } from "./output-entry.ts";
 import type { RunRecords } from "./run-records.ts";
 import { SourceWatch } from "./source-watch.ts";
 import { READY_TIMEOUT_MS, WorkerProcess } from "./worker-process.ts";
@@ -31,6 +33,10 @@ export interface LocalWorkerParts extends AddressFacts {
   /** Resolves when nothing of a former engine runs any more. */
   readonly cleared: Promise<void>;
   readonly haveRegistered: (connections: ReadonlySet<string>) => boolean;
+  /** Takes the lines that its processes write. */
+  readonly telemetry: Pick<Telemetry, "log">;
+  /** One of the connections sends the lines of its logger by itself. */
+  readonly sendLogs: (connections: ReadonlySet<string>) => boolean;
   /** All that it had to register is registered. */
   readonly onReady: () => void;
   /** Its standing, or that of one of its processes, may be another. */
@@ -267,7 +273,7 @@ export class LocalWorker {
       name: this.entry.name,
       clock: this.#parts.clock,
       random: Math.random,
-      spawn: () => this.#spawn(label),
+      spawn: () => this.#spawn(label, index),
       lastError: () => this.output.newest(`err${label}`),
       haveRegistered: this.#parts.haveRegistered,
       observer: {
@@ -282,19 +288,30 @@ export class LocalWorker {
     });
   }
 
-  #spawn(label: string): ProcessGroup {
+  #spawn(label: string, index: number): ProcessGroup {
     const manifest = this.#manifest;
     if (manifest === undefined) throw new Error(`${this.entry.name} has no manifest yet`);
-    return startProcessGroup({
+    const { clock } = this.#parts;
+    let pid: number | undefined;
+    const group = startProcessGroup({
       command: manifest.start,
       cwd: manifest.folder,
-      clock: this.#parts.clock,
+      clock,
       env: { ...workerEnvironment(manifest), ...addressVariables(this.#parts, this.entry.env), SVC_WORKER_NAME: this.entry.name, ...this.entry.env },
       capture: ({ stdout, stderr }) => {
-        this.output.capture(`out${label}`, stdout);
-        this.output.capture(`err${label}`, stderr);
+        const tell = (stream: "stdout" | "stderr") => (text: string) => this.#tell({ text, stream, worker: this.entry.name, pid, timeMs: clock.now() }, index);
+        this.output.capture(`out${label}`, stdout, tell("stdout"));
+        this.output.capture(`err${label}`, stderr, tell("stderr"));
       },
     });
+    pid = group.id;
+    return group;
+  }
+
+  /** Makes a line of a process a log entry. */
+  #tell(line: OutputLine, index: number): void {
+    const entry = outputEntry(line, () => this.#parts.sendLogs(this.#processes[index]?.connections ?? new Set()));
+    if (entry !== undefined) this.#parts.telemetry.log(entry);
   }
 
   #record(group: ProcessGroup, label: string): void {

@@ -83,11 +83,14 @@ export class LogFile {
     return this.#newest.get(stream);
   }
 
-  /** Reads a process's output to its end. */
-  capture(stream: string, readable: Readable): void {
+  /** Reads a process's output to its end. `onLine` gets each line as well; its time counts as the worker's. */
+  capture(stream: string, readable: Readable, onLine?: (line: string) => void): void {
     // What an earlier process said is not this one's.
     this.#newest.delete(stream);
-    const lines = new LineSplitter((line) => this.line(stream, line));
+    const lines = new LineSplitter((line) => {
+      this.line(stream, line);
+      onLine?.(line);
+    });
     let windowStartMs = this.#options.clock.monotonic();
     let windowBytes = 0;
     let windowWorkMs = 0;

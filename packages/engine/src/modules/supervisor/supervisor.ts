@@ -172,6 +172,8 @@ export class Supervisor {
       records: this.#records,
       cleared: Promise.all([this.#cleared, predecessor]).then(() => {}),
       haveRegistered: (connections) => this.#connections.haveRegistered(connections),
+      telemetry: this.#context.telemetry,
+      sendLogs: (connections) => this.#connections.sendLogs(connections),
       onReady: () => this.#deps.claims.settled(entry.name),
       onChange: () => this.#notify(),
     });

@@ -1,7 +1,9 @@
 import { CallError } from "@svc/protocol";
 import { z } from "zod";
+import { inSpan } from "../../../deliveries/in-span.ts";
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
-import type { QueueCore } from "../queue-core.ts";
+import type { JobRequest, QueueCore } from "../queue-core.ts";
+import { enqueueSpan } from "../spans.ts";
 import type { AddedJob } from "../store/job.ts";
 import { type JobInput, jobInput, jobsInput, publishedJobInput } from "./inputs.ts";
 import { jobRequestOf } from "./job-request.ts";
@@ -12,9 +14,17 @@ const addedShape = z.object({
 });
 
 /** The functions that put jobs on queues. */
-export function provideEnqueueing({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
+export function provideEnqueueing({ provideFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "telemetry">, core: QueueCore): void {
   async function add(inputs: readonly JobInput[], context: HandlerContext): Promise<readonly AddedJob[]> {
-    return core.add(inputs.map((input) => jobRequestOf(input, core, context)));
+    return addInSpan(
+      inputs.map((input) => jobRequestOf(input, core, context)),
+      context,
+    );
+  }
+
+  /** The jobs are the span's doing: their attempts hang below it. */
+  function addInSpan(requests: readonly JobRequest[], trace: Pick<JobRequest, "traceparent" | "baggage">): Promise<readonly AddedJob[]> {
+    return inSpan(telemetry, enqueueSpan(requests, trace), ({ traceparent }) => core.add(requests.map((request) => ({ ...request, traceparent }))));
   }
 
   provideFunction({
@@ -46,7 +56,7 @@ export function provideEnqueueing({ provideFunction }: Pick<ModuleContext<unknow
       // The caller's trace, where the engine hands it on in its name.
       const origin = { access: context.access, traceparent: traceparent ?? context.traceparent, baggage: baggage ?? context.baggage };
       const request = asEnqueueError(() => jobRequestOf({ ...options, queue, function_id, data }, core, origin));
-      const [added] = await core.add([{ ...request, id: messageReceiptId ?? undefined }]);
+      const [added] = await addInSpan([{ ...request, id: messageReceiptId ?? undefined }], origin);
       return { messageReceiptId: added?.id };
     },
   });

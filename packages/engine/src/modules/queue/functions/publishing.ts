@@ -1,7 +1,9 @@
 import { CallError, Payload } from "@svc/protocol";
 import { z } from "zod";
+import { inSpan } from "../../../deliveries/in-span.ts";
 import { rawJson } from "../../../items/raw-json.ts";
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
+import { publishSpan } from "../spans.ts";
 import type { Published, Topics } from "../topics/topics.ts";
 import { topicNameSchema } from "../triggers/settings.ts";
 import { publishedName } from "./published-name.ts";
@@ -14,12 +16,12 @@ const publishInput = z.object({
 type PublishInput = z.output<typeof publishInput>;
 
 /** Makes durable topics callable. */
-export function providePublishing({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, topics: Topics): void {
+export function providePublishing({ provideFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "telemetry">, topics: Topics): void {
   function publish({ topic, data = Payload.null }: PublishInput, { traceparent, baggage }: HandlerContext): Promise<Published> {
     if (!topic) throw new CallError("topic_not_set", "Topic is not set");
     const problem = topicNameSchema.safeParse(topic).error?.issues[0]?.message;
     if (problem !== undefined) throw new CallError("invalid_input", problem);
-    return topics.publish(topic, data, { traceparent, baggage });
+    return inSpan(telemetry, publishSpan(topic, { traceparent, baggage }), (span) => topics.publish(topic, data, { traceparent: span.traceparent, baggage }));
   }
 
   const spec = {

@@ -2,7 +2,7 @@ import { original } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
 import { read } from "../../../store/procedures.ts";
 import type { EndedState, FailedAttempt, JobState, JobView } from "./job.ts";
-import { DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, stateOf } from "./job-table.ts";
+import { DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, READY, stateOf } from "./job-table.ts";
 import type { JobProcedures, PeekInput } from "./queue-store.ts";
 
 interface Listing {
@@ -25,6 +25,16 @@ export function openLookingProcedures(database: Database, jobs: JobTable) {
     dead: listing("state = 4", "failed_at DESC, seq DESC", "(failed_at, seq) < (?, ?)"),
   };
   const ended = database.prepare<{ readonly queue: number; readonly ended: EndedState | null }>("SELECT queue, ended FROM dedupe_keys WHERE job = ? LIMIT 1");
+
+  const firstWaiting = database.prepare<{ readonly function: string; readonly state: number; readonly due: number }>(
+    "SELECT function, state, due FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq LIMIT 100",
+  );
+
+  function oldestReady(name: string): readonly { readonly functionId: string | undefined; readonly since: number }[] {
+    const queue = jobs.queues.find(name);
+    const rows = queue === undefined ? [] : firstWaiting.all(queue.id);
+    return rows.filter(({ state }) => state === READY).map((row) => ({ functionId: row.function === "" ? undefined : row.function, since: row.due }));
+  }
 
   function view(job: JobRow): JobView {
     const state = stateOf(job.state);
@@ -76,6 +86,7 @@ export function openLookingProcedures(database: Database, jobs: JobTable) {
       const queue = jobs.queues.find(name);
       return queue === undefined ? undefined : jobs.queues.counts(queue);
     }),
+    oldestReady: read(oldestReady),
     peek: read(peek),
     job: read((id: string) => {
       const job = jobs.byId(id);

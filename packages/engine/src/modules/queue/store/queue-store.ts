@@ -124,6 +124,11 @@ export type JobProcedures = {
   // Looking, without scans.
   readonly counts: Read<null, readonly QueueCounts[]>;
   readonly countsOf: Read<string, QueueCounts | undefined>;
+  /**
+   * Jobs of the queue that could run at once, those that were accepted first, among the first 100 that wait: since when (milliseconds since 1970) and for
+   * whom; `functionId` undefined: for whoever serves the queue.
+   */
+  readonly oldestReady: Read<string, readonly { readonly functionId: string | undefined; readonly since: number }[]>;
   readonly peek: Read<PeekInput, readonly JobView[]>;
   /** By the job's id. A text instead: it has ended, and its dedupe key is still remembered. */
   readonly job: Read<string, JobView | { readonly queue: string; readonly ended: EndedState } | undefined>;

@@ -1,10 +1,10 @@
 import { CallError } from "@svc/protocol";
+import { linesOf } from "../../../items/line-reader.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelReader } from "../../../kernel/module.ts";
 import type { WriteOrigin } from "../change-listener.ts";
 import type { SetRequest, Writes } from "../writes.ts";
 import { parseLine } from "./line.ts";
-import { linesOf } from "./line-reader.ts";
 
 /** What becomes of a line whose item exists: it replaces the item, it is left out, or it ends the import. */
 export type OnExisting = "overwrite" | "skip" | "fail";

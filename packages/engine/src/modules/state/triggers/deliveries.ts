@@ -1,14 +1,16 @@
 import { CallError } from "@svc/protocol";
+import { occasion } from "../../../deliveries/in-span.ts";
 import type { Delivery, ItemChange, Outbox } from "../../../items/outbox.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { TriggerBinding } from "../../../kernel/module.ts";
+import type { ActiveSpan, Telemetry } from "../../../kernel/telemetry-contract.ts";
 import { type DeliveryBudget, DeliveryWindow, type Entry } from "./delivery-window.ts";
 import { eventPayload } from "./event.ts";
 import { backOffMs, failureOf } from "./failure.ts";
 import { FailureReport } from "./failure-report.ts";
 import type { Firings } from "./firings.ts";
-import { decodeOrigin } from "./origin.ts";
+import { type DeliveryOrigin, decodeOrigin } from "./origin.ts";
 import type { StateTriggerSettings } from "./settings.ts";
 
 /** Events tell what this function would: who may not call it may not be told. */
@@ -28,6 +30,7 @@ export interface DeliveriesParts {
   readonly budget: DeliveryBudget;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly telemetry: Pick<Telemetry, "startSpan">;
   /** Aborts when calls under way must end. */
   readonly signal: AbortSignal;
   /** Whether a worker hands the traceparent of a call on. */
@@ -212,22 +215,32 @@ export class Deliveries {
     const { change, origin: text } = entry.delivery;
     const { scope, key } = change;
     const origin = decodeOrigin(text);
-    const firing = firings.begin(origin, watcher, entry.item, { functionId: binding.functionId, scope, key });
+    const span = this.#startSpan(change, origin, entry.attempts + 1);
+    const firing = firings.begin(origin, watcher, entry.item, { functionId: binding.functionId, scope, key }, span.traceparent);
     const wakes = this.#wakes;
     try {
       const payload = eventPayload(change);
-      const trace = { traceparent: firing.traceparent, baggage: origin.baggage, signal };
+      const trace = { traceparent: firing.traceparent, baggage: firing.baggage, signal };
       if (binding.settings.conditionFunctionId === undefined || (await binding.passes(payload, trace))) {
         await binding.fire(payload, { ...trace, onStarted: ({ workerId }) => firing.runsOn(workerId, tellsTraces(workerId)) });
       }
       this.#busyTries = 0;
       this.#report.served();
+      span.end();
       return "over";
     } catch (thrown) {
+      span.end({ error: CallError.from(thrown) });
       return this.#failed(entry, CallError.from(thrown), wakes);
     } finally {
       firing.end();
     }
+  }
+
+  #startSpan({ kind, scope, key }: ItemChange, { traceparent, baggage }: DeliveryOrigin, attempt: number): ActiveSpan {
+    const { binding, telemetry } = this.#parts;
+    const facts = { "svc.state.scope": scope, "svc.state.key": key, "svc.state.attempt": attempt };
+    const attributes = { ...occasion("state", { type: `state:${kind}`, id: binding.id }), ...facts };
+    return telemetry.startSpan({ name: `state:${kind} ${scope}`, kind: "consumer", traceparent, baggage, attributes });
   }
 
   #failed(entry: Entry, error: CallError, wakes: number): "over" | { readonly waitMs: number } {

@@ -40,6 +40,18 @@ describe("what caused a write", () => {
     expect(firings.causeOf({ caller }, "item", watchers)).toBeUndefined();
   });
 
+  it("is the firing that its baggage names, where calls on the way have spans of their own", () => {
+    const { firings, write } = begun();
+    const recorded = `${write.traceparent.slice(0, 36)}00000000000000aa-01`;
+    const firing = firings.begin({ ...write, baggage: `a=b,svc.firing=${"1".repeat(32)}-${"2".repeat(16)}` }, "watcher", "item", link, recorded);
+    expect(firing.traceparent).toBe(recorded);
+    expect(firing.baggage).toBe(`a=b,svc.firing=${recorded.slice(3, 52)}`);
+    const below = `${write.traceparent.slice(0, 36)}00000000000000bb-01`;
+    expect(firings.causeOf({ traceparent: below, baggage: firing.baggage }, "other", [])).toMatchObject({ depth: 3, chain: [link] });
+    expect(firings.causeOf({ traceparent: below, baggage: "a=b" }, "other", [])).toBeUndefined();
+    expect(firings.causeOf({ traceparent: below, baggage: `svc.firing=${"1".repeat(32)}-${"2".repeat(16)}` }, "other", [])).toBeUndefined();
+  });
+
   it("is never guessed for a worker that passes traces on", () => {
     const { firings, firing } = begun();
     firing.runsOn("w1", true);

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../kernel/clock.ts";
 import type { WriteOrigin } from "../change-listener.ts";
+import { firingIn, withFiring } from "./firing-baggage.ts";
 import { type ChainLink, childTraceparent, type DeliveryOrigin, extendChain } from "./origin.ts";
 
 /** Firings that are remembered after they ended: what a handler does later still belongs to it. */
@@ -14,8 +15,9 @@ export interface Cause {
 
 /** One delivery on its way through the bound function. */
 export interface Firing {
-  /** To be passed on to the function. */
+  /** To be passed on to the function, both. */
   readonly traceparent: string;
+  readonly baggage: string | undefined;
   /** The worker runs it. `tellsTraces`: it hands the traceparent of a call on to the calls that it makes meanwhile. */
   runsOn(workerId: string, tellsTraces: boolean): void;
   end(): void;
@@ -28,10 +30,11 @@ interface Running extends Cause {
 }
 
 /**
- * Which writes were caused by which firing. Each firing has a span of its own in the trace of the write that it tells of; whoever passes that
- * traceparent on is known by it, and nobody else is: a function that writes a hundred items in one trace has caused nothing yet.
+ * Which writes were caused by which firing. Each firing has a span of its own in the trace of the write that it tells of, and its name in the baggage: whoever
+ * passes them on is known by them, and nobody else is: a function that writes a hundred items in one trace has caused nothing yet. The baggage is what tells it
+ * while telemetry is recorded, since every call on the way has a span of its own then.
  *
- * A client that does not pass it on is known by its worker: what the worker writes while it runs a firing counts as caused by it when the write is in the
+ * A client that does not pass them on is known by its worker: what the worker writes while it runs a firing counts as caused by it when the write is in the
  * same trace, or would fire the same watcher by the same item.
  */
 export class Firings {
@@ -45,14 +48,16 @@ export class Firings {
     this.#clock = clock;
   }
 
-  begin(origin: DeliveryOrigin, watcher: string, item: string, link: ChainLink): Firing {
-    const traceparent = childTraceparent(origin.traceparent);
+  /** `recorded`: the traceparent of the span that is recorded of it; that of the write, or none, when nobody records. */
+  begin(origin: DeliveryOrigin, watcher: string, item: string, link: ChainLink, recorded?: string): Firing {
+    const traceparent = recorded === undefined || recorded === origin.traceparent ? childTraceparent(origin.traceparent) : recorded;
     const cause: Cause = { depth: origin.depth + 1, chain: extendChain(origin.chain, link) };
     const span = spanOf(traceparent);
     this.#remember(span, cause);
     let leave = (): void => {};
     return {
       traceparent,
+      baggage: withFiring(origin.baggage, span),
       runsOn: (workerId, tellsTraces) => {
         if (tellsTraces) return;
         const running: Running = { ...cause, watcher, item, traceId: traceIdOf(traceparent) };
@@ -73,9 +78,9 @@ export class Firings {
 
   /** What caused a write of the item; undefined when no firing did. */
   causeOf(origin: WriteOrigin, item: string, watchers: readonly { readonly id: string }[]): Cause | undefined {
-    const { traceparent, caller } = origin;
-    const exact = traceparent === undefined ? undefined : this.#bySpan.get(spanOf(traceparent));
-    if (exact !== undefined && exact.endsAt > this.#clock.monotonic()) return exact;
+    const { traceparent, baggage, caller } = origin;
+    const exact = this.#remembered(traceparent === undefined ? undefined : spanOf(traceparent)) ?? this.#remembered(firingIn(baggage));
+    if (exact !== undefined) return exact;
     const running = caller === undefined ? undefined : this.#byWorker.get(caller.worker_id);
     if (running === undefined) return undefined;
     const traceId = traceparent === undefined ? undefined : traceIdOf(traceparent);
@@ -85,6 +90,11 @@ export class Firings {
       if (isSame && firing.depth > (deepest?.depth ?? -1)) deepest = firing;
     }
     return deepest;
+  }
+
+  #remembered(span: string | undefined): Cause | undefined {
+    const cause = span === undefined ? undefined : this.#bySpan.get(span);
+    return cause !== undefined && cause.endsAt > this.#clock.monotonic() ? cause : undefined;
   }
 
   #remember(span: string, cause: Cause): void {

@@ -9,8 +9,8 @@ export interface ChainLink {
 
 /** What a delivery remembers of the write that it tells of. */
 export interface DeliveryOrigin {
-  /** W3C trace context that the write came with, or one made for it. */
-  readonly traceparent: string;
+  /** W3C trace context that the write came with. */
+  readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
   /** How many firings, one because of the other, led to the write. */
   readonly depth: number;
@@ -52,7 +52,7 @@ export function encodeOrigin({ traceparent, baggage, depth, chain }: DeliveryOri
 export function decodeOrigin(text: string): DeliveryOrigin {
   const read = parsed(text);
   return {
-    traceparent: typeof read?.t === "string" ? read.t : newTraceparent(),
+    traceparent: typeof read?.t === "string" ? read.t : undefined,
     baggage: typeof read?.b === "string" ? read.b : undefined,
     depth: typeof read?.d === "number" ? read.d : 0,
     chain: Array.isArray(read?.c) ? (read.c as string[][]).map(([functionId = "", scope = "", key = ""]) => ({ functionId, scope, key })) : [],
@@ -73,8 +73,9 @@ export function newTraceparent(): string {
   return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
 }
 
-/** The same trace, with a span of its own for one firing. */
-export function childTraceparent(parent: string): string {
+/** The same trace, or a new one, with a span of its own for one firing. */
+export function childTraceparent(parent: string | undefined): string {
+  if (parent === undefined) return newTraceparent();
   const [version = "00", traceId = "", , flags = "01"] = parent.split("-");
   return `${version}-${traceId}-${randomBytes(8).toString("hex")}-${flags}`;
 }

@@ -10,8 +10,9 @@ import type { Undo } from "../../../kernel/scope.ts";
 import type { ChangeListener, WriteOrigin } from "../change-listener.ts";
 import { Deliveries, READS_VALUES } from "./deliveries.ts";
 import { DeliveryBudget } from "./delivery-window.ts";
+import { withoutFiring } from "./firing-baggage.ts";
 import { Firings } from "./firings.ts";
-import { describeChain, encodeOrigin, newTraceparent } from "./origin.ts";
+import { describeChain, encodeOrigin } from "./origin.ts";
 import { Orphans } from "./orphans.ts";
 import { RememberedBindings } from "./remembered-bindings.ts";
 import { STATE_TRIGGER_TYPES, type StateTriggerSettings, stateTriggerSettings } from "./settings.ts";
@@ -85,7 +86,7 @@ export class StateTriggers implements ChangeListener {
     const cause = this.#firings.causeOf(origin, itemName(scope, key), watchers);
     const depth = cause?.depth ?? 0;
     if (depth >= MAX_DEPTH) throw loop(scope, key, describeChain(cause?.chain ?? []));
-    const text = encodeOrigin({ traceparent: origin.traceparent ?? newTraceparent(), baggage: origin.baggage, depth, chain: cause?.chain ?? [] });
+    const text = encodeOrigin({ traceparent: origin.traceparent, baggage: withoutFiring(origin.baggage), depth, chain: cause?.chain ?? [] });
     return { watchers, origin: text };
   }
 
@@ -126,7 +127,7 @@ export class StateTriggers implements ChangeListener {
     const id = watcherId(key, functionId);
     const watcher: Watcher = { id, kinds: settings.kinds };
     this.#orphans.adopt(id);
-    const { clock, log, directory } = this.#context;
+    const { clock, log, directory, telemetry } = this.#context;
     const deliveries = new Deliveries({
       binding,
       watcher: id,
@@ -135,6 +136,7 @@ export class StateTriggers implements ChangeListener {
       budget: this.#budget,
       clock,
       log,
+      telemetry,
       signal: this.#signal,
       tellsTraces: (workerId) => (directory.workerById(workerId)?.features.length ?? 0) > 0,
       after: this.#ending.get(id) ?? Promise.resolve(),

@@ -1,0 +1,60 @@
+import type { CallLoad } from "../generator/load.ts";
+import { cpuUsPerOperation } from "../generator/load.ts";
+import { placeApart } from "../pinning.ts";
+import { interleave } from "../rounds.ts";
+import { ratio } from "../statistics.ts";
+import { engineFor, measurementsOf, type Scenario, type ScenarioContext, withServers } from "./scenario.ts";
+
+const CONCURRENCY = 16;
+const PAYLOAD_BYTES = 100;
+
+/** Row 23: what recording every call costs the engine, and every tenth trace, against an engine that records and counts nothing. */
+export const observedCalls: Scenario = {
+  title: `Routed calls, ${PAYLOAD_BYTES} B, ${CONCURRENCY} in flight, by what is recorded of them`,
+  rows: [23],
+  run(context) {
+    const { options, generator } = context;
+    const starting = {
+      on: () => engineWith(context, "observed", {}),
+      tenth: () => engineWith(context, "observed-tenth", { sampling_ratio: 0.1 }),
+      off: () => engineWith(context, "unobserved", { enabled: false, metrics_enabled: false, logs_enabled: false }),
+    };
+    return withServers(starting, async ({ on, tenth, off }) => {
+      const notes = placeApart(generator.pid, [on.pid, tenth.pid, off.pid]);
+      const calls = (server: { port: number; pid: number }): CallLoad => ({
+        kind: "calls",
+        target: "echo",
+        port: server.port,
+        callers: 1,
+        callees: 1,
+        concurrency: CONCURRENCY,
+        payloadBytes: PAYLOAD_BYTES,
+        warmUpMs: options.warmUpMs,
+        measureMs: options.measureMs,
+        observe: [server.pid],
+      });
+      const windows = await interleave(
+        {
+          "observability on": () => generator.measure(calls(on)),
+          "sampled at 10 %": () => generator.measure(calls(tenth)),
+          "observability off": () => generator.measure(calls(off)),
+        },
+        options.rounds,
+      );
+      const unobserved = windows["observability off"].map(cpuUsPerOperation);
+      const common = { row: 23, unit: "x", limit: 1.25, sense: "at most", standing: "quoted" } as const;
+      return {
+        measurements: measurementsOf(windows),
+        notes,
+        bars: [
+          { ...common, what: "engine CPU per call, observability on, vs off", measured: ratio(windows["observability on"].map(cpuUsPerOperation), unobserved) },
+          { ...common, what: "engine CPU per call, sampled at 10 %, vs off", measured: ratio(windows["sampled at 10 %"].map(cpuUsPerOperation), unobserved) },
+        ],
+      };
+    });
+  },
+};
+
+function engineWith(context: ScenarioContext, name: string, config: object): ReturnType<typeof engineFor> {
+  return engineFor(context, name, [{ name: "svc-observability", config }]);
+}

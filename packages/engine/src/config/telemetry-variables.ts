@@ -1,0 +1,86 @@
+import type { z } from "zod";
+import type { EffectiveSetting, ModuleEntry } from "./types.ts";
+
+/** Whose settings they are. */
+const MODULE = "svc-observability";
+const YES: ReadonlySet<string> = new Set(["1", "true", "yes", "on"]);
+const NO: ReadonlySet<string> = new Set(["0", "false", "no", "off"]);
+
+type Reading = (text: string) => unknown;
+
+const asIs: Reading = (text) => text;
+const number: Reading = (text) => (/^[0-9.]+$/.test(text) ? Number(text) : text);
+const boolean: Reading = (text) => (YES.has(text.toLowerCase()) ? true : NO.has(text.toLowerCase()) ? false : text);
+/** `name=value,…`, percent-encoded, as the specification of OTLP exporters has it. */
+const headers: Reading = (text) => {
+  try {
+    const pairs = text.split(",").map((pair) => pair.trim().split(/=(.*)/s, 2) as [string, string | undefined]);
+    return Object.fromEntries(pairs.map(([name, value]) => [name, value === undefined ? undefined : decodeURIComponent(value)]));
+  } catch {
+    return text;
+  }
+};
+
+/** Variables that OpenTelemetry's tools share, and what they mean here (capabilities 9.1). Shared, they stand behind the file. */
+const VARIABLES: readonly (readonly [variable: string, key: string, read: Reading])[] = [
+  ["OTEL_ENABLED", "enabled", boolean],
+  ["OTEL_SERVICE_NAME", "service_name", asIs],
+  ["SERVICE_VERSION", "service_version", asIs],
+  ["SERVICE_NAMESPACE", "service_namespace", asIs],
+  ["OTEL_EXPORTER_TYPE", "exporter", asIs],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "endpoint", asIs],
+  ["OTEL_EXPORTER_OTLP_PROTOCOL", "protocol", asIs],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "headers", headers],
+  ["OTEL_TRACES_SAMPLER_ARG", "sampling_ratio", number],
+  ["OTEL_MEMORY_MAX_SPANS", "memory_max_spans", number],
+  ["OTEL_METRICS_ENABLED", "metrics_enabled", boolean],
+  ["OTEL_METRICS_EXPORTER", "metrics_exporter", asIs],
+  ["OTEL_METRICS_RETENTION_SECONDS", "metrics_retention_seconds", number],
+  ["OTEL_METRICS_MAX_COUNT", "metrics_max_count", number],
+  ["OTEL_LOGS_BATCH_SIZE", "logs_batch_size", number],
+  ["OTEL_LOGS_FLUSH_INTERVAL_MS", "logs_flush_interval_ms", number],
+];
+
+export interface WithVariables {
+  readonly modules: readonly ModuleEntry[];
+  readonly effective: readonly EffectiveSetting[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Fills in what the file leaves out. A value that means nothing here is left alone with a warning: such a variable may be meant for another program,
+ * and must not keep the engine from starting.
+ */
+export function withTelemetryVariables(
+  modules: readonly ModuleEntry[],
+  env: Readonly<Record<string, string | undefined>>,
+  known: readonly { readonly name: string; readonly config: z.ZodType }[],
+): WithVariables {
+  const schema = known.find(({ name }) => name === MODULE)?.config;
+  const entry = modules.find(({ instance }) => instance === MODULE);
+  const block = (entry?.config ?? {}) as Readonly<Record<string, unknown>>;
+  const values: Record<string, unknown> = {};
+  const effective: EffectiveSetting[] = [];
+  const warnings: string[] = [];
+  for (const [variable, key, read] of VARIABLES) {
+    const text = Object.hasOwn(env, variable) ? (env[variable] ?? "").trim() : "";
+    if (schema === undefined || text === "" || Object.hasOwn(block, key)) continue;
+    const value = read(text);
+    const parsed = schema.safeParse({ [key]: value });
+    if (!parsed.success) {
+      warnings.push(`the variable ${variable} is not used: ${parsed.error.issues[0]?.message ?? "it means nothing here"} (${MODULE}, ${key})`);
+      continue;
+    }
+    values[key] = value;
+    const isSecret = key === "headers";
+    effective.push({
+      key: `${MODULE}.${key}`,
+      value: isSecret ? "***" : (value as string | number | boolean),
+      source: "env",
+      ...(isSecret ? { secret: true } : {}),
+    });
+  }
+  if (Object.keys(values).length === 0) return { modules, effective, warnings };
+  const filled: ModuleEntry = { name: MODULE, instance: MODULE, where: "environment", ...entry, config: { ...values, ...block } };
+  return { modules: entry === undefined ? [filled, ...modules] : modules.map((one) => (one === entry ? filled : one)), effective, warnings };
+}

@@ -1,0 +1,25 @@
+import type { Measurement } from "../../kernel/telemetry-contract.ts";
+
+/** Requests that were answered since the module started, by the first digit of the status. */
+export class RequestCounts {
+  readonly #byClass = new Map<string, number>();
+
+  answered(status: number): void {
+    const kind = `${Math.floor(status / 100)}xx`;
+    this.#byClass.set(kind, (this.#byClass.get(kind) ?? 0) + 1);
+  }
+
+  /** `inFlight`: requests that are being answered. */
+  measure(inFlight: number): readonly Measurement[] {
+    const answered = [...this.#byClass].map(
+      ([status_class, value]): Measurement => ({
+        name: "svc.http.requests",
+        type: "counter",
+        description: "Requests that were answered, by class of status",
+        labels: { status_class },
+        value,
+      }),
+    );
+    return [...answered, { name: "svc.http.in_flight", type: "gauge", description: "Requests that are being answered", value: inFlight }];
+  }
+}

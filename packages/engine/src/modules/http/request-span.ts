@@ -1,0 +1,91 @@
+import type { CallError } from "@svc/protocol";
+import { occasion } from "../../deliveries/in-span.ts";
+import type { ActiveSpan, Telemetry } from "../../kernel/telemetry-contract.ts";
+import type { Exchange } from "./exchanges.ts";
+import type { TraceHeaders } from "./request.ts";
+import type { RouteMatch } from "./routes.ts";
+import type { Client } from "./trusted-proxies.ts";
+
+/** Of a path or a user agent in a span. */
+const MAX_TEXT = 1_024;
+
+export interface RequestFacts {
+  readonly exchange: Exchange;
+  readonly match: RouteMatch | undefined;
+  readonly client: Client;
+  readonly userAgent: string | undefined;
+  readonly requestId: string;
+  readonly trace: TraceHeaders;
+  /** See `trust_traceparent` of the config. */
+  readonly trustsTrace: boolean;
+}
+
+/** What is told of how a request was answered. */
+export interface RequestSpan {
+  readonly traceparent: string | undefined;
+  /** What is answered; an error makes the span one if the answer says that the server is to blame. */
+  answered(status: number, error?: CallError | string): void;
+  /** The answer went wrong after it had begun. */
+  brokeOff(reason: string): void;
+}
+
+/**
+ * The span of a request, from its arrival until the answer is out or the client is gone: `POST /orders/:id`, or the method alone where no route fits. Attributes
+ * follow OpenTelemetry's semantic conventions for HTTP servers.
+ */
+export function beginRequestSpan(telemetry: Pick<Telemetry, "startSpan">, facts: RequestFacts): RequestSpan {
+  const { exchange, match, trace, trustsTrace } = facts;
+  const { method = "" } = exchange.request;
+  const route = match?.kind === "found" ? match.holder.pattern.path : undefined;
+  const span = telemetry.startSpan({
+    name: route === undefined ? method : `${method} ${route}`,
+    kind: "server",
+    traceparent: trustsTrace ? trace.traceparent : undefined,
+    baggage: trustsTrace ? trace.baggage : undefined,
+    links: trustsTrace || trace.traceparent === undefined ? undefined : [trace.traceparent],
+    attributes: attributesOf(facts, method, route),
+  });
+  return new OpenRequestSpan(span, exchange);
+}
+
+function attributesOf({ exchange, match, client, userAgent, requestId }: RequestFacts, method: string, route: string | undefined) {
+  const { request } = exchange;
+  const trigger = match?.kind === "found" ? { type: "http", id: match.holder.binding.id } : undefined;
+  return {
+    ...occasion("http", trigger),
+    "http.request.method": method,
+    // Without the query, which may hold secrets.
+    "url.path": (request.url ?? "").split("?", 1)[0]?.slice(0, MAX_TEXT) ?? "",
+    "url.scheme": client.protocol,
+    "client.address": client.address,
+    "network.protocol.version": request.httpVersion,
+    "svc.http.request_id": requestId,
+    ...(route === undefined ? {} : { "http.route": route }),
+    ...(userAgent === undefined ? {} : { "user_agent.original": userAgent.slice(0, MAX_TEXT) }),
+  };
+}
+
+class OpenRequestSpan implements RequestSpan {
+  readonly #span: ActiveSpan;
+  #error: CallError | string | undefined;
+
+  constructor(span: ActiveSpan, exchange: Exchange) {
+    this.#span = span;
+    exchange.onEnd(() => span.end({ error: this.#error }));
+  }
+
+  get traceparent(): string | undefined {
+    return this.#span.traceparent;
+  }
+
+  answered(status: number, error?: CallError | string): void {
+    this.#span.setAttribute("http.response.status_code", status);
+    if (status < 500) return;
+    this.#error = error ?? `answered ${status}`;
+    this.#span.setAttribute("error.type", typeof error === "object" ? error.code : String(status));
+  }
+
+  brokeOff(reason: string): void {
+    this.#error ??= reason;
+  }
+}

@@ -1,0 +1,29 @@
+import type { AlertEvent } from "./alert-event.ts";
+
+const MAX_EVENTS = 1_000;
+
+/** The last events of all alerts, in memory; the oldest go first. */
+export class AlertHistory {
+  #events: { readonly seq: number; readonly event: AlertEvent }[] = [];
+  #seq = 0;
+
+  add(event: AlertEvent): void {
+    this.#events.push({ seq: ++this.#seq, event });
+    // In steps: shifting a thousand for each would be waste.
+    if (this.#events.length >= 2 * MAX_EVENTS) this.#events = this.#kept();
+  }
+
+  /** The latest first. `cursor` is the one of the page before; `total` counts all that are kept and fit. */
+  page({ name, limit, cursor }: { readonly name: string | undefined; readonly limit: number; readonly cursor: number | undefined }) {
+    const fitting = this.#kept()
+      .filter(({ event }) => name === undefined || event.name === name)
+      .reverse();
+    const behind = cursor === undefined ? fitting : fitting.filter(({ seq }) => seq < cursor);
+    const page = behind.slice(0, limit);
+    return { events: page.map(({ event }) => event), cursor: behind.length > limit ? String(page.at(-1)?.seq) : null, total: fitting.length };
+  }
+
+  #kept(): { readonly seq: number; readonly event: AlertEvent }[] {
+    return this.#events.slice(-MAX_EVENTS);
+  }
+}

@@ -1,0 +1,52 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type InMemoryEngine, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
+import { manualClock } from "../../../testing/manual-clock.ts";
+import { observability } from "../index.ts";
+
+let engine: InMemoryEngine | undefined;
+afterEach(() => engine?.stop());
+
+describe("alerts on the metrics of calls", () => {
+  it("fire when calls fail within the window, and resolve when the window has gone by, although the count stays (gap 46)", async () => {
+    const clock = manualClock();
+    const rule = { metric: "iii.invocations.error", threshold: 10, window_seconds: 60 };
+    const started = await inMemoryEngine({
+      modules: [observability],
+      config: {
+        "svc-observability": {
+          alerts: [
+            { ...rule, name: "errors" },
+            { ...rule, name: "errors of fine", labels: { function_id: "work::fine" } },
+            { ...rule, name: "spawns", metric: "iii.workers.spawns", threshold: 0 },
+          ],
+        },
+      },
+      clock,
+    });
+    engine = started;
+    const firing = async (): Promise<string[]> => {
+      const { alerts } = (await started.call("engine::alerts::list", {})) as { alerts: { name: string; firing: boolean }[] };
+      return alerts.filter((alert) => alert.firing).map(({ name }) => name);
+    };
+    const advance = (ms: number): void => {
+      for (let passed = 0; passed < ms; passed += 5_000) clock.advance(5_000);
+    };
+    const worker = await started.connectWorker();
+    worker.serve("work::fails", () => {
+      throw new Error("no");
+    });
+    worker.serve("work::fine", () => 1);
+    for (let made = 0; made < 10; made++) await started.call("work::fails", {}).catch(() => {});
+    await started.call("work::fine", {});
+    advance(10_000);
+    expect(await firing()).toEqual(["spawns"]);
+    await started.call("work::fails", {}).catch(() => {});
+    advance(10_000);
+    expect((await firing()).sort()).toEqual(["errors", "spawns"]);
+    advance(70_000);
+    expect(await firing()).toEqual([]);
+    await started.call("work::fails", {}).catch(() => {});
+    advance(10_000);
+    expect(await firing()).toEqual([]);
+  });
+});

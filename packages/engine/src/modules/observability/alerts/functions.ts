@@ -1,0 +1,167 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { CallError } from "@svc/protocol";
+import { z } from "zod";
+import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
+import { checkUrl } from "../../../outbound-http/url-policy.ts";
+import { type AlertRule, alertChangesSchema, alertRuleSchema, type ObservabilityConfig } from "../config.ts";
+import type { Alert } from "./alert.ts";
+import { alertState, alertStateSchema } from "./alert-state.ts";
+import type { Alerts } from "./alerts.ts";
+import type { MetricReader } from "./metric-reader.ts";
+
+const MAX_SILENCE_SECONDS = 366 * 86_400;
+const MAX_PAGE = 1_000;
+const LIST = "engine::alerts::list";
+
+const name = z.string().min(1).max(256);
+const eventShape = z.looseObject({ name: z.string(), firing: z.boolean(), state: z.enum(["firing", "resolved"]), timestamp: z.number() });
+
+export interface AlertFunctions {
+  /** Takes the rules of a changed config. */
+  reconfigure(rules: readonly AlertRule[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Provides `engine::alerts::*`. What they work on is loaded when there is a rule, or when somebody asks. Rejects with an Error for people. */
+export async function provideAlerts(context: ModuleContext<ObservabilityConfig>, reader: MetricReader): Promise<AlertFunctions> {
+  const file = join(context.dataDir, "alerts.json");
+  let rules: readonly AlertRule[] = context.config.alerts;
+  let opened: Promise<Alerts> | undefined;
+  let loaded: Alerts | undefined;
+  const stream = context.streams.provideSystemStream({
+    name: "svc.alerts",
+    summary: "Alerts as they change, fire and resolve",
+    snapshot(id, access) {
+      const mayLook = access?.callRefusal(LIST) === undefined;
+      const states = mayLook ? (loaded?.all() ?? []).map((alert) => alertState(alert, context.clock.now())) : [];
+      return JSON.stringify(id === undefined ? states : (states.find((state) => state.name === id) ?? null));
+    },
+  });
+  const onChange = (op: "create" | "update" | "delete", alert: Alert): void => {
+    if (stream.subscribers > 0) stream.publish({ id: alert.rule.name, type: op, json: JSON.stringify(alertState(alert, context.clock.now())) });
+  };
+  const alerts = (): Promise<Alerts> => {
+    if (opened !== undefined) return opened;
+    const opening = import("./alerts.ts").then(async ({ Alerts }) => {
+      loaded = await Alerts.open({ context, rules, file, reader, onChange });
+      return loaded;
+    });
+    opened = opening;
+    // The next one who asks tries again.
+    opening.catch(() => {
+      opened = undefined;
+    });
+    return opening;
+  };
+  if (rules.length > 0 || existsSync(file)) await alerts();
+  provideLooking(context, alerts);
+  provideChanging(context, alerts);
+  return {
+    async reconfigure(next) {
+      rules = next;
+      if (opened !== undefined || next.length > 0) await (await alerts()).reconfigure(next);
+    },
+    async stop() {
+      if (opened !== undefined) await (await opened).stop();
+    },
+  };
+}
+
+function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>): void {
+  provideFunction({
+    id: LIST,
+    summary: "Alerts and how they stand",
+    input: z.object({}),
+    output: z.object({ alerts: z.array(alertStateSchema), firing_count: z.number(), timestamp: z.number() }),
+    async handle() {
+      const now = clock.now();
+      const states = (await alerts()).all().map((alert) => alertState(alert, now));
+      return { alerts: states, firing_count: states.filter(({ firing }) => firing).length, timestamp: now };
+    },
+  });
+  provideFunction({
+    id: "engine::alerts::evaluate",
+    summary: "Evaluates all alerts at once, as happens every 5 s; answers those that began to fire",
+    input: z.object({}),
+    output: z.object({ evaluated: z.number(), triggered_alerts: z.array(eventShape), timestamp: z.number() }),
+    async handle() {
+      const all = await alerts();
+      const triggered_alerts = all.evaluate();
+      return { evaluated: all.all().filter(({ rule }) => rule.enabled).length, triggered_alerts, timestamp: clock.now() };
+    },
+  });
+  provideFunction({
+    id: "engine::alerts::history",
+    summary: "When alerts began and ceased to fire, the latest first; the last 1,000, since the engine started",
+    input: z.object({
+      name: name.optional(),
+      limit: z.number().int().min(1).max(MAX_PAGE).default(100),
+      cursor: z
+        .string()
+        .regex(/^\d{1,15}$/, { message: "is not one that a page came with" })
+        .optional(),
+    }),
+    output: z.object({ events: z.array(eventShape), cursor: z.string().nullable(), total: z.number() }),
+    handle: async ({ name: wanted, limit, cursor }) =>
+      (await alerts()).history.page({ name: wanted, limit, cursor: cursor === undefined ? undefined : Number(cursor) }),
+  });
+}
+
+function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>): void {
+  const { clock, provideFunction } = context;
+  provideFunction({
+    id: "engine::alerts::create",
+    summary: "Makes an alert that stays until it is deleted, over restarts too",
+    input: alertRuleSchema,
+    output: alertStateSchema,
+    async handle(rule, caller) {
+      refuseAction(rule.action, context, caller);
+      return alertState(await (await alerts()).create(rule), clock.now());
+    },
+  });
+  provideFunction({
+    id: "engine::alerts::update",
+    summary: "Changes an alert; members that are left out stay. Those of the config file can only be switched on and off",
+    input: alertChangesSchema,
+    output: alertStateSchema,
+    async handle({ name: wanted, ...changes }, caller) {
+      refuseAction(changes.action, context, caller);
+      return alertState(await (await alerts()).update(wanted, changes), clock.now());
+    },
+  });
+  provideFunction({
+    id: "engine::alerts::delete",
+    summary: "Deletes an alert that was made at run time",
+    input: z.strictObject({ name }),
+    output: z.object({ success: z.literal(true) }),
+    async handle({ name: wanted }) {
+      await (await alerts()).remove(wanted);
+      return { success: true };
+    },
+  });
+  provideFunction({
+    id: "engine::alerts::silence",
+    summary: "Has an alert give no notice that it fires, for a while or until an instant; 0 seconds ends that. It goes on being evaluated",
+    input: z.strictObject({
+      name,
+      seconds: z.number().min(0).max(MAX_SILENCE_SECONDS).optional(),
+      until: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional().meta({ description: "ms since 1970" }),
+    }),
+    output: alertStateSchema,
+    async handle({ name: wanted, seconds, until }) {
+      if ((seconds === undefined) === (until === undefined)) throw new CallError("invalid_input", "engine::alerts::silence: give `seconds` or `until`");
+      const now = clock.now();
+      const end = until ?? now + (seconds ?? 0) * 1_000;
+      return alertState(await (await alerts()).silence(wanted, end > now ? end : undefined), clock.now());
+    },
+  });
+}
+
+/** Alerts act with the engine's rights: whoever makes one may have it do no more than they may do. */
+function refuseAction(action: AlertRule["action"] | undefined, { outboundRules }: ModuleContext<ObservabilityConfig>, { access }: HandlerContext): void {
+  if (action?.type === "webhook") checkUrl(action.url, outboundRules);
+  if (action?.type !== "function") return;
+  const refusal = access?.callRefusal(action.path);
+  if (refusal !== undefined) throw refusal;
+}

@@ -1,0 +1,10 @@
+/** What alert rules compare, read from the stored series. */
+export interface MetricReader {
+  /**
+   * The value of a metric over the last `windowSeconds`: of a counter its increase (per second when `rate`), of a gauge or up-down counter its mean, of a
+   * histogram the number of values recorded (per second when `rate`). Series whose labels hold all of `labels` count together: increases are added up,
+   * and so are the means of gauges. A counter that began within the window counts from 0. Null when there is no such series, or none with a value in the
+   * window. `metric` is a name of ours, e.g. `svc.calls`, or of a worker's own. Never throws.
+   */
+  value(metric: string, labels: Readonly<Record<string, string>>, windowSeconds: number, rate: boolean): number | null;
+}

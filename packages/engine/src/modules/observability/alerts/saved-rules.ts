@@ -1,0 +1,68 @@
+import { readFile, rename } from "node:fs/promises";
+import { z } from "zod";
+import type { Logger } from "../../../kernel/logger.ts";
+import { replaceWhole } from "../../../store/whole-file.ts";
+import { type AlertRule, alertRuleSchema } from "../config.ts";
+
+/** What was decided at run time about one alert. */
+const overrideSchema = z.strictObject({
+  name: z.string(),
+  /** Of a rule of the config: switched off or on all the same. */
+  enabled: z.boolean().optional(),
+  /** Milliseconds since 1970. */
+  silenced_until: z.number().optional(),
+});
+export type AlertOverride = z.infer<typeof overrideSchema>;
+
+const fileSchema = z.strictObject({ version: z.literal(1), rules: z.array(alertRuleSchema).max(1_000), overrides: z.array(overrideSchema).max(2_000) });
+
+export interface SavedRules {
+  readonly rules: readonly AlertRule[];
+  readonly overrides: readonly AlertOverride[];
+}
+
+const NONE: SavedRules = { rules: [], overrides: [] };
+
+/** Rules made at run time, and what was decided about those of the config. */
+export class RulesFile {
+  readonly #file: string;
+  readonly #log: Logger;
+
+  constructor(file: string, log: Logger) {
+    this.#file = file;
+    this.#log = log;
+  }
+
+  /** What cannot be read is put aside rather than written over, and the engine starts without it. */
+  async read(): Promise<SavedRules> {
+    let text: string;
+    try {
+      text = await readFile(this.#file, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return NONE;
+      throw new Error(`the alert rules in ${this.#file} cannot be read: ${(error as Error).message}`, { cause: error });
+    }
+    const parsed = fileSchema.safeParse(jsonOf(text));
+    if (parsed.success) return parsed.data;
+    const aside = `${this.#file}.damaged`;
+    await rename(this.#file, aside);
+    this.#log.error("the alert rules made at run time are damaged and were put aside; those of the config stay", {
+      file: aside,
+      problem: parsed.error.message,
+    });
+    return NONE;
+  }
+
+  /** Resolves when they are on the disk. Rejects with `storage_failed`. One at a time. */
+  async write(saved: SavedRules): Promise<void> {
+    await replaceWhole(this.#file, `${JSON.stringify({ version: 1, ...saved }, null, 2)}\n`);
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

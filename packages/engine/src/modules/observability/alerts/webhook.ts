@@ -1,0 +1,59 @@
+import type { Clock } from "../../../kernel/clock.ts";
+import type { OutboundRules } from "../../../kernel/module.ts";
+import { Exchanger } from "../../../outbound-http/exchange.ts";
+import { type Resolve, resolveChecked, sharing, systemResolve } from "../../../outbound-http/resolve.ts";
+import { checkUrl } from "../../../outbound-http/url-policy.ts";
+import { orAborted, pause } from "../../../outbound-http/waiting.ts";
+
+const TRY_MS = 10_000;
+const TRIES = 3;
+const FIRST_PAUSE_MS = 1_000;
+
+/** Posts JSON to addresses that the rules allow, checked anew at each try, without following redirects. */
+export class Webhooks {
+  readonly #clock: Clock;
+  readonly #exchanger: Exchanger;
+  readonly #resolve: Resolve;
+
+  constructor(clock: Clock, resolve: Resolve = systemResolve) {
+    this.#clock = clock;
+    this.#exchanger = new Exchanger(clock, undefined);
+    this.#resolve = sharing(resolve);
+  }
+
+  /** Three tries of 10 s, with pauses of 1 and 2 s. Rejects with why the last one failed, or with the signal's reason. */
+  async post(url: string, body: unknown, { rules, signal }: { readonly rules: () => OutboundRules; readonly signal: AbortSignal }): Promise<void> {
+    const bytes = Buffer.from(JSON.stringify(body));
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#try(url, bytes, rules(), signal);
+        return;
+      } catch (error) {
+        if (signal.aborted || attempt === TRIES) throw error;
+      }
+      await pause(this.#clock, FIRST_PAUSE_MS * 2 ** (attempt - 1), signal);
+    }
+  }
+
+  close(): void {
+    this.#exchanger.close();
+  }
+
+  async #try(text: string, body: Buffer, rules: OutboundRules, stopped: AbortSignal): Promise<void> {
+    const ending = new AbortController();
+    const stop = (): void => ending.abort(stopped.reason);
+    stopped.addEventListener("abort", stop, { once: true });
+    if (stopped.aborted) stop();
+    const cancel = this.#clock.after(TRY_MS, () => ending.abort(new Error(`no answer within ${TRY_MS} ms`)));
+    try {
+      const url = checkUrl(text, rules);
+      const addresses = await orAborted(resolveChecked(url, rules, this.#resolve), ending.signal);
+      const headers = { "content-type": "application/json", "content-length": String(body.byteLength), "user-agent": "svc" };
+      const answer = await this.#exchanger.send({ url, method: "POST", headers, body, addresses, signal: ending.signal });
+      if (answer.status < 200 || answer.status > 299) throw new Error(`the webhook answered ${answer.status}`);
+    } finally {
+      cancel();
+      stopped.removeEventListener("abort", stop);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import type { CallSpan, ObservedOutcome } from "../../../kernel/telemetry-contract.ts";
+import { resultOf } from "./call-record.ts";
+import type { FunctionStats } from "./call-stats.ts";
+import type { SpanClock } from "./span-clock.ts";
+
+/** A call that is counted and not recorded; its trace context is passed on as it came. */
+export class CountedCall implements CallSpan {
+  readonly traceparent: string | undefined;
+  readonly #stats: FunctionStats;
+  readonly #startedAt: number;
+  readonly #clock: SpanClock;
+
+  constructor(stats: FunctionStats, startedAt: number, traceparent: string | undefined, clock: SpanClock) {
+    this.traceparent = traceparent;
+    this.#stats = stats;
+    this.#startedAt = startedAt;
+    this.#clock = clock;
+  }
+
+  ended(outcome: ObservedOutcome): void {
+    const now = this.#clock.monotonic();
+    this.#stats.end(outcome.ok ? "ok" : resultOf(outcome.error), Math.max(0, now - this.#startedAt), this.#clock.anchor.offsetMs + now);
+  }
+}

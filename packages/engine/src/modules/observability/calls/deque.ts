@@ -1,0 +1,49 @@
+const FIRST_PLACES = 16;
+
+/** A queue in a ring that doubles when it is full; taking from the front moves nothing. */
+export class Deque<T> {
+  #ring: (T | undefined)[] = new Array<T | undefined>(FIRST_PLACES);
+  #head = 0;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The one that `shift` takes next. */
+  get first(): T | undefined {
+    return this.#length === 0 ? undefined : this.#ring[this.#head];
+  }
+
+  push(item: T): void {
+    if (this.#length === this.#ring.length) this.#double();
+    this.#ring[(this.#head + this.#length) & (this.#ring.length - 1)] = item;
+    this.#length++;
+  }
+
+  shift(): T | undefined {
+    if (this.#length === 0) return undefined;
+    const item = this.#ring[this.#head];
+    this.#ring[this.#head] = undefined;
+    this.#head = (this.#head + 1) & (this.#ring.length - 1);
+    this.#length--;
+    return item;
+  }
+
+  clear(): void {
+    this.#ring = new Array<T | undefined>(FIRST_PLACES);
+    this.#head = 0;
+    this.#length = 0;
+  }
+
+  *[Symbol.iterator](): Generator<T> {
+    for (let at = 0; at < this.#length; at++) yield this.#ring[(this.#head + at) & (this.#ring.length - 1)] as T;
+  }
+
+  #double(): void {
+    const ordered = [...this];
+    ordered.length = this.#ring.length * 2;
+    this.#ring = ordered;
+    this.#head = 0;
+  }
+}

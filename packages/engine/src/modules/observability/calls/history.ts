@@ -1,0 +1,140 @@
+import type { CallRecord } from "./call-record.ts";
+import { Deque } from "./deque.ts";
+
+/** Part of the places and bytes that is for failed calls: they are still there when many good ones came after them. */
+const FAILED_SHARE = 0.25;
+
+export interface HistoryLimits {
+  readonly maxCount: number;
+  readonly maxBytes: number;
+}
+
+/**
+ * The last calls with their inputs and outputs, bounded in number and bytes. A call enters when it begins. Which one goes when there is no room: the oldest
+ * that succeeded; failed ones move on into a share of their own, and calls that still run wait beside it and come back as the newest when they end.
+ */
+export class InvocationHistory {
+  #maxCount = 0;
+  #maxBytes = 0;
+  /** What of it is for the newest; the rest is for failed ones. */
+  #recentCount = 0;
+  #recentMaxBytes = 0;
+  readonly #recent = new Deque<CallRecord>();
+  readonly #failed = new Deque<CallRecord>();
+  /** Pushed out while they run. */
+  readonly #running = new Set<CallRecord>();
+  #recentBytes = 0;
+  #failedBytes = 0;
+  #sequence = 0;
+
+  constructor(limits: HistoryLimits) {
+    this.configure(limits);
+  }
+
+  configure({ maxCount, maxBytes }: HistoryLimits): void {
+    this.#maxCount = maxCount;
+    this.#maxBytes = maxBytes;
+    this.#recentCount = maxCount - Math.floor(maxCount * FAILED_SHARE);
+    this.#recentMaxBytes = maxBytes - Math.floor(maxBytes * FAILED_SHARE);
+    this.#makeRoom();
+  }
+
+  get size(): number {
+    return this.#recent.length + this.#failed.length + this.#running.size;
+  }
+
+  /** About what is kept, in bytes. */
+  get bytes(): number {
+    return this.#recentBytes + this.#failedBytes;
+  }
+
+  begun(record: CallRecord): void {
+    if (this.#maxCount === 0) {
+      record.trim();
+      return;
+    }
+    this.#enter(record);
+  }
+
+  ended(record: CallRecord): void {
+    if (record.inHistory) {
+      // What came since it entered: its output, or why it failed.
+      const { fullSize } = record;
+      this.#recentBytes += fullSize - record.countedBytes;
+      record.countedBytes = fullSize;
+      if (this.#recentBytes > this.#recentMaxBytes) this.#makeRoom();
+      return;
+    }
+    if (this.#running.delete(record)) this.#enter(record);
+    else record.trim();
+  }
+
+  /** The newest first. */
+  *[Symbol.iterator](): Generator<CallRecord> {
+    const all = [...this.#recent, ...this.#failed, ...this.#running];
+    all.sort((a, b) => b.sequence - a.sequence);
+    yield* all;
+  }
+
+  /** The newest with that id. */
+  byId(invocationId: string): CallRecord | undefined {
+    for (const record of this) if (record.invocationId === invocationId) return record;
+    return undefined;
+  }
+
+  clear(): void {
+    for (const record of this) this.#leave(record);
+    this.#recent.clear();
+    this.#failed.clear();
+    this.#running.clear();
+    this.#recentBytes = 0;
+    this.#failedBytes = 0;
+  }
+
+  #enter(record: CallRecord): void {
+    record.sequence = ++this.#sequence;
+    record.inHistory = true;
+    record.countedBytes = record.fullSize;
+    this.#recent.push(record);
+    this.#recentBytes += record.countedBytes;
+    if (this.#recent.length > this.#recentCount || this.#recentBytes > this.#recentMaxBytes) this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    const count = this.#recentCount;
+    const bytes = this.#recentMaxBytes;
+    while (this.#recent.length > 0 && (this.#recent.length > count || this.#recentBytes > bytes)) {
+      const record = this.#recent.shift() as CallRecord;
+      this.#recentBytes -= record.countedBytes;
+      record.inHistory = false;
+      if (record.result === undefined) this.#wait(record);
+      else if (record.result === "ok") record.trim();
+      else {
+        record.unpack();
+        this.#failed.push(record);
+        this.#failedBytes += record.countedBytes;
+      }
+    }
+    while (this.#failed.length > 0 && (this.#failed.length > this.#maxCount - count || this.#failedBytes > this.#maxBytes - bytes)) {
+      const record = this.#failed.shift() as CallRecord;
+      this.#failedBytes -= record.countedBytes;
+      record.trim();
+    }
+    if (this.#running.size <= this.#maxCount) return;
+    for (const record of this.#running) {
+      if (this.#running.size <= this.#maxCount) break;
+      this.#running.delete(record);
+    }
+  }
+
+  #wait(record: CallRecord): void {
+    // Its bytes are not counted while it waits, so it may keep only as much as a span does.
+    record.trim();
+    this.#running.add(record);
+  }
+
+  #leave(record: CallRecord): void {
+    record.inHistory = false;
+    record.trim();
+  }
+}

@@ -1,0 +1,129 @@
+import { CallError } from "@svc/protocol";
+import type { CallRecord } from "./call-record.ts";
+import type { InvocationHistory } from "./history.ts";
+import type { InvocationsQuery } from "./invocation-functions.ts";
+import type { Redactor } from "./redact.ts";
+
+const DEFAULT_LIMIT = 50;
+
+type MayCall = (functionId: string) => boolean;
+
+export interface InvocationRow {
+  readonly invocation_id: string;
+  readonly function_id: string;
+  readonly worker: { readonly id: string; readonly name: string } | null;
+  readonly caller: { readonly worker_id: string; readonly name: string } | null;
+  readonly source: string;
+  readonly status: "ok" | "error" | "pending" | "cancelled" | "timeout";
+  readonly started_at_ms: number;
+  readonly duration_ms: number | null;
+  readonly input_bytes: number;
+  readonly output_bytes: number;
+  readonly trace_id: string;
+  readonly span_id: string;
+  readonly job?: { readonly queue: string; readonly id: string; readonly attempt: number };
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** `{invocations, cursor, total}`. A cursor stays valid while further calls come. */
+export function listInvocations(
+  history: InvocationHistory,
+  query: InvocationsQuery,
+  mayCall: MayCall,
+): { readonly invocations: readonly InvocationRow[]; readonly cursor: string | null; readonly total: number } {
+  const before = query.cursor ? sequenceOf(query.cursor) : Number.POSITIVE_INFINITY;
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const invocations: InvocationRow[] = [];
+  const seen = new Map<string, boolean>();
+  let cursor: string | null = null;
+  let last = 0;
+  let total = 0;
+  for (const record of history) {
+    if (!matches(record, query) || !isAllowed(record.facts.functionId, seen, mayCall)) continue;
+    total++;
+    if (record.sequence >= before) continue;
+    if (invocations.length < limit) {
+      invocations.push(rowOf(record));
+      last = record.sequence;
+    } else cursor ??= String(last);
+  }
+  return { invocations, cursor, total };
+}
+
+/** The same row with what went in and out; null when it is not there, or not for this caller. */
+export function getInvocation(
+  history: InvocationHistory,
+  invocationId: string,
+  mayCall: MayCall,
+  redactor: Redactor,
+): Readonly<Record<string, unknown>> | null {
+  const record = history.byId(invocationId);
+  if (record === undefined || !mayCall(record.facts.functionId)) return null;
+  const { failure, input, output } = record;
+  return {
+    ...rowOf(record),
+    input: input === undefined ? null : { json: redactor.json(input), truncated: record.inputCut },
+    output: output === undefined ? null : { json: redactor.json(output), truncated: record.outputCut },
+    error:
+      failure === undefined
+        ? null
+        : {
+            code: failure.code,
+            message: failure.message,
+            ...(failure.stacktrace === undefined ? {} : { stacktrace: failure.stacktrace }),
+            ...(failure.details === undefined ? {} : { details: JSON.parse(redactor.json(failure.details)) as unknown }),
+          },
+  };
+}
+
+function sequenceOf(cursor: string): number {
+  if (!/^[0-9]{1,15}$/.test(cursor)) throw new CallError("invalid_input", "`cursor` is not one of engine::invocations::list");
+  return Number(cursor);
+}
+
+function isAllowed(functionId: string, seen: Map<string, boolean>, mayCall: MayCall): boolean {
+  let allowed = seen.get(functionId);
+  if (allowed === undefined) {
+    allowed = mayCall(functionId);
+    seen.set(functionId, allowed);
+  }
+  return allowed;
+}
+
+function matches(record: CallRecord, query: InvocationsQuery): boolean {
+  const { resource, caller } = record;
+  if (record.internal && !query.include_internal && query.function_id !== record.facts.functionId) return false;
+  if (query.function_id && record.facts.functionId !== query.function_id) return false;
+  if (query.status && statusOf(record) !== query.status) return false;
+  if (query.source && record.source !== query.source) return false;
+  if (query.worker && resource.service !== query.worker && resource.workerId !== query.worker) return false;
+  if (query.caller && caller?.name !== query.caller && caller?.worker_id !== query.caller) return false;
+  if (query.trace_id && record.traceId !== query.trace_id) return false;
+  if (typeof query.start_time === "number" && record.startedAtMs < query.start_time) return false;
+  return typeof query.end_time !== "number" || record.startedAtMs <= query.end_time;
+}
+
+function statusOf({ result }: CallRecord): InvocationRow["status"] {
+  if (result === undefined) return "pending";
+  return result === "refused" ? "error" : result;
+}
+
+function rowOf(record: CallRecord): InvocationRow {
+  const { resource, caller, failure, job } = record;
+  return {
+    invocation_id: record.invocationId,
+    function_id: record.facts.functionId,
+    worker: resource.workerId === undefined ? null : { id: resource.workerId, name: resource.service },
+    caller: caller === undefined ? null : { worker_id: caller.worker_id, name: caller.name },
+    source: record.source,
+    status: statusOf(record),
+    started_at_ms: record.startedAtMs,
+    duration_ms: record.duration < 0 ? null : record.duration,
+    input_bytes: record.inputBytes,
+    output_bytes: record.outputBytes,
+    trace_id: record.traceId,
+    span_id: record.spanId,
+    ...(job === undefined ? {} : { job }),
+    ...(failure === undefined ? {} : { error: { code: failure.code, message: failure.message } }),
+  };
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { Redactor } from "./redact.ts";
+
+const redactor = new Redactor(["password", "api_key", "token", "set-cookie"]);
+
+describe("JSON is shown with the values of hidden members masked", () => {
+  test.each([
+    ['{"user":"ann","password":"x"}', '{"user":"ann","password":"***"}'],
+    ['{"a":[{"Password":[1,{"b":"}"}],"c":2}]}', '{"a":[{"Password":"***","c":2}]}'],
+    ['{"db_password_old" : {"a":"\\"]}"} , "n":1}', '{"db_password_old" : "***" , "n":1}'],
+    ['{"apiKey":12,"API-KEY":null,"api key":true}', '{"apiKey":"***","API-KEY":"***","api key":"***"}'],
+    ['{"p\\u0061ssword":"x"}', '{"p\\u0061ssword":"***"}'],
+    ['["password","x"]', '["password","x"]'],
+    ['"password"', '"password"'],
+    ['{"note":"password: x"}', '{"note":"password: x"}'],
+  ])("%s", (text, shown) => {
+    expect(redactor.json(text)).toBe(shown);
+  });
+
+  test.each([
+    ['{"user":"ann","password":"se', '{"user":"ann","password":"***"'],
+    ['{"password":', '{"password":"***"'],
+    ['{"password":{"a":[1,', '{"password":"***"'],
+    ['{"password":"ends in a backslash\\', '{"password":"***"'],
+    ['{"a":1,"passwo', '{"a":1,"passwo'],
+    ['{"password":12345', '{"password":"***"'],
+  ])("also where it is cut off: %s", (text, shown) => {
+    expect(redactor.json(text)).toBe(shown);
+  });
+
+  test("also in JSON that is the text of a member, some levels deep", () => {
+    const inner = JSON.stringify({ token: "t", n: 1 });
+    const shown = JSON.parse(redactor.json(JSON.stringify({ body: JSON.stringify({ deeper: inner }) }))) as { body: string };
+    expect(JSON.parse((JSON.parse(shown.body) as { deeper: string }).deeper)).toEqual({ token: "***", n: 1 });
+  });
+
+  test("also in such a text that is cut off", () => {
+    const text = JSON.stringify({ body: JSON.stringify({ token: "very secret" }) });
+    for (let length = 0; length < text.length; length++) expect(redactor.json(text.slice(0, length))).not.toContain("very");
+  });
+
+  test("nothing of a secret is left, wherever the text is cut off", () => {
+    const text = JSON.stringify({ a: { password: ["hush", { deep: "hush" }] }, token: "hush" });
+    for (let length = 0; length <= text.length; length++) expect(redactor.json(text.slice(0, length))).not.toContain("hu");
+  });
+
+  test("what is not JSON comes through, and never throws", () => {
+    for (const text of ["", "{", '"', "\\", '{"password"', "not json at all", '{"a":\u0000}', '{"password" "x"}', "\ud800", '{"a\nb":1,"pass\nword":"x"}']) {
+      expect(typeof redactor.json(text)).toBe("string");
+    }
+    expect(redactor.json('{"pass\\qword":"x","a":"b"}')).toContain('"b"');
+  });
+
+  test("a megabyte of quotes or braces takes no longer than a glance", () => {
+    const started = performance.now();
+    for (const text of ['"'.repeat(1e6), "{".repeat(1e6), `{"password":${"[".repeat(1e6)}`, `"${"\\".repeat(1e6)}`, " ".repeat(1e6)]) redactor.json(text);
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+});
+
+describe("attributes are shown with hidden ones masked", () => {
+  test("by their names, by names within them, and within JSON texts", () => {
+    const attributes = { "http.request.header.set-cookie": "a=b", plain: 1, nested: { password: "x", list: [{ token: 1 }] }, body: '{"token":"x"}' };
+    expect({ ...redactor.attributes(attributes) }).toEqual({
+      "http.request.header.set-cookie": "***",
+      plain: 1,
+      nested: Object.assign(Object.create(null), { password: "***", list: [Object.assign(Object.create(null), { token: "***" })] }),
+      body: '{"token":"***"}',
+    });
+  });
+
+  test("by the parameters of a URL", () => {
+    expect(redactor.attribute("url.full", "https://a.b/c?token=x&n=1#f")).toBe("https://a.b/c?token=***&n=1#f");
+    expect(redactor.attribute("url.query", "n=1&api%5Fkey=x")).toBe("n=1&api%5Fkey=***");
+  });
+
+  test("a name like one of objects' own is a name like any other", () => {
+    const shown = redactor.attributes(JSON.parse('{"__proto__":{"password":"x"},"constructor":"c"}') as Record<string, string>);
+    expect(JSON.stringify(shown)).toBe('{"__proto__":{"password":"***"},"constructor":"c"}');
+  });
+});
+
+test("without keys nothing is hidden", () => {
+  expect(new Redactor([]).json('{"password":"x"}')).toBe('{"password":"x"}');
+  expect(new Redactor(["-"]).json('{"password":"x"}')).toBe('{"password":"x"}');
+});

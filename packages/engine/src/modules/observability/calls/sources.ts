@@ -1,0 +1,69 @@
+import type { Caller } from "@svc/protocol";
+import type { Directory } from "../../../kernel/directory.ts";
+
+/** What kind of caller or occasion made a call: `call` from a worker, `http`, `cron`, `event`, `queue`, `state`, `stream`, `console`, `cli`, `engine`. */
+export type Source = string;
+
+const MODULE = "module:";
+
+const BY_MODULE: ReadonlyMap<string, Source> = new Map([
+  ["svc-pubsub", "event"],
+  ["console-api", "console"],
+]);
+
+/** Spans of modules that have not ended; more than that are not looked up. */
+const MAX_OPEN_SPANS = 100_000;
+
+/** Tells what a call came from. */
+export class Sources {
+  readonly #directory: Pick<Directory, "workerById">;
+  readonly #ofModules = new Map<string, Source>();
+  /** One caller is one object while its worker is connected. */
+  readonly #ofCallers = new WeakMap<Caller, Source>();
+  /** Span id to the source of what it causes. */
+  readonly #openSpans = new Map<string, Source>();
+  #lastCaller: Caller | undefined;
+  #lastSource: Source = "";
+
+  constructor(directory: Pick<Directory, "workerById">) {
+    this.#directory = directory;
+  }
+
+  /** A module's span has begun: calls that name it as their parent come from that module. */
+  opened(spanId: string, module: string): void {
+    if (this.#openSpans.size < MAX_OPEN_SPANS) this.#openSpans.set(spanId, this.ofModule(module));
+  }
+
+  closed(spanId: string): void {
+    this.#openSpans.delete(spanId);
+  }
+
+  of(caller: Caller | undefined, parentSpanId: string | undefined): Source {
+    if (caller !== undefined) {
+      if (caller === this.#lastCaller) return this.#lastSource;
+      return this.#ofCallers.get(caller) ?? this.#look(caller, parentSpanId);
+    }
+    return (parentSpanId === undefined ? undefined : this.#openSpans.get(parentSpanId)) ?? "engine";
+  }
+
+  /** `svc-http` is `http`. */
+  ofModule(name: string): Source {
+    let source = this.#ofModules.get(name);
+    if (source === undefined) {
+      source = BY_MODULE.get(name) ?? name.replace(/^svc-/, "");
+      this.#ofModules.set(name, source);
+    }
+    return source;
+  }
+
+  #look(caller: Caller, parentSpanId: string | undefined): Source {
+    const id = caller.worker_id;
+    if (id.startsWith(MODULE)) return (parentSpanId === undefined ? undefined : this.#openSpans.get(parentSpanId)) ?? this.ofModule(id.slice(MODULE.length));
+    const kind = this.#directory.workerById(id)?.kind;
+    const source = kind === "cli" || kind === "console" ? kind : "call";
+    this.#ofCallers.set(caller, source);
+    this.#lastCaller = caller;
+    this.#lastSource = source;
+    return source;
+  }
+}

@@ -1,0 +1,62 @@
+import { randomFillSync } from "node:crypto";
+
+const ID_DIGITS = 16;
+const POOL_BYTES = 2_048;
+const NO_ID = "0".repeat(ID_DIGITS);
+
+const bytes = Buffer.alloc(POOL_BYTES);
+/** Random hex digits. Ids are slices of it, so that one costs no more than a small object; small enough to be kept by a few of them. */
+let pool = "";
+let at = 0;
+
+function digits(count: number): string {
+  if (at + count > pool.length) {
+    randomFillSync(bytes);
+    pool = bytes.toString("hex");
+    at = 0;
+  }
+  const id = pool.slice(at, at + count);
+  at += count;
+  return id;
+}
+
+/** 16 random hex digits, not all zero. */
+export function newSpanId(): string {
+  const id = digits(ID_DIGITS);
+  return id === NO_ID ? newSpanId() : id;
+}
+
+/** 32 random hex digits, not all zero. */
+export function newTraceId(): string {
+  const id = digits(2 * ID_DIGITS);
+  return id.startsWith(NO_ID) ? newTraceId() : id;
+}
+
+// W3C Trace Context. A later version may have more members after the flags.
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
+const LENGTH = 55;
+const MAX_LENGTH = 256;
+
+/** Whether it can be continued. `traceIdOf` and the others are for those of which this is true. */
+export function isTraceparent(text: string | undefined): text is string {
+  return text !== undefined && text.length >= LENGTH && text.length <= MAX_LENGTH && TRACEPARENT.test(text);
+}
+
+export function traceIdOf(traceparent: string): string {
+  return traceparent.slice(3, 35);
+}
+
+export function spanIdOf(traceparent: string): string {
+  return traceparent.slice(36, 52);
+}
+
+/** The lowest bit of the flags. */
+export function isSampled(traceparent: string): boolean {
+  const digit = traceparent.charCodeAt(54);
+  // Of `0` to `9` and `a` to `f`, the odd ones are 1, 3, 5, 7, 9 and b, d, f.
+  return digit <= 0x39 ? (digit & 1) === 1 : (digit & 1) === 0;
+}
+
+export function traceparentOf(traceId: string, spanId: string, sampled: boolean): string {
+  return sampled ? `00-${traceId}-${spanId}-01` : `00-${traceId}-${spanId}-00`;
+}

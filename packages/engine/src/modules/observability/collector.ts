@@ -1,0 +1,50 @@
+import type { CallError } from "@svc/protocol";
+import type {
+  ActiveSpan,
+  CallSpan,
+  IngestSource,
+  LogEntry,
+  ObservedCall,
+  ObservedProvider,
+  Signal,
+  SpanStart,
+  TelemetryCollector,
+} from "../../kernel/telemetry-contract.ts";
+import type { CallRecorder } from "./calls/recorder.ts";
+
+/** What takes the parts of telemetry that are no calls. */
+export interface OtherTelemetry {
+  log(entry: LogEntry): void;
+  ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;
+}
+
+/** The module's parts as the one collector that the kernel knows. */
+export class JoinedCollector implements TelemetryCollector {
+  readonly #calls: CallRecorder;
+  readonly #others: OtherTelemetry;
+
+  constructor(calls: CallRecorder, others: OtherTelemetry) {
+    this.#calls = calls;
+    this.#others = others;
+  }
+
+  callStarted(call: ObservedCall, provider: ObservedProvider, startedAt: number): CallSpan | undefined {
+    return this.#calls.callStarted(call, provider, startedAt);
+  }
+
+  callRefused(call: ObservedCall, error: CallError): void {
+    this.#calls.callRefused(call, error);
+  }
+
+  startSpan(span: SpanStart, module: string): ActiveSpan {
+    return this.#calls.startSpan(span, module);
+  }
+
+  log(entry: LogEntry): void {
+    this.#others.log(entry);
+  }
+
+  ingest(signal: Signal, body: Uint8Array, source: IngestSource): void {
+    this.#others.ingest(signal, body, source);
+  }
+}

@@ -1,0 +1,22 @@
+import type { DropCounter } from "./model.ts";
+
+type Dropped = "spans" | "logs" | "metrics";
+
+/** Pairs of signal and reason that are told apart; others are counted as `other`. */
+const MAX_REASONS = 100;
+
+/** What the module had to drop since the start, by what and why. */
+export class DropCounts implements DropCounter {
+  readonly #counts = new Map<string, { readonly signal: Dropped; readonly reason: string; count: number }>();
+
+  dropped(signal: Dropped, reason: string, count: number): void {
+    const known = this.#counts.get(`${signal} ${reason}`);
+    if (known !== undefined) known.count += count;
+    else if (this.#counts.size < MAX_REASONS || reason === "other") this.#counts.set(`${signal} ${reason}`, { signal, reason, count });
+    else this.dropped(signal, "other", count);
+  }
+
+  entries(): readonly { readonly signal: Dropped; readonly reason: string; readonly count: number }[] {
+    return [...this.#counts.values()].map((entry) => ({ ...entry }));
+  }
+}

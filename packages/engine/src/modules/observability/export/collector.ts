@@ -1,0 +1,33 @@
+import type { Signal } from "../../../kernel/telemetry-contract.ts";
+import type { ObservabilityConfig } from "../config.ts";
+
+export type Protocol = "grpc" | "http/protobuf" | "http/json";
+
+/** Where one signal is sent, and how. */
+export interface CollectorAddress {
+  readonly signal: Signal;
+  readonly protocol: Protocol;
+  /** Of HTTP the whole URL, of gRPC host and port. */
+  readonly url: string;
+  readonly isTls: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const OTLP_HTTP_PORT = "4318";
+const OTLP_GRPC_PORT = "4317";
+
+/** The protocol in force: as configured, or the one that the endpoint's port is for. */
+export function protocolOf({ protocol, endpoint }: Pick<ObservabilityConfig, "protocol" | "endpoint">): Protocol {
+  return protocol ?? (new URL(endpoint).port === OTLP_HTTP_PORT ? "http/protobuf" : "grpc");
+}
+
+/** Where a signal goes. An HTTP endpoint is the base of the three paths, as the specification of OTLP exporters has it. */
+export function collectorAddress(config: Pick<ObservabilityConfig, "protocol" | "endpoint" | "headers">, signal: Signal): CollectorAddress {
+  const protocol = protocolOf(config);
+  const endpoint = new URL(config.endpoint);
+  const isTls = endpoint.protocol === "https:";
+  const common = { signal, protocol, isTls, headers: config.headers };
+  if (protocol === "grpc") return { ...common, url: `${endpoint.hostname}:${endpoint.port === "" ? OTLP_GRPC_PORT : endpoint.port}` };
+  endpoint.pathname = `${endpoint.pathname.replace(/\/v1\/(?:traces|logs|metrics)\/?$/, "").replace(/\/+$/, "")}/v1/${signal}`;
+  return { ...common, url: endpoint.href };
+}

@@ -1,0 +1,129 @@
+import { type Clock, every } from "../../../kernel/clock.ts";
+import type { Signal } from "../../../kernel/telemetry-contract.ts";
+import type { ObservabilityConfig } from "../config.ts";
+import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSink } from "../model.ts";
+import { encodeLogs, encodeMetrics, encodeTraces, type ShowAttributes } from "../otlp/encode.ts";
+import { collectorAddress } from "./collector.ts";
+import { ExportQueue, type ExportState, type Sender } from "./export-queue.ts";
+import { isExported } from "./exported.ts";
+
+/** Spans for a minute without a collector at five hundred a second. */
+const SPANS_MAX_BYTES = 32 * 1024 * 1024;
+const LOGS_MAX_BYTES = 16 * 1024 * 1024;
+const METRICS_MAX_BYTES = 8 * 1024 * 1024;
+const SPANS_PER_REQUEST = 256;
+const SPANS_FLUSH_MS = 1_000;
+const METRICS_PER_REQUEST = 256;
+const METRICS_FLUSH_MS = 100;
+/** How long a stop waits for the collector, in milliseconds (L-5). */
+const STOP_MS = 2_000;
+/** What a log entry and a point take besides their texts, about. */
+const LOG_BYTES = 300;
+const POINT_BYTES = 150;
+
+export interface ExporterParts {
+  readonly config: ObservabilityConfig;
+  readonly clock: Clock;
+  readonly drops: DropCounter;
+  /** All metrics as they are now; asked each `metrics_interval_seconds`. */
+  readonly metrics: () => readonly MetricRecord[];
+  /** What leaves the engine of attributes. */
+  readonly show: ShowAttributes;
+}
+
+/**
+ * Sends spans, logs and metrics to a collector by OTLP, as the config says which. Takes spans that are to be kept: what decides that stands before
+ * it. Pending ones are not sent: a collector would take them for ended.
+ */
+export class Exporter implements SpanSink, LogSink {
+  readonly #spans: ExportQueue<SpanRecord> | undefined;
+  readonly #logs: ExportQueue<LogRecord> | undefined;
+  readonly #metrics: ExportQueue<MetricRecord> | undefined;
+  readonly #collectMetrics: () => readonly MetricRecord[];
+  readonly #stopMetrics: () => void;
+
+  constructor({ config, clock, drops, metrics, show }: ExporterParts) {
+    const common = { drops, clock };
+    this.#collectMetrics = metrics;
+    if (isExported(config, "traces")) {
+      this.#spans = new ExportQueue<SpanRecord>({
+        ...common,
+        signal: "spans",
+        sizeOf: ({ size }) => size,
+        maxBytes: SPANS_MAX_BYTES,
+        batchSize: SPANS_PER_REQUEST,
+        flushMs: SPANS_FLUSH_MS,
+        openSender: () => open(config, "traces", (spans: readonly SpanRecord[]) => encodeTraces(spans, show)),
+      });
+    }
+    if (isExported(config, "logs")) {
+      this.#logs = new ExportQueue<LogRecord>({
+        ...common,
+        signal: "logs",
+        sizeOf: sizeOfLog,
+        maxBytes: LOGS_MAX_BYTES,
+        batchSize: config.logs_batch_size,
+        flushMs: config.logs_flush_interval_ms,
+        openSender: () => open(config, "logs", (logs: readonly LogRecord[]) => encodeLogs(logs, show)),
+      });
+    }
+    if (isExported(config, "metrics")) {
+      this.#metrics = new ExportQueue<MetricRecord>({
+        ...common,
+        signal: "metrics",
+        sizeOf: ({ points }) => POINT_BYTES * (points.length + 1),
+        maxBytes: METRICS_MAX_BYTES,
+        batchSize: METRICS_PER_REQUEST,
+        flushMs: METRICS_FLUSH_MS,
+        openSender: () => open(config, "metrics", encodeMetrics),
+      });
+    }
+    this.#stopMetrics = this.#metrics === undefined ? () => {} : every(clock, config.metrics_interval_seconds * 1_000, () => this.#takeMetrics());
+  }
+
+  /** One for each signal that is sent. */
+  get states(): readonly ExportState[] {
+    return [this.#spans, this.#logs, this.#metrics].flatMap((queue) => (queue === undefined ? [] : [queue.state]));
+  }
+
+  started(): void {}
+
+  ended(span: SpanRecord): void {
+    this.#spans?.add(span);
+  }
+
+  add(log: LogRecord): void {
+    this.#logs?.add(log);
+  }
+
+  /** Sends what is left, the metrics of now included, for two seconds at most. */
+  async stop(): Promise<void> {
+    this.#stopMetrics();
+    this.#takeMetrics();
+    await Promise.all([this.#spans?.stop(STOP_MS), this.#logs?.stop(STOP_MS), this.#metrics?.stop(STOP_MS)]);
+  }
+
+  #takeMetrics(): void {
+    if (this.#metrics === undefined) return;
+    for (const metric of this.#collectMetrics()) this.#metrics.add(metric);
+  }
+}
+
+async function open<T>(config: ObservabilityConfig, signal: Signal, encode: (records: readonly T[]) => object): Promise<Sender<T>> {
+  const { openSender } = await import("./sender.ts");
+  return openSender(collectorAddress(config, signal), encode);
+}
+
+const sizes = new WeakMap<LogRecord, number>();
+
+/** Asked when it comes and when it goes, and the same both times. */
+function sizeOfLog(log: LogRecord): number {
+  let size = sizes.get(log);
+  if (size === undefined) {
+    size = LOG_BYTES + log.body.length;
+    for (const [key, value] of Object.entries(log.attributes))
+      size += key.length + 16 + (typeof value === "string" ? value.length : JSON.stringify(value).length);
+    sizes.set(log, size);
+  }
+  return size;
+}

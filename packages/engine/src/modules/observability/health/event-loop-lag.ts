@@ -1,0 +1,67 @@
+import { type Clock, every } from "../../../kernel/clock.ts";
+import type { ComponentHealth } from "../../../kernel/health-contract.ts";
+
+const TICK_MS = 100;
+const WINDOW_MS = 10_000;
+const DEGRADED_MS = 250;
+const UNHEALTHY_MS = 1_000;
+
+interface Sample {
+  /** On the monotonic clock. */
+  readonly at: number;
+  readonly lateMs: number;
+}
+
+/** How late timers ran in the last 10 s. A timer of its own, ten times a second: the runtime's histogram would take more memory than all of this module. */
+export class EventLoopLag {
+  readonly #clock: Clock;
+  /** In order of time; those of one window. */
+  readonly #samples: Sample[] = [];
+  #expected: number;
+  #stop: () => void = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#expected = clock.monotonic() + TICK_MS;
+  }
+
+  start(): void {
+    this.#expected = this.#clock.monotonic() + TICK_MS;
+    this.#stop = every(this.#clock, TICK_MS, () => {
+      const at = this.#clock.monotonic();
+      this.#note(at, Math.min(WINDOW_MS, Math.max(0, at - this.#expected)));
+      this.#forgetOld(at);
+      this.#expected = at + TICK_MS;
+    });
+  }
+
+  stop(): void {
+    this.#stop();
+  }
+
+  /** In milliseconds, of the last 10 s; 0 when there is nothing to tell yet. */
+  p99Ms(): number {
+    this.#forgetOld(this.#clock.monotonic());
+    const sorted = this.#samples.map(({ lateMs }) => lateMs).sort((a, b) => a - b);
+    return sorted[Math.floor((sorted.length - 1) * 0.99)] ?? 0;
+  }
+
+  health(): ComponentHealth {
+    const ms = Math.round(this.p99Ms());
+    const details = `99 % of the engine's turns began within ${ms} ms in the last 10 s`;
+    if (ms <= DEGRADED_MS) return { status: "healthy", details };
+    const advice = "the machine is overloaded, or the engine has very large payloads in hand: see its CPU on the dashboard";
+    return { status: ms > UNHEALTHY_MS ? "unhealthy" : "degraded", details: `${details}: ${advice}` };
+  }
+
+  /** Turns that would have begun meanwhile were late as well, each less than the one before. */
+  #note(at: number, lateMs: number): void {
+    this.#samples.push({ at, lateMs });
+    for (let late = lateMs - TICK_MS; late > 0; late -= TICK_MS) this.#samples.push({ at, lateMs: late });
+  }
+
+  #forgetOld(now: number): void {
+    const kept = this.#samples.findIndex(({ at }) => at > now - WINDOW_MS);
+    if (kept !== 0) this.#samples.splice(0, kept === -1 ? this.#samples.length : kept);
+  }
+}

@@ -1,0 +1,80 @@
+import type { Clock } from "../../../kernel/clock.ts";
+import type { Logger } from "../../../kernel/logger.ts";
+import type { LogRecord } from "../model.ts";
+import { boundRecord } from "./bounded-record.ts";
+import type { RedactAttributes } from "./log-json.ts";
+
+/** Entries shown in one window; writing to a terminal takes the engine's time. */
+const MAX_PER_WINDOW = 100;
+const WINDOW_MS = 1_000;
+const MAX_DATA_CHARACTERS = 64 * 1024;
+
+/** Shows entries of workers in the engine's own output, where control characters cannot steer a terminal. At most 100 a second. */
+export class ConsoleEcho {
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #redact: RedactAttributes;
+  #windowStartMs = Number.NEGATIVE_INFINITY;
+  #shown = 0;
+  #unshown = 0;
+  /** True while this writes: the engine's own lines come back as entries. */
+  isWriting = false;
+
+  constructor(parts: { readonly log: Logger; readonly clock: Clock; readonly redact: RedactAttributes }) {
+    this.#log = parts.log;
+    this.#clock = parts.clock;
+    this.#redact = parts.redact;
+  }
+
+  show(record: LogRecord): void {
+    if (!this.#hasRoom()) return;
+    const log = boundRecord(record);
+    const data = JSON.stringify(this.#redact(log.attributes));
+    const worker = log.attributes["svc.worker.name"];
+    this.#write(LEVELS[log.severityText], "a worker logs", {
+      service: shown(log.resource.service),
+      ...(typeof worker === "string" && worker !== log.resource.service ? { worker: shown(worker) } : {}),
+      text: shown(log.body),
+      ...(data === "{}" ? {} : { data: data.length > MAX_DATA_CHARACTERS ? shown(data.slice(0, MAX_DATA_CHARACTERS)) : (JSON.parse(shown(data)) as unknown) }),
+      ...(log.traceId === undefined ? {} : { traceId: log.traceId }),
+      ...(log.spanId === undefined ? {} : { spanId: log.spanId }),
+      ...(log === record ? {} : { truncated: true }),
+    });
+  }
+
+  #hasRoom(): boolean {
+    const nowMs = this.#clock.monotonic();
+    if (nowMs - this.#windowStartMs >= WINDOW_MS) {
+      const unshown = this.#unshown;
+      this.#windowStartMs = nowMs;
+      this.#shown = 0;
+      this.#unshown = 0;
+      if (unshown > 0) this.#write("info", "more lines of workers came than are shown here; the log store has them", { lines: unshown });
+    }
+    if (this.#shown >= MAX_PER_WINDOW) {
+      this.#unshown += 1;
+      return false;
+    }
+    this.#shown += 1;
+    return true;
+  }
+
+  #write(level: "debug" | "info" | "warn" | "error", message: string, fields: Readonly<Record<string, unknown>>): void {
+    this.isWriting = true;
+    try {
+      this.#log[level](message, fields);
+    } finally {
+      this.isWriting = false;
+    }
+  }
+}
+
+/** The logger has no level below debug. */
+const LEVELS = { TRACE: "debug", DEBUG: "debug", INFO: "info", WARN: "warn", ERROR: "error" } as const;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what could steer a terminal, or turn its writing around, is made visible
+const UNSHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+function shown(text: string): string {
+  return text.replace(UNSHOWN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

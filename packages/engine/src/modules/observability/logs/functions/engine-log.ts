@@ -1,0 +1,61 @@
+import { z } from "zod";
+import type { ModuleContext } from "../../../../kernel/module.ts";
+import type { Attributes, AttributeValue, LogEntry } from "../../../../kernel/telemetry-contract.ts";
+import { boundAttributes, MAX_NAME_CHARACTERS } from "../bounded-record.ts";
+import { validSpanId, validTraceId } from "../record-of-entry.ts";
+
+const input = z.object({
+  message: z.string(),
+  trace_id: z.string().nullish(),
+  span_id: z.string().nullish(),
+  data: z.unknown().optional(),
+  service_name: z.string().nullish(),
+});
+
+const SEVERITY_NUMBERS = { info: 9, warn: 13, error: 17, debug: 5, trace: 1 } as const;
+
+/** Data that is no object is kept under this name. */
+const DATA = "data";
+
+/** `engine::log::*`: a worker writes an entry, without an SDK's logger. */
+export function provideEngineLog({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, log: (entry: LogEntry) => void): void {
+  for (const [name, severity] of Object.entries(SEVERITY_NUMBERS)) {
+    provideFunction({
+      id: `engine::log::${name}`,
+      summary: `Writes a log entry of level ${name}`,
+      input,
+      handle: ({ message, trace_id, span_id, data, service_name }, { caller, traceparent }) => {
+        const attributes: Record<string, AttributeValue> = Object.create(null);
+        Object.assign(attributes, boundAttributes(attributesOf(data)));
+        if (caller !== undefined) {
+          attributes["svc.worker.name"] = caller.name;
+          attributes["svc.worker.id"] = caller.worker_id;
+        }
+        const named = validTraceId(trace_id);
+        // An id that is none would be lost otherwise.
+        if (trace_id && named === undefined) attributes["svc.trace_id"] = trace_id.slice(0, MAX_NAME_CHARACTERS);
+        // Without ids of its own the entry belongs to the call's caller, whose context came with it.
+        const [, traceId, spanId] = (trace_id ? undefined : traceparent)?.split("-") ?? [];
+        log({
+          severity,
+          body: message,
+          attributes,
+          traceId: named ?? traceId,
+          spanId: named === undefined ? spanId : validSpanId(span_id),
+          service: service_name == null || service_name === "" ? "unknown" : service_name,
+        });
+      },
+    });
+  }
+}
+
+function attributesOf(data: unknown): Attributes {
+  if (data === undefined || data === null) return {};
+  // It came as JSON, so that all in it is what an attribute may be.
+  const value = data as AttributeValue;
+  return typeof value === "object" && value !== null && !isList(value) ? value : { [DATA]: value };
+}
+
+function isList(value: object): value is readonly AttributeValue[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,77 @@
+import { CallError } from "@svc/protocol";
+import { z } from "zod";
+import { filterSchema, filtersSchema } from "../query/filters.ts";
+import type { LogFilter } from "./log-filter.ts";
+import { compileRegex } from "./regex-search.ts";
+
+const MAX_TEXT = 1_024;
+const MAX_LIST = 200;
+
+const text = z.string().max(MAX_TEXT);
+const names = z.array(text).max(MAX_LIST);
+
+/** Members that every function over entries understands. */
+export const logFilterMembers = {
+  start_time: z.number().nullish().meta({ description: "Milliseconds since 1970: from then on" }),
+  end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: until then" }),
+  trace_id: text.nullish(),
+  span_id: text.nullish(),
+  severity_min: z.number().nullish().meta({ description: "OpenTelemetry severity number, 1 to 24: this one and more severe ones" }),
+  severity_text: text.nullish().meta({ description: "Exactly this level, in any case" }),
+  levels: names.nullish().meta({ description: "One of these levels" }),
+  services: names.nullish().meta({ description: "Of one of these services" }),
+  worker: text.nullish().meta({ description: "Name or id of a worker" }),
+  function_id: text.nullish(),
+  text: text.nullish().meta({ description: "In the body or in a value of an attribute, in any case" }),
+  regex: z.string().max(512).nullish().meta({ description: "JavaScript regular expression, searched in the body; it has a time limit" }),
+  filters: filtersSchema.nullish(),
+  exclude: z.object({ services: names.nullish(), text: text.nullish() }).nullish(),
+};
+const logFilterInput = z.object(logFilterMembers);
+export type LogFilterInput = z.infer<typeof logFilterInput>;
+
+/** Throws `invalid_input` for a regular expression that is none. */
+export function logFilterOf(input: LogFilterInput): LogFilter {
+  if (input.regex != null) checkRegex(input.regex);
+  return {
+    startMs: input.start_time ?? undefined,
+    endMs: input.end_time ?? undefined,
+    traceId: input.trace_id?.toLowerCase(),
+    spanId: input.span_id?.toLowerCase(),
+    severityMin: input.severity_min ?? undefined,
+    levels: levelsOf(input),
+    services: input.services ?? undefined,
+    worker: input.worker ?? undefined,
+    functionId: input.function_id ?? undefined,
+    text: lowerOrNone(input.text),
+    regex: input.regex == null || input.regex === "" ? undefined : input.regex,
+    filters: (input.filters ?? []).map((filter) => filterSchema.parse(filter)),
+    excludeServices: input.exclude?.services ?? [],
+    excludeText: lowerOrNone(input.exclude?.text),
+  };
+}
+
+/** Both members narrow: a level has to be in each that is given. */
+function levelsOf({ levels, severity_text }: LogFilterInput): readonly string[] | undefined {
+  const one = severity_text?.toUpperCase();
+  const several = levels?.map((level) => level.toUpperCase());
+  if (one === undefined) return several;
+  return several === undefined || several.includes(one) ? [one] : [];
+}
+
+function checkRegex(source: string): void {
+  try {
+    compileRegex(source);
+  } catch (error) {
+    throw invalidInput(`\`regex\`: is no regular expression: ${(error as Error).message}`);
+  }
+}
+
+function lowerOrNone(value: string | null | undefined): string | undefined {
+  return value == null || value === "" ? undefined : value.toLowerCase();
+}
+
+/** What a filter refuses by. */
+export function invalidInput(message: string): CallError {
+  return new CallError("invalid_input", message);
+}

@@ -1,0 +1,157 @@
+import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
+import type { LogRecord } from "../model.ts";
+import { attributeOf, textOfValue } from "../query/attributes.ts";
+import { type CompiledFilter, compileFilter, type Filter } from "../query/filters.ts";
+import type { StoredLog } from "./log-store.ts";
+import { compileRegex, selectByRegex } from "./regex-search.ts";
+
+/** A filter as it travels to the store's thread. */
+export interface LogFilter {
+  readonly startMs: number | undefined;
+  readonly endMs: number | undefined;
+  readonly traceId: string | undefined;
+  readonly spanId: string | undefined;
+  readonly severityMin: number | undefined;
+  /** Upper case; undefined: all. */
+  readonly levels: readonly string[] | undefined;
+  readonly services: readonly string[] | undefined;
+  readonly worker: string | undefined;
+  readonly functionId: string | undefined;
+  /** Lower case, not empty. */
+  readonly text: string | undefined;
+  readonly regex: string | undefined;
+  readonly filters: readonly Filter[];
+  readonly excludeServices: readonly string[];
+  readonly excludeText: string | undefined;
+}
+
+export const NO_FILTER: LogFilter = {
+  startMs: undefined,
+  endMs: undefined,
+  traceId: undefined,
+  spanId: undefined,
+  severityMin: undefined,
+  levels: undefined,
+  services: undefined,
+  worker: undefined,
+  functionId: undefined,
+  text: undefined,
+  regex: undefined,
+  filters: [],
+  excludeServices: [],
+  excludeText: undefined,
+};
+
+/** Judges one entry. */
+export type LogMatcher = (log: LogRecord) => boolean;
+
+/** Picks the entries that match, in their order. Throws what `refuse` makes when the regular expression takes too long. */
+export function logSelector(filter: LogFilter, refuse: (message: string) => Error): (entries: readonly StoredLog[]) => StoredLog[] {
+  const matches = logMatcher(filter);
+  const expression = filter.regex === undefined ? undefined : compileRegex(filter.regex);
+  return (entries) => {
+    const matching = entries.filter(({ log }) => matches(log));
+    return expression === undefined ? matching : selectByRegex({ expression, things: matching, textOf: ({ log }) => log.body, refuse });
+  };
+}
+
+/** All of the filter but its regular expression, which is for `logSelector`. */
+export function logMatcher(filter: LogFilter): LogMatcher {
+  const checks: LogMatcher[] = [];
+  const { startMs, endMs, severityMin, functionId, worker } = filter;
+  if (startMs !== undefined) {
+    const start = nanosOfBound(startMs, Math.ceil);
+    checks.push((log) => log.timeUnixNano >= start);
+  }
+  if (endMs !== undefined) {
+    const end = nanosOfBound(endMs, Math.floor);
+    checks.push((log) => log.timeUnixNano <= end);
+  }
+  if (filter.traceId !== undefined) checks.push((log) => log.traceId === filter.traceId);
+  if (filter.spanId !== undefined) checks.push((log) => log.spanId === filter.spanId);
+  if (severityMin !== undefined) checks.push((log) => log.severityNumber >= severityMin);
+  if (filter.levels !== undefined) {
+    const levels = new Set(filter.levels);
+    checks.push((log) => levels.has(log.severityText) || (levels.has("FATAL") && log.severityNumber >= 21));
+  }
+  if (filter.services !== undefined) {
+    const services = new Set(filter.services);
+    checks.push((log) => services.has(log.resource.service));
+  }
+  if (filter.excludeServices.length > 0) {
+    const services = new Set(filter.excludeServices);
+    checks.push((log) => !services.has(log.resource.service));
+  }
+  if (functionId !== undefined) checks.push((log) => functionOf(log) === functionId);
+  if (worker !== undefined) checks.push((log) => workerOf(log) === worker || workerIdOf(log) === worker);
+  for (const condition of filter.filters) checks.push(conditionCheck(compileFilter(condition)));
+  const { text, excludeText } = filter;
+  if (text !== undefined) checks.push((log) => holdsText(log, text));
+  if (excludeText !== undefined) checks.push((log) => !holdsText(log, excludeText));
+  return (log) => checks.every((check) => check(log));
+}
+
+/** The function that wrote the entry, where that is known. */
+export function functionOf(log: LogRecord): string | undefined {
+  return stringOrNone(attributeOf(log.attributes, "svc.function_id"));
+}
+
+/** Name of the worker: its own, or that of the service. */
+export function workerOf(log: LogRecord): string {
+  return stringOrNone(attributeOf(log.attributes, "svc.worker.name")) ?? log.resource.service;
+}
+
+/** What is searched by `text`: the body, then each value of the attributes. */
+export function* searchedTexts(log: LogRecord): Generator<string> {
+  yield log.body;
+  for (const value of Object.values(log.attributes)) if (value !== null) yield textOfValue(value);
+}
+
+function holdsText(log: LogRecord, lower: string): boolean {
+  for (const part of searchedTexts(log)) if (part.toLowerCase().includes(lower)) return true;
+  return false;
+}
+
+function conditionCheck(condition: CompiledFilter): LogMatcher {
+  return (log) => condition.matches(fieldOf(log, condition.key)) !== condition.negated;
+}
+
+/** A field by its name in the JSON, an attribute of the resource after `resource.`, else an attribute. */
+export function fieldOf(log: LogRecord, key: string): AttributeValue | undefined {
+  const field = FIELDS.get(key);
+  if (field !== undefined) return field(log) ?? attributeOf(log.attributes, key);
+  if (key.startsWith("resource.")) {
+    const name = key.slice("resource.".length);
+    return attributeOf(log.resource.attributes, name) ?? (name === "service.name" ? log.resource.service : attributeOf(log.attributes, key));
+  }
+  return attributeOf(log.attributes, key);
+}
+
+const FIELDS: ReadonlyMap<string, (log: LogRecord) => AttributeValue | undefined> = new Map<string, (log: LogRecord) => AttributeValue | undefined>([
+  ["body", (log) => log.body],
+  ["service", (log) => log.resource.service],
+  ["service_name", (log) => log.resource.service],
+  ["level", (log) => log.severityText],
+  ["severity_text", (log) => log.severityText],
+  ["severity_number", (log) => log.severityNumber],
+  ["trace_id", (log) => log.traceId],
+  ["span_id", (log) => log.spanId],
+  ["worker", (log) => workerOf(log)],
+  ["function", (log) => functionOf(log)],
+]);
+
+/** Id of the connection that the entry came over, where it is known. */
+export function workerIdOf(log: LogRecord): string | undefined {
+  return log.resource.workerId ?? stringOrNone(attributeOf(log.attributes, "svc.worker.id"));
+}
+
+/** A bound in whole nanoseconds; what no entry can have becomes the nearest that one can. */
+function nanosOfBound(ms: number, round: (value: number) => number): bigint {
+  const held = Math.min(Math.max(ms, -1), 1e14);
+  const whole = Math.floor(held);
+  return BigInt(whole) * 1_000_000n + BigInt(round((held - whole) * 1e6));
+}
+
+function stringOrNone(value: AttributeValue | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

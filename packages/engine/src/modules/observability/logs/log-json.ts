@@ -1,0 +1,53 @@
+import type { Attributes } from "../../../kernel/telemetry-contract.ts";
+import { millisOf } from "../query/times.ts";
+import type { StoredLog } from "./log-store.ts";
+import { isFatal } from "./severity.ts";
+
+/** An entry as the functions, the trigger and the stream tell it: the specification's fields, the published ones, then ours. */
+export interface LogJson {
+  /** Loses the last digits, as JSON's numbers do; the text beside it does not. */
+  readonly timestamp_unix_nano: number;
+  readonly observed_timestamp_unix_nano: number;
+  readonly severity_number: number;
+  readonly severity_text: string;
+  readonly body: string;
+  readonly attributes: Attributes;
+  readonly trace_id: string | null;
+  readonly span_id: string | null;
+  readonly resource: Attributes;
+  readonly service_name: string;
+  readonly instrumentation_scope_name?: string;
+  readonly instrumentation_scope_version?: string;
+  readonly id: string;
+  readonly timestamp_unix_nano_text: string;
+  readonly observed_timestamp_unix_nano_text: string;
+  /** With a fraction. */
+  readonly timestamp_ms: number;
+  /** Severity number 21 and more, which the five texts tell as ERROR. */
+  readonly fatal?: true;
+}
+
+/** Hides what attributes must not show; see `redact_keys`. */
+export type RedactAttributes = (attributes: Attributes) => Attributes;
+
+export function logJson({ id, log }: StoredLog, redact: RedactAttributes): LogJson {
+  return {
+    timestamp_unix_nano: Number(log.timeUnixNano),
+    observed_timestamp_unix_nano: Number(log.observedUnixNano),
+    severity_number: log.severityNumber,
+    severity_text: log.severityText,
+    body: log.body,
+    attributes: redact(log.attributes),
+    trace_id: log.traceId ?? null,
+    span_id: log.spanId ?? null,
+    resource: redact({ "service.name": log.resource.service, ...log.resource.attributes }),
+    service_name: log.resource.service,
+    ...(log.scopeName === undefined ? {} : { instrumentation_scope_name: log.scopeName }),
+    ...(log.scopeVersion === undefined ? {} : { instrumentation_scope_version: log.scopeVersion }),
+    id: String(id),
+    timestamp_unix_nano_text: String(log.timeUnixNano),
+    observed_timestamp_unix_nano_text: String(log.observedUnixNano),
+    timestamp_ms: millisOf(log.timeUnixNano),
+    ...(isFatal(log.severityNumber) ? { fatal: true } : {}),
+  };
+}

@@ -1,0 +1,192 @@
+import { functionIdSchema, Payload } from "@svc/protocol";
+import { z } from "zod";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { Directory } from "../../../kernel/directory.ts";
+import type { TriggerBinding, TriggerSpec } from "../../../kernel/module.ts";
+import type { Telemetry } from "../../../kernel/telemetry-contract.ts";
+import type { DropCounter } from "../model.ts";
+import { functionOf, type LogMatcher, logMatcher, NO_FILTER, workerIdOf } from "./log-filter.ts";
+import { logJson, type RedactAttributes } from "./log-json.ts";
+import type { StoredLog } from "./log-store.ts";
+import { firstNumberOf, SEVERITIES } from "./severity.ts";
+
+/** Entries that wait for one binding's handler, and calls of it at once. */
+const MAX_WAITING = 1_000;
+const MAX_RUNNING = 8;
+/** Traces that firings began, the newest: what is logged in one fires nothing. */
+const MAX_TRACES = 10_000;
+/** Lines of a handler's worker that name no trace may still come so long after it answered, in milliseconds. */
+const AFTERMATH_MS = 1_000;
+
+const level = z
+  .string()
+  .transform((text) => text.toLowerCase())
+  .pipe(z.enum(["all", "trace", "debug", "info", "warn", "error", "fatal"]));
+
+const settings = z.strictObject({
+  level: level.default("all").meta({ description: "Least severe level that is told: all, trace, debug, info, warn, error or fatal" }),
+  service: z.string().max(256).nullish().meta({ description: "Only of this service" }),
+  text: z.string().max(1_024).nullish().meta({ description: "Only with this text in the body or in an attribute, in any case" }),
+  function_id: functionIdSchema.nullish().meta({ description: "Only what this function logged" }),
+  condition_function_id: functionIdSchema
+    .nullish()
+    .meta({ description: "Function that is asked first, with the entry; when it answers false nothing is called" }),
+});
+type LogTriggerSettings = z.infer<typeof settings>;
+
+export interface LogTriggersParts {
+  readonly clock: Clock;
+  readonly directory: Directory;
+  readonly telemetry: Telemetry;
+  readonly drops: DropCounter;
+  readonly redact: RedactAttributes;
+}
+
+/** Bindings of type `log`. What a handler logs, by itself or through what it calls, fires nothing: there would be no end to it. */
+export class LogTriggers {
+  readonly #parts: LogTriggersParts;
+  readonly #watchers = new Set<LogWatcher>();
+  readonly #traces = new Set<string>();
+  /** Handlers that failed; told by nothing else, since that would be an entry. */
+  failures = 0;
+
+  constructor(parts: LogTriggersParts) {
+    this.#parts = parts;
+  }
+
+  spec(): TriggerSpec<LogTriggerSettings> {
+    return {
+      type: "log",
+      summary: "A log entry of a level or a more severe one",
+      settings,
+      bind: (binding) => {
+        const refusal = binding.callRefusal("engine::logs::list");
+        if (refusal !== undefined) throw refusal;
+        if (binding.settings.condition_function_id != null) binding.needs([binding.settings.condition_function_id]);
+        const watcher = new LogWatcher(binding, this);
+        this.#watchers.add(watcher);
+        return () => {
+          this.#watchers.delete(watcher);
+          watcher.stop();
+        };
+      },
+    };
+  }
+
+  add(entry: StoredLog): void {
+    if (this.#watchers.size === 0) return;
+    if (entry.log.traceId !== undefined && this.#traces.has(entry.log.traceId)) return;
+    for (const watcher of this.#watchers) watcher.offer(entry);
+  }
+
+  dropped(): void {
+    this.#parts.drops.dropped("logs", "log_trigger_queue_full", 1);
+  }
+
+  nowMs(): number {
+    return this.#parts.clock.monotonic();
+  }
+
+  isProvidedBy(functionId: string, workerId: string): boolean {
+    return this.#parts.directory.functionById(functionId)?.workers.some(({ id }) => id === workerId) ?? false;
+  }
+
+  isProvidedByService(functionId: string, service: string): boolean {
+    return this.#parts.directory.functionById(functionId)?.workers.some(({ name }) => name === service) ?? false;
+  }
+
+  /** Calls the bound function with one entry, in a trace of its own. Never rejects. */
+  async fire(binding: TriggerBinding<LogTriggerSettings>, entry: StoredLog): Promise<void> {
+    const { traceId, spanId } = entry.log;
+    const span = this.#parts.telemetry.startSpan({
+      name: "log trigger",
+      kind: "consumer",
+      attributes: { "svc.function_id": binding.functionId },
+      ...(traceId === undefined || spanId === undefined ? {} : { links: [`00-${traceId}-${spanId}-01`] }),
+    });
+    const traceparent = span.traceparent ?? newTraceparent();
+    this.#remember(traceparent.slice(3, 35));
+    try {
+      const payload = Payload.fromValue(logJson(entry, this.#parts.redact));
+      if (await binding.passes(payload, { traceparent })) await binding.fire(payload, { traceparent });
+      span.end();
+    } catch (error) {
+      this.failures += 1;
+      span.end({ error: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  #remember(traceId: string): void {
+    this.#traces.add(traceId);
+    const [oldest] = this.#traces;
+    if (this.#traces.size > MAX_TRACES && oldest !== undefined) this.#traces.delete(oldest);
+  }
+}
+
+/** One binding with the entries that wait for its handler. */
+class LogWatcher {
+  readonly #binding: TriggerBinding<LogTriggerSettings>;
+  readonly #owner: LogTriggers;
+  readonly #matches: LogMatcher;
+  #waiting: StoredLog[] = [];
+  #running = 0;
+  #quietSinceMs = Number.NEGATIVE_INFINITY;
+  #stopped = false;
+
+  constructor(binding: TriggerBinding<LogTriggerSettings>, owner: LogTriggers) {
+    this.#binding = binding;
+    this.#owner = owner;
+    const { level: least, service, text, function_id } = binding.settings;
+    this.#matches = logMatcher({
+      ...NO_FILTER,
+      severityMin: least === "all" ? undefined : least === "fatal" ? 21 : firstNumberOf(SEVERITIES.find((name) => name.toLowerCase() === least) ?? "TRACE"),
+      services: service == null ? undefined : [service],
+      text: text == null || text === "" ? undefined : text.toLowerCase(),
+      functionId: function_id ?? undefined,
+    });
+  }
+
+  offer(entry: StoredLog): void {
+    if (!this.#matches(entry.log) || this.#isOwn(entry)) return;
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#owner.dropped();
+      return;
+    }
+    this.#waiting.push(entry);
+    this.#next();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#waiting = [];
+  }
+
+  #next(): void {
+    while (!this.#stopped && this.#running < MAX_RUNNING) {
+      const entry = this.#waiting.shift();
+      if (entry === undefined) return;
+      this.#running += 1;
+      // Does not reject.
+      void this.#owner.fire(this.#binding, entry).then(() => {
+        this.#running -= 1;
+        this.#quietSinceMs = this.#owner.nowMs();
+        this.#next();
+      });
+    }
+  }
+
+  /** The bound function's own, or, without a trace, of its worker while it runs or just after. */
+  #isOwn({ log }: StoredLog): boolean {
+    const { functionId } = this.#binding;
+    if (functionOf(log) === functionId) return true;
+    if (log.traceId !== undefined) return false;
+    if (this.#running === 0 && this.#owner.nowMs() - this.#quietSinceMs > AFTERMATH_MS) return false;
+    const workerId = workerIdOf(log);
+    return (workerId !== undefined && this.#owner.isProvidedBy(functionId, workerId)) || this.#owner.isProvidedByService(functionId, log.resource.service);
+  }
+}
+
+function newTraceparent(): string {
+  const hex = (): string => crypto.randomUUID().replaceAll("-", "");
+  return `00-${hex()}-${hex().slice(0, 16)}-01`;
+}

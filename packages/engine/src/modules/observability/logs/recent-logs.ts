@@ -1,0 +1,54 @@
+import { sizeOf } from "./bounded-record.ts";
+import type { StoredLog } from "./log-store.ts";
+
+const MAX_COUNT = 1_000;
+const MAX_BYTES = 1024 * 1024;
+
+/** The last entries as they came, for who follows them: at most 1,000 and 1 MiB. Their ids have no hole. */
+export class RecentLogs {
+  #entries: StoredLog[] = [];
+  #bytes = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /** Of the entry that came last; 0 before the first. */
+  lastId: number;
+
+  constructor(lastId: number) {
+    this.lastId = lastId;
+  }
+
+  add(entry: StoredLog): void {
+    this.lastId = entry.id;
+    this.#entries.push(entry);
+    this.#bytes += sizeOf(entry.log);
+    let gone = 0;
+    while (this.#entries.length - gone > MAX_COUNT || (this.#bytes > MAX_BYTES && this.#entries.length - gone > 1)) {
+      this.#bytes -= sizeOf((this.#entries[gone] as StoredLog).log);
+      gone += 1;
+    }
+    if (gone > 0) this.#entries.splice(0, gone);
+    for (const wake of this.#waiting) wake();
+  }
+
+  clear(): void {
+    this.#entries = [];
+    this.#bytes = 0;
+  }
+
+  /** Entries after this one, and how many of those are not here any more. */
+  after(id: number): { readonly entries: readonly StoredLog[]; readonly dropped: number } {
+    const first = this.#entries[0];
+    if (first === undefined) return { entries: [], dropped: Math.max(0, this.lastId - id) };
+    return { entries: this.#entries.slice(Math.max(0, id - first.id + 1)), dropped: Math.max(0, first.id - id - 1) };
+  }
+
+  newest(count: number): readonly StoredLog[] {
+    return this.#entries.slice(-count);
+  }
+
+  /** Calls `wake` with each entry that comes, until undone. */
+  onEntry(wake: () => void): () => void {
+    this.#waiting.add(wake);
+    return () => this.#waiting.delete(wake);
+  }
+}

@@ -1,0 +1,60 @@
+import type { Attributes, LogEntry } from "../../../kernel/telemetry-contract.ts";
+import type { LogRecord, Resource } from "../model.ts";
+import { severityTextOf, validSeverityNumber } from "./severity.ts";
+
+const NO_ATTRIBUTES: Attributes = Object.freeze(Object.create(null) as Record<string, never>);
+const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
+const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
+/** What OTLP's unsigned 64 bits of nanoseconds can hold, in milliseconds: the year 2554. */
+const MAX_TIME_MS = 18_446_744_073_709;
+
+export interface RecordDefaults {
+  /** The engine's own. */
+  readonly service: string;
+  readonly nowMs: number;
+}
+
+/** An entry told by a module or the engine as a record. Its time is kept when nanoseconds can hold it. */
+export function recordOfEntry(entry: LogEntry, { service, nowMs }: RecordDefaults): LogRecord {
+  const severityNumber = validSeverityNumber(entry.severity);
+  const resource: Resource = {
+    service: entry.service ?? service,
+    workerId: textOf(entry.attributes?.["svc.worker.id"]),
+    attributes: entry.resource ?? NO_ATTRIBUTES,
+  };
+  return {
+    timeUnixNano: nanosOf(entry.timeMs ?? nowMs, nowMs),
+    observedUnixNano: nanosOf(nowMs, nowMs),
+    severityNumber,
+    severityText: severityTextOf(severityNumber),
+    body: entry.body,
+    attributes: entry.attributes ?? NO_ATTRIBUTES,
+    traceId: validTraceId(entry.traceId),
+    spanId: validSpanId(entry.spanId),
+    resource,
+    scopeName: entry.scopeName,
+    scopeVersion: undefined,
+  };
+}
+
+/** The id in lower case; undefined when it is none. */
+export function validTraceId(text: string | null | undefined): string | undefined {
+  const id = text?.toLowerCase();
+  return id !== undefined && TRACE_ID.test(id) ? id : undefined;
+}
+
+export function validSpanId(text: string | null | undefined): string | undefined {
+  const id = text?.toLowerCase();
+  return id !== undefined && SPAN_ID.test(id) ? id : undefined;
+}
+
+/** Milliseconds with a fraction as nanoseconds; `otherwiseMs` for a time that cannot be held. */
+export function nanosOf(ms: number, otherwiseMs: number): bigint {
+  const held = ms >= 0 && ms < MAX_TIME_MS ? ms : otherwiseMs;
+  const whole = Math.floor(held);
+  return BigInt(whole) * 1_000_000n + BigInt(Math.round((held - whole) * 1_000_000));
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

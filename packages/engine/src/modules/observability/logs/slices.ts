@@ -1,0 +1,92 @@
+import { attributeOf, textOfValue } from "../query/attributes.ts";
+import { millisOf } from "../query/times.ts";
+import { fieldOf, functionOf, workerOf } from "./log-filter.ts";
+import type { LogPosition, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
+import { SEVERITIES } from "./severity.ts";
+
+/** Different values of one facet that are counted; further ones are counted together. */
+const MAX_FACET_VALUES = 1_000;
+export const OTHER_VALUES = "(other)";
+
+export function positionOf({ id, log }: StoredLog): LogPosition {
+  return { timeUnixNano: log.timeUnixNano, id };
+}
+
+/** Negative when `a` comes before `b` in time. */
+export function comparePositions(a: LogPosition, b: LogPosition): number {
+  if (a.timeUnixNano !== b.timeUnixNano) return a.timeUnixNano < b.timeUnixNano ? -1 : 1;
+  return a.id - b.id;
+}
+
+/** What a tally gathers, slice by slice. */
+export class Tally {
+  total = 0;
+  firstMs: number | undefined;
+  lastMs: number | undefined;
+  readonly facets: Map<string, Map<string, number>>;
+  readonly histogram: number[][];
+  readonly #range: TallyRequest["histogram"];
+
+  constructor(request: Pick<TallyRequest, "facets" | "histogram">) {
+    this.facets = new Map(request.facets.map((name) => [name, new Map()]));
+    this.#range = request.histogram;
+    this.histogram = Array.from({ length: request.histogram?.buckets ?? 0 }, () => SEVERITIES.map(() => 0));
+  }
+
+  add(entry: StoredLog): void {
+    this.total += 1;
+    const ms = millisOf(entry.log.timeUnixNano);
+    this.#span(ms, ms);
+    for (const [name, counts] of this.facets) {
+      const value = facetValue(entry, name);
+      if (value !== undefined) count(counts, value, 1);
+    }
+    if (this.#range === undefined) return;
+    const { startMs, endMs, buckets } = this.#range;
+    const index = Math.min(buckets - 1, Math.floor(((ms - startMs) / Math.max(1e-6, endMs - startMs)) * buckets));
+    const bucket = index < 0 ? undefined : this.histogram[index];
+    const level = SEVERITIES.indexOf(entry.log.severityText);
+    if (bucket !== undefined && ms <= endMs) bucket[level] = (bucket[level] ?? 0) + 1;
+  }
+
+  merge(slice: TallySlice): void {
+    this.total += slice.total;
+    if (slice.firstMs !== undefined && slice.lastMs !== undefined) this.#span(slice.firstMs, slice.lastMs);
+    for (const [name, counts] of slice.facets) {
+      const mine = this.facets.get(name);
+      if (mine !== undefined) for (const [value, number] of counts) count(mine, value, number);
+    }
+    slice.histogram.forEach((levels, index) => {
+      const mine = this.histogram[index];
+      if (mine !== undefined)
+        levels.forEach((number, level) => {
+          mine[level] = (mine[level] ?? 0) + number;
+        });
+    });
+  }
+
+  slice(next: LogPosition | undefined): TallySlice {
+    const { total, facets, histogram, firstMs, lastMs } = this;
+    return { total, facets, histogram, firstMs, lastMs, next };
+  }
+
+  #span(first: number, last: number): void {
+    this.firstMs = Math.min(this.firstMs ?? first, first);
+    this.lastMs = Math.max(this.lastMs ?? last, last);
+  }
+}
+
+function count(counts: Map<string, number>, value: string, number: number): void {
+  const before = counts.get(value);
+  const counted = before === undefined && counts.size >= MAX_FACET_VALUES ? OTHER_VALUES : value;
+  counts.set(counted, (counts.get(counted) ?? 0) + number);
+}
+
+function facetValue({ log }: StoredLog, name: string): string | undefined {
+  if (name === "level") return log.severityText;
+  if (name === "service") return log.resource.service;
+  if (name === "function_id") return functionOf(log);
+  if (name === "worker") return workerOf(log);
+  const value = attributeOf(log.attributes, name) ?? fieldOf(log, name);
+  return value === undefined || value === null ? undefined : textOfValue(value).slice(0, 256);
+}

@@ -1,0 +1,167 @@
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { ModuleContext } from "../../../kernel/module.ts";
+import type { LogEntry } from "../../../kernel/telemetry-contract.ts";
+import { Redactor } from "../calls/redact.ts";
+import type { ObservabilityConfig } from "../config.ts";
+import type { DropCounter, LogRecord, LogSink } from "../model.ts";
+import { ConsoleEcho } from "./console-echo.ts";
+import type { DiskLimits } from "./disk-logs.ts";
+import { provideEngineLog } from "./functions/engine-log.ts";
+import { provideEngineLogs } from "./functions/engine-logs.ts";
+import { LogIntake } from "./intake.ts";
+import type { LogAnswers } from "./log-answers.ts";
+import type { RedactAttributes } from "./log-json.ts";
+import type { LogStore, LogStoreFigures } from "./log-store.ts";
+import { LogStream } from "./log-stream.ts";
+import { LogTriggers } from "./log-trigger.ts";
+import { type MemoryLimits, MemoryLogs } from "./memory-logs.ts";
+import { RecentLogs } from "./recent-logs.ts";
+import { recordOfEntry } from "./record-of-entry.ts";
+
+/** Logs have this part of what telemetry may take on the disk. */
+const DISK_SHARE = 4;
+
+export interface LogsOptions {
+  readonly drops: DropCounter;
+  /** Where entries go besides, e.g. to an exporter. Told of each that is kept. */
+  readonly sinks?: readonly LogSink[];
+}
+
+/** The running part of the module about logs. */
+export interface LogsPart {
+  /** Takes records that came whole, e.g. by OTLP. */
+  readonly sink: LogSink;
+  /** Takes entries told by modules and by the engine itself. */
+  log(entry: LogEntry): void;
+  /** Undefined where none are kept. */
+  figures(): LogStoreFigures | undefined;
+  /** Calls of handlers of `log` triggers that failed. */
+  readonly triggerFailures: number;
+  reconfigure(next: ObservabilityConfig): "restart" | undefined;
+  stop(): Promise<void>;
+}
+
+export async function startLogs(context: ModuleContext<ObservabilityConfig>, options: LogsOptions): Promise<LogsPart> {
+  const { clock } = context;
+  let { config } = context;
+  let redactor = new Redactor(config.redact_keys);
+  const isEnabled = enabledIn(config);
+  const redact: RedactAttributes = (attributes) => redactor.attributes(attributes);
+
+  const { store, setLimits, lastId } = await openLogStore(context, options.drops);
+  // By microseconds, so that ids of a later run are greater; see also DiskLogs.trim.
+  const firstId = Math.max(Math.floor(clock.now()) * 1_000, lastId + 1);
+  const recent = new RecentLogs(firstId - 1);
+  const stream = new LogStream({ streams: context.streams, clock, redact, recent });
+  const triggers = new LogTriggers({ clock, directory: context.directory, telemetry: context.telemetry, drops: options.drops, redact });
+  const echo = new ConsoleEcho({ log: context.log, clock, redact });
+  const intake = new LogIntake({
+    firstId,
+    samplingRatio: config.logs_sampling_ratio,
+    listeners: [
+      (entry) => store?.add(entry),
+      (entry) => recent.add(entry),
+      (entry) => stream.add(entry),
+      (entry) => triggers.add(entry),
+      ...(options.sinks ?? []).map((sink) => (entry: { readonly log: LogRecord }) => sink.add(entry.log)),
+    ],
+  });
+  /** What a worker says; the engine's own lines are in its output already. */
+  const takeOfWorker = (log: LogRecord): void => {
+    const isNew = isEnabled ? intake.add(log) : true;
+    if (isNew && config.logs_console_output) echo.show(log);
+  };
+
+  let answers: Promise<LogAnswers> | undefined;
+  provideEngineLog(context, (entry) => takeOfWorker(recordOfEntry(entry, { service: config.service_name, nowMs: clock.now() })));
+  provideEngineLogs(context, {
+    async answers() {
+      if (store === undefined) return undefined;
+      answers ??= import("./log-answers.ts").then(
+        (loaded) => new loaded.LogAnswers({ context, store, recent, redact, drops: options.drops, add: (log) => void intake.add(log) }),
+      );
+      return answers;
+    },
+    disabledReason: isEnabled
+      ? "log entries are only exported, and not kept here; set `logs_exporter: both` or `memory` in the config of svc-observability"
+      : "logs are off; set `logs_enabled: true` in the config of svc-observability",
+  });
+  context.provideTrigger(triggers.spec());
+
+  return {
+    sink: { add: takeOfWorker },
+    log(entry) {
+      // The line by which an entry was shown is not another entry.
+      if (echo.isWriting) return;
+      const isOfWorker = entry.attributes !== undefined && Object.hasOwn(entry.attributes, "svc.worker.name");
+      if (!isEnabled && !isOfWorker) return;
+      const record = recordOfEntry(entry, { service: config.service_name, nowMs: clock.now() });
+      if (isOfWorker) takeOfWorker(record);
+      else intake.add(record);
+    },
+    figures: () => store?.figures(),
+    get triggerFailures() {
+      return triggers.failures;
+    },
+    reconfigure(next) {
+      if (!isDeepStrictEqual(fixedIn(config), fixedIn(next))) return "restart";
+      config = next;
+      redactor = new Redactor(next.redact_keys);
+      intake.setSamplingRatio(next.logs_sampling_ratio);
+      setLimits(next);
+      return undefined;
+    },
+    async stop() {
+      (await answers)?.stop();
+      stream.stop();
+      await store?.stop();
+    },
+  };
+}
+
+function enabledIn(config: ObservabilityConfig): boolean {
+  return config.logs_enabled ?? config.enabled;
+}
+
+/** Settings that a running part cannot take. */
+function fixedIn(config: ObservabilityConfig): unknown {
+  const { trace_storage: storage } = config;
+  return [enabledIn(config), config.logs_exporter ?? config.exporter, storage?.enabled, storage?.directory];
+}
+
+interface OpenedStore {
+  /** Undefined where entries are not kept. */
+  readonly store: LogStore | undefined;
+  readonly setLimits: (config: ObservabilityConfig) => void;
+  readonly lastId: number;
+}
+
+async function openLogStore(context: ModuleContext<ObservabilityConfig>, drops: DropCounter): Promise<OpenedStore> {
+  const { config, clock, log } = context;
+  if (!enabledIn(config) || (config.logs_exporter ?? config.exporter) === "otlp") return { store: undefined, setLimits: () => {}, lastId: 0 };
+  const storage = config.trace_storage;
+  if (storage === undefined || !storage.enabled) {
+    const store = new MemoryLogs({ clock, limits: memoryLimits(config) });
+    return { store, setLimits: (next) => store.setLimits(memoryLimits(next)), lastId: 0 };
+  }
+  const { DiskLogs } = await import("./disk-logs.ts");
+  const store = await DiskLogs.open({ file: join(folderOf(storage.directory, context.dataDir), "logs.db"), clock, log, drops, limits: diskLimits(config) });
+  return { store, setLimits: (next) => store.setLimits(diskLimits(next)), lastId: store.lastId };
+}
+
+function diskLimits({ trace_storage, logs_retention_seconds }: ObservabilityConfig): DiskLimits {
+  const maxAgeSeconds = Math.min(trace_storage?.retention_seconds ?? Number.POSITIVE_INFINITY, logs_retention_seconds ?? Number.POSITIVE_INFINITY);
+  return { maxBytes: (trace_storage?.max_disk_bytes ?? 0) / DISK_SHARE, maxAgeMs: maxAgeSeconds * 1_000 };
+}
+
+/** A folder that is named is relative to that of the config file. */
+function folderOf(directory: string | undefined, dataDir: string): string {
+  if (directory === undefined) return join(dataDir, "observability");
+  return isAbsolute(directory) ? directory : resolve(dirname(dirname(dataDir)), directory);
+}
+
+function memoryLimits(config: ObservabilityConfig): MemoryLimits {
+  const { logs_max_count, logs_max_bytes, logs_retention_seconds } = config;
+  return { maxCount: logs_max_count, maxBytes: logs_max_bytes, maxAgeMs: logs_retention_seconds === undefined ? undefined : logs_retention_seconds * 1_000 };
+}

@@ -1,0 +1,211 @@
+import { describe, expect, it } from "vitest";
+import { manualClock } from "../../../testing/index.ts";
+import { DropCounts } from "../drop-counts.ts";
+import type { MetricPoint, MetricRecord } from "../model.ts";
+import { OutsideMetrics } from "./outside-metrics.ts";
+import { metricReader } from "./reader.ts";
+import { NumberSeries, type Series } from "./series.ts";
+import { SeriesStore } from "./series-store.ts";
+import { snapshotOf } from "./snapshot.ts";
+import { TimeLine } from "./time-line.ts";
+
+const OWN = { service: "svc", workerId: undefined, attributes: {} };
+
+function scene(limits = { maxSeries: 100, retentionMs: 3_600_000 }) {
+  const clock = manualClock();
+  const drops = new DropCounts();
+  const store = new SeriesStore({ timeLine: new TimeLine(clock), limits: () => limits, drops });
+  const told: unknown[] = [];
+  const workers = {
+    told(name: string, value: number, workerId: string): boolean {
+      if (!name.startsWith("svc.worker.")) return false;
+      told.push({ name, value, workerId });
+      return true;
+    },
+  };
+  const sink = new OutsideMetrics({ store, workers, drops });
+  const add = (
+    type: MetricRecord["type"],
+    values: readonly (readonly [MetricPoint["value"] | number, MetricPoint["attributes"]?])[],
+    more: Partial<MetricRecord> = {},
+  ): void =>
+    sink.add({
+      name: "orders",
+      description: "",
+      unit: "1",
+      type,
+      temporality: "cumulative",
+      resource: { service: "shop", workerId: "w1", attributes: {} },
+      scopeName: undefined,
+      points: values.map(([value, attributes = {}]) => ({
+        attributes,
+        timeUnixNano: 0n,
+        startUnixNano: undefined,
+        value: typeof value === "number" ? { type: "number", value } : value,
+      })),
+      ...more,
+    });
+  const only = (name = "orders"): Series => {
+    const all = [...store.of(name)];
+    expect(all).toHaveLength(1);
+    return all[0] as Series;
+  };
+  return { clock, drops, store, told, add, only, reader: metricReader(store) };
+}
+
+describe("metrics from outside", () => {
+  it("keep series of different attributes apart (gap 47)", () => {
+    const { add, reader } = scene();
+    add("counter", [
+      [3, { country: "fr" }],
+      [5, { country: "de" }],
+    ]);
+    expect(reader.value("orders", { country: "fr" }, 60, false)).toBe(3);
+    expect(reader.value("orders", { country: "de" }, 60, false)).toBe(5);
+    expect(reader.value("orders", {}, 60, false)).toBe(8);
+    expect(reader.value("orders", { country: "es" }, 60, false)).toBeNull();
+  });
+
+  it("count as their increase, cumulative or delta, also when the sender starts again", () => {
+    const { add, only } = scene();
+    for (const value of [10, 15, 15, 4]) add("counter", [[value]]);
+    expect((only() as NumberSeries).latest).toBe(19);
+    for (const value of [2, 3]) add("counter", [[value]], { name: "delta", temporality: "delta" });
+    expect((only("delta") as NumberSeries).latest).toBe(5);
+  });
+
+  it("of a gauge are the latest value, and their mean in a window", () => {
+    const { clock, add, only, reader } = scene();
+    add("gauge", [[10]]);
+    clock.advance(5_000);
+    add("gauge", [[20]]);
+    expect((only() as NumberSeries).latest).toBe(20);
+    expect(reader.value("orders", {}, 60, false)).toBe(15);
+    clock.advance(120_000);
+    expect(reader.value("orders", {}, 60, false)).toBeNull();
+    // Null never crashes: nothing of this name.
+    expect(reader.value("nothing", {}, 60, true)).toBeNull();
+  });
+
+  it("of histograms are merged by their buckets (gap 47)", () => {
+    const { add, store } = scene();
+    const histogram = (bucketCounts: readonly number[]): MetricPoint["value"] => ({
+      type: "histogram",
+      count: 0,
+      sum: 30,
+      min: undefined,
+      max: undefined,
+      bucketCounts,
+      bounds: [10, 100],
+    });
+    add("histogram", [[histogram([1, 2, 0])]]);
+    add("histogram", [[histogram([3, 2, 1])]]);
+    add("histogram", [[histogram([1, 1, 1])]], { name: "delta", temporality: "delta" });
+    add("histogram", [[histogram([1, 1, 1])]], { name: "delta", temporality: "delta" });
+    const values = snapshotOf(store, OWN).map(({ name, points }) => [name, points[0]?.value]);
+    expect(values).toMatchObject([
+      ["delta", { count: 6, bucketCounts: [2, 2, 2], bounds: [10, 100] }],
+      ["orders", { count: 6, bucketCounts: [3, 2, 1] }],
+    ]);
+  });
+
+  it("that make no sense are dropped and counted, each by itself", () => {
+    const { add, drops, store } = scene();
+    const bad = { type: "histogram" as const, count: 1, sum: 1, min: undefined, max: undefined };
+    add("counter", [[Number.NaN], [Number.POSITIVE_INFINITY], [1]]);
+    add(
+      "histogram",
+      [
+        [{ ...bad, bucketCounts: [1], bounds: [1, 2] }],
+        [{ ...bad, bucketCounts: [1, 1, 1], bounds: [2, 1] }],
+        [{ ...bad, bucketCounts: [-1, 1], bounds: [1] }],
+      ],
+      {
+        name: "h",
+      },
+    );
+    add("gauge", [[1]], { name: "svc.calls" });
+    add("gauge", [[1]], { name: "x".repeat(300) });
+    add("gauge", [[1]]);
+    expect(store.size).toBe(1);
+    expect(drops.entries()).toEqual([
+      { signal: "metrics", reason: "not_finite", count: 2 },
+      { signal: "metrics", reason: "bad_point", count: 3 },
+      { signal: "metrics", reason: "bad_name", count: 2 },
+      { signal: "metrics", reason: "type_conflict", count: 1 },
+    ]);
+  });
+
+  it("with ever new attributes fill no more than the cap, and those that are there go on", () => {
+    const { add, drops, store, reader } = scene();
+    for (let index = 0; index < 10_000; index++) add("counter", [[1, { user: String(index) }]]);
+    expect(store.size).toBe(100);
+    expect(drops.entries()).toEqual([{ signal: "metrics", reason: "series_limit", count: 9_900 }]);
+    add("counter", [[4, { user: "7" }]]);
+    expect(reader.value("orders", { user: "7" }, 60, false)).toBe(4);
+  });
+
+  it("with attributes too many or too long are dropped whole", () => {
+    const { add, drops, store } = scene();
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`key${index}`, "v"]));
+    add("gauge", [
+      [1, many],
+      [1, { long: "x".repeat(10_000) }],
+      [1, { nested: { a: 1 } }],
+    ]);
+    expect(store.size).toBe(0);
+    expect(drops.entries()).toEqual([{ signal: "metrics", reason: "bad_attributes", count: 3 }]);
+  });
+
+  it("named as what every object has are names like others", () => {
+    const { add, reader } = scene();
+    add("counter", [[1, { ["__proto__"]: "x", constructor: "y" }]], { name: "constructor" });
+    expect(reader.value("constructor", { constructor: "y" }, 60, false)).toBe(1);
+    expect(reader.value("constructor", { toString: "y" }, 60, false)).toBeNull();
+    expect(reader.value("__proto__", {}, 60, false)).toBeNull();
+  });
+
+  it("that stay away are forgotten after the retention, and make room", () => {
+    const { clock, add, store } = scene();
+    add("counter", [[1]]);
+    clock.advance(3_500_000);
+    store.sweep();
+    expect(store.size).toBe(1);
+    clock.advance(200_000);
+    store.sweep();
+    expect(store.size).toBe(0);
+  });
+
+  it("of a worker's process go to the worker; nobody else tells them", () => {
+    const { add, told, store } = scene();
+    add(
+      "gauge",
+      [
+        [50, { "worker.id": "w1" }],
+        [60, { "worker.id": "w2" }],
+      ],
+      { name: "svc.worker.cpu_percent" },
+    );
+    add("gauge", [[70, { "worker.id": "w2" }]], { name: "svc.worker.cpu_percent", resource: { service: "x", workerId: undefined, attributes: {} } });
+    expect(told).toEqual([{ name: "svc.worker.cpu_percent", value: 50, workerId: "w1" }]);
+    expect([...store.of("svc.worker.cpu_percent")].map(({ labels }) => labels["worker.id"])).toEqual(["w2", "w2"]);
+  });
+
+  it("whose buckets are others from one day begin anew", () => {
+    const { add, only } = scene();
+    const histogram = (bounds: readonly number[]): MetricPoint["value"] => ({
+      type: "histogram",
+      count: 1,
+      sum: 1,
+      min: undefined,
+      max: undefined,
+      bucketCounts: bounds.map(() => 1).concat(1),
+      bounds,
+    });
+    add("histogram", [[histogram([1, 2])]]);
+    add("histogram", [[histogram([1, 2, 3])]]);
+    const series = only();
+    expect(series).not.toBeInstanceOf(NumberSeries);
+    expect(series).toMatchObject({ total: { count: 4 } });
+  });
+});

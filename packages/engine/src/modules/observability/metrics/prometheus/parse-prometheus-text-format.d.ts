@@ -1,0 +1,16 @@
+/** Of a test's parser, which has no types of its own. */
+declare module "parse-prometheus-text-format" {
+  interface ParsedFamily {
+    readonly name: string;
+    readonly help: string;
+    readonly type: string;
+    readonly metrics: readonly {
+      readonly labels?: Readonly<Record<string, string>>;
+      readonly value?: string;
+      readonly buckets?: Readonly<Record<string, string>>;
+      readonly count?: string;
+      readonly sum?: string;
+    }[];
+  }
+  export default function parsePrometheusTextFormat(text: string): readonly ParsedFamily[];
+}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import type { CallerAccess } from "../../../../kernel/module.ts";
+import type { BucketLayout, HistogramCounts } from "../histogram.ts";
+import { percentileOf } from "../histogram.ts";
+import type { Series } from "../series.ts";
+
+/** Milliseconds since 1970. */
+const time = z.number().min(0).max(8.64e15).nullish();
+const name = z.string().max(256);
+
+export const metricsListInput = z.object({
+  start_time: time,
+  end_time: time,
+  metric_name: name.nullish(),
+  aggregate_interval: z.number().min(1).max(604_800).nullish().meta({ description: "Seconds" }),
+});
+export const seriesInput = z.object({
+  names: z.array(name).max(100).nullish().meta({ description: "Default: every metric" }),
+  labels: z.record(z.string(), z.string()).nullish().meta({ description: "Only series that have all of these" }),
+  start_time: time.meta({ description: "Default: 15 min before the end" }),
+  end_time: time.meta({ description: "Default: now" }),
+  step_seconds: z.number().int().min(5).max(604_800).default(5),
+  aggregate: z
+    .enum(["avg", "sum", "max", "rate", "p50", "p95", "p99"])
+    .nullish()
+    .meta({ description: "Default: the mean of gauges, the rate of counters, p95 of histograms" }),
+});
+export const functionsInput = z.object({ window_seconds: z.number().int().min(5).max(604_800).default(900) });
+export const workersInput = z.object({});
+export const rollupsInput = z.object({ start_time: time, end_time: time, level: z.number().int().min(0).max(2).nullish(), metric_name: name.nullish() });
+
+/** What a restricted caller may see: nothing of functions that it may not call, nor of workers that it may not see. */
+export function maySee({ labels }: Pick<Series, "labels">, access: CallerAccess | undefined, seesWorker: (id: string) => boolean): boolean {
+  if (access === undefined) return true;
+  const { function_id, worker_id } = labels;
+  return (function_id === undefined || access.callRefusal(function_id) === undefined) && (worker_id === undefined || seesWorker(worker_id));
+}
+
+export function percentilesOf(counts: HistogramCounts, layout: BucketLayout) {
+  const at = (percent: number): number | null => percentileOf(counts, layout, percent);
+  return { p50: at(50), p75: at(75), p90: at(90), p95: at(95), p99: at(99) };
+}
+
+/** As JSON has it: beyond 2^53 rounded. */
+export function nanosOf(ms: number): number {
+  return ms * 1_000_000;
+}

@@ -1,0 +1,116 @@
+import type { z } from "zod";
+import type { CallStats } from "../../calls/call-stats.ts";
+import { type DurationCounts, durationsTogether, NO_DURATIONS, percentileOf } from "../../calls/duration-histogram.ts";
+import type { WorkerCounts } from "../../calls/worker-counts.ts";
+import type { MetricRecord } from "../../model.ts";
+import { type LevelIndex, levelAt, levelFor } from "../levels.ts";
+import type { Series } from "../series.ts";
+import type { SeriesStore } from "../series-store.ts";
+import { snapshotOf } from "../snapshot.ts";
+import type { metricsListInput } from "./inputs.ts";
+import { collect } from "./rollups.ts";
+
+const DEFAULT_RANGE_MS = 3_600_000;
+
+interface Parts {
+  readonly store: SeriesStore;
+  readonly stats: CallStats;
+  readonly workers: Pick<WorkerCounts, "spawns" | "deaths" | "active">;
+  readonly sees: (series: Pick<Series, "labels">) => boolean;
+}
+
+/** `engine::metrics::list`, as published, with `names` besides. */
+export function metricsListAnswer(input: z.output<typeof metricsListInput>, { store, stats, workers, sees }: Parts) {
+  const { start_time, end_time, metric_name, aggregate_interval } = input;
+  const now = store.timeLine.now();
+  const isWanted = (record: MetricRecord): boolean => metric_name == null || record.name === metric_name;
+  const own = { service: "", workerId: undefined, attributes: {} };
+  const outside = snapshotOf(store, own, (series) => series.origin !== undefined && sees(series) && isWithin(store.timeLine.shown(series.at), input));
+  const isAsked = [start_time, end_time, metric_name, aggregate_interval].some((value) => value != null);
+  return {
+    engine_metrics: {
+      invocations: invocationsOf(stats, sees),
+      workers: { spawns: workers.spawns, deaths: workers.deaths, active: workers.active },
+      performance: performanceOf(stats),
+    },
+    sdk_metrics: outside.filter(isWanted).map(metricOf),
+    names: store.names().map((name) => ({ ...store.infoOf(name), series: [...store.of(name)].length })),
+    timestamp: store.timeLine.shown(now),
+    ...(aggregate_interval == null ? {} : { aggregated_metrics: aggregated(input, { store, sees, now, seconds: aggregate_interval }) }),
+    ...(isAsked ? { query: input } : {}),
+  };
+}
+
+function isWithin(ms: number, { start_time, end_time }: z.output<typeof metricsListInput>): boolean {
+  return (start_time == null || ms >= start_time) && (end_time == null || ms <= end_time);
+}
+
+function invocationsOf(stats: CallStats, sees: Parts["sees"]) {
+  const { total, success, error, deferred } = stats.totals();
+  const by_function: Record<string, number> = Object.create(null) as Record<string, number>;
+  stats.forEach((functionId, { calls }) => {
+    if (sees({ labels: { function_id: functionId } })) by_function[functionId] = calls;
+  });
+  return { total, success, error, deferred, by_function };
+}
+
+/** Over all calls since the start, by their exact histograms; zeros before the first. */
+function performanceOf(stats: CallStats) {
+  let all: DurationCounts = NO_DURATIONS;
+  let min = Number.POSITIVE_INFINITY;
+  let max = 0;
+  stats.forEach((_functionId, { durations }) => {
+    if (durations.count === 0) return;
+    all = durationsTogether(all, durations.counts());
+    min = Math.min(min, durations.min);
+    max = Math.max(max, durations.max);
+  });
+  const percentile = (percent: number): number => percentileOf(all, percent);
+  return {
+    avg_duration_ms: all.count === 0 ? 0 : all.sum / all.count,
+    p50_duration_ms: percentile(50),
+    p95_duration_ms: percentile(95),
+    p99_duration_ms: percentile(99),
+    min_duration_ms: Number.isFinite(min) ? min : 0,
+    max_duration_ms: max,
+  };
+}
+
+function metricOf({ name, description, unit, type, points, resource, scopeName }: MetricRecord) {
+  return {
+    name,
+    description,
+    unit,
+    metric_type: type,
+    data_points: points.map(({ attributes, timeUnixNano, value }) => ({
+      ...(value.type === "number"
+        ? { value: value.value }
+        : {
+            count: value.count,
+            sum: value.sum,
+            bucket_counts: value.bucketCounts,
+            explicit_bounds: value.bounds,
+            ...(value.min === undefined ? {} : { min: value.min }),
+            ...(value.max === undefined ? {} : { max: value.max }),
+          }),
+      attributes,
+      timestamp_unix_nano: Number(timeUnixNano),
+    })),
+    service_name: resource.service,
+    timestamp_unix_nano: points.reduce((latest, { timeUnixNano }) => Math.max(latest, Number(timeUnixNano)), 0),
+    ...(scopeName === undefined ? {} : { instrumentation_scope_name: scopeName }),
+  };
+}
+
+/** By the level of rollups that is nearest to what was asked, and each series by itself: what they mix cannot be told apart again. */
+function aggregated(
+  { start_time, end_time, metric_name }: z.output<typeof metricsListInput>,
+  { store, sees, now, seconds }: Pick<Parts, "store" | "sees"> & { readonly now: number; readonly seconds: number },
+): readonly unknown[] {
+  const to = end_time == null ? now : Math.min(now, store.timeLine.stored(end_time));
+  const from = start_time == null ? to - DEFAULT_RANGE_MS : store.timeLine.stored(start_time);
+  let index = levelFor(from, now);
+  while (index < 3 && levelAt((index + 1) as LevelIndex).stepMs <= seconds * 1_000) index = (index + 1) as LevelIndex;
+  const { rollups, histogram_rollups } = collect({ index, from, to, names: metric_name == null ? store.names() : [metric_name] }, store, sees);
+  return [...rollups, ...histogram_rollups];
+}

@@ -1,0 +1,40 @@
+import type { MetricReader } from "../alerts/metric-reader.ts";
+import { hasLabels } from "./labels.ts";
+import { CALLS } from "./names.ts";
+import { NumberSeries, type Series } from "./series.ts";
+import type { SeriesStore } from "./series-store.ts";
+import { histogramIn, numbersIn, type Window } from "./window.ts";
+
+/** Calls of every outcome but `ok`, which no single label says. */
+export const CALL_ERRORS = `${CALLS.name}.errors`;
+
+/** The store of series as alert rules see it. */
+export function metricReader(store: SeriesStore): MetricReader {
+  return {
+    value(metric, labels, windowSeconds, rate) {
+      const now = store.timeLine.now();
+      const window = { from: now - windowSeconds * 1_000, to: now };
+      const isErrors = metric === CALL_ERRORS;
+      let sum: number | null = null;
+      for (const series of store.of(isErrors ? CALLS.name : metric)) {
+        if (!hasLabels(series.labels, labels)) continue;
+        const value = isErrors && series.labels.outcome === "ok" ? 0 : valueIn(series, window, now);
+        if (value !== null) sum = (sum ?? 0) + value;
+      }
+      return sum !== null && rate && grows(store, metric) ? sum / windowSeconds : sum;
+    },
+  };
+}
+
+/** A counter that there is and that did not grow is 0; of a gauge that nobody told nothing is known. */
+function valueIn(series: Series, window: Window, now: number): number | null {
+  if (!(series instanceof NumberSeries)) return histogramIn(series, window, now)?.count ?? 0;
+  const counts = numbersIn(series, window, now);
+  if (series.isCounter) return counts?.sum ?? 0;
+  return counts === undefined ? null : counts.sum / counts.count;
+}
+
+function grows(store: SeriesStore, metric: string): boolean {
+  const type = store.infoOf(metric === CALL_ERRORS ? CALLS.name : metric)?.type;
+  return type === "counter" || type === "histogram";
+}

@@ -1,0 +1,131 @@
+import type { DropCounter } from "../model.ts";
+import type { BucketLayout } from "./histogram.ts";
+import type { ByteBudget } from "./histogram-ring.ts";
+import { type Labels, labelsKey } from "./labels.ts";
+import { HistogramSeries, type MetricInfo, NumberSeries, type Origin, type Series } from "./series.ts";
+import type { TimeLine } from "./time-line.ts";
+
+/** Histograms of all series together; what there is no room for is counted in totals only. */
+const MAX_HISTOGRAM_BYTES = 32 * 1024 * 1024;
+/** A series of the engine's own that was silent for so long has nothing left in any rollup. */
+const FORGOTTEN_MS = 7 * 24 * 3_600_000;
+
+export interface StoreLimits {
+  /** Series; further ones are dropped and counted. */
+  readonly maxSeries: number;
+  /** A series that came from outside, or is of one worker, and was silent for so long is forgotten, in milliseconds. */
+  readonly retentionMs: number;
+}
+
+/** All series, by name and labels. */
+export class SeriesStore {
+  readonly timeLine: TimeLine;
+  readonly #limits: () => StoreLimits;
+  readonly #drops: DropCounter;
+  readonly #byName = new Map<string, { readonly info: MetricInfo; readonly series: Map<string, Series> }>();
+  #size = 0;
+  #histogramBytes = 0;
+  readonly #budget: ByteBudget = {
+    take: (bytes) => {
+      if (bytes > 0 && this.#histogramBytes + bytes > MAX_HISTOGRAM_BYTES) return false;
+      this.#histogramBytes += bytes;
+      return true;
+    },
+  };
+
+  constructor(parts: { readonly timeLine: TimeLine; readonly limits: () => StoreLimits; readonly drops: DropCounter }) {
+    this.timeLine = parts.timeLine;
+    this.#limits = parts.limits;
+    this.#drops = parts.drops;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get limit(): number {
+    return this.#limits().maxSeries;
+  }
+
+  /** By name, each with its series in the order in which they came. */
+  names(): readonly string[] {
+    return [...this.#byName.keys()].sort();
+  }
+
+  infoOf(name: string): MetricInfo | undefined {
+    return this.#byName.get(name)?.info;
+  }
+
+  of(name: string): Iterable<Series> {
+    return this.#byName.get(name)?.series.values() ?? [];
+  }
+
+  /** Undefined, and counted, when there is no room for one more, or the name is of another type already. */
+  number(info: MetricInfo, labels: Labels, origin?: Origin): NumberSeries | undefined {
+    const found = this.#find(info, labels, origin, (identity) => new NumberSeries(identity));
+    return found instanceof NumberSeries ? found : undefined;
+  }
+
+  /** The same. A series whose buckets lie elsewhere now begins anew. */
+  histogram(info: MetricInfo, labels: Labels, layout: BucketLayout, origin?: Origin): HistogramSeries | undefined {
+    const make = (identity: ConstructorParameters<typeof HistogramSeries>[0]): HistogramSeries => new HistogramSeries(identity, layout, this.#budget);
+    const found = this.#find(info, labels, origin, make);
+    if (!(found instanceof HistogramSeries) || found.layout.key === layout.key) return found instanceof HistogramSeries ? found : undefined;
+    this.remove(found);
+    return this.histogram(info, labels, layout, origin);
+  }
+
+  remove(series: Series): void {
+    const { name } = series.info;
+    const group = this.#byName.get(name);
+    if (group?.series.delete(keyOf(series.labels, series.origin)) !== true) return;
+    this.#size--;
+    series.dispose();
+    if (group.series.size === 0) this.#byName.delete(name);
+  }
+
+  /** Forgets what was silent for too long. */
+  sweep(): void {
+    const now = this.timeLine.now();
+    const { retentionMs } = this.#limits();
+    for (const { series } of [...this.#byName.values()]) {
+      for (const one of [...series.values()]) {
+        const isPassing = one.origin !== undefined || Object.hasOwn(one.labels, "worker_id");
+        if (now - one.at > (isPassing ? retentionMs : FORGOTTEN_MS)) this.remove(one);
+      }
+    }
+  }
+
+  #find(
+    info: MetricInfo,
+    labels: Labels,
+    origin: Origin | undefined,
+    make: (identity: ConstructorParameters<typeof NumberSeries>[0]) => Series,
+  ): Series | undefined {
+    let group = this.#byName.get(info.name);
+    if (group !== undefined && group.info.type !== info.type) {
+      this.#drops.dropped("metrics", "type_conflict", 1);
+      return undefined;
+    }
+    const key = keyOf(labels, origin);
+    const known = group?.series.get(key);
+    if (known !== undefined) return known;
+    if (this.#size >= this.limit) {
+      this.#drops.dropped("metrics", "series_limit", 1);
+      return undefined;
+    }
+    if (group === undefined) {
+      group = { info, series: new Map() };
+      this.#byName.set(info.name, group);
+    }
+    const made = make({ info: group.info, labels, origin, since: this.timeLine.now() });
+    group.series.set(key, made);
+    this.#size++;
+    return made;
+  }
+}
+
+function keyOf(labels: Labels, origin: Origin | undefined): string {
+  const own = labelsKey(labels);
+  return origin === undefined ? own : `${own} ${JSON.stringify([origin.service, origin.workerId ?? null])}`;
+}

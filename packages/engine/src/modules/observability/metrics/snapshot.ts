@@ -1,0 +1,70 @@
+import type { MetricPoint, MetricRecord, Resource } from "../model.ts";
+import { type BucketLayout, type HistogramCounts, minOf } from "./histogram.ts";
+import { HistogramSeries, type Series } from "./series.ts";
+import type { SeriesStore } from "./series-store.ts";
+import { DURATION_LAYOUT } from "./sources/call-figures.ts";
+
+/** Bounds of durations where others read them: doublings from 0.128 ms to 34 s. They are ends of buckets of ours, so that nothing is lost but detail. */
+const DURATION_BOUNDS: readonly number[] = Array.from({ length: 19 }, (_, index) => 2 ** (index + 7) / 1_000);
+
+/** A histogram with upper bounds, one count more than there are. */
+export interface ExplicitBuckets {
+  readonly bounds: readonly number[];
+  readonly bucketCounts: readonly number[];
+}
+
+export function explicitBuckets(counts: HistogramCounts, layout: BucketLayout): ExplicitBuckets {
+  const bounds = layout.key === DURATION_LAYOUT.key ? DURATION_BOUNDS : boundsOf(layout);
+  const bucketCounts = new Array<number>(bounds.length + 1).fill(0);
+  let place = 0;
+  for (let at = 0; at < counts.buckets.length; at++) {
+    const start = layout.startOf(counts.first + at);
+    // A bucket counts below a bound that it does not begin at or behind.
+    while (place < bounds.length && counts.first + at > 0 && start >= (bounds[place] as number) * (1 - 1e-9)) place++;
+    bucketCounts[place] = (bucketCounts[place] as number) + (counts.buckets[at] as number);
+  }
+  return { bounds, bucketCounts };
+}
+
+function boundsOf(layout: BucketLayout): readonly number[] {
+  return Array.from({ length: layout.size - 1 }, (_, index) => layout.startOf(index + 1));
+}
+
+/** What every series comes to since it is known, for export. `own`: whose those without an origin are. */
+export function snapshotOf(store: SeriesStore, own: Resource, wants: (series: Series) => boolean = () => true): MetricRecord[] {
+  const records: MetricRecord[] = [];
+  for (const name of store.names()) {
+    const info = store.infoOf(name);
+    if (info === undefined) continue;
+    const byOrigin = new Map<string, { readonly resource: Resource; readonly scopeName: string | undefined; readonly points: MetricPoint[] }>();
+    for (const series of store.of(name)) {
+      if (!wants(series)) continue;
+      const { origin } = series;
+      const key = JSON.stringify([origin?.service, origin?.workerId]);
+      let group = byOrigin.get(key);
+      if (group === undefined) {
+        const resource = origin === undefined ? own : { service: origin.service, workerId: origin.workerId, attributes: {} };
+        group = { resource, scopeName: origin?.scopeName, points: [] };
+        byOrigin.set(key, group);
+      }
+      group.points.push(pointOf(series, store));
+    }
+    const temporality = info.type === "gauge" ? undefined : "cumulative";
+    for (const group of byOrigin.values()) records.push({ ...info, temporality, ...group });
+  }
+  return records;
+}
+
+function pointOf(series: Series, store: SeriesStore): MetricPoint {
+  const common = { attributes: series.labels, timeUnixNano: nanos(store.timeLine.shown(series.at)), startUnixNano: nanos(store.timeLine.shown(series.since)) };
+  if (!(series instanceof HistogramSeries)) return { ...common, value: { type: "number", value: series.latest } };
+  const { total, layout } = series;
+  return {
+    ...common,
+    value: { type: "histogram", count: total.count, sum: total.sum, min: minOf(total, layout) ?? undefined, max: total.max, ...explicitBuckets(total, layout) },
+  };
+}
+
+function nanos(ms: number): bigint {
+  return BigInt(Math.round(ms)) * 1_000_000n;
+}

@@ -1,0 +1,24 @@
+import type { CallStats } from "../../calls/call-stats.ts";
+import type { WorkerCounts } from "../../calls/worker-counts.ts";
+import { CALLS_DEFERRED, WORKER_DEATHS, WORKER_SPAWNS } from "../names.ts";
+import type { SeriesStore } from "../series-store.ts";
+
+/** Published counters that no other source keeps, so that alerts can compare them within a window. */
+export class BuiltInCounts {
+  readonly #parts: { readonly store: SeriesStore; readonly stats: Pick<CallStats, "totals">; readonly workers: Pick<WorkerCounts, "spawns" | "deaths"> };
+  #known = { deferred: 0, spawns: 0, deaths: 0 };
+
+  constructor(parts: { readonly store: SeriesStore; readonly stats: Pick<CallStats, "totals">; readonly workers: Pick<WorkerCounts, "spawns" | "deaths"> }) {
+    this.#parts = parts;
+  }
+
+  sample(at: number): void {
+    const { store, stats, workers } = this.#parts;
+    const now = { deferred: stats.totals().deferred, spawns: workers.spawns, deaths: workers.deaths };
+    // Zero counts as well: there is such a series, and it did not grow.
+    store.number(CALLS_DEFERRED, {})?.increase(at, Math.max(0, now.deferred - this.#known.deferred));
+    store.number(WORKER_SPAWNS, {})?.increase(at, now.spawns - this.#known.spawns);
+    store.number(WORKER_DEATHS, {})?.increase(at, now.deaths - this.#known.deaths);
+    this.#known = now;
+  }
+}

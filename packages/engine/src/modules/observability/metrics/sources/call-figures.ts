@@ -1,0 +1,74 @@
+import type { CallStats, FunctionStats } from "../../calls/call-stats.ts";
+import { bucketStartMs, type DurationCounts, durationsBetween, NO_DURATIONS } from "../../calls/duration-histogram.ts";
+import type { BucketLayout } from "../histogram.ts";
+import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT } from "../names.ts";
+import type { SeriesStore } from "../series-store.ts";
+
+/** Those of `DurationHistogram`. */
+export const DURATION_LAYOUT: BucketLayout = { key: "durations", size: 556, startOf: bucketStartMs };
+
+/** How a call ended, as the label says. */
+const OUTCOMES = ["ok", "error", "timeout", "cancelled", "refused"] as const;
+type Outcome = (typeof OUTCOMES)[number];
+
+interface Known {
+  readonly counts: Record<Outcome, number>;
+  durations: DurationCounts;
+}
+
+/** What changed in the statistics of calls since the last sample. Functions that were not called cost a comparison. */
+export class CallFigures {
+  readonly #stats: CallStats;
+  readonly #store: SeriesStore;
+  readonly #known = new Map<string, Known>();
+
+  constructor(stats: CallStats, store: SeriesStore) {
+    this.#stats = stats;
+    this.#store = store;
+  }
+
+  sample(at: number): void {
+    let inFlight = 0;
+    this.#stats.forEach((functionId, stats) => {
+      inFlight += stats.inFlight;
+      this.#function(functionId, stats, at);
+    });
+    this.#store.number(CALLS_IN_FLIGHT, {})?.set(at, inFlight);
+  }
+
+  #function(functionId: string, stats: FunctionStats, at: number): void {
+    let known = this.#known.get(functionId);
+    if (known === undefined) {
+      known = { counts: { ok: 0, error: 0, timeout: 0, cancelled: 0, refused: 0 }, durations: NO_DURATIONS };
+      this.#known.set(functionId, known);
+    }
+    for (const outcome of OUTCOMES) {
+      const count = countOf(stats, outcome);
+      const more = count - known.counts[outcome];
+      if (more <= 0) continue;
+      known.counts[outcome] = count;
+      // Anew each time: it may have been forgotten, or there was no room for it before.
+      this.#store.number(CALLS, { function_id: functionId, outcome })?.increase(at, more);
+    }
+    if (stats.durations.count === known.durations.count) return;
+    const durations = stats.durations.counts();
+    const between = durationsBetween(known.durations, durations);
+    known.durations = durations;
+    this.#store.histogram(CALL_DURATION, { function_id: functionId }, DURATION_LAYOUT)?.add(at, between);
+  }
+}
+
+function countOf(stats: FunctionStats, outcome: Outcome): number {
+  switch (outcome) {
+    case "ok":
+      return stats.ok;
+    case "error":
+      return stats.errors - stats.timedOut - stats.cancelled - stats.refused;
+    case "timeout":
+      return stats.timedOut;
+    case "cancelled":
+      return stats.cancelled;
+    case "refused":
+      return stats.refused;
+  }
+}

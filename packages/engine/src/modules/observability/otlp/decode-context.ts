@@ -1,0 +1,65 @@
+import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
+import type { DropCounter, LogSink, MetricSink, Resource, SpanSink } from "../model.ts";
+import { MAX_KEY_BYTES, RecordBudget } from "./limits.ts";
+import { asList, asObject, asText, type JsonObject, readAttributes } from "./values.ts";
+
+/** Whose telemetry is read. */
+export interface Origin {
+  /** The worker whose connection it came over; undefined for `/otel` sockets and the receiver. */
+  readonly worker: { readonly id: string; readonly name: string } | undefined;
+  /** It came as a frame of a worker's, and not from any OpenTelemetry exporter. */
+  readonly isFrame: boolean;
+  /** True when a connected worker of that id has the address that this came from. */
+  readonly mayBeWorker: (workerId: string) => boolean;
+}
+
+export interface DecodeContext {
+  readonly origin: Origin;
+  readonly spans: SpanSink;
+  readonly logs: LogSink;
+  readonly metrics: MetricSink;
+  readonly drops: DropCounter;
+  /** Nanoseconds since 1970. */
+  readonly nowNanos: bigint;
+}
+
+export interface ScopeNames {
+  readonly scopeName: string | undefined;
+  readonly scopeVersion: string | undefined;
+}
+
+/** The records of a request with where each belongs. `list` names the records, e.g. `spans`. */
+export function* recordsOf(
+  body: unknown,
+  names: { readonly resources: string; readonly scopes: string; readonly records: string },
+): Generator<{ readonly resource: JsonObject; readonly scope: ScopeNames; readonly records: readonly unknown[] }> {
+  for (const ofResource of asList(asObject(body)?.[names.resources])) {
+    const resource = asObject(asObject(ofResource)?.resource) ?? {};
+    for (const ofScope of asList(asObject(ofResource)?.[names.scopes])) {
+      const records = asList(asObject(ofScope)?.[names.records]);
+      if (records.length > 0) yield { resource, scope: readScope(asObject(ofScope)?.scope), records };
+    }
+  }
+}
+
+function readScope(value: unknown): ScopeNames {
+  const scope = asObject(value);
+  const short = (text: string | undefined): string | undefined => (text === undefined || text === "" ? undefined : text.slice(0, MAX_KEY_BYTES));
+  return { scopeName: short(asText(scope?.name)), scopeVersion: short(asText(scope?.version)) };
+}
+
+/** Whoever sends may name any service. Which worker it is, is known by its connection, or else held against the address it came from. */
+export function readResource(resource: JsonObject, context: DecodeContext, signal: "spans" | "logs" | "metrics", claimed?: string): Resource {
+  const { origin } = context;
+  const given = readAttributes(resource.attributes, new RecordBudget(signal, context.drops));
+  const name = given["service.name"];
+  const claim = claimed ?? asText(given["svc.worker.id"]) ?? asText(given["worker.id"]);
+  const workerId = origin.worker?.id ?? (claim !== undefined && origin.mayBeWorker(claim) ? claim : undefined);
+  const attributes = Object.assign(Object.create(null) as Record<string, AttributeValue>, given);
+  delete attributes["service.name"];
+  // What is not known to be so is not shown as if it were.
+  delete attributes["svc.worker.id"];
+  if (workerId !== undefined) attributes["svc.worker.id"] = workerId;
+  const service = typeof name === "string" && name !== "" ? name : (origin.worker?.name ?? "unknown_service");
+  return { service: service.slice(0, MAX_KEY_BYTES), workerId, attributes };
+}

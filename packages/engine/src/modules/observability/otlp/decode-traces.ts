@@ -1,0 +1,135 @@
+import type { Attributes, SpanKind } from "../../../kernel/telemetry-contract.ts";
+import type { Resource, SpanEvent, SpanLink, SpanRecord } from "../model.ts";
+import { type DecodeContext, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";
+import { MAX_BODY_BYTES, MAX_EVENTS, MAX_LINKS, MAX_NAME_BYTES, RecordBudget } from "./limits.ts";
+import { asInteger, asList, asObject, asText, isSuspect, type JsonObject, NO_ATTRIBUTES, readAttributes, readId, readNanos, withMarks } from "./values.ts";
+
+const NAMES = { resources: "resourceSpans", scopes: "scopeSpans", records: "spans" } as const;
+/** By their number in OTLP; 0 says nothing. */
+const KINDS: readonly SpanKind[] = ["internal", "internal", "server", "client", "producer", "consumer"];
+const CONSUMER = 5;
+const NO_BAGGAGE: Readonly<Record<string, string>> = Object.freeze({});
+/** What a span without anything takes, and an event or a link of it, about. */
+const SPAN_BYTES = 400;
+const PART_BYTES = 100;
+
+/** A reason why a record is not taken. Few different ones. */
+type Refusal = "malformed" | "bad_id" | "bad_time";
+
+export function* decodeTraces(body: unknown, context: DecodeContext): Generator<boolean> {
+  for (const { resource: json, scope, records } of recordsOf(body, NAMES)) {
+    const resource = readResource(json, context, "spans");
+    const kindOffset = countsKindsFromZero(resource, records, context) ? 1 : 0;
+    for (const record of records) {
+      const span = readSpan(asObject(record), { resource, scope, kindOffset, context });
+      if (typeof span === "string") context.drops.dropped("spans", span, 1);
+      else if (span.endUnixNano === undefined) context.spans.started(span);
+      else context.spans.ended(span);
+      yield typeof span !== "string";
+    }
+  }
+}
+
+/**
+ * The published Python client writes its language's own numbers of kinds, one below those of OTLP. It alone sends frames as Python; our client
+ * names itself. A kind that it cannot have written settles it.
+ */
+function countsKindsFromZero({ attributes }: Resource, spans: readonly unknown[], { origin }: DecodeContext): boolean {
+  const isForeignPython = origin.isFrame && attributes["telemetry.sdk.language"] === "python" && attributes["telemetry.sdk.name"] !== "svc";
+  return isForeignPython && spans.every((span) => asInteger(asObject(span)?.kind) !== CONSUMER);
+}
+
+interface SpanPlace {
+  readonly resource: Resource;
+  readonly scope: ScopeNames;
+  readonly kindOffset: number;
+  readonly context: DecodeContext;
+}
+
+function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, context }: SpanPlace): SpanRecord | Refusal {
+  if (json === undefined) return "malformed";
+  const traceId = readId(json.traceId, 32);
+  const spanId = readId(json.spanId, 16);
+  const parentSpanId = readId(json.parentSpanId, 16);
+  if (typeof traceId !== "string" || typeof spanId !== "string" || parentSpanId === null || parentSpanId === spanId) return "bad_id";
+  const start = readNanos(json.startTimeUnixNano);
+  const end = readNanos(json.endTimeUnixNano);
+  if (start === null || end === null || start === undefined) return "bad_time";
+  const budget = new RecordBudget("spans", context.drops);
+  const name = budget.cut(asText(json.name) ?? "", MAX_NAME_BYTES);
+  const status = readStatus(asObject(json.status));
+  const statusDescription = status.message === undefined ? undefined : budget.cut(status.message, MAX_BODY_BYTES);
+  const endsEarly = end !== undefined && end < start;
+  const isWrong = endsEarly || isSuspect(start, context.nowNanos) || (end !== undefined && isSuspect(end, context.nowNanos));
+  const own = readAttributes(json.attributes, budget);
+  const attributes = isWrong ? withMarks(own, { "svc.time_suspect": true }) : own;
+  const events = readEvents(asList(json.events), start, budget);
+  const links = readLinks(asList(json.links), budget);
+  return {
+    traceId,
+    spanId,
+    parentSpanId,
+    name,
+    kind: readKind(json.kind, kindOffset),
+    startUnixNano: start,
+    endUnixNano: endsEarly ? start : end,
+    status: status.status,
+    statusDescription,
+    attributes,
+    events,
+    links,
+    baggage: NO_BAGGAGE,
+    resource,
+    ...scope,
+    internal: isInternal(attributes),
+    // Whoever sends it has decided that it is worth it.
+    sampled: true,
+    size: SPAN_BYTES + budget.used + (events.length + links.length) * PART_BYTES,
+  };
+}
+
+function readKind(value: unknown, offset: number): SpanKind {
+  if (typeof value === "string" && value.startsWith("SPAN_KIND_")) {
+    return KINDS.find((kind) => kind.toUpperCase() === value.slice("SPAN_KIND_".length)) ?? "internal";
+  }
+  return KINDS[(asInteger(value) ?? 0) + offset] ?? "internal";
+}
+
+function readStatus(json: JsonObject | undefined): { readonly status: SpanRecord["status"]; readonly message: string | undefined } {
+  const code = json?.code;
+  const message = asText(json?.message);
+  if (code === "STATUS_CODE_ERROR" || asInteger(code) === 2) return { status: "error", message };
+  const isOk = code === "STATUS_CODE_OK" || asInteger(code) === 1;
+  return { status: isOk ? "ok" : "unset", message: message === "" ? undefined : message };
+}
+
+function readEvents(list: readonly unknown[], startNanos: bigint, budget: RecordBudget): readonly SpanEvent[] {
+  const events: SpanEvent[] = [];
+  for (const item of list.slice(0, MAX_EVENTS)) {
+    const json = asObject(item);
+    if (json === undefined || !budget.take(PART_BYTES)) continue;
+    const name = budget.cut(asText(json.name) ?? "", MAX_NAME_BYTES);
+    events.push({ name, timeUnixNano: readNanos(json.timeUnixNano) ?? startNanos, attributes: readAttributes(json.attributes, budget) });
+  }
+  budget.leftOut("events", list.length - events.length);
+  return events;
+}
+
+function readLinks(list: readonly unknown[], budget: RecordBudget): readonly SpanLink[] {
+  const links: SpanLink[] = [];
+  for (const item of list.slice(0, MAX_LINKS)) {
+    const json = asObject(item);
+    const traceId = readId(json?.traceId, 32);
+    const spanId = readId(json?.spanId, 16);
+    if (typeof traceId !== "string" || typeof spanId !== "string" || !budget.take(PART_BYTES)) continue;
+    links.push({ traceId, spanId, attributes: json?.attributes === undefined ? NO_ATTRIBUTES : readAttributes(json.attributes, budget) });
+  }
+  budget.leftOut("links", list.length - links.length);
+  return links;
+}
+
+/** As the published clients mark them. */
+function isInternal(attributes: Attributes): boolean {
+  const id = attributes.function_id;
+  return attributes["iii.function.kind"] === "internal" || attributes["svc.internal"] === true || (typeof id === "string" && id.startsWith("engine::"));
+}

@@ -1,0 +1,128 @@
+import type { Attributes, AttributeValue } from "../../../kernel/telemetry-contract.ts";
+import { MAX_ATTRIBUTES, MAX_DEPTH, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RecordBudget } from "./limits.ts";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const NO_ATTRIBUTES: Attributes = Object.freeze(Object.create(null) as Record<string, AttributeValue>);
+
+export function asObject(value: unknown): JsonObject | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+}
+
+/** Missing lists and nulls are empty ones. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function asText(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Counts and codes: a number, or one as text. */
+export function asInteger(value: unknown): number | undefined {
+  const number = typeof value === "string" && value.length <= 20 ? Number(value) : value;
+  return typeof number === "number" && Number.isInteger(number) ? number : undefined;
+}
+
+export function asDouble(value: unknown): number | undefined {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string" || value.length > 40 || value === "") return undefined;
+  const number = Number(value);
+  return Number.isNaN(number) && value !== "NaN" ? undefined : number;
+}
+
+/** Attributes of a record: known kinds only, within the bounds. A key that comes twice has its last value. */
+export function readAttributes(value: unknown, budget: RecordBudget, depth = 0): Attributes {
+  const list = asList(value);
+  if (list.length === 0) return NO_ATTRIBUTES;
+  const found = Object.create(null) as Record<string, AttributeValue>;
+  let left = 0;
+  let count = 0;
+  for (const item of list) {
+    if (count >= MAX_ATTRIBUTES) {
+      left = list.length - count;
+      break;
+    }
+    const pair = asObject(item);
+    const key = asText(pair?.key);
+    if (key === undefined || key === "" || key.length > MAX_KEY_BYTES || Buffer.byteLength(key) > MAX_KEY_BYTES || !budget.take(key.length + 16)) {
+      left += 1;
+      continue;
+    }
+    count += 1;
+    found[key] = readValue(pair?.value, budget, depth);
+  }
+  budget.leftOut("attributes", left);
+  return found;
+}
+
+/** Names come from outside, so there is no prototype to be met among them. */
+export function withMarks(own: Attributes, marks: Attributes): Attributes {
+  return Object.assign(Object.create(null) as Record<string, AttributeValue>, own, marks);
+}
+
+/** An `AnyValue`. Plain JSON values, which are none, are taken as what they are. */
+export function readValue(value: unknown, budget: RecordBudget, depth = 0): AttributeValue {
+  if (typeof value === "string") return budget.cut(value, MAX_VALUE_BYTES);
+  if (typeof value === "number" || typeof value === "boolean") return value;
+  const any = asObject(value);
+  if (any === undefined) return null;
+  if (typeof any.stringValue === "string") return budget.cut(any.stringValue, MAX_VALUE_BYTES);
+  if (typeof any.boolValue === "boolean") return any.boolValue;
+  if (any.intValue !== undefined) return readInteger(any.intValue);
+  if (any.doubleValue !== undefined) return asDouble(any.doubleValue) ?? null;
+  if (typeof any.bytesValue === "string") return budget.cut(any.bytesValue, MAX_VALUE_BYTES);
+  if (depth >= MAX_DEPTH) {
+    budget.leftOut("values_cut", 1);
+    return null;
+  }
+  const array = asObject(any.arrayValue);
+  if (array !== undefined) {
+    const values = asList(array.values);
+    budget.leftOut("values_cut", Math.max(0, values.length - MAX_ATTRIBUTES));
+    return values.slice(0, MAX_ATTRIBUTES).map((item) => (budget.take(8) ? readValue(item, budget, depth + 1) : null));
+  }
+  const map = asObject(any.kvlistValue);
+  return map === undefined ? null : readAttributes(map.values, budget, depth + 1);
+}
+
+/** Beyond what a number holds exactly it stays text. */
+function readInteger(value: unknown): AttributeValue {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string" || !/^-?[0-9]{1,20}$/.test(value)) return null;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+/** Hex of so many digits; base64, which JSON has for bytes where OTLP does not say otherwise, too. Undefined: absent or all zeros; null: none at all. */
+export function readId(value: unknown, digits: 16 | 32): string | undefined | null {
+  if (value === undefined || value === null || value === "") return undefined;
+  if (typeof value !== "string") return null;
+  let hex = value.toLowerCase();
+  if (hex.length !== digits && value.length === Math.ceil(digits / 6) * 4 && /^[A-Za-z0-9+/]+={0,2}$/.test(value))
+    hex = Buffer.from(value, "base64").toString("hex");
+  if (hex.length !== digits || !/^[0-9a-f]+$/.test(hex)) return null;
+  return /^0+$/.test(hex) ? undefined : hex;
+}
+
+/** The year 2262, where signed 64-bit nanoseconds end; stores keep no more. */
+const MAX_NANOS = 2n ** 63n - 1n;
+
+/** Undefined: absent or zero; null: no time that can be kept. */
+export function readNanos(value: unknown): bigint | undefined | null {
+  if (value === undefined || value === null || value === "" || value === 0 || value === "0") return undefined;
+  let nanos: bigint;
+  if (typeof value === "string" && /^[0-9]{1,20}$/.test(value)) nanos = BigInt(value);
+  else if (typeof value === "number" && Number.isFinite(value) && value > 0 && value < 1e19) nanos = BigInt(Math.round(value));
+  else return null;
+  if (nanos > MAX_NANOS) return null;
+  return nanos === 0n ? undefined : nanos;
+}
+
+const YEAR_2000 = 946_684_800_000_000_000n;
+const DAY = 86_400_000_000_000n;
+
+/** A time long before computers were watched like this, or of tomorrow, says that a clock is wrong. */
+export function isSuspect(nanos: bigint, nowNanos: bigint): boolean {
+  return nanos < YEAR_2000 || nanos > nowNanos + DAY;
+}

@@ -1,0 +1,81 @@
+import type { SpanRecord } from "../model.ts";
+import { durationMs } from "../query/times.ts";
+import { growForest, type SpanNode } from "./span-tree.ts";
+import { spanStatusOf } from "./trace-match.ts";
+
+/** Rows of a comparison, at most. */
+const MAX_ROWS = 10_000;
+/** Differences below both of these are `same`: a hundredth, and 50 microseconds. */
+const SAME_SHARE = 0.01;
+const SAME_MS = 0.05;
+
+interface Side {
+  readonly span_id: string;
+  readonly duration_ms: number | null;
+  readonly status: "ok" | "error" | "pending";
+}
+
+export interface ComparedRow {
+  /** Service and name of each span from the root down, `SERVICE NAME`, with `#2` and so on for further siblings of the same. */
+  readonly path: readonly string[];
+  readonly a: Side | null;
+  readonly b: Side | null;
+  readonly delta_ms: number | null;
+  readonly change: "added" | "removed" | "slower" | "faster" | "same";
+}
+
+interface Pair {
+  readonly path: readonly string[];
+  readonly a: SpanNode | undefined;
+  readonly b: SpanNode | undefined;
+}
+
+/** Lays two traces over each other: spans are the same when service, name and order among such siblings are, from the root down. */
+export function compareTraces(a: readonly SpanRecord[], b: readonly SpanRecord[]): { readonly rows: ComparedRow[]; readonly truncated: boolean } {
+  const rows: ComparedRow[] = [];
+  const waiting = pairsOf([], growForest(a).roots, growForest(b).roots).reverse();
+  for (let pair = waiting.pop(); pair !== undefined; pair = waiting.pop()) {
+    if (rows.length >= MAX_ROWS) return { rows, truncated: true };
+    rows.push(rowOf(pair));
+    waiting.push(...pairsOf(pair.path, pair.a?.children ?? [], pair.b?.children ?? []).reverse());
+  }
+  return { rows, truncated: false };
+}
+
+function pairsOf(path: readonly string[], a: readonly SpanNode[], b: readonly SpanNode[]): Pair[] {
+  const left = named(a);
+  const right = named(b);
+  return [...new Set([...left.keys(), ...right.keys()])].map((name) => ({ path: [...path, name], a: left.get(name), b: right.get(name) }));
+}
+
+function named(siblings: readonly SpanNode[]): Map<string, SpanNode> {
+  const seen = new Map<string, number>();
+  const byName = new Map<string, SpanNode>();
+  for (const node of siblings) {
+    const name = `${node.span.resource.service} ${node.span.name}`;
+    const number = (seen.get(name) ?? 0) + 1;
+    seen.set(name, number);
+    byName.set(number === 1 ? name : `${name} #${number}`, node);
+  }
+  return byName;
+}
+
+function rowOf({ path, a, b }: Pair): ComparedRow {
+  const left = sideOf(a);
+  const right = sideOf(b);
+  const delta = left?.duration_ms == null || right?.duration_ms == null ? null : right.duration_ms - left.duration_ms;
+  return { path, a: left, b: right, delta_ms: delta, change: changeOf(left, right, delta) };
+}
+
+function sideOf(node: SpanNode | undefined): Side | null {
+  if (node === undefined) return null;
+  const { spanId, startUnixNano, endUnixNano } = node.span;
+  return { span_id: spanId, duration_ms: endUnixNano === undefined ? null : durationMs(startUnixNano, endUnixNano), status: spanStatusOf(node.span) };
+}
+
+function changeOf(a: Side | null, b: Side | null, delta: number | null): ComparedRow["change"] {
+  if (a === null) return "added";
+  if (b === null) return "removed";
+  if (delta === null || Math.abs(delta) <= Math.max(SAME_MS, SAME_SHARE * (a.duration_ms ?? 0))) return "same";
+  return delta > 0 ? "slower" : "faster";
+}

@@ -1,0 +1,158 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../../../kernel/clock.ts";
+import { createLogger, type LogRecord } from "../../../../kernel/logger.ts";
+import { manualClock } from "../../../../testing/index.ts";
+import { Redactor } from "../../calls/redact.ts";
+import type { SpanStore } from "../span-store.ts";
+import { sampleSpan, spanIdOf, traceIdOf } from "../testing/sample-spans.ts";
+import { statusOf } from "../trace-facts.ts";
+import { traceFiltersSchema } from "../trace-query.ts";
+import { DiskSpanStore, type DiskSpanStoreParts } from "./disk-span-store.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-span-files-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const opened: DiskSpanStore[] = [];
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close();
+});
+
+let folders = 0;
+function freshFile(): string {
+  folders += 1;
+  return join(root, String(folders), "spans.db");
+}
+
+function open(file: string, parts: Partial<DiskSpanStoreParts> = {}): DiskSpanStore {
+  const log = createLogger({ level: "error", now: () => 0, write: () => {} });
+  const drops = { dropped: () => {} };
+  const defaults = { maxBytes: 1e9, retentionMs: 1e9, log, clock: systemClock, drops, redactor: new Redactor([]) };
+  const store = new DiskSpanStore({ file, ...defaults, ...parts });
+  opened.push(store);
+  return store;
+}
+
+async function list(store: SpanStore, filters: Record<string, unknown> = {}) {
+  const request = { sortBy: "start_time", descending: false, after: undefined, offset: 0, limit: 1_000, spans: "none" } as const;
+  return store.list({ ...request, filters: traceFiltersSchema.parse(filters) });
+}
+
+async function roots(store: SpanStore, filters: Record<string, unknown> = {}): Promise<string[]> {
+  return (await list(store, filters)).rows.map(({ facts }) => facts.rootName);
+}
+
+describe("spans on disk", () => {
+  it("are there after a restart, and those that ran then are shown as interrupted (gap 44)", async () => {
+    const file = freshFile();
+    const before = open(file);
+    before.ended(sampleSpan({ trace: 1, id: 1, attributes: { order: 7 } }));
+    before.started(sampleSpan({ trace: 2, id: 2, tookMs: null }));
+    await before.close();
+    const after = open(file);
+    expect(await roots(after, { attributes: [["order", "7"]] })).toEqual(["span 1"]);
+    const { rows } = await list(after);
+    expect(rows.map(({ facts }) => statusOf(facts))).toEqual(["ok", "error"]);
+    expect(await after.span(traceIdOf(2), spanIdOf(2))).toMatchObject({ statusDescription: "the engine ended before this span did" });
+  });
+
+  it("are there after kill -9, but for the last second's (L-3)", async () => {
+    const file = freshFile();
+    // From dist, as the store thread: a child process of Node 20 cannot run TypeScript.
+    const child = fork(
+      fileURLToPath(new URL("../testing/writing-process.ts", import.meta.url))
+        .replace("/src/", "/dist/")
+        .replace(/\.ts$/, ".js"),
+      [file],
+      { execArgv: [] },
+    );
+    const [written] = (await once(child, "message")) as [number];
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const store = open(file);
+    const { total } = await list(store);
+    expect(total).toBeGreaterThanOrEqual(written);
+    expect(await store.stats()).toMatchObject({ stored: total });
+  });
+
+  it("go when they are older than the retention", async () => {
+    const clock = manualClock();
+    const store = open(freshFile(), { clock, retentionMs: 60_000 });
+    for (const id of [1, 2]) store.ended(sampleSpan({ trace: id, id }));
+    await store.flush();
+    await clock.advance(59_000);
+    store.ended(sampleSpan({ trace: 3, id: 3 }));
+    await store.flush();
+    await store.trim();
+    expect(await roots(store)).toEqual(["span 1", "span 2", "span 3"]);
+    await clock.advance(2_000);
+    await store.trim();
+    expect(await roots(store)).toEqual(["span 3"]);
+    expect(await roots(store, { text: "span" })).toEqual(["span 3"]);
+    expect(await store.stats()).toMatchObject({ stored: 1 });
+  });
+
+  it("never take more room than they are given, whatever comes, and over a restart", async () => {
+    const file = freshFile();
+    const maxBytes = 3 * 1024 * 1024;
+    let store = open(file, { maxBytes });
+    for (let round = 0; round < 8; round += 1) {
+      for (let n = 0; n < 500; n += 1) {
+        const id = 500 * round + n;
+        // One trace holds as much as all others.
+        store.ended(sampleSpan({ trace: n % 2 === 0 ? 1_000_000 : id, id, startMs: id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
+      }
+      await store.flush();
+      await store.trim();
+      expect((await store.stats()).bytes).toBeLessThanOrEqual(maxBytes);
+    }
+    const kept = await roots(store);
+    expect(kept).toContain("span 3999");
+    expect(kept).not.toContain("span 1");
+    await store.close();
+    expect(statSync(file).size).toBeLessThan(2 * maxBytes);
+    store = open(file, { maxBytes: 1024 * 1024 });
+    await store.trim();
+    expect((await store.stats()).bytes).toBeLessThanOrEqual(1024 * 1024);
+    const { rows } = await list(store);
+    for (const { facts } of rows) expect(await store.spansOf(facts.traceId)).not.toHaveLength(0);
+  });
+
+  it("begin anew when the file is damaged, which is put aside and told (1.4)", async () => {
+    const file = freshFile();
+    mkdirSync(join(file, ".."), { recursive: true });
+    writeFileSync(file, "this is no database, but it is long enough to be looked at as one".repeat(100));
+    const logs: LogRecord[] = [];
+    const store = open(file, { log: createLogger({ level: "error", now: () => 0, write: (record) => logs.push(record) }) });
+    store.ended(sampleSpan({ id: 1 }));
+    expect(await roots(store)).toEqual(["span 1"]);
+    expect(readdirSync(join(file, "..")).some((name) => name.startsWith("spans.db.damaged-"))).toBe(true);
+    expect(logs.map(({ level, message }) => [level, message])).toEqual([["error", "the file of spans cannot be opened; it is put aside, and a new one begun"]]);
+  });
+
+  it("are dropped and counted when there is no room for a file, and nothing fails but their queries", async () => {
+    const blocked = join(root, "blocked");
+    writeFileSync(blocked, "");
+    const dropped: [string, number][] = [];
+    const store = open(join(blocked, "spans.db"), { drops: { dropped: (_, reason, count) => void dropped.push([reason, count]) } });
+    store.ended(sampleSpan({ id: 1 }));
+    await expect(list(store)).rejects.toThrow("blocked");
+    expect(dropped).toEqual([["disk_unavailable", 1]]);
+    await store.close();
+    expect(existsSync(join(blocked, "spans.db"))).toBe(false);
+  });
+
+  it("wait in a bounded queue: what is over is dropped and counted", () => {
+    const counts = new Map<string, number>();
+    const drops = { dropped: (_: string, reason: string, count: number) => void counts.set(reason, (counts.get(reason) ?? 0) + count) };
+    const store = open(freshFile(), { drops });
+    for (let id = 0; id < 25_000; id += 1) store.ended(sampleSpan({ trace: id % 10, id }));
+    store.ended(sampleSpan({ id: 1, size: 2_000_000 }));
+    expect(Object.fromEntries(counts)).toEqual({ disk_queue_full: 5_000, span_too_large: 1 });
+  });
+});

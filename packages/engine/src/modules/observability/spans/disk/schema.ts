@@ -1,0 +1,48 @@
+/** Ids of a trace's spans begin at its number times this: so the index of words, which knows nothing but ids, knows the traces as well. */
+export const SPANS_PER_TRACE = 1_048_576;
+
+export const schema: readonly string[] = [
+  // Times in microseconds since 1970. `duration_us` is -1 while the trace is pending.
+  `CREATE TABLE traces (
+     no INTEGER PRIMARY KEY,
+     trace_id TEXT NOT NULL UNIQUE,
+     root_span_id TEXT NOT NULL,
+     partial INTEGER NOT NULL,
+     root_start_us INTEGER NOT NULL,
+     root_name TEXT NOT NULL,
+     root_lower TEXT NOT NULL,
+     service TEXT NOT NULL,
+     services TEXT NOT NULL,
+     internal INTEGER NOT NULL,
+     trigger_type TEXT,
+     function_id TEXT,
+     function_start_us INTEGER NOT NULL,
+     status TEXT NOT NULL,
+     start_us INTEGER NOT NULL,
+     end_us INTEGER NOT NULL,
+     duration_us INTEGER NOT NULL,
+     span_count INTEGER NOT NULL,
+     error_count INTEGER NOT NULL,
+     pending_count INTEGER NOT NULL,
+     next_seq INTEGER NOT NULL,
+     updated_ms INTEGER NOT NULL
+   );
+   CREATE INDEX traces_start ON traces (start_us, no);
+   CREATE INDEX traces_duration ON traces (duration_us, no);
+   CREATE INDEX traces_name ON traces (root_lower, no);
+   CREATE INDEX traces_spans ON traces (span_count, no);
+   CREATE INDEX traces_status ON traces (status, no) WHERE status <> 'ok';
+   CREATE INDEX traces_updated ON traces (updated_ms, no);
+   CREATE TABLE spans (
+     id INTEGER PRIMARY KEY,
+     span_id TEXT NOT NULL,
+     pending INTEGER NOT NULL,
+     data TEXT NOT NULL
+   );
+   CREATE UNIQUE INDEX spans_span ON spans (id / ${SPANS_PER_TRACE}, span_id);
+   CREATE INDEX spans_pending ON spans (id) WHERE pending = 1;
+   CREATE VIRTUAL TABLE words USING fts5 (text, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_'");
+   CREATE TABLE services (name TEXT PRIMARY KEY) WITHOUT ROWID;
+   CREATE TABLE totals (spans INTEGER NOT NULL, traces INTEGER NOT NULL, internal INTEGER NOT NULL, last_no INTEGER NOT NULL);
+   INSERT INTO totals VALUES (0, 0, 0, 0)`,
+];

@@ -1,0 +1,277 @@
+import type { Database, SqlValue } from "../../../../store/driver.ts";
+import { MAX_LISTED_SPANS } from "../span-store.ts";
+import { matchesSpans, spanConditions, traceIdsOf } from "../trace-match.ts";
+import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "../trace-query.ts";
+import { SPANS_PER_TRACE } from "./schema.ts";
+import { readSpan } from "./span-json.ts";
+import { serviceQuery, wordQuery } from "./span-words.ts";
+import { COLUMNS, type TraceSqlRow } from "./trace-rows.ts";
+
+/** Sets of traces up to this size are taken from an index and sorted; larger ones are met soon when one goes through all in order. */
+const MAX_SET = 20_000;
+/** Rows that are looked at in one query when going through all. */
+const FIRST_WINDOW = 256;
+const MAX_WINDOW = 4_096;
+/** How long one request may search before it answers a short page, in milliseconds: others wait for the thread. */
+const BUDGET_MS = 150;
+/** Different services that one search may stand for. */
+const MAX_SERVICES = 50;
+
+export interface SelectedTraces {
+  readonly rows: readonly { readonly row: TraceSqlRow; readonly spans: readonly string[] }[];
+  readonly total: number;
+  readonly totalIsExact: boolean;
+  readonly next: TracePosition | undefined;
+}
+
+const SORTS: Readonly<Record<TraceSort, { readonly column: string; readonly index: string }>> = {
+  start_time: { column: "start_us", index: "traces_start" },
+  duration: { column: "duration_us", index: "traces_duration" },
+  name: { column: "root_lower", index: "traces_name" },
+  spans: { column: "span_count", index: "traces_spans" },
+};
+
+type Found = {
+  readonly no: number;
+  readonly value: string | number;
+};
+
+/** SQL that holds for rows of `traces`. */
+interface Where {
+  readonly sql: string[];
+  readonly parameters: SqlValue[];
+}
+
+/** Queries of lists. */
+export function traceSelector(database: Database) {
+  const totals = database.prepare<{ readonly traces: number; readonly internal: number }>("SELECT traces, internal FROM totals");
+  const countWords = database.prepare<{ readonly count: number }>(`SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${MAX_SET})`);
+  const traceRow = database.prepare<TraceSqlRow>(`SELECT no, ${COLUMNS} FROM traces WHERE no = ?`);
+  const rootSpan = database.prepare<{ readonly data: string }>(`SELECT data FROM spans WHERE id / ${SPANS_PER_TRACE} = ? AND span_id = ?`);
+  const traceSpans = database.prepare<{ readonly data: string }>("SELECT data FROM spans WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?");
+  const serviceNames = database.prepare<{ readonly name: string }>("SELECT name FROM services");
+
+  function textsOf(no: number, limit: number): string[] {
+    return traceSpans.all(no * SPANS_PER_TRACE, (no + 1) * SPANS_PER_TRACE - 1, limit).map(({ data }) => data);
+  }
+
+  /**
+   * What spans have to show: as sets that the index of words knows, and as a check of single traces. What many spans show needs no index: one who goes through
+   * the traces in order meets it soon, and reading the spans of one trace is quicker than asking the index for them.
+   */
+  function spanParts(filters: TraceFilters) {
+    const sets: string[] = [];
+    const isSet = (query: string): boolean => {
+      if ((countWords.get(query)?.count ?? 0) >= MAX_SET) return false;
+      sets.push(query);
+      return true;
+    };
+    const services = servicesLike(filters.service_name);
+    if (services !== undefined) isSet(services.length === 0 ? NO_WORD : serviceQuery(services));
+    const toRead = spanConditions(filters).filter(({ lookup, negated }) => {
+      if (lookup === undefined || negated) return true;
+      if (lookup.by !== "words") return !isSet(wordQuery(lookup)) || !lookup.exact;
+      const rare = lookup.words.filter((word) => !isFrequent(word));
+      return rare.length === 0 || !isSet(wordQuery({ ...lookup, words: rare })) || rare.length < lookup.words.length;
+    });
+    const check = (no: number): boolean => toRead.length === 0 || matchesSpans(toRead, textsOf(no, SPANS_PER_TRACE).map(readSpan));
+    return { sets, check, hasCheck: toRead.length > 0 };
+  }
+
+  /** Cheap to tell, other than how many spans have a word that only begins so: for that the index puts together all such words. */
+  function isFrequent(word: string): boolean {
+    return (countWords.get(`"${word}"`)?.count ?? 0) >= MAX_SET;
+  }
+
+  /** Undefined: too many to search by name. */
+  function servicesLike(part: string | undefined): readonly string[] | undefined {
+    if (part === undefined) return undefined;
+    const lower = part.toLowerCase();
+    const names = serviceNames.all().flatMap(({ name }) => (name.toLowerCase().includes(lower) ? [name] : []));
+    return names.length > MAX_SERVICES ? undefined : names;
+  }
+
+  function list(request: TraceListRequest): SelectedTraces {
+    const { filters } = request;
+    const { sets, check, hasCheck } = spanParts(filters);
+    const where = factsWhere(filters);
+    const set = setOf(filters, sets);
+    const search = new Search(request, check);
+    if (set !== undefined) searchSet(search, request, { set, where });
+    else searchAll(search, request, where);
+    return {
+      rows: search.found.map(({ no }) => ({ row: traceRow.get(no) as TraceSqlRow, spans: spansFor(no, request.spans) })),
+      ...totalOf(search, { filters, where, isSet: set !== undefined, hasCheck }),
+      next: search.next,
+    };
+  }
+
+  /** The traces that come into question, where an index knows them and they are not too many. */
+  function setOf(filters: TraceFilters, sets: readonly string[]): Where | undefined {
+    const parts: Where = { sql: [], parameters: [] };
+    const ids = traceIdsOf(filters);
+    if (ids !== undefined) add(parts, `trace_id IN (${ids.map(() => "?").join(", ")})`, ...ids);
+    for (const query of sets) add(parts, `no IN (SELECT rowid / ${SPANS_PER_TRACE} FROM words WHERE words MATCH ?)`, query);
+    const status = filters.status?.toLowerCase();
+    if (status !== undefined && status !== "ok" && isSmall("status = ? AND status <> 'ok'", [status])) add(parts, "status = ? AND status <> 'ok'", status);
+    const { min_duration_ms } = filters;
+    if (parts.sql.length === 0 && min_duration_ms !== undefined && isSmall("duration_us >= ?", [min_duration_ms * 1_000]))
+      add(parts, "duration_us >= ?", min_duration_ms * 1_000);
+    return parts.sql.length === 0 ? undefined : parts;
+  }
+
+  function isSmall(sql: string, parameters: readonly SqlValue[]): boolean {
+    const counted = database.prepare<{ readonly count: number }>(`SELECT count(*) AS count FROM (SELECT 1 FROM traces WHERE ${sql} LIMIT ${MAX_SET})`);
+    return (counted.get(...parameters)?.count ?? 0) < MAX_SET;
+  }
+
+  function searchSet(search: Search, { sortBy, descending }: TraceListRequest, { set, where }: { readonly set: Where; readonly where: Where }): void {
+    const { column } = SORTS[sortBy];
+    const direction = descending ? "DESC" : "ASC";
+    // The plus keeps the index of the sort out of it: the set is small, all traces are many.
+    const sql = `SELECT no, ${column} AS value FROM traces WHERE ${[...set.sql, ...where.sql].join(" AND ")} ORDER BY +${column} ${direction}, no ${direction}`;
+    const found = database.prepare<Found>(sql).all(...set.parameters, ...where.parameters);
+    search.setSize = found.length;
+    for (const one of found) if (search.take(one)) return;
+    search.isComplete = true;
+  }
+
+  /** Goes through all in order, window by window. */
+  function searchAll(search: Search, { sortBy, descending, after }: TraceListRequest, where: Where): void {
+    let from: TracePosition | undefined = after;
+    for (let window = FIRST_WINDOW; ; window = Math.min(MAX_WINDOW, 4 * window)) {
+      const sql = windowSql({ sortBy, descending, isBehind: from !== undefined, where, window });
+      const position = from === undefined ? [] : [from.value, from.tie];
+      const rows = database.prepare<Found & { readonly fits: number }>(sql).all(...where.parameters, ...position);
+      for (const row of rows) if (row.fits === 1 ? search.take(row) : search.pass(row)) return;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < window) break;
+      from = { value: last.value, tie: last.no };
+    }
+    search.isComplete = true;
+  }
+
+  function spansFor(no: number, wanted: TraceListRequest["spans"]): readonly string[] {
+    if (wanted === "none") return [];
+    if (wanted === "all") return textsOf(no, MAX_LISTED_SPANS);
+    const root = rootSpan.get(no, traceRow.get(no)?.root_span_id ?? "");
+    return root === undefined ? [] : [root.data];
+  }
+
+  function totalOf(
+    search: Search,
+    { filters, where, isSet, hasCheck }: { readonly filters: TraceFilters; readonly where: Where; readonly isSet: boolean; readonly hasCheck: boolean },
+  ): { readonly total: number; readonly totalIsExact: boolean } {
+    if (search.isComplete && search.beganAtStart) return { total: search.matched, totalIsExact: true };
+    if (isSet && !hasCheck) return { total: search.setSize, totalIsExact: true };
+    const counted = totals.get() ?? { traces: 0, internal: 0 };
+    if (!isSet && !hasCheck && where.sql.every((sql) => sql === NOT_INTERNAL))
+      return { total: counted.traces - (filters.include_internal ? 0 : counted.internal), totalIsExact: true };
+    return { total: search.matched + (search.next === undefined ? 0 : 1), totalIsExact: false };
+  }
+
+  return { list };
+}
+
+/** So many traces in order, from the beginning or behind a position, and of each whether it fits. */
+function windowSql(query: {
+  readonly sortBy: TraceSort;
+  readonly descending: boolean;
+  readonly isBehind: boolean;
+  readonly where: Where;
+  readonly window: number;
+}): string {
+  const { column, index } = SORTS[query.sortBy];
+  const direction = query.descending ? "DESC" : "ASC";
+  const conditions = query.where.sql.length === 0 ? "1" : query.where.sql.join(" AND ");
+  const behind = query.isBehind ? `WHERE (${column}, no) ${query.descending ? "<" : ">"} (?, ?)` : "";
+  return `SELECT no, ${column} AS value, (${conditions}) AS fits FROM traces INDEXED BY ${index} ${behind} ORDER BY ${column} ${direction}, no ${direction} LIMIT ${query.window}`;
+}
+
+/** Collects a page from traces that come in order. */
+class Search {
+  readonly found: Found[] = [];
+  readonly beganAtStart: boolean;
+  /** Traces that match, of those that were looked at. */
+  matched = 0;
+  setSize = 0;
+  /** Everything was looked at. */
+  isComplete = false;
+  next: TracePosition | undefined;
+  readonly #request: TraceListRequest;
+  readonly #check: (no: number) => boolean;
+  readonly #deadline = performance.now() + BUDGET_MS;
+  #skip: number;
+  #last: Found | undefined;
+
+  constructor(request: TraceListRequest, check: (no: number) => boolean) {
+    this.#request = request;
+    this.#check = check;
+    this.#skip = request.after === undefined ? request.offset : 0;
+    this.beganAtStart = request.after === undefined;
+  }
+
+  /** True: it is enough. */
+  take(one: Found): boolean {
+    if (this.#isBefore(one)) return false;
+    const isFull = this.found.length >= this.#request.limit;
+    if (!isFull && !this.#mayGoOn()) return this.#stop();
+    if (!this.#check(one.no)) return this.pass(one);
+    if (isFull) return this.#stop();
+    this.matched += 1;
+    if (this.#skip > 0) this.#skip -= 1;
+    else this.found.push(one);
+    this.#last = one;
+    return false;
+  }
+
+  /** It was looked at and does not match. */
+  pass(one: Found): boolean {
+    if (!this.#mayGoOn()) return this.#stop();
+    this.#last = one;
+    return false;
+  }
+
+  #isBefore({ value, no }: Found): boolean {
+    const { after, descending } = this.#request;
+    if (after === undefined) return false;
+    if (value !== after.value) return descending ? value > after.value : value < after.value;
+    return descending ? no >= Number(after.tie) : no <= Number(after.tie);
+  }
+
+  /** At least one is looked at in each request, or nobody would come to the end. */
+  #mayGoOn(): boolean {
+    return this.#last === undefined || performance.now() < this.#deadline;
+  }
+
+  #stop(): true {
+    const last = this.#last;
+    this.next = last === undefined ? this.#request.after : { value: last.value, tie: last.no };
+    return true;
+  }
+}
+
+/** What no span has. */
+const NO_WORD = '"_"';
+const NOT_INTERNAL = "internal = 0";
+
+/** What the rows of traces have to show. */
+function factsWhere(filters: TraceFilters): Where {
+  const where: Where = { sql: [], parameters: [] };
+  if (!filters.include_internal) add(where, NOT_INTERNAL);
+  if (filters.status !== undefined) add(where, "status = ?", filters.status.toLowerCase());
+  if (filters.name !== undefined && !filters.search_all_spans) add(where, "instr(root_lower, ?) > 0", filters.name.toLowerCase());
+  if (filters.service_name !== undefined) add(where, "instr(lower(services), ?) > 0", JSON.stringify(filters.service_name?.toLowerCase()).slice(1, -1));
+  if (filters.trigger_type !== undefined) add(where, "trigger_type = ?", filters.trigger_type);
+  if (filters.min_duration_ms !== undefined || filters.max_duration_ms !== undefined) add(where, "duration_us >= 0");
+  if (filters.min_duration_ms !== undefined) add(where, "duration_us >= ?", filters.min_duration_ms * 1_000);
+  if (filters.max_duration_ms !== undefined) add(where, "duration_us <= ?", filters.max_duration_ms * 1_000);
+  if (filters.end_time !== undefined) add(where, "start_us <= ?", filters.end_time * 1_000);
+  if (filters.start_time !== undefined) add(where, "(pending_count > 0 OR end_us >= ?)", filters.start_time * 1_000);
+  return where;
+}
+
+function add(where: Where, sql: string, ...parameters: readonly SqlValue[]): void {
+  where.sql.push(sql);
+  where.parameters.push(...parameters);
+}

@@ -1,0 +1,47 @@
+import type { SpanEvent, SpanLink, SpanRecord } from "../../model.ts";
+
+/** How spans lie in the database. Times are decimal texts: JSON's numbers would round them. */
+interface SpanJson extends Omit<SpanRecord, "startUnixNano" | "endUnixNano" | "events" | "size"> {
+  readonly start: string;
+  readonly end?: string;
+  readonly events: readonly (Omit<SpanEvent, "timeUnixNano"> & { readonly time: string })[];
+  readonly links: readonly SpanLink[];
+}
+
+export function writeSpan(span: SpanRecord): string {
+  const json: SpanJson = {
+    traceId: span.traceId,
+    spanId: span.spanId,
+    parentSpanId: span.parentSpanId,
+    name: span.name,
+    kind: span.kind,
+    start: span.startUnixNano.toString(),
+    ...(span.endUnixNano === undefined ? {} : { end: span.endUnixNano.toString() }),
+    status: span.status,
+    statusDescription: span.statusDescription,
+    attributes: span.attributes,
+    events: span.events.map(({ name, timeUnixNano, attributes }) => ({ name, time: timeUnixNano.toString(), attributes })),
+    links: span.links,
+    baggage: span.baggage,
+    resource: span.resource,
+    scopeName: span.scopeName,
+    scopeVersion: span.scopeVersion,
+    internal: span.internal,
+    sampled: span.sampled,
+  };
+  return JSON.stringify(json);
+}
+
+/** Reads what `writeSpan` wrote. */
+export function readSpan(text: string): SpanRecord {
+  // Nobody else writes the database; a damaged one is found by its checksums and checks.
+  const { start, end, events, ...rest } = JSON.parse(text) as SpanJson;
+  return {
+    ...rest,
+    parentSpanId: rest.parentSpanId,
+    startUnixNano: BigInt(start),
+    endUnixNano: end === undefined ? undefined : BigInt(end),
+    events: events.map(({ name, time, attributes }) => ({ name, timeUnixNano: BigInt(time), attributes })),
+    size: text.length,
+  };
+}

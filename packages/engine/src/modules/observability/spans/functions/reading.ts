@@ -1,0 +1,137 @@
+import { CallError } from "@svc/protocol";
+import { z } from "zod";
+import type { ModuleContext } from "../../../../kernel/module.ts";
+import type { SpanRecord } from "../../model.ts";
+import { cursorSchema, readCursor, writeCursor } from "../../query/cursor.ts";
+import { compareTraces } from "../compare-traces.ts";
+import { MAX_READ_SPANS, type SpanStore } from "../span-store.ts";
+import { growForest, preorder, type SpanNode, servicesOf } from "../span-tree.ts";
+import { type StoredSpan, storedSpan, traceSummary } from "../stored-span.ts";
+import { addToFacts, newFacts } from "../trace-facts.ts";
+import type { TraceFunctions } from "./provide-traces.ts";
+
+const traceId = z
+  .string()
+  .min(1)
+  .max(64)
+  .transform((id) => id.toLowerCase());
+const spanId = z
+  .string()
+  .min(1)
+  .max(32)
+  .transform((id) => id.toLowerCase());
+const spanCursor = z.tuple([z.string()]);
+
+type TreeSpan = StoredSpan & { readonly children: TreeSpan[]; readonly child_count: number };
+
+/** Functions about one trace, or two. */
+export function provideReading(context: ModuleContext<unknown>, functions: TraceFunctions): void {
+  context.provideFunction({
+    id: "engine::traces::tree",
+    summary: "A trace as trees of spans, page by page; spans of a further page whose parents came before are roots there",
+    input: z.object({
+      trace_id: traceId,
+      root_span_id: spanId.optional().meta({ description: "Only this span and those below it" }),
+      max_depth: z.int().min(0).max(100_000).optional().meta({ description: "0: only the roots. child_count tells what is left out" }),
+      limit: z.int().min(1).max(20_000).default(2_000),
+      cursor: cursorSchema.optional(),
+    }),
+    handle: async (input) => treePage(await functions.store().spansOf(input.trace_id), input),
+  });
+  context.provideFunction({
+    id: "engine::traces::spans",
+    summary: "The spans of a trace by their beginning",
+    input: z.object({ trace_id: traceId, cursor: cursorSchema.optional(), limit: z.int().min(1).max(10_000).default(1_000) }),
+    async handle({ trace_id, cursor, limit }) {
+      const all = await functions.store().spansOf(trace_id);
+      const { page, next } = pageAfter(all, { kind: "spans", cursor, limit, idOf: (span) => span.spanId });
+      return { spans: page.map(storedSpan), total: all.length, cursor: next };
+    },
+  });
+  context.provideFunction({
+    id: "engine::traces::get_span",
+    summary: "One span with its events, links, baggage and resource; null when it is not kept",
+    input: z.object({ trace_id: traceId, span_id: spanId }),
+    async handle({ trace_id, span_id }) {
+      const span = await functions.store().span(trace_id, span_id);
+      return span === undefined ? null : storedSpan(span);
+    },
+  });
+  context.provideFunction({
+    id: "engine::traces::compare",
+    summary: "Two traces over each other: what came, what went, what took longer",
+    input: z.object({ a: traceId, b: traceId }),
+    async handle({ a, b }) {
+      const [left, right] = await Promise.all([spansThatAreThere(functions.store(), a), spansThatAreThere(functions.store(), b)]);
+      const { rows, truncated } = compareTraces(left, right);
+      return { rows, a: summaryOf(left), b: summaryOf(right), ...(truncated ? { truncated } : {}) };
+    },
+  });
+}
+
+async function spansThatAreThere(store: SpanStore, id: string): Promise<readonly SpanRecord[]> {
+  const spans = await store.spansOf(id);
+  if (spans.length === 0) throw new CallError("NOT_FOUND", `Trace '${id}' is not kept: it never came, or it had to go for newer ones`);
+  return spans;
+}
+
+function summaryOf(spans: readonly SpanRecord[]) {
+  const [first] = spans;
+  if (first === undefined) return null;
+  const facts = newFacts(first);
+  for (const span of spans) addToFacts(facts, span);
+  return traceSummary(facts);
+}
+
+function treePage(
+  spans: readonly SpanRecord[],
+  query: { readonly root_span_id?: string | undefined; readonly max_depth?: number | undefined; readonly limit: number; readonly cursor?: string | undefined },
+) {
+  const forest = growForest(spans);
+  const top = query.root_span_id === undefined ? forest.roots : subtree(forest.roots, query.root_span_id);
+  const nodes = [...preorder(top)].filter(({ depth }) => depth <= (query.max_depth ?? Number.POSITIVE_INFINITY)).map(({ node }) => node);
+  const { page, next } = pageAfter(nodes, { kind: "tree", cursor: query.cursor, limit: query.limit, idOf: ({ span }) => span.spanId });
+  return {
+    roots: hang(page),
+    span_count: spans.length,
+    returned: page.length,
+    cursor: next,
+    partial: forest.orphans.length > 0 || spans.length >= MAX_READ_SPANS,
+    services: servicesOf(spans),
+    orphans: forest.orphans.slice(0, 1_000),
+  };
+}
+
+function subtree(roots: readonly SpanNode[], id: string): readonly SpanNode[] {
+  for (const { node } of preorder(roots)) if (node.span.spanId === id) return [node];
+  return [];
+}
+
+/** Joins the spans of a page, which come parents first. */
+function hang(page: readonly SpanNode[]): TreeSpan[] {
+  const roots: TreeSpan[] = [];
+  const parents = new Map<SpanNode, TreeSpan>();
+  for (const node of page) {
+    const tree: TreeSpan = { ...storedSpan(node.span), children: [], child_count: node.children.length };
+    for (const child of node.children) parents.set(child, tree);
+    const parent = parents.get(node);
+    if (parent === undefined) roots.push(tree);
+    else parent.children.push(tree);
+  }
+  return roots;
+}
+
+function pageAfter<T>(
+  all: readonly T[],
+  { kind, cursor, limit, idOf }: { readonly kind: string; readonly cursor: string | undefined; readonly limit: number; readonly idOf: (one: T) => string },
+): { readonly page: readonly T[]; readonly next: string | null } {
+  let from = 0;
+  if (cursor !== undefined) {
+    const [last] = readCursor(kind, cursor, spanCursor);
+    from = all.findIndex((one) => idOf(one) === last) + 1;
+    if (from === 0) throw new CallError("invalid_input", "`cursor`: the span that it names is no longer kept; begin with the first page");
+  }
+  const page = all.slice(from, from + limit);
+  const last = page.at(-1);
+  return { page, next: last === undefined || from + page.length >= all.length ? null : writeCursor(kind, [idOf(last)]) };
+}

@@ -1,0 +1,96 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { SpanRecord } from "../../model.ts";
+import { bySpanStart, MAX_LISTED_SPANS, MAX_READ_SPANS, sortValueOf, type TracePage, type TraceRow } from "../span-store.ts";
+import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";
+import { factsMatcher, matchesSpans, spanConditions } from "../trace-match.ts";
+import type { TraceListRequest, TracePosition } from "../trace-query.ts";
+
+/** Spans that are looked at in one turn: calls go on in between. */
+const TURN_SPANS = 2_000;
+
+interface Trace {
+  readonly facts: TraceFacts;
+  /** By span id. */
+  readonly spans: Map<string, SpanRecord>;
+}
+
+/** What may be shown of a span. */
+type Redact = (span: SpanRecord) => SpanRecord;
+
+/** Searches all of them. `all` is the caller's own copy. What is hidden of spans is not found either. */
+export async function listTraces(all: readonly SpanRecord[], request: TraceListRequest, redact: Redact): Promise<TracePage> {
+  const matched = await search(await group(all), request, redact);
+  const sign = request.descending ? -1 : 1;
+  const compare = (a: TracePosition, b: TracePosition): number => sign * (order(a.value, b.value) || order(a.tie, b.tie));
+  matched.sort((a, b) => compare(a.position, b.position));
+  const { after } = request;
+  const from = after === undefined ? request.offset : firstIndex(matched, ({ position }) => compare(position, after) > 0);
+  const rows = matched.slice(from, from + request.limit);
+  return {
+    rows: rows.map(({ trace }) => rowOf(trace, request.spans, redact)),
+    total: matched.length,
+    totalIsExact: true,
+    next: from + rows.length < matched.length ? rows.at(-1)?.position : undefined,
+  };
+}
+
+export function spansOfTrace(all: readonly SpanRecord[], traceId: string): SpanRecord[] {
+  const spans = new Map<string, SpanRecord>();
+  for (const span of all) if (span.traceId === traceId) spans.set(span.spanId, span);
+  return [...spans.values()].sort(bySpanStart).slice(0, MAX_READ_SPANS);
+}
+
+async function group(all: readonly SpanRecord[]): Promise<Map<string, Trace>> {
+  const traces = new Map<string, Trace>();
+  for (const [index, span] of all.entries()) {
+    if (index % TURN_SPANS === TURN_SPANS - 1) await nextTurn();
+    let trace = traces.get(span.traceId);
+    if (trace === undefined) {
+      trace = { facts: newFacts(span), spans: new Map() };
+      traces.set(span.traceId, trace);
+    }
+    addToFacts(trace.facts, span, trace.spans.get(span.spanId));
+    trace.spans.set(span.spanId, span);
+  }
+  return traces;
+}
+
+async function search(
+  traces: ReadonlyMap<string, Trace>,
+  { filters, sortBy }: TraceListRequest,
+  redact: Redact,
+): Promise<{ trace: Trace; position: TracePosition }[]> {
+  const factsMatch = factsMatcher(filters);
+  const conditions = spanConditions(filters);
+  const matched: { trace: Trace; position: TracePosition }[] = [];
+  let looked = 0;
+  for (const trace of traces.values()) {
+    if (!factsMatch(trace.facts)) continue;
+    if (conditions.length > 0) {
+      looked += trace.spans.size;
+      if (looked > TURN_SPANS) {
+        looked = 0;
+        await nextTurn();
+      }
+      if (!matchesSpans(conditions, [...trace.spans.values()], redact)) continue;
+    }
+    matched.push({ trace, position: { value: sortValueOf(trace.facts, sortBy), tie: trace.facts.traceId } });
+  }
+  return matched;
+}
+
+function rowOf({ facts, spans }: Trace, wanted: TraceListRequest["spans"], redact: Redact): TraceRow {
+  const root = wanted === "root" ? spans.get(facts.rootSpanId) : undefined;
+  if (wanted === "all") return { facts, spans: [...spans.values()].sort(bySpanStart).slice(0, MAX_LISTED_SPANS).map(redact) };
+  return { facts, spans: root === undefined ? [] : [redact(root)] };
+}
+
+function order(a: string | number, b: string | number): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function firstIndex<T>(list: readonly T[], wanted: (one: T) => boolean): number {
+  const index = list.findIndex(wanted);
+  return index === -1 ? list.length : index;
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { Redactor } from "../../calls/redact.ts";
+import { sampleSpan, traceIdOf } from "../testing/sample-spans.ts";
+import { MemorySpanStore } from "./memory-span-store.ts";
+
+const redactor = new Redactor([]);
+
+function newStore(limits: { maxSpans?: number; maxBytes?: number; keepSlowMs?: number }) {
+  const dropped: string[] = [];
+  const drops = { dropped: (_: string, reason: string) => void dropped.push(reason) };
+  return { dropped, store: new MemorySpanStore({ maxSpans: 1_000, maxBytes: 1e9, keepSlowMs: 1_000, ...limits }, { drops, redactor }) };
+}
+
+describe("spans in memory", () => {
+  it("are bounded by number: the oldest go", async () => {
+    const { store } = newStore({ maxSpans: 1_000 });
+    for (let id = 1; id <= 5_000; id += 1) store.ended(sampleSpan({ trace: id, id }));
+    expect(await store.stats()).toMatchObject({ stored: 1_000, bytes: 500_000 });
+    expect(await store.spansOf(traceIdOf(4_000))).toHaveLength(0);
+    expect(await store.spansOf(traceIdOf(4_001))).toHaveLength(1);
+  });
+
+  it("are bounded by bytes, and one that is too large is not taken", async () => {
+    const { store, dropped } = newStore({ maxBytes: 100_000 });
+    for (let id = 1; id <= 900; id += 1) store.ended(sampleSpan({ trace: id, id, size: 1_000 }));
+    store.ended(sampleSpan({ id: 1_000, size: 2 * 1024 * 1024 }));
+    expect(await store.stats()).toMatchObject({ stored: 100, bytes: 100_000 });
+    expect(dropped).toEqual(["span_too_large"]);
+  });
+
+  it("of traces with an error or a slow span outlive others, in a quarter of the room", async () => {
+    const { store } = newStore({ maxSpans: 1_000 });
+    for (let id = 1; id <= 100; id += 1) store.ended(sampleSpan({ trace: id, id, status: id % 2 === 0 ? "error" : "ok", tookMs: id === 51 ? 1_500 : 1 }));
+    store.ended(sampleSpan({ trace: 2, id: 20_000, parent: 2 }));
+    for (let id = 101; id <= 5_000; id += 1) store.ended(sampleSpan({ trace: id, id }));
+    const kept = await Promise.all([2, 51, 100, 1, 99].map(async (trace) => (await store.spansOf(traceIdOf(trace))).length));
+    expect(kept).toEqual([2, 1, 1, 0, 0]);
+    for (let id = 6_000; id <= 12_000; id += 1) store.ended(sampleSpan({ trace: id, id, status: "error" }));
+    expect(await store.stats()).toMatchObject({ stored: 1_000 });
+    expect(await store.spansOf(traceIdOf(2))).toHaveLength(0);
+    expect(await store.spansOf(traceIdOf(11_001))).toHaveLength(1);
+  });
+
+  it("that never end are bounded as well, and are told when they do end", async () => {
+    const { store } = newStore({});
+    const spans = Array.from({ length: 12_000 }, (_, id) => sampleSpan({ trace: 1, id, tookMs: null }));
+    for (const span of spans) store.started(span);
+    expect(await store.spansOf(traceIdOf(1))).toHaveLength(10_000);
+    for (const span of spans.slice(11_000)) store.ended({ ...span, endUnixNano: span.startUnixNano });
+    expect(await store.spansOf(traceIdOf(1))).toHaveLength(11_000);
+  });
+});

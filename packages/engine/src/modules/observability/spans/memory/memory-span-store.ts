@@ -1,0 +1,143 @@
+import type { Redactor } from "../../calls/redact.ts";
+import type { DropCounter, SpanRecord } from "../../model.ts";
+import { redactSpan } from "../redact-span.ts";
+import type { SpanStore, SpanStoreStats, TracePage } from "../span-store.ts";
+import { microsOf } from "../trace-facts.ts";
+import type { TraceListRequest } from "../trace-query.ts";
+import { SpanRing } from "./span-ring.ts";
+
+/** Spans that run are remembered up to this number; of further ones only the end is told. */
+const MAX_PENDING = 10_000;
+/** Part of the room that spans of traces with an error, or slow ones, may take once they would have to go. */
+const KEPT_SHARE = 0.25;
+/** Traces that are remembered as worth keeping. */
+const MAX_KEPT_TRACES = 10_000;
+/** Larger spans are not kept, in bytes. */
+export const MAX_SPAN_BYTES = 1024 * 1024;
+
+export interface MemoryLimits {
+  readonly maxSpans: number;
+  readonly maxBytes: number;
+  /** Traces with a span that took at least so long outlive others; 0: none do for that. */
+  readonly keepSlowMs: number;
+}
+
+/**
+ * The newest spans, as they were told. The oldest go first, but those of traces that had an error or a slow span move on into a quarter of the room, where they
+ * are the oldest again.
+ */
+export class MemorySpanStore implements SpanStore {
+  readonly storage = "memory";
+  readonly #limits: MemoryLimits;
+  readonly #drops: DropCounter;
+  readonly #redactor: Redactor;
+  readonly #ring = new SpanRing();
+  readonly #kept = new SpanRing();
+  readonly #pending = new Set<SpanRecord>();
+  readonly #keptTraces = new Set<string>();
+  readonly #slowNanos: bigint | undefined;
+
+  constructor(limits: MemoryLimits, { drops, redactor }: { readonly drops: DropCounter; readonly redactor: Redactor }) {
+    this.#limits = limits;
+    this.#drops = drops;
+    this.#redactor = redactor;
+    this.#slowNanos = limits.keepSlowMs > 0 ? BigInt(Math.round(limits.keepSlowMs * 1e6)) : undefined;
+  }
+
+  started(span: SpanRecord): void {
+    if (this.#pending.size < MAX_PENDING) this.#pending.add(span);
+  }
+
+  ended(span: SpanRecord): void {
+    this.#pending.delete(span);
+    const size = span.size;
+    if (size > MAX_SPAN_BYTES) {
+      this.#drops.dropped("spans", "span_too_large", 1);
+      return;
+    }
+    if (span.status === "error" || this.#isSlow(span)) this.#keep(span.traceId);
+    this.#ring.push(span, size);
+    this.#makeRoom();
+  }
+
+  async list(request: TraceListRequest): Promise<TracePage> {
+    const { listTraces } = await import("./memory-queries.ts");
+    return listTraces(this.#all(), request, (span) => redactSpan(span, this.#redactor));
+  }
+
+  async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
+    const { spansOfTrace } = await import("./memory-queries.ts");
+    return spansOfTrace(this.#all(), traceId).map((span) => redactSpan(span, this.#redactor));
+  }
+
+  async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
+    const found = this.#all().findLast((span) => span.spanId === spanId && span.traceId === traceId);
+    return found === undefined ? undefined : redactSpan(found, this.#redactor);
+  }
+
+  async clear(): Promise<void> {
+    this.#ring.clear();
+    this.#kept.clear();
+    this.#keptTraces.clear();
+  }
+
+  async stats(): Promise<SpanStoreStats> {
+    const oldest = [this.#kept.oldest, this.#ring.oldest].filter((span) => span !== undefined).map((span) => microsOf(span.startUnixNano) / 1_000);
+    return {
+      stored: this.#count,
+      limit: this.#limits.maxSpans,
+      bytes: this.#bytes,
+      maxBytes: this.#limits.maxBytes,
+      diskBytes: undefined,
+      oldestMs: oldest.length === 0 ? undefined : Math.min(...oldest),
+    };
+  }
+
+  async flush(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  get #count(): number {
+    return this.#ring.count + this.#kept.count;
+  }
+
+  get #bytes(): number {
+    return this.#ring.bytes + this.#kept.bytes;
+  }
+
+  /** Pending ones first: the end of a span is what counts of it. */
+  #all(): SpanRecord[] {
+    return [...this.#pending, ...this.#kept.toArray(), ...this.#ring.toArray()];
+  }
+
+  #isSlow(span: SpanRecord): boolean {
+    return this.#slowNanos !== undefined && span.endUnixNano !== undefined && span.endUnixNano - span.startUnixNano >= this.#slowNanos;
+  }
+
+  #keep(traceId: string): void {
+    if (this.#keptTraces.has(traceId)) return;
+    if (this.#keptTraces.size >= MAX_KEPT_TRACES)
+      for (const oldest of this.#keptTraces) {
+        this.#keptTraces.delete(oldest);
+        break;
+      }
+    this.#keptTraces.add(traceId);
+  }
+
+  #makeRoom(): void {
+    while (this.#count > this.#limits.maxSpans || this.#bytes > this.#limits.maxBytes) {
+      if (this.#keepsTooMuch()) this.#kept.shift();
+      else this.#moveOn();
+    }
+  }
+
+  #keepsTooMuch(): boolean {
+    return this.#kept.count > KEPT_SHARE * this.#limits.maxSpans || this.#kept.bytes > KEPT_SHARE * this.#limits.maxBytes || this.#ring.count === 0;
+  }
+
+  #moveOn(): void {
+    const bytes = this.#ring.bytes;
+    const span = this.#ring.shift();
+    if (span !== undefined && this.#keptTraces.has(span.traceId)) this.#kept.push(span, bytes - this.#ring.bytes);
+  }
+}

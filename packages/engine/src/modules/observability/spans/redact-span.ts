@@ -1,0 +1,27 @@
+import type { Redactor } from "../calls/redact.ts";
+import type { SpanRecord } from "../model.ts";
+
+/** The span as it may be shown and kept on disk. A copy: the times and all else are read now. */
+export function redactSpan(span: SpanRecord, redactor: Redactor): SpanRecord {
+  return {
+    traceId: span.traceId,
+    spanId: span.spanId,
+    parentSpanId: span.parentSpanId,
+    name: span.name,
+    kind: span.kind,
+    startUnixNano: span.startUnixNano,
+    endUnixNano: span.endUnixNano,
+    status: span.status,
+    statusDescription: span.statusDescription,
+    attributes: redactor.attributes(span.attributes),
+    events: span.events.map((event) => ({ ...event, attributes: redactor.attributes(event.attributes) })),
+    links: span.links.map((link) => ({ ...link, attributes: redactor.attributes(link.attributes) })),
+    baggage: redactor.attributes(span.baggage) as Readonly<Record<string, string>>,
+    resource: { ...span.resource, attributes: redactor.attributes(span.resource.attributes) },
+    scopeName: span.scopeName,
+    scopeVersion: span.scopeVersion,
+    internal: span.internal,
+    sampled: span.sampled,
+    size: span.size,
+  };
+}

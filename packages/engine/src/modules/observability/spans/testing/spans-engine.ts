@@ -1,0 +1,31 @@
+import type { Module } from "../../../../kernel/module.ts";
+import { defineModule } from "../../../../kernel/module.ts";
+import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "../../../../testing/index.ts";
+import { type ObservabilityConfig, observabilityConfigSchema } from "../../config.ts";
+import type { SpanSink } from "../../model.ts";
+import { type RunningSpans, startSpans } from "../start-spans.ts";
+
+export interface SpansEngine {
+  readonly engine: InMemoryEngine;
+  readonly sink: SpanSink;
+  readonly drops: Map<string, number>;
+}
+
+/** An engine whose only module keeps spans, and the end where they go in. */
+export async function spansEngine(config: Readonly<Record<string, unknown>> = {}, options: InMemoryEngineOptions = {}): Promise<SpansEngine> {
+  let running: RunningSpans | undefined;
+  const drops = new Map<string, number>();
+  const module: Module<ObservabilityConfig> = defineModule({
+    name: "spans",
+    summary: "Spans alone",
+    config: observabilityConfigSchema,
+    async start(context) {
+      running = await startSpans(context, { dropped: (_, reason, count) => void drops.set(reason, (drops.get(reason) ?? 0) + count) });
+      const { stop } = running;
+      return { stop };
+    },
+  });
+  const engine = await inMemoryEngine({ ...options, modules: [module as Module], config: { spans: config } });
+  if (running === undefined) throw new Error("the module did not start");
+  return { engine, sink: running.sink, drops };
+}

@@ -1,0 +1,28 @@
+import { systemClock } from "../../../../kernel/clock.ts";
+import { createLogger } from "../../../../kernel/logger.ts";
+import { Redactor } from "../../calls/redact.ts";
+import { DiskSpanStore } from "../disk/disk-span-store.ts";
+import { sampleSpan } from "./sample-spans.ts";
+
+// Writes traces into the file that its argument names until it is killed. Tells once how many are on the disk.
+const log = createLogger({ level: "error", now: Date.now, write: () => {} });
+const drops = { dropped: () => {} };
+const store = new DiskSpanStore({
+  ...{ file: process.argv[2] ?? "", maxBytes: 1e9, retentionMs: 1e9, log, clock: systemClock, drops, redactor: new Redactor([]) },
+});
+let id = 0;
+setInterval(() => {
+  for (let n = 0; n < 20; n += 1) {
+    id += 1;
+    store.ended(sampleSpan({ trace: id, id }));
+  }
+}, 5);
+setTimeout(() => {
+  const written = id;
+  store.flush().then(
+    () => process.send?.(written),
+    (error: unknown) => {
+      throw error;
+    },
+  );
+}, 300);

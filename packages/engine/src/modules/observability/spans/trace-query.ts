@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { cursorSchema } from "../query/cursor.ts";
+import { attributePairsSchema, filtersSchema } from "../query/filters.ts";
+
+const MAX_TRACE_IDS = 1_000;
+const name = z.string().min(1).max(512);
+const traceId = z.string().min(1).max(64);
+const milliseconds = z.number();
+
+/** What traces are chosen by. */
+const filterMembers = {
+  trace_id: traceId.optional(),
+  trace_ids: z.array(traceId).max(MAX_TRACE_IDS).optional(),
+  service_name: name.optional().meta({ description: "Part of the name of a service in the trace, case-blind" }),
+  name: name.optional().meta({ description: "Part of the root span's name, case-blind; of any span's with search_all_spans" }),
+  status: z.string().max(16).optional().meta({ description: "ok, error or pending" }),
+  function_id: name.optional().meta({ description: "Function that a span of the trace ran" }),
+  worker: name.optional().meta({ description: "Name or id of a worker that ran a span of the trace" }),
+  trigger_type: name.optional().meta({ description: "What began the trace, e.g. http, cron, queue" }),
+  text: z
+    .string()
+    .max(1_024)
+    .optional()
+    .meta({ description: "Words that begin words of one span: its name, service, attributes, events and error. A trace id finds the trace" }),
+  min_duration_ms: milliseconds.optional(),
+  max_duration_ms: milliseconds.optional(),
+  start_time: milliseconds.optional().meta({ description: "Milliseconds since 1970; traces that end before are left out" }),
+  end_time: milliseconds.optional().meta({ description: "Milliseconds since 1970; traces that begin later are left out" }),
+  attributes: attributePairsSchema.optional().meta({ description: "Attributes that spans of the trace have" }),
+  filters: filtersSchema.optional().meta({ description: "Each has to hold for a span of the trace; the not_ ones for all of them" }),
+  exclude_attributes: attributePairsSchema.optional().meta({ description: "Attributes that no span of the trace has" }),
+  include_internal: z.boolean().default(false),
+  search_all_spans: z.boolean().default(false),
+};
+
+export const traceFiltersSchema = z.object(filterMembers);
+export type TraceFilters = z.infer<typeof traceFiltersSchema>;
+
+export const traceSortSchema = z.enum(["start_time", "duration", "name", "spans"]);
+export type TraceSort = z.infer<typeof traceSortSchema>;
+
+export const traceListSchema = z.object({
+  ...filterMembers,
+  offset: z.int().min(0).max(1_000_000).default(0),
+  limit: z.int().min(1).max(1_000).default(100),
+  cursor: cursorSchema.optional().meta({ description: "The answer's `cursor` of the page before; offset is not counted then" }),
+  sort_by: traceSortSchema.default("start_time"),
+  sort_order: z.enum(["asc", "desc"]).default("desc"),
+});
+
+/** Where a page begins: behind the row with this value of the sort, and this id among rows of the same value. */
+export interface TracePosition {
+  readonly value: string | number;
+  readonly tie: string | number;
+}
+
+/** One page of traces that is asked of a store. */
+export interface TraceListRequest {
+  readonly filters: TraceFilters;
+  readonly sortBy: TraceSort;
+  readonly descending: boolean;
+  readonly after: TracePosition | undefined;
+  readonly offset: number;
+  readonly limit: number;
+  /** What comes besides the facts: nothing, the root span, or all spans (the first 1,000 of each trace). */
+  readonly spans: "none" | "root" | "all";
+}

@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isLoopback } from "../config/listen-address.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { ListenOptions, ModuleListener } from "../kernel/module.ts";
+import { type AccessRules, fetchSiteIsSafe, hostIsOurs, originIsAllowed } from "./guards.ts";
+import { answerError, Listener } from "./listener.ts";
+import type { Refusal } from "./token-guard.ts";
+
+/** What the listener of a module is held to; read at each request, since the config may change. */
+export interface ModuleListenerRules {
+  readonly access: () => AccessRules;
+  /** Why the request may not go on for want of the engine's token; `host` is what the listener is bound to. */
+  readonly tokenRefusal: (request: IncomingMessage, host: string) => Refusal | undefined;
+  readonly maxConnectionsPerAddress: () => number | undefined;
+  readonly log: Logger;
+}
+
+/**
+ * Opens a listener of a module's own, guarded as the engine's are: Host, Origin, and the token off loopback and in production. The caps and
+ * time limits are those of every listener. Rejects with ListenError.
+ */
+export async function openModuleListener(options: ListenOptions, rules: ModuleListenerRules): Promise<ModuleListener> {
+  const { host, what } = options;
+  const isServedHere = (request: IncomingMessage): boolean =>
+    // Off loopback any name may lead here, and the token decides.
+    !isLoopback(host) || hostIsOurs(request.headers.host, listener.port, rules.access(), request);
+
+  function refusalOf(request: IncomingMessage): { readonly status: number; readonly code: string; readonly message: string } | Refusal | undefined {
+    if (!isServedHere(request)) {
+      const named = JSON.stringify(request.headers.host ?? "");
+      return { status: 421, code: "misdirected_request", message: `the Host ${named} is not served here; add it to engine.allowed_hosts` };
+    }
+    const { origin } = request.headers;
+    if (!originIsAllowed(origin, rules.access())) {
+      return { status: 403, code: "FORBIDDEN", message: `the origin ${JSON.stringify(origin)} may not do this; add it to engine.allowed_origins` };
+    }
+    if (!fetchSiteIsSafe(request, rules.access())) return { status: 403, code: "FORBIDDEN", message: "the request comes from a page of another site" };
+    return rules.tokenRefusal(request, host);
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const refusal = refusalOf(request);
+    if (refusal === undefined) {
+      await options.onRequest(request, response);
+      return;
+    }
+    // Nobody reads the body, and it is not waited for.
+    const headers = { connection: "close", ...("headers" in refusal ? refusal.headers : {}) };
+    answerError(response, Number(String(refusal.status).slice(0, 3)), refusal.code, refusal.message, headers);
+  }
+
+  const listener = new Listener({
+    what,
+    maxConnectionsPerAddress: rules.maxConnectionsPerAddress,
+    onRequest(request, response) {
+      response.on("error", () => {});
+      answer(request, response).catch((error: unknown) => {
+        rules.log.error("an HTTP handler failed", { listener: what, error });
+        if (response.headersSent) response.destroy();
+        else answerError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
+      });
+    },
+  });
+  await listener.bind({ host, port: options.port });
+  return {
+    get port() {
+      return listener.port;
+    },
+    close: () => {
+      listener.stopAccepting();
+      listener.close();
+    },
+  };
+}

@@ -1,0 +1,11 @@
+import type { ProcessFigures } from "./worker-gauges.ts";
+
+export const nodeFigures: ProcessFigures = {
+  cpuMs() {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  },
+  rssBytes: () => process.memoryUsage.rss(),
+  heapUsedBytes: () => process.memoryUsage().heapUsed,
+  uptimeSeconds: () => process.uptime(),
+};

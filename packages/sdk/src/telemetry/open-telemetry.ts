@@ -1,0 +1,106 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { Active } from "../active-call.ts";
+import { baggageMembers } from "./baggage.ts";
+import { readTraceparent, type TraceHeaders, writeTraceparent } from "./trace-context.ts";
+
+// The parts of `@opentelemetry/api` 1.x that are used here. It is the program's package, not one of ours.
+interface Context {
+  readonly getValue: (key: symbol) => unknown;
+}
+interface SpanContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceFlags: number;
+  readonly isRemote?: boolean;
+}
+interface Baggage {
+  getAllEntries(): [string, { readonly value: string; readonly metadata?: { toString(): string } }][];
+}
+interface Api {
+  readonly ROOT_CONTEXT: Context;
+  readonly context: { active(): Context; with<Result>(context: Context, body: () => Result): Result };
+  readonly trace: { getSpanContext(context: Context): SpanContext | undefined; setSpanContext(context: Context, span: SpanContext): Context };
+  readonly propagation: {
+    getBaggage(context: Context): Baggage | undefined;
+    setBaggage(context: Context, baggage: Baggage): Context;
+    createBaggage(entries: Readonly<Record<string, { readonly value: string; readonly metadata?: unknown }>>): Baggage;
+  };
+  baggageEntryMetadataFromString(text: string): unknown;
+  isSpanContextValid(span: SpanContext): boolean;
+}
+
+export interface OutsideTracing {
+  /** Runs `body` with `next` as the active parent of the tracer's spans. */
+  run<Result>(next: Active, body: () => Result): Result;
+  /** Trace context of the tracer's active span, where that is of `current`'s trace or there is no `current`, and its baggage. */
+  headers(current: Active | undefined): TraceHeaders | undefined;
+}
+
+/** Where the package registers itself, all copies of version 1 together. `context` is there once the program has set up a context manager. */
+const REGISTRY = Symbol.for("opentelemetry.js.api.1");
+const registries = globalThis as { readonly [REGISTRY]?: { readonly context?: unknown } };
+
+let found: OutsideTracing | null | undefined;
+
+/** OpenTelemetry, if the program has set it up; it may do so at any time. Cheap to ask. */
+export function openTelemetry(): OutsideTracing | undefined {
+  if (registries[REGISTRY]?.context === undefined) return undefined;
+  if (found === undefined) {
+    const api = loadApi();
+    found = api === undefined ? null : joined(api);
+  }
+  return found ?? undefined;
+}
+
+/** As the program would load it, then as this package would. */
+function loadApi(): Api | undefined {
+  for (const from of [process.argv[1], join(process.cwd(), "program.js"), import.meta.url]) {
+    if (from === undefined) continue;
+    try {
+      return createRequire(from)("@opentelemetry/api") as Api;
+    } catch {
+      // Not to be had from there.
+    }
+  }
+  return undefined;
+}
+
+function joined(api: Api): OutsideTracing {
+  return {
+    run(next, body) {
+      const trace = readTraceparent(next.traceparent);
+      // A call begins from nothing; a span of ours lies within what is active already.
+      let context = next === next.activeCall ? api.ROOT_CONTEXT : api.context.active();
+      if (trace !== undefined) context = api.trace.setSpanContext(context, { ...trace, traceFlags: Number(trace.sampled), isRemote: true });
+      if (next === next.activeCall && next.baggage !== undefined) context = api.propagation.setBaggage(context, baggageOf(api, next.baggage));
+      return api.context.with(context, body);
+    },
+    headers(current) {
+      const context = api.context.active();
+      const span = api.trace.getSpanContext(context);
+      const running = readTraceparent(current?.traceparent);
+      if (span === undefined || !api.isSpanContextValid(span)) {
+        const baggage = baggageText(api, context);
+        return baggage === undefined ? undefined : { traceparent: current?.traceparent, baggage };
+      }
+      if (running !== undefined && running.traceId !== span.traceId) return undefined;
+      const { traceId, spanId, traceFlags } = span;
+      return { traceparent: writeTraceparent({ traceId, spanId, sampled: (traceFlags & 1) === 1 }), baggage: baggageText(api, context) ?? current?.baggage };
+    },
+  };
+}
+
+function baggageOf(api: Api, text: string): Baggage {
+  const entries: Record<string, { readonly value: string; readonly metadata?: unknown }> = Object.create(null);
+  for (const { name, value, properties } of baggageMembers(text)) {
+    entries[name] = properties === "" ? { value } : { value, metadata: api.baggageEntryMetadataFromString(properties) };
+  }
+  return api.propagation.createBaggage(entries);
+}
+
+function baggageText(api: Api, context: Context): string | undefined {
+  const entries = api.propagation.getBaggage(context)?.getAllEntries() ?? [];
+  if (entries.length === 0) return undefined;
+  return entries.map(([name, { value, metadata }]) => `${name}=${encodeURIComponent(value)}${metadata === undefined ? "" : `;${metadata.toString()}`}`).join();
+}

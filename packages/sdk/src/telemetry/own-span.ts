@@ -1,0 +1,121 @@
+import type { Active, ActiveCall } from "../active-call.ts";
+import { MAX_ATTRIBUTES, OtlpAttributes } from "./otlp-values.ts";
+import { childOf, readTraceparent, type TraceContext, type TraceHeaders, writeTraceparent } from "./trace-context.ts";
+import { nanosOf, wallTimeMs } from "./wall-time.ts";
+
+const KINDS = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as const;
+const STATUS_ERROR = 2;
+const MAX_EVENTS = 128;
+const MAX_NAME_CHARS = 1024;
+
+export type SpanKind = keyof typeof KINDS;
+
+export interface SpanOptions {
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+  /** Default `internal`. */
+  readonly kind?: SpanKind | undefined;
+}
+
+/** A piece of work within a call, or outside of any, that traces show by its own name and duration. */
+export interface Span {
+  /** W3C trace context: what hangs below this span names it as its parent. */
+  readonly traceparent: string;
+  /** Anything that JSON can hold; 128 at most, 32 KiB together. The latest value of a name counts. */
+  setAttribute(name: string, value: unknown): void;
+  /** Something that happened at this moment; 128 at most. */
+  addEvent(name: string, attributes?: Readonly<Record<string, unknown>>): void;
+}
+
+/** A span that runs; calls and log lines made meanwhile hang below it. */
+export class OwnSpan implements Span, Active {
+  readonly activeCall: ActiveCall | undefined;
+  /** False: nobody wants to see it; what hangs below it hangs below its parent. */
+  readonly isRecorded: boolean;
+  readonly traceparent: string;
+  readonly baggage: string | undefined;
+  readonly #context: TraceContext;
+  readonly #parentSpanId: string | undefined;
+  readonly #name: string;
+  readonly #kind: SpanKind;
+  readonly #startMs = wallTimeMs();
+  readonly #attributes = new Map<string, unknown>();
+  readonly #events: { readonly name: string; readonly timeMs: number; readonly attributes: OtlpAttributes }[] = [];
+  #droppedEvents = 0;
+  #droppedAttributes = 0;
+
+  constructor(name: string, options: SpanOptions, headers: TraceHeaders | undefined, activeCall: ActiveCall | undefined, wanted: boolean) {
+    const parent = readTraceparent(headers?.traceparent);
+    this.isRecorded = wanted && (parent?.sampled ?? true);
+    this.#context = parent !== undefined && !this.isRecorded ? parent : childOf(parent);
+    this.traceparent = writeTraceparent(this.#context);
+    this.baggage = headers?.baggage;
+    this.activeCall = activeCall;
+    this.#parentSpanId = parent?.spanId;
+    this.#name = String(name).slice(0, MAX_NAME_CHARS);
+    this.#kind = options.kind ?? "internal";
+    for (const [key, value] of Object.entries(options.attributes ?? {})) this.setAttribute(key, value);
+  }
+
+  get running(): boolean {
+    return this.activeCall?.running ?? false;
+  }
+
+  setAttribute(name: string, value: unknown): void {
+    if (this.#attributes.size < MAX_ATTRIBUTES || this.#attributes.has(name)) this.#attributes.set(name, value);
+    else this.#droppedAttributes++;
+  }
+
+  addEvent(name: string, attributes: Readonly<Record<string, unknown>> = {}): void {
+    const written = this.#event(name);
+    for (const [key, value] of Object.entries(attributes)) written?.set(key, value);
+  }
+
+  #fail(thrown: unknown): void {
+    const attributes = this.#event("exception");
+    if (thrown instanceof Error) attributes?.exception(thrown);
+    else attributes?.set("exception.message", messageOf(thrown));
+  }
+
+  #event(name: string): OtlpAttributes | undefined {
+    if (this.#events.length >= MAX_EVENTS) {
+      this.#droppedEvents++;
+      return undefined;
+    }
+    const attributes = new OtlpAttributes();
+    this.#events.push({ name: name.slice(0, MAX_NAME_CHARS), timeMs: wallTimeMs(), attributes });
+    return attributes;
+  }
+
+  /** A `Span` of OTLP/JSON that ends now. Never throws. */
+  ended(failed: boolean, thrown?: unknown): string {
+    if (failed) this.#fail(thrown);
+    const attributes = new OtlpAttributes();
+    attributes.set("svc.function_id", this.activeCall?.function_id);
+    attributes.set("svc.invocation_id", this.activeCall?.invocation_id);
+    for (const [name, value] of this.#attributes) attributes.set(name, value);
+    const events = this.#events.map((event) => ({ timeUnixNano: nanosOf(event.timeMs), name: event.name, attributes: event.attributes.list }));
+    return JSON.stringify({
+      traceId: this.#context.traceId,
+      spanId: this.#context.spanId,
+      parentSpanId: this.#parentSpanId,
+      flags: Number(this.#context.sampled),
+      name: this.#name,
+      kind: KINDS[this.#kind],
+      startTimeUnixNano: nanosOf(this.#startMs),
+      endTimeUnixNano: nanosOf(Math.max(this.#startMs, wallTimeMs())),
+      attributes: attributes.list,
+      droppedAttributesCount: this.#droppedAttributes + attributes.dropped || undefined,
+      events,
+      droppedEventsCount: this.#droppedEvents || undefined,
+      status: failed ? { code: STATUS_ERROR, message: messageOf(thrown) } : { code: 0 },
+    });
+  }
+}
+
+function messageOf(thrown: unknown): string {
+  try {
+    return (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_NAME_CHARS);
+  } catch {
+    return "an error whose text cannot be had";
+  }
+}

@@ -1,0 +1,41 @@
+import { type LogFields, type Logger, type LogLevel, reaches } from "../logger.ts";
+import type { LogEntry } from "./log-entry.ts";
+import { randomHex } from "./random-hex.ts";
+import { readTraceparent } from "./trace-context.ts";
+import { wallTimeMs } from "./wall-time.ts";
+
+/** Whose lines they are. */
+export interface LoggedBy {
+  readonly worker: string;
+  readonly functionId?: string | undefined;
+  readonly invocationId?: string | undefined;
+  /** Trace context of the span that runs at this moment. */
+  readonly traceparent: () => string | undefined;
+}
+
+/**
+ * A logger whose lines name the worker, the call and the span, and go to `entries` too. A line's own fields win, but for `log_id`, by which an
+ * engine that reads both knows the two for one.
+ */
+export function workerLogger(base: Logger, by: LoggedBy, entries: ((entry: LogEntry) => void) | undefined): Logger {
+  const { functionId, invocationId } = by;
+  const ofCall = functionId === undefined ? { worker: by.worker } : { worker: by.worker, function_id: functionId, invocation_id: invocationId };
+  const line = (level: LogLevel, message: string, fields: LogFields = {}): void => {
+    const trace = readTraceparent(by.traceparent());
+    const ofSpan = trace === undefined ? undefined : { trace_id: trace.traceId, span_id: trace.spanId };
+    if (entries === undefined || !reaches(level, base.level ?? "info")) {
+      base[level](message, { ...ofCall, ...ofSpan, ...fields });
+      return;
+    }
+    const logId = randomHex(8);
+    base[level](message, { ...ofCall, ...ofSpan, ...fields, log_id: logId });
+    entries({ timeMs: wallTimeMs(), level, message, fields, logId, functionId, invocationId, trace });
+  };
+  return {
+    level: base.level,
+    debug: (message, fields) => line("debug", message, fields),
+    info: (message, fields) => line("info", message, fields),
+    warn: (message, fields) => line("warn", message, fields),
+    error: (message, fields) => line("error", message, fields),
+  };
+}

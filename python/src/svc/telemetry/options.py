@@ -1,0 +1,46 @@
+"""What a worker tells the engine, switched on and off."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypedDict
+
+
+class TelemetryOptions(TypedDict, total=False):
+    """``logs``: log lines with the span that they belong to. ``spans``: spans opened with ``context.span`` and
+    ``worker.span``. ``metrics``: how the process is, every 10 seconds."""
+
+    logs: bool
+    spans: bool
+    metrics: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    logs: bool
+    spans: bool
+    metrics: bool
+
+
+def switches_of(given: bool | TelemetryOptions | None, by_default: bool) -> Switches:
+    """The option as given, else what ``SVC_TELEMETRY`` says (off, false, no, 0), else ``by_default``.
+
+    Raises:
+        ValueError: neither a bool nor a dict of these switches.
+    """
+    if isinstance(given, bool):
+        return Switches(given, given, given)
+    is_on = by_default and os.environ.get("SVC_TELEMETRY", "").strip().lower() not in ("off", "false", "no", "0")
+    options: Mapping[str, object] = {} if given is None else given
+    names = ("logs", "spans", "metrics")
+    if (
+        not isinstance(options, Mapping)
+        or any(name not in names for name in options)
+        or not all(isinstance(value, bool) for value in options.values())
+    ):
+        raise ValueError(
+            f"telemetry must be a bool or a dict of bools with some of {', '.join(names)}, not {given!r:.100}"
+        )
+    return Switches(*(bool(options.get(name, is_on)) for name in names))

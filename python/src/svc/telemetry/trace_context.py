@@ -1,0 +1,86 @@
+"""W3C Trace Context: https://www.w3.org/TR/trace-context/"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+# Versions to come may add fields behind these four; "ff" is none.
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class TraceContext:
+    """``trace_id``: 32 lower-case hex digits, ``span_id``: 16, neither all zero."""
+
+    trace_id: str
+    span_id: str
+    sampled: bool
+
+    @property
+    def traceparent(self) -> str:
+        return f"00-{self.trace_id}-{self.span_id}-{int(self.sampled):02d}"
+
+
+class TraceHeaders(Protocol):
+    """What a call carries on."""
+
+    @property
+    def traceparent(self) -> str | None: ...
+
+    @property
+    def baggage(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Headers by themselves."""
+
+    traceparent: str | None
+    baggage: str | None
+
+
+class CallFacts(TraceHeaders, Protocol):
+    """A call that a handler has in hand, as far as telemetry looks at it."""
+
+    @property
+    def invocation_id(self) -> str: ...
+
+    @property
+    def function_id(self) -> str: ...
+
+
+@dataclass(slots=True)
+class LoggedCall:
+    """The facts by themselves."""
+
+    invocation_id: str
+    function_id: str
+    traceparent: str | None
+    baggage: str | None
+
+
+def read_traceparent(text: str | None) -> TraceContext | None:
+    """None for what is no traceparent."""
+    found = None if text is None else _TRACEPARENT.fullmatch(text)
+    if found is None:
+        return None
+    trace_id, span_id, flags = found.groups()
+    return TraceContext(trace_id, span_id, int(flags, 16) & 1 == 1)
+
+
+def child_of(parent: TraceContext | None) -> TraceContext:
+    """A span below ``parent``, or the root of a new trace."""
+    if parent is None:
+        return TraceContext(random_hex(16), random_hex(8), True)
+    return TraceContext(parent.trace_id, random_hex(8), parent.sampled)
+
+
+def random_hex(size: int) -> str:
+    """Two digits for each byte, never all zero."""
+    while True:
+        drawn = os.urandom(size)
+        if any(drawn):
+            return drawn.hex()
