@@ -15,7 +15,11 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
   const counters = useMemo(() => log.counters(Date.now()), [log, frame, now]);
   const at = counters.isAtLeast ? "≥ " : "";
   return (
-    <dl aria-label="Counters" className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2 max-sm:flex-wrap max-sm:gap-x-4">
+    <dl
+      tabIndex={0}
+      aria-label="Counters"
+      className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2"
+    >
       <Counter
         name="Total"
         value={at + count.format(counters.total)}

@@ -123,7 +123,7 @@ export function Actions({
         disabledReason={canPause ? undefined : "A file is shown, which does not move"}
         icon={isPaused ? <Play aria-hidden className="size-3.5" /> : <Pause aria-hidden className="size-3.5" />}
       >
-        {isPaused ? "Go on" : "Pause"}
+        <span className="max-sm:sr-only">{isPaused ? "Go on" : "Pause"}</span>
       </Button>
       <Button
         onClick={onClear}
@@ -131,7 +131,7 @@ export function Actions({
         title="Clears this view; counters and the engine keep what they have"
         icon={<Eraser aria-hidden className="size-3.5" />}
       >
-        Clear view
+        <span className="max-sm:sr-only">Clear view</span>
       </Button>
       <Button
         onClick={() => onExport("ndjson")}
@@ -139,7 +139,7 @@ export function Actions({
         title="The messages shown, one JSON object in each line"
         icon={<Download aria-hidden className="size-3.5" />}
       >
-        NDJSON
+        <span className="max-sm:sr-only">NDJSON</span>
       </Button>
       <Button
         onClick={() => onExport("json")}
@@ -147,14 +147,14 @@ export function Actions({
         title="The messages shown, as a JSON array"
         icon={<Download aria-hidden className="size-3.5" />}
       >
-        JSON
+        <span className="max-sm:sr-only">JSON</span>
       </Button>
       <Button
         onClick={() => file.current?.click()}
         title="Shows the messages of a file that was exported here"
         icon={<Upload aria-hidden className="size-3.5" />}
       >
-        Import
+        <span className="max-sm:sr-only">Import</span>
       </Button>
       <input
         ref={file}
