@@ -5,6 +5,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { router } from "./app/router.tsx";
 import { live } from "./lib/live-connection.ts";
+import { startWorkerHistory } from "./lib/worker-history.ts";
 
 const queryClient = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 2_000 } } });
 
@@ -17,6 +18,7 @@ live.onState(() => {
   void queryClient.invalidateQueries();
 });
 live.start();
+startWorkerHistory();
 
 const place = document.getElementById("root");
 if (place === null) throw new Error("index.html has no #root");

@@ -1,6 +1,7 @@
 import { CircleAlert, CircleCheck, LoaderCircle, WifiOff } from "lucide-react";
 import { useEffect, useState } from "react";
 import { type LiveState, live, type Phase } from "../lib/live-connection.ts";
+import { clockTime, useZone } from "../lib/time.ts";
 import { useLiveState } from "../lib/use-live.ts";
 import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
@@ -30,21 +31,39 @@ export function ConnectionPill() {
 export function ConnectionBar() {
   const state = useLiveState();
   const now = useNow();
+  const zone = useZone();
   const [sinceMs, setSinceMs] = useState<number>();
   const isTrouble = state.phase !== "live" && state.phase !== "connecting";
   useEffect(() => setSinceMs(isTrouble ? Date.now() : undefined), [isTrouble]);
-  if (!isTrouble) return null;
+  if (!isTrouble) return <RestartNotice atMs={state.restartedAtMs} now={now} />;
   const next = state.nextTryAtMs === undefined ? undefined : Math.max(0, Math.ceil((state.nextTryAtMs - now) / 1000));
   return (
     <div role="alert" className="flex items-center gap-3 border-warn/40 border-b bg-warn-soft px-4 py-1 text-warn">
       <span className="min-w-0 flex-1">
-        {reasonOf(state)} What is shown is as of {new Date(sinceMs ?? now).toLocaleTimeString("en-GB")}.{next !== undefined && ` Trying again in ${next} s.`}
+        {reasonOf(state)} What is shown is as of {clockTime(sinceMs ?? now, zone, false)}.{next !== undefined && ` Trying again in ${next} s.`}
       </span>
       {state.phase !== "engine-away" && (
         <Button look="ghost" className="h-6 text-warn" onClick={() => live.retryNow()}>
           Try now
         </Button>
       )}
+    </div>
+  );
+}
+
+const RESTART_SHOWN_MS = 60_000;
+
+/** After the engine was started anew: what was fetched is fetched again, and that may explain much of what is seen. */
+function RestartNotice({ atMs, now }: { readonly atMs: number | undefined; readonly now: number }) {
+  const zone = useZone();
+  const [closedAtMs, setClosed] = useState<number>();
+  if (atMs === undefined || atMs === closedAtMs || now - atMs > RESTART_SHOWN_MS) return null;
+  return (
+    <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
+      <span className="min-w-0 flex-1">The engine was restarted at {clockTime(atMs, zone, false)}: everything was fetched again, your filters are kept.</span>
+      <Button look="ghost" className="h-6 text-info" onClick={() => setClosed(atMs)}>
+        Close
+      </Button>
     </div>
   );
 }

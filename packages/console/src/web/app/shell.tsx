@@ -1,39 +1,40 @@
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { Command, Keyboard, Menu, Monitor, Moon, PanelLeft, Sun } from "lucide-react";
+import { Command, Keyboard, Link2, Menu, Monitor, Moon, PanelLeft, Settings2, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { useHotkey } from "../lib/hotkeys.ts";
 import { setZone, useZone } from "../lib/time.ts";
 import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
 import { useIsNarrow } from "../ui/split.tsx";
-import { Toasts, toast } from "../ui/toasts.tsx";
+import { Toasts } from "../ui/toasts.tsx";
 import { ConnectionBar, ConnectionPill } from "./connection-pill.tsx";
+import { useCopyLink } from "./copy-link.ts";
 import { useHello } from "./hello.tsx";
 import { navItems } from "./nav.ts";
 import { setPreference, type Theme, usePreferences } from "./preferences.ts";
 import { droppedParams } from "./search.ts";
 
 const Palette = lazy(() => import("./palette.tsx"));
+const DisplaySettings = lazy(() => import("./display-settings.tsx"));
 const ShortcutHelp = lazy(() => import("./shortcut-help.tsx"));
 
 /** What stands around every page. */
 export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isDisplayOpen, setDisplayOpen] = useState(false);
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const isDrawer = useIsNarrow(640);
-  const { sidebarOpen } = usePreferences();
+  const { sidebarOpen, density } = usePreferences();
   const path = useRouterState({ select: (state) => state.location.pathname });
   useHotkey("mod+k", "Command palette", () => setPaletteOpen(true));
   useHotkey("?", "Keyboard shortcuts", () => setHelpOpen(true));
-  useHotkey("c", "Copy the link to this view", () => {
-    navigator.clipboard.writeText(location.href).then(
-      () => toast("The link is on the clipboard"),
-      () => toast("The browser refused to copy the link"),
-    );
-  });
+  const copyLink = useCopyLink();
+  useHotkey("c", "Copy the link to this view", copyLink);
   const zone = useZone();
+  useHotkey("mod+,", "Display: time zone, theme, density, shortcuts", () => setDisplayOpen(true));
   useHotkey("z", "Local time or UTC", () => setZone(zone === "UTC" ? "local" : "UTC"));
+  useHotkey(isDrawer && isDrawerOpen ? "Escape" : "never", "Close the menu", () => setDrawerOpen(false));
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the drawer
   useEffect(() => setDrawerOpen(false), [path]);
   return (
@@ -41,32 +42,52 @@ export function Shell() {
       <a href="#content" className="-top-10 absolute left-2 z-50 rounded-md bg-accent px-3 py-1.5 text-accent-ink focus:top-2">
         Skip to the content
       </a>
-      <TopBar onMenu={isDrawer ? () => setDrawerOpen(!isDrawerOpen) : undefined} onPalette={() => setPaletteOpen(true)} onHelp={() => setHelpOpen(true)} />
+      <TopBar
+        onMenu={isDrawer ? () => setDrawerOpen(!isDrawerOpen) : undefined}
+        isMenuOpen={isDrawerOpen}
+        onPalette={() => setPaletteOpen(true)}
+        onHelp={() => setHelpOpen(true)}
+        onDisplay={() => setDisplayOpen(true)}
+        onCopyLink={copyLink}
+      />
       <ConnectionBar />
       <DroppedParams />
       <div className="relative flex min-h-0 flex-1">
         {(!isDrawer || isDrawerOpen) && <Sidebar isOpen={isDrawer || sidebarOpen} isDrawer={isDrawer} onClose={() => setDrawerOpen(false)} />}
-        <main id="content" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
+        {/* Another density draws the page anew: its lists count in rows. */}
+        <main key={density} id="content" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
           <Outlet />
         </main>
       </div>
       <Toasts />
       <Suspense>
         {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+        {isDisplayOpen && <DisplaySettings onClose={() => setDisplayOpen(false)} />}
         {isHelpOpen && <ShortcutHelp onClose={() => setHelpOpen(false)} />}
       </Suspense>
     </div>
   );
 }
 
-function TopBar({ onMenu, onPalette, onHelp }: { readonly onMenu: (() => void) | undefined; readonly onPalette: () => void; readonly onHelp: () => void }) {
+interface TopBarProps {
+  readonly onMenu: (() => void) | undefined;
+  readonly isMenuOpen: boolean;
+  readonly onPalette: () => void;
+  readonly onHelp: () => void;
+  readonly onDisplay: () => void;
+  readonly onCopyLink: () => void;
+}
+
+function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }: TopBarProps) {
   const { theme } = usePreferences();
   const zone = useZone();
   const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
   const Icon = { system: Monitor, light: Sun, dark: Moon }[theme];
   return (
     <header className="flex h-11 shrink-0 items-center gap-2 border-line border-b bg-surface px-3">
-      {onMenu !== undefined && <Button look="ghost" aria-label="Menu" onClick={onMenu} icon={<Menu aria-hidden className="size-4" />} />}
+      {onMenu !== undefined && (
+        <Button look="ghost" aria-label="Menu" aria-expanded={isMenuOpen} onClick={onMenu} icon={<Menu aria-hidden className="size-4" />} />
+      )}
       <Link to="/" className="flex items-center gap-2 font-semibold text-[15px]" aria-label="svc, to the Dashboard">
         <img src="/favicon.svg" alt="" className="size-5" />
         svc
@@ -78,12 +99,28 @@ function TopBar({ onMenu, onPalette, onHelp }: { readonly onMenu: (() => void) |
       </Button>
       <Button
         look="ghost"
-        onClick={() => setZone(zone === "UTC" ? "local" : "UTC")}
-        title="Time zone of every time on the page (z)"
+        onClick={onDisplay}
+        title="Time zone of every time on the page; z changes between local time and UTC"
+        aria-label={`Time zone: ${zone === "local" ? "local" : zone}`}
         className="hidden font-mono text-[11px] sm:inline-flex"
       >
         {zone === "local" ? Intl.DateTimeFormat().resolvedOptions().timeZone : zone}
       </Button>
+      <Button
+        look="ghost"
+        aria-label="Copy the link to this view"
+        title="Copy the link to this view (c)"
+        className="hidden sm:inline-flex"
+        onClick={onCopyLink}
+        icon={<Link2 aria-hidden className="size-4" />}
+      />
+      <Button
+        look="ghost"
+        aria-label="Display"
+        title="Time zone, theme, density, shortcuts (⌘,)"
+        onClick={onDisplay}
+        icon={<Settings2 aria-hidden className="size-4" />}
+      />
       <Button
         look="ghost"
         aria-label={`Theme: ${theme}`}

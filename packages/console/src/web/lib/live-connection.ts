@@ -13,6 +13,8 @@ export interface LiveState {
   readonly skewMs: number;
   /** How often another engine (instance) was found than before: whoever shows fetched data fetches again when it changes. */
   readonly generation: number;
+  /** When another run of the engine was found than before, by the page's clock. */
+  readonly restartedAtMs: number | undefined;
 }
 
 export interface TopicHandlers {
@@ -29,7 +31,7 @@ const SILENT_MS = 40_000;
 
 /** The page's one WebSocket: joins streams, joins them again after a loss, tells how things stand. */
 export class LiveConnection {
-  #state: LiveState = { phase: "connecting", engine: undefined, attempt: 0, nextTryAtMs: undefined, skewMs: 0, generation: 0 };
+  #state: LiveState = { phase: "connecting", engine: undefined, attempt: 0, nextTryAtMs: undefined, skewMs: 0, generation: 0, restartedAtMs: undefined };
   readonly #stateListeners = new Set<() => void>();
   readonly #topics = new Map<string, { readonly stream: string; readonly group: string; readonly handlers: TopicHandlers }>();
   #socket: WebSocket | undefined;
@@ -144,7 +146,7 @@ export class LiveConnection {
     const wasAway = this.#state.phase !== "live";
     // After an absence what was fetched may be out of date, whether or not it is another engine.
     const generation = this.#state.generation + (isAnother || (isThere && wasAway && this.#state.engine !== undefined) ? 1 : 0);
-    this.#set({ phase: isThere ? "live" : "engine-away", engine, generation });
+    this.#set({ phase: isThere ? "live" : "engine-away", engine, generation, ...(isAnother ? { restartedAtMs: Date.now() } : {}) });
   }
 
   #beat(): void {

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { type LiveState, live } from "./live-connection.ts";
+import { type WorkersNow, workerHistory } from "./worker-history.ts";
 
 export function useLiveState(): LiveState {
   return useSyncExternalStore(live.onState, live.getState);
@@ -56,4 +57,9 @@ export function useLiveCollection<Item>(stream: string, idOf: (item: Item) => st
     };
   }, [stream, group]);
   return state;
+}
+
+/** Every worker, and those that the page saw go. */
+export function useWorkers(): WorkersNow {
+  return useSyncExternalStore(workerHistory.listen, workerHistory.get);
 }

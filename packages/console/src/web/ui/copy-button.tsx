@@ -1,5 +1,6 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
+import { copyText } from "../lib/clipboard.ts";
 import { Button } from "./button.tsx";
 
 const SHOWN_MS = 1_500;
@@ -23,7 +24,7 @@ export function CopyButton({
     return () => clearTimeout(timer);
   }, [state]);
   const copy = (): void => {
-    navigator.clipboard.writeText(typeof text === "string" ? text : text()).then(
+    copyText(typeof text === "string" ? text : text()).then(
       () => setState("copied"),
       () => setState("failed"),
     );

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from "react";
+import { noteRecent } from "../lib/recent.ts";
 
 /** A page: its title in the browser and as the one h1, its controls, its content. */
 export function Page({
@@ -9,6 +10,7 @@ export function Page({
   children,
 }: {
   readonly title: string;
+  /** What of the page is open, by its name: for the title of the window and the recent items. */
   readonly subject?: string | undefined;
   readonly count?: number | undefined;
   readonly controls?: ReactNode;
@@ -16,6 +18,7 @@ export function Page({
 }) {
   useEffect(() => {
     document.title = [title, subject, "svc"].filter((part) => part !== undefined).join(" · ");
+    if (subject !== undefined) noteRecent({ href: location.pathname, page: title, subject });
   }, [title, subject]);
   return (
     <div className="flex min-h-0 min-w-0 flex-1 flex-col">

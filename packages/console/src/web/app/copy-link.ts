@@ -1,0 +1,22 @@
+import { useRouter } from "@tanstack/react-router";
+import { useCallback } from "react";
+import { copyText } from "../lib/clipboard.ts";
+import { absoluteSearch, type RangeSearch, shownRange } from "../lib/time-range.ts";
+import { toast } from "../ui/toasts.tsx";
+
+/** Copies the address of this view, its rolling time range resolved: whoever opens it later sees the same. */
+export function useCopyLink(): () => void {
+  const router = useRouter();
+  return useCallback(() => {
+    const { pathname, search } = router.state.location;
+    const range = shownRange.get();
+    const href =
+      range === undefined
+        ? location.href
+        : new URL(pathname + router.options.stringifySearch(absoluteSearch(search as RangeSearch, range.fallback, Date.now())), location.origin).href;
+    copyText(href).then(
+      () => toast("The link is on the clipboard"),
+      () => toast(`The browser refused to copy the link: ${href}`),
+    );
+  }, [router]);
+}

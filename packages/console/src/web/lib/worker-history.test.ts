@@ -1,0 +1,51 @@
+// @vitest-environment jsdom
+import { expect, it } from "vitest";
+import { type Worker, WorkerHistory } from "./worker-history.ts";
+
+function worker(id: string, name: string, functions: readonly string[] = []): Worker {
+  return { id, name, functions, internal: false, kind: "worker" } as unknown as Worker;
+}
+
+it("says nothing of the past of who was there when the page was opened", () => {
+  const history = new WorkerHistory(0);
+  expect(history.now().loaded).toBe(false);
+  history.sync([worker("1", "orders", ["a"])], 1);
+  expect(history.now()).toMatchObject({ loaded: true, events: [], gone: [], asOfMs: 1 });
+});
+
+it("notes who comes and goes, and which functions with them", () => {
+  const history = new WorkerHistory(0);
+  history.sync([], 1);
+  history.put(worker("1", "orders", ["a"]), 2);
+  history.put(worker("1", "orders", ["b"]), 3);
+  history.remove("1", 4);
+  history.remove("unknown", 5);
+  expect(history.now().events.map(({ atMs, what, functions }) => [atMs, what, ...functions])).toEqual([
+    [4, "disconnected"],
+    [3, "unregistered", "a"],
+    [3, "registered", "b"],
+    [2, "registered", "a"],
+    [2, "connected"],
+  ]);
+  expect(history.now().gone).toMatchObject([{ goneAtMs: 4, worker: { id: "1" } }]);
+  expect(history.now().workers).toEqual([]);
+});
+
+it("finds in a later sync who has gone meanwhile", () => {
+  const history = new WorkerHistory(0);
+  history.sync([worker("1", "orders"), worker("2", "mail")], 1);
+  history.sync([worker("2", "mail")], 9);
+  expect(history.now().gone).toMatchObject([{ goneAtMs: 9, worker: { name: "orders" } }]);
+});
+
+it("keeps a bounded past", () => {
+  const history = new WorkerHistory(0);
+  history.sync([], 0);
+  for (let at = 0; at < 1_000; at++) {
+    history.put(worker(`${at}`, "w"), at);
+    history.remove(`${at}`, at);
+  }
+  expect(history.now().events).toHaveLength(500);
+  expect(history.now().gone).toHaveLength(200);
+  expect(history.now().gone[0]?.worker.id).toBe("999");
+});

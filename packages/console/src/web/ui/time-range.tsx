@@ -1,0 +1,163 @@
+import { Clock } from "lucide-react";
+import { Popover } from "radix-ui";
+import { useEffect, useState } from "react";
+import { dateTime, useZone, type Zone } from "../lib/time.ts";
+import { RANGE_PRESETS, type RangeSearch, readMoment, shownRange, windowOf, writeMoment } from "../lib/time-range.ts";
+import { Button } from "./button.tsx";
+import { cn } from "./cn.ts";
+
+type Preset = (typeof RANGE_PRESETS)[number]["value"];
+
+export interface TimeRangeProps {
+  /** The page's `range`, `from` and `to`. */
+  readonly value: RangeSearch;
+  /** The range where the address names none, e.g. `15m`. */
+  readonly fallback: string;
+  /** All three, for the address; undefined ones are to go from it. */
+  readonly onChange: (next: { readonly range: string | undefined; readonly from: number | undefined; readonly to: number | undefined }) => void;
+  /** Default: all of them. */
+  readonly presets?: readonly Preset[];
+  /** Default true: the page can stand still at `from` and `to`. */
+  readonly withAbsolute?: boolean;
+}
+
+/** Which time a page of telemetry shows: a range that rolls with the clock, or two moments. */
+export function TimeRange({ value, fallback, onChange, presets, withAbsolute = true }: TimeRangeProps) {
+  const zone = useZone();
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    if (!withAbsolute) return;
+    shownRange.set({ fallback });
+    return () => shownRange.set(undefined);
+  }, [fallback, withAbsolute]);
+  const isAbsolute = value.from !== undefined || value.to !== undefined;
+  const current = value.range ?? fallback;
+  const choose = (range: string): void => {
+    onChange({ range: range === fallback ? undefined : range, from: undefined, to: undefined });
+    setOpen(false);
+  };
+  return (
+    <Popover.Root open={isOpen} onOpenChange={setOpen}>
+      <Popover.Trigger asChild>
+        <Button icon={<Clock aria-hidden className="size-3.5" />} aria-label={`Time range: ${labelOf(value, fallback, zone)}`}>
+          <span className="max-w-[46vw] truncate">{labelOf(value, fallback, zone)}</span>
+        </Button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          align="end"
+          sideOffset={4}
+          collisionPadding={8}
+          aria-label="Time range"
+          className="z-40 flex w-72 flex-col gap-2 rounded-lg border border-line bg-surface p-2 shadow-pop"
+        >
+          <div className="flex flex-col">
+            {RANGE_PRESETS.filter(({ value: preset }) => presets?.includes(preset) ?? true).map((preset) => (
+              <button
+                key={preset.value}
+                type="button"
+                aria-pressed={!isAbsolute && current === preset.value}
+                onClick={() => choose(preset.value)}
+                className={cn(
+                  "h-7 rounded-md px-2 text-left hover:bg-hover",
+                  !isAbsolute && current === preset.value && "bg-accent-soft font-medium text-accent",
+                )}
+              >
+                {preset.label}
+              </button>
+            ))}
+          </div>
+          {withAbsolute && (
+            <Between
+              value={value}
+              fallback={fallback}
+              zone={zone}
+              onApply={(from, to) => {
+                onChange({ range: undefined, from, to });
+                setOpen(false);
+              }}
+            />
+          )}
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
+
+function labelOf(value: RangeSearch, fallback: string, zone: Zone): string {
+  const { from, to } = value;
+  if (from === undefined && to === undefined) {
+    const current = value.range ?? fallback;
+    return RANGE_PRESETS.find((preset) => preset.value === current)?.label ?? `Last ${current}`;
+  }
+  return `${from === undefined ? "the beginning" : dateTime(from, zone)} to ${to === undefined ? "now" : dateTime(to, zone)}`;
+}
+
+function Between({
+  value,
+  fallback,
+  zone,
+  onApply,
+}: {
+  readonly value: RangeSearch;
+  readonly fallback: string;
+  readonly zone: Zone;
+  readonly onApply: (from: number | undefined, to: number | undefined) => void;
+}) {
+  const [{ startMs, endMs }] = useState(() => windowOf(value, fallback, Date.now()));
+  const [from, setFrom] = useState(startMs === undefined ? "" : writeMoment(startMs, zone));
+  const [to, setTo] = useState(endMs === undefined ? "" : writeMoment(endMs, zone));
+  const problem = problemOf(from, to, zone);
+  return (
+    <form
+      className="flex flex-col gap-1.5 border-line border-t pt-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (problem === undefined) onApply(from === "" ? undefined : readMoment(from, zone), to === "" ? undefined : readMoment(to, zone));
+      }}
+    >
+      <MomentField label="From" text={from} onChange={setFrom} placeholder="the beginning" />
+      <MomentField label="To" text={to} onChange={setTo} placeholder="now" />
+      <p className={cn("text-[11px]", problem === undefined ? "text-ink-3" : "text-danger")} role={problem === undefined ? undefined : "alert"}>
+        {problem ?? `ISO 8601 or milliseconds; without a zone ${zone === "local" ? "local time" : zone} is meant.`}
+      </p>
+      <Button type="submit" look="primary" disabled={problem !== undefined || (from === "" && to === "")}>
+        Show this time
+      </Button>
+    </form>
+  );
+}
+
+function problemOf(from: string, to: string, zone: Zone): string | undefined {
+  const begin = from === "" ? undefined : readMoment(from, zone);
+  const end = to === "" ? undefined : readMoment(to, zone);
+  if (from !== "" && begin === undefined) return "“From” is not a time, such as 2026-11-22T14:00:00Z";
+  if (to !== "" && end === undefined) return "“To” is not a time, such as 2026-11-22T14:00:00Z";
+  if (begin !== undefined && end !== undefined && begin >= end) return "“From” must be before “To”";
+  return undefined;
+}
+
+function MomentField({
+  label,
+  text,
+  placeholder,
+  onChange,
+}: {
+  readonly label: string;
+  readonly text: string;
+  readonly placeholder: string;
+  readonly onChange: (text: string) => void;
+}) {
+  return (
+    <label className="flex items-center gap-2 text-ink-2">
+      <span className="w-10">{label}</span>
+      <input
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+        placeholder={placeholder}
+        spellCheck={false}
+        className="h-7 min-w-0 flex-1 rounded-md border border-line-strong/60 bg-surface px-2 font-mono text-[12px] text-ink placeholder:text-ink-3"
+      />
+    </label>
+  );
+}
