@@ -63,6 +63,8 @@ export const searchSchemas = {
     group: flag,
     wrap: flag,
     cols: list,
+    /** Filters that are kept and switched off, as the grammar of filters writes them. */
+    off: list,
   }),
   flow: z.object({ focus: text, layers: list }),
   config: z.object({ section: text }),
