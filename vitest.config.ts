@@ -10,7 +10,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["packages/*/src/**/*.test.ts", "bench/src/**/*.test.ts"], environment: "node", testTimeout: 10_000 },
+        test: { name: "unit", include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts"], environment: "node", testTimeout: 10_000 },
       },
       {
         extends: true,

@@ -1,4 +1,5 @@
-// `npm start`: from a fresh clone to a running quickstart. Options: --once, --directory DIR, --bridge-port, --http-port, --ws-port.
+// `npm start`: from a fresh clone to a running quickstart with its console. Options: --once, --directory DIR, --bridge-port, --http-port, --ws-port,
+// --console-port.
 // Plain Node without dependencies: it runs before `npm install`.
 import { existsSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
@@ -6,7 +7,7 @@ import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { packedHash, packSdks } from "./pack-sdks.mjs";
-import { build, bundleCli, checkTools, installPackages } from "./setup.mjs";
+import { build, buildConsolePage, bundleCli, checkTools, installPackages } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, runCommand, StepFailure, startCommand, stepRunner } from "./steps.mjs";
 
 const WORKERS = ["math-worker", "caller-worker"];
@@ -19,11 +20,12 @@ const svcBin = join(root, "packages/cli/bin/svc.js");
 
 const usage = `Usage: npm start -- [options]
 
-  --once                 end after the first call instead of staying up
+  --once                 end after the first call instead of staying up; without the console
   --directory <dir>      folder of the quickstart project (default: quickstart)
   --bridge-port <port>   port for workers (default: 49134)
   --http-port <port>     port of the HTTP API (default: 3111)
   --ws-port <port>       port of the real-time WebSocket (default: 3112)
+  --console-port <port>  port of the console (default: 3113)
   --help                 print this`;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -37,12 +39,14 @@ async function main(args) {
   }
   const signal = interruptSignal();
   let engine;
+  let browserConsole;
   try {
-    const { step } = stepRunner({ total: 9, signal });
+    const { step } = stepRunner({ total: options.once ? 9 : 11, signal });
     await step("Checking Node and Python", checkTools);
     await step("Installing packages", installPackages);
     await step("Building", (context) => build(context, "packages/cli"));
     await step("Bundling svc", bundleCli);
+    if (!options.once) await step("Building the console's page", buildConsolePage);
     await step("Packing the SDKs", packSdks);
     const project = await step(`Creating the project in ${options.directory}`, (context) => createProject(options, context));
     await step("Starting the engine", (context) => {
@@ -50,17 +54,23 @@ async function main(args) {
       return engine.ready(context.signal);
     });
     await step("Starting the workers", (context) => startWorkers(project, engine, context));
+    if (!options.once) {
+      await step("Starting the console", (context) => {
+        browserConsole = startConsole(project, options);
+        return browserConsole.ready(context.signal);
+      });
+    }
     const result = await step(`Calling ${FUNCTION_ID}`, (context) => callOnce(project, engine, context));
     process.stdout.write(`${result}\n`);
     if (options.once) return 0;
-    tellWhatNext(project, engine);
-    await engine.follow(signal);
+    tellWhatNext(project, engine, browserConsole.address);
+    await Promise.race([engine.follow(signal), browserConsole.lost(signal)]);
     return 0;
   } catch (error) {
     // Ctrl-C while it runs is how one ends it; during the steps it is a failure like any other.
     return signal.aborted && engine?.serving ? 0 : reportFailure(error);
   } finally {
-    await engine?.stop();
+    await Promise.all([browserConsole?.stop(), engine?.stop()]);
   }
 }
 
@@ -75,6 +85,7 @@ function readOptions(args) {
         "bridge-port": port,
         "http-port": port,
         "ws-port": port,
+        "console-port": port,
         help: { type: "boolean", short: "h" },
       },
     });
@@ -157,6 +168,39 @@ function startEngine(project, options) {
     lastLines: () => child.lastLines().map(logLineForPeople),
   };
   return engine;
+}
+
+/** The console as our child, as the engine is. It finds the engine by the project's folder. */
+function startConsole(project, options) {
+  const port = options["console-port"] === undefined ? [] : ["--port", options["console-port"]];
+  let announce;
+  const announced = new Promise((settle) => {
+    announce = settle;
+  });
+  const child = startCommand(process.execPath, [svcBin, "console", "--config", join(project.dir, "config.yaml"), "--no-open", "--stop-with-stdin", ...port], {
+    cwd: project.dir,
+    env: quietEnvironment(),
+    stdin: "pipe",
+    onLine: (line) => {
+      const address = /^The console is at (\S+)$/.exec(line)?.[1];
+      if (address !== undefined) announce(address);
+    },
+  });
+  const ended = () => new StepFailure("the console ended by itself", { output: child.lastLines(), fix: "another port: npm start -- --console-port 3123" });
+  const running = {
+    address: undefined,
+    async ready(signal) {
+      running.address = await Promise.race([announced, child.ended.then(() => undefined), timeLimit(START_TIMEOUT_MS, signal)]);
+      if (running.address === undefined) throw ended();
+    },
+    /** Rejects when the console ends before the signal aborts. */
+    async lost(signal) {
+      await child.ended;
+      if (!signal.aborted) throw ended();
+    },
+    stop: () => child.stop(),
+  };
+  return running;
 }
 
 /** Rejects after a time, or when the signal aborts. */
@@ -244,11 +288,12 @@ async function callOnce(project, engine, { signal }) {
   return stdout.trim();
 }
 
-function tellWhatNext(project, engine) {
+function tellWhatNext(project, engine, consoleAddress) {
   const { bridge, http, realtime } = engine.addresses;
   const dir = relative(process.cwd(), project.dir) || ".";
   process.stderr.write(`
 svc is running.
+  console                 ${consoleAddress}
   HTTP API                ${http}
   live updates            ${realtime}
   workers connect to      ${bridge}
@@ -259,7 +304,7 @@ Try in a second terminal:
   npx svc worker list --url ${bridge}
   curl ${http}/healthz
 
-Ctrl-C stops the engine and both workers.
+Ctrl-C stops the engine, both workers and the console.
 
 `);
 }

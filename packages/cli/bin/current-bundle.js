@@ -5,7 +5,7 @@ import { statSync } from "node:fs";
 export const bundleEntry = new URL("../bundle/main.js", import.meta.url);
 
 /** A compiler run that writes any file of a package writes its build record too, so these tell the age of all the code in the bundle. */
-const buildRecords = ["cli", "engine", "sdk", "protocol"].map((name) => new URL(`../../${name}/dist/.tsbuildinfo`, import.meta.url));
+const buildRecords = ["cli", "console", "engine", "sdk", "protocol"].map((name) => new URL(`../../${name}/dist/.tsbuildinfo`, import.meta.url));
 /** npm writes it at each change of what is installed. */
 const installRecord = new URL("../../../node_modules/.package-lock.json", import.meta.url);
 

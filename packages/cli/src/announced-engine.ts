@@ -6,6 +6,9 @@ import type { Shell } from "./shell.ts";
 /** An engine that runs, as it says itself. */
 export interface AnnouncedEngine {
   readonly url: string;
+  /** URLs of its HTTP API and of its real-time listener; undefined where it does not tell. */
+  readonly http: string | undefined;
+  readonly realtime: string | undefined;
   /** The token in its token file; undefined when it has none, or the file is not for us to read. */
   readonly token: string | undefined;
 }
@@ -19,7 +22,8 @@ export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: s
   const dataDir = variable === "" ? listedDataDir(configFile, shell.env) : resolve(shell.cwd, variable);
   const facts = readFacts(join(dataDir, "engine.json"));
   if (facts === undefined || !isRunning(facts.pid) || !isSocketUrl(facts.bridge)) return undefined;
-  return { url: facts.bridge, token: facts.tokenFile === undefined ? undefined : readToken(facts.tokenFile) };
+  const { bridge, http, realtime, tokenFile } = facts;
+  return { url: bridge, http, realtime, token: tokenFile === undefined ? undefined : readToken(tokenFile) };
 }
 
 /** As the engine writes it: 16 to 512 characters without blanks. */
@@ -40,8 +44,16 @@ function readToken(file: string): string | undefined {
   }
 }
 
+interface Facts {
+  readonly pid: number;
+  readonly bridge: string;
+  readonly http: string | undefined;
+  readonly realtime: string | undefined;
+  readonly tokenFile: string | undefined;
+}
+
 /** Undefined when the file is not there, is not for us to read, or holds something else. */
-function readFacts(file: string): { readonly pid: number; readonly bridge: string; readonly tokenFile: string | undefined } | undefined {
+function readFacts(file: string): Facts | undefined {
   let facts: unknown;
   try {
     facts = JSON.parse(readFileSync(file, "utf8"));
@@ -52,7 +64,11 @@ function readFacts(file: string): { readonly pid: number; readonly bridge: strin
   const { pid, bridge } = facts;
   if (!Number.isSafeInteger(pid) || Number(pid) <= 0 || typeof bridge !== "string") return undefined;
   const tokenFile = "token_file" in facts && typeof facts.token_file === "string" ? facts.token_file : undefined;
-  return { pid: Number(pid), bridge, tokenFile };
+  const addressOf = (name: string): string | undefined => {
+    const value: unknown = Object.hasOwn(facts, name) ? Reflect.get(facts, name) : undefined;
+    return typeof value === "string" && URL.canParse(value) ? value : undefined;
+  };
+  return { pid: Number(pid), bridge, http: addressOf("http"), realtime: addressOf("realtime"), tokenFile };
 }
 
 function isSocketUrl(text: string): boolean {

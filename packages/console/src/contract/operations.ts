@@ -27,6 +27,7 @@ const READS: ReadonlySet<string> = new Set([
   "engine::logs::around",
   "engine::logs::facets",
   "engine::logs::histogram",
+  "engine::logs::tail",
   "engine::invocations::list",
   "engine::invocations::get",
   "engine::metrics::list",

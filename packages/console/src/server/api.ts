@@ -1,69 +1,119 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CallError, memberSpans } from "@svc/protocol";
-import { callRequestSchema, type Hello } from "../contract/api.ts";
+import { callRequestSchema, type Hello, httpTestSchema } from "../contract/api.ts";
 import { isRead } from "../contract/operations.ts";
+import { parseJson, readJsonText, requireJson } from "./body.ts";
+import type { EngineHttp } from "./engine-http.ts";
 import type { EngineLink } from "./engine-link.ts";
+import { sendExport } from "./export-lines.ts";
+import { sendHttpTest } from "./http-test.ts";
+import { passInvokeOn } from "./invoke-proxy.ts";
+import type { OwnTraces } from "./own-traces.ts";
+import type { Probes } from "./probes.ts";
 import { sendData, sendError } from "./respond.ts";
 
+/** Of a call's body, in bytes; as the engine takes. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** Of a request of the HTTP tester, in bytes: 5 MiB of body, which JSON may write twice as long. */
+const MAX_HTTP_TEST_BYTES = 12 * 1024 * 1024;
 
 export interface ApiParts {
   readonly link: EngineLink;
+  readonly http: EngineHttp;
+  readonly probes: Probes;
   readonly readOnly: boolean;
   readonly hello: () => Hello;
+  readonly traces: OwnTraces;
 }
 
-/** `POST /api/call` and `GET /api/hello`. The caller was checked before. */
+type Answer = (request: IncomingMessage, response: ServerResponse, parts: ApiParts) => Promise<void>;
+
+/** What there is below `/api/` and `/_console/`, by path and method. */
+const ROUTES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
+  "/api/hello": { GET: async (_request, response, { hello }) => sendData(response, JSON.stringify(hello())) },
+  "/api/probes": {
+    GET: async (_request, response, { probes }) => sendData(response, JSON.stringify(await probes.latest())),
+    POST: async (request, response, { probes }) => {
+      requireJson(request);
+      sendData(response, JSON.stringify(await probes.run()));
+    },
+  },
+  "/api/call": { POST: call },
+  "/api/export": { POST: exportOf },
+  "/api/http-request": { POST: httpTest },
+  "/_console/invoke": { POST: invoke },
+};
+
+/** Answers a request of the page. The caller was checked before. */
 export async function answerApi(path: string, request: IncomingMessage, response: ServerResponse, parts: ApiParts): Promise<void> {
-  if (path === "/api/hello" && request.method === "GET") {
-    sendData(response, JSON.stringify(parts.hello()));
-    return;
-  }
-  if (path !== "/api/call") {
+  const route = Object.hasOwn(ROUTES, path) ? ROUTES[path] : undefined;
+  if (route === undefined) {
     sendError(response, 404, { code: "NOT_FOUND", message: `there is nothing at ${path}` });
     return;
   }
-  if (request.method !== "POST") {
-    response.setHeader("allow", "POST");
-    sendError(response, 405, { code: "method_not_allowed", message: `${path} takes POST` });
+  const answer = Object.hasOwn(route, request.method ?? "") ? route[request.method ?? ""] : undefined;
+  if (answer === undefined) {
+    const allow = Object.keys(route).join(", ");
+    sendError(response, 405, { code: "method_not_allowed", message: `${path} takes ${allow}` }, { allow });
     return;
   }
   try {
-    const body = await readBody(request);
-    const asked = callRequestSchema.safeParse(parseJson(body));
-    if (!asked.success)
-      throw new CallError("invalid_input", `the body: ${asked.error.issues[0]?.message ?? "malformed"}; expected {"function_id": "...", "payload": ...}`);
-    const { function_id: functionId, timeout_ms: timeoutMs } = asked.data;
-    if (parts.readOnly && !isRead(functionId)) {
-      sendError(response, 403, { code: "read_only", message: `this console was started with --read-only; ${functionId} changes something` });
-      return;
-    }
-    const span = memberSpans(body, new Set(["payload"])).get("payload");
-    sendData(response, await parts.link.call(functionId, span === undefined ? undefined : body.slice(span[0], span[1]), timeoutMs));
+    await answer(request, response, parts);
   } catch (thrown) {
     const error = CallError.from(thrown);
-    sendError(response, error.code === "disconnected" ? 503 : error.httpStatus, { code: error.code, message: error.message, details: error.details });
+    sendError(response, error.httpStatus, { code: error.code, message: error.message, details: error.details });
   }
 }
 
-async function readBody(request: IncomingMessage): Promise<string> {
-  if ((request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() !== "application/json") {
-    throw new CallError("invalid_input", "send the body with Content-Type: application/json");
+async function call(request: IncomingMessage, response: ServerResponse, { link, readOnly, traces }: ApiParts): Promise<void> {
+  const body = await readJsonText(request, MAX_BODY_BYTES);
+  const asked = callRequestSchema.safeParse(parseJson(body));
+  if (!asked.success) {
+    throw new CallError("invalid_input", `the body: ${asked.error.issues[0]?.message ?? "malformed"}; expected {"function_id": "...", "payload": ...}`);
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) throw new CallError("payload_too_large", `the body is over ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
+  const { function_id: functionId, timeout_ms: timeoutMs } = asked.data;
+  if (readOnly && !isRead(functionId)) {
+    refuseChange(response, `${functionId} changes something`);
+    return;
   }
-  return Buffer.concat(chunks).toString("utf8");
+  const span = memberSpans(body, new Set(["payload"])).get("payload");
+  const payload = span === undefined ? undefined : body.slice(span[0], span[1]);
+  const gone = goneSignal(response);
+  sendData(response, await traces.record(functionId, () => link.call(functionId, payload, { timeoutMs, signal: gone })));
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new CallError("invalid_json", `the body is not JSON: ${(cause as Error).message}`, { cause });
+async function exportOf(request: IncomingMessage, response: ServerResponse, { link }: ApiParts): Promise<void> {
+  await sendExport(await readJsonText(request, MAX_BODY_BYTES), response, link);
+}
+
+async function invoke(request: IncomingMessage, response: ServerResponse, { http, readOnly }: ApiParts): Promise<void> {
+  requireJson(request);
+  if (readOnly) refuseChange(response, "it calls no functions of yours");
+  else await passInvokeOn(request, response, http);
+}
+
+async function httpTest(request: IncomingMessage, response: ServerResponse, { http, readOnly }: ApiParts): Promise<void> {
+  const asked = httpTestSchema.safeParse(parseJson(await readJsonText(request, MAX_HTTP_TEST_BYTES)));
+  if (!asked.success) {
+    const issue = asked.error.issues[0];
+    throw new CallError("invalid_input", `${issue?.path.join(".") || "the body"}: ${issue?.message ?? "malformed"}`);
   }
+  if (readOnly) {
+    refuseChange(response, "it sends no requests to your routes");
+    return;
+  }
+  sendData(response, JSON.stringify(await sendHttpTest(asked.data, http, goneSignal(response))));
+}
+
+function refuseChange(response: ServerResponse, why: string): void {
+  sendError(response, 403, { code: "read_only", message: `this console was started with --read-only; ${why}` });
+}
+
+/** Aborts when the page closes the request before it is answered. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  return gone.signal;
 }

@@ -1,63 +1,82 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import sirv from "sirv";
+import { SECURITY_HEADERS, sendError } from "./respond.ts";
 
 const WEB_DIR = fileURLToPath(new URL("../../dist/web", import.meta.url));
-const PAGE_SECURITY = {
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "x-frame-options": "DENY",
-} as const;
+
+/** What is a file and never a page's address: below `assets/`, or at the root with the ending of one. A missing one is 404, never HTML. */
+const FILE = /^\/assets\/|^\/[\w.-]+\.(?:css|ico|js|json|map|png|svg|txt|webmanifest|woff2)$/;
 
 /** Serves the built web application: hashed assets for ever, index.html for every page's address, with a nonce for styles and the page's token. */
 export class Assets {
-  readonly #serve = sirv(WEB_DIR, {
-    etag: true,
-    brotli: true,
-    gzip: true,
-    dotfiles: false,
-    extensions: [],
-    setHeaders: (response, path) => setCaching(response, path),
-  });
+  readonly #dir: string;
+  readonly #serve: ReturnType<typeof sirv>;
   #index: string | undefined;
 
-  async serve(request: IncomingMessage, response: ServerResponse, pageToken: string): Promise<void> {
-    const path = new URL(request.url ?? "/", "http://console").pathname;
-    const isFile = path.startsWith("/assets/") || /^\/[\w-]+\.(?:js|svg|ico|png|webmanifest)$/.test(path);
-    if (isFile) {
-      this.#serve(request, response, () => {
-        response.writeHead(404, { "content-type": "text/plain; charset=utf-8", ...PAGE_SECURITY }).end("There is no such file.\n");
-      });
-      return;
+  /** Throws Error when the application is not built. */
+  constructor(dir: string = WEB_DIR) {
+    if (!existsSync(join(dir, "index.html"))) {
+      throw new Error(
+        `the console's page is not built: ${join(dir, "index.html")} is missing; run \`npm run build:web -w svc-console\` at the root of the repository`,
+      );
     }
-    await this.#page(response, pageToken);
+    this.#dir = dir;
+    this.#serve = sirv(dir, { etag: true, brotli: true, gzip: true, dotfiles: false, extensions: [], setHeaders });
   }
 
-  async #page(response: ServerResponse, pageToken: string): Promise<void> {
-    this.#index ??= await readFile(join(WEB_DIR, "index.html"), "utf8");
+  /** `path` is the request's, without its query. */
+  async serve(path: string, request: IncomingMessage, response: ServerResponse, pageToken: string): Promise<void> {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      sendError(response, 405, { code: "method_not_allowed", message: `${path} takes GET` }, { allow: "GET, HEAD" });
+      return;
+    }
+    if (!FILE.test(path)) {
+      await this.#page(request, response, pageToken);
+      return;
+    }
+    this.#serve(request, response, () => {
+      response
+        .writeHead(404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...SECURITY_HEADERS })
+        .end("There is no such file.\n");
+    });
+  }
+
+  async #page(request: IncomingMessage, response: ServerResponse, pageToken: string): Promise<void> {
+    this.#index ??= await readFile(join(this.#dir, "index.html"), "utf8");
     const nonce = randomBytes(16).toString("base64url");
-    const policy = [
-      "default-src 'self'",
-      "connect-src 'self'",
-      "img-src 'self' data:",
-      `style-src 'self' 'nonce-${nonce}'`,
-      "script-src 'self'",
-      "object-src 'none'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join("; ");
-    response.writeHead(200, { "content-type": "text/html; charset=utf-8", "cache-control": "no-store", "content-security-policy": policy, ...PAGE_SECURITY });
-    response.end(this.#index.replaceAll("__NONCE__", nonce).replaceAll("__PAGE_TOKEN__", pageToken));
+    // Both are random letters and digits: nothing that anybody chose reaches the HTML.
+    const html = this.#index.replaceAll("__NONCE__", nonce).replaceAll("__PAGE_TOKEN__", pageToken);
+    response.writeHead(200, {
+      ...SECURITY_HEADERS,
+      "content-type": "text/html; charset=utf-8",
+      "content-length": Buffer.byteLength(html),
+      "cache-control": "no-store",
+      "content-security-policy": policyOf(nonce),
+    });
+    response.end(request.method === "HEAD" ? undefined : html);
   }
 }
 
-function setCaching(response: ServerResponse, path: string): void {
-  response.setHeader("cache-control", path.includes("/assets/") ? "public, max-age=31536000, immutable" : "no-cache");
-  for (const [name, value] of Object.entries(PAGE_SECURITY)) response.setHeader(name, value);
+function policyOf(nonce: string): string {
+  return [
+    "default-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "script-src 'self'",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+function setHeaders(response: ServerResponse, path: string): void {
+  response.setHeader("cache-control", path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache");
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
 }

@@ -1,4 +1,4 @@
-import { CallError, connect, connectStreams, type StreamClient, silentLogger, type Worker } from "@svc/sdk";
+import { CallError, connect, connectStreams, type Logger, type StreamClient, silentLogger, type Worker } from "@svc/sdk";
 import type { EngineState } from "../contract/live.ts";
 
 export interface EngineLinkOptions {
@@ -6,10 +6,16 @@ export interface EngineLinkOptions {
   readonly bridge: string;
   readonly realtime: string;
   readonly token: string | undefined;
+  /** The name of its worker, under which its traces stand too. */
+  readonly serviceName: string;
 }
 
-/** How long the console waits at first for an answer to who the engine is, in milliseconds. */
+/** How long the console waits for an answer to who the engine is, in milliseconds. */
 const INFO_TIMEOUT_MS = 5_000;
+/** Closer together than a worker's: somebody sits before the page and waits. */
+const RECONNECT = { initialDelayMs: 500, multiplier: 1.5, maxDelayMs: 5_000 } as const;
+/** What pages have under way at once; more are refused, so that nothing piles up behind an engine that does not answer. */
+const MAX_CALLS = 500;
 
 interface EngineInfo {
   readonly version: string;
@@ -17,34 +23,58 @@ interface EngineInfo {
   readonly started_at_ms: number;
 }
 
+/** One of the two ports: how the connection to it stands. */
+export interface PortState {
+  readonly state: EngineState["bridge"];
+  /** Why it is not connected, for people. */
+  readonly reason: string | null;
+  readonly nextTryAtMs: number | null;
+}
+
+type Port = "bridge" | "realtime";
+
 /** The console's two connections to the engine: as a worker over the bridge, and to its streams. Both are made again by themselves. */
 export class EngineLink {
   readonly worker: Worker;
   readonly streams: StreamClient;
-  #state: EngineState = {
-    bridge: "connecting",
-    realtime: "connecting",
-    instance_id: null,
-    version: null,
-    started_at_ms: null,
-    reason: null,
-    next_try_at_ms: null,
+  readonly #ports: Record<Port, PortState> = {
+    bridge: { state: "connecting", reason: null, nextTryAtMs: null },
+    realtime: { state: "connecting", reason: null, nextTryAtMs: null },
   };
+  #engine: Pick<EngineState, "instance_id" | "version" | "started_at_ms"> = { instance_id: null, version: null, started_at_ms: null };
+  #state: EngineState;
+  #calls = 0;
   readonly #listeners = new Set<(state: EngineState) => void>();
 
-  constructor({ bridge, realtime, token }: EngineLinkOptions) {
+  constructor({ bridge, realtime, token, serviceName }: EngineLinkOptions) {
     const headers = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
-    this.worker = connect(bridge, { name: "svc-console", description: "The console", kind: "console", logger: silentLogger, handleSignals: false, ...headers });
-    this.streams = connectStreams({ url: realtime, logger: silentLogger, ...(token === undefined ? {} : { token }) });
-    this.worker.onConnectionState((state) => {
-      this.#set({ bridge: state === "connected" ? "connected" : "disconnected" });
-      if (state === "connected") void this.#learn();
+    this.#state = this.#compose();
+    this.worker = connect(bridge, {
+      name: serviceName,
+      description: "The console",
+      kind: "console",
+      logger: this.#listener("bridge"),
+      handleSignals: false,
+      reconnect: RECONNECT,
+      ...headers,
     });
-    this.streams.onConnectionState((state) => this.#set({ realtime: state === "connected" ? "connected" : "disconnected" }));
+    this.streams = connectStreams({ url: realtime, logger: this.#listener("realtime"), reconnect: RECONNECT, ...(token === undefined ? {} : { token }) });
+    this.worker.onConnectionState((state) => {
+      if (state === "connected") void this.#learn();
+      else this.#lost("bridge");
+    });
+    this.streams.onConnectionState((state) => {
+      if (state === "connected") this.#set("realtime", { state: "connected", reason: null, nextTryAtMs: null });
+      else this.#lost("realtime");
+    });
   }
 
   get state(): EngineState {
     return this.#state;
+  }
+
+  port(name: Port): PortState {
+    return this.#ports[name];
   }
 
   onState(listener: (state: EngineState) => void): () => void {
@@ -55,31 +85,92 @@ export class EngineLink {
   }
 
   /** JSON text in, JSON text out. Rejects with CallError; `disconnected` at once when the engine is away. */
-  async call(functionId: string, payload: string | undefined, timeoutMs: number | undefined): Promise<string> {
-    if (this.#state.bridge !== "connected") throw new CallError("disconnected", "the console is not connected with the engine");
-    return this.worker.callJson({
-      function_id: functionId,
-      ...(payload === undefined ? {} : { payload }),
-      ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
-    });
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.worker.shutdown(), this.streams.close()]);
-  }
-
-  /** Which engine it is, after each connection. */
-  async #learn(): Promise<void> {
+  async call(
+    functionId: string,
+    payload: string | undefined,
+    options: { readonly timeoutMs?: number | undefined; readonly signal?: AbortSignal } = {},
+  ): Promise<string> {
+    if (this.worker.connectionState !== "connected") {
+      throw new CallError("disconnected", `the engine is not connected: ${this.#ports.bridge.reason ?? "the console is still trying"}`);
+    }
+    if (this.#calls >= MAX_CALLS) throw new CallError("overloaded", `the console has ${MAX_CALLS} calls under way`);
+    this.#calls++;
     try {
-      const info = JSON.parse(await this.worker.callJson({ function_id: "engine::info", payload: "{}", timeout_ms: INFO_TIMEOUT_MS })) as EngineInfo;
-      this.#set({ instance_id: info.instance_id, version: info.version, started_at_ms: info.started_at_ms, reason: null });
-    } catch (error) {
-      this.#set({ reason: (error as Error).message });
+      return await this.worker.callJson({
+        function_id: functionId,
+        ...(payload === undefined ? {} : { payload }),
+        ...(options.timeoutMs === undefined ? {} : { timeout_ms: options.timeoutMs }),
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      });
+    } finally {
+      this.#calls--;
     }
   }
 
-  #set(change: Partial<EngineState>): void {
-    this.#state = { ...this.#state, ...change };
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    await Promise.all([this.worker.shutdown({ timeout_ms: 1_000 }), this.streams.close()]);
+  }
+
+  /** Which engine it is, after each connection. Pages hear of the connection and of the engine at once, and so never take a new one for the old. */
+  async #learn(): Promise<void> {
+    let reason: string | null = null;
+    try {
+      const info = JSON.parse(await this.worker.callJson({ function_id: "engine::info", payload: "{}", timeout_ms: INFO_TIMEOUT_MS })) as EngineInfo;
+      this.#engine = { instance_id: info.instance_id, version: info.version, started_at_ms: info.started_at_ms };
+    } catch (error) {
+      reason = `the engine does not tell who it is: ${(error as Error).message}`;
+    }
+    if (this.worker.connectionState === "connected") this.#set("bridge", { state: "connected", reason, nextTryAtMs: null });
+  }
+
+  /** The SDK tells why a connection ended, and when it tries again, in its log only. */
+  #listener(port: Port): Logger {
+    return {
+      ...silentLogger,
+      warn: (_message, { reason, delay_ms: delayMs } = {}) => {
+        if (typeof reason !== "string" || typeof delayMs !== "number") return;
+        this.#set(port, { state: "disconnected", reason: inWords(reason), nextTryAtMs: Date.now() + delayMs });
+      },
+      error: (_message, { reason } = {}) => {
+        if (typeof reason === "string") this.#set(port, { state: "disconnected", reason: inWords(reason), nextTryAtMs: null });
+      },
+    };
+  }
+
+  #lost(port: Port): void {
+    if (this.#ports[port].state === "connected") this.#set(port, { ...this.#ports[port], state: "disconnected" });
+  }
+
+  #set(port: Port, state: PortState): void {
+    this.#ports[port] = state;
+    this.#state = this.#compose();
     for (const listener of this.#listeners) listener(this.#state);
   }
+
+  #compose(): EngineState {
+    const { bridge, realtime } = this.#ports;
+    const named = [
+      ["SDK bridge", bridge],
+      ["WebSocket server", realtime],
+    ] as const;
+    const reasons = named.flatMap(([name, port]) => (port.reason === null ? [] : [`${name}: ${port.reason}`]));
+    const tries = [bridge, realtime].flatMap((port) => (port.state === "connected" || port.nextTryAtMs === null ? [] : [port.nextTryAtMs]));
+    return {
+      bridge: bridge.state,
+      realtime: realtime.state,
+      ...this.#engine,
+      reason: reasons.length === 0 ? null : reasons.join("; "),
+      next_try_at_ms: tries.length === 0 ? null : Math.min(...tries),
+    };
+  }
+}
+
+/** What the system's words for a failed connection mean. */
+export function inWords(reason: string): string {
+  if (reason.includes("ECONNREFUSED")) return "nothing listens there";
+  if (reason.includes("ENOTFOUND") || reason.includes("EAI_AGAIN")) return "the host name is not known";
+  if (reason.includes("ETIMEDOUT") || reason.includes("EHOSTUNREACH")) return "the host does not answer";
+  if (reason.includes("ECONNRESET")) return "the connection was cut";
+  return reason;
 }

@@ -1,2 +1,2 @@
 export { CONSOLE_VERSION, type RunningConsole, startConsole } from "./console-server.ts";
-export { addConsoleOptions, type ConsoleOptions, readConsoleOptions } from "./options.ts";
+export { type ConsoleOptions, UsageError } from "./options.ts";

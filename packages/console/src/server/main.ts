@@ -1,25 +1,39 @@
 import { Command, CommanderError } from "commander";
 import { CONSOLE_VERSION, startConsole } from "./console-server.ts";
-import { addConsoleOptions, readConsoleOptions } from "./options.ts";
+import { addConsoleOptions, readConsoleOptions, UsageError } from "./options.ts";
 
 /** `svc-console`. Resolves with the exit code: 0 stopped by a signal, 1 failed, 2 wrong usage. */
 export async function main(args: readonly string[], process: NodeJS.Process): Promise<number> {
   const command = addConsoleOptions(
-    new Command("svc-console").description("See and drive a running svc engine from the browser.").version(CONSOLE_VERSION, "-v, --version"),
+    new Command("svc-console")
+      .description("See and drive a running svc engine from the browser.")
+      .version(CONSOLE_VERSION, "-v, --version", "print the version"),
   );
   command.exitOverride().configureOutput({ writeOut: (text) => process.stdout.write(text), writeErr: (text) => process.stderr.write(text) });
   try {
     command.parse(args, { from: "user" });
+    const stopped = stopRequest(process, command.opts<{ readonly stopWithStdin?: true }>().stopWithStdin === true);
     const running = await startConsole(readConsoleOptions(command, process.env));
     process.stderr.write(`The console is at ${running.url}/workers\n`);
-    await new Promise<void>((resolve) => {
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
-    });
+    await stopped;
     await running.close();
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     process.stderr.write(`error: ${(error as Error).message}\n`);
-    return error instanceof TypeError ? 2 : 1;
+    return error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** Resolves at the first request to stop; the next one ends the process as it would without us. */
+function stopRequest(process: NodeJS.Process, withStdin: boolean): Promise<void> {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  return new Promise((resolve) => {
+    const stop = (): void => {
+      for (const signal of signals) process.off(signal, stop);
+      resolve();
+    };
+    for (const signal of signals) process.on(signal, stop);
+    if (withStdin) process.stdin.once("end", stop).once("close", stop).resume();
+  });
 }

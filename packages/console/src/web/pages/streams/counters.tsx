@@ -15,11 +15,7 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
   const counters = useMemo(() => log.counters(Date.now()), [log, frame, now]);
   const at = counters.isAtLeast ? "≥ " : "";
   return (
-    <dl
-      tabIndex={0}
-      aria-label="Counters"
-      className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2"
-    >
+    <dl tabIndex={0} aria-label="Counters" className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2">
       <Counter
         name="Total"
         value={at + count.format(counters.total)}

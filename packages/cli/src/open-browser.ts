@@ -1,0 +1,21 @@
+import { spawn } from "node:child_process";
+import type { Shell } from "./shell.ts";
+
+/** The program that opens an address in the user's browser, with its arguments; undefined where nobody sits before a screen. */
+export function browserCommand(address: string, shell: Pick<Shell, "env" | "noteColumns">, platform: NodeJS.Platform): readonly string[] | undefined {
+  const { env, noteColumns } = shell;
+  if (noteColumns === undefined || (env.CI ?? "") !== "" || (env.SSH_CONNECTION ?? "") !== "") return undefined;
+  if (platform === "darwin") return ["open", address];
+  if (platform === "win32") return ["explorer.exe", address];
+  const hasScreen = (env.DISPLAY ?? "") !== "" || (env.WAYLAND_DISPLAY ?? "") !== "";
+  return hasScreen ? ["xdg-open", address] : undefined;
+}
+
+/** Opens the address, or does not: it was printed as well. */
+export function openBrowser(address: string, shell: Pick<Shell, "env" | "noteColumns">): void {
+  const [program, ...args] = browserCommand(address, shell, process.platform) ?? [];
+  if (program === undefined) return;
+  const child = spawn(program, args, { stdio: "ignore", detached: true });
+  child.on("error", () => {});
+  child.unref();
+}

@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RunningEngine, startEngine } from "@svc/engine";
+import type { EngineUrls } from "./running-console.test-support.ts";
+
+/** An engine that can be stopped and started again on its ports. */
+export interface RestartableEngine extends EngineUrls {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Stops it for good and removes its folder. */
+  remove(): Promise<void>;
+}
+
+/** Not started yet. */
+export async function restartableEngine(): Promise<RestartableEngine> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-console-engine-"));
+  const configFile = join(folder, "config.yaml");
+  writeFileSync(configFile, "workers:\n  - name: svc-stream\n    config:\n      adapter: { name: in_memory }\n");
+  const [bridge, http, realtime] = [await freePort(), await freePort(), await freePort()];
+  let running: RunningEngine | undefined;
+  const stop = async (): Promise<void> => {
+    await running?.stop({ graceMs: 0 });
+    running = undefined;
+  };
+  return {
+    url: `ws://127.0.0.1:${bridge}`,
+    httpUrl: `http://127.0.0.1:${http}`,
+    streamsUrl: `ws://127.0.0.1:${realtime}`,
+    async start() {
+      running = await startEngine({ configFile, env: {}, overrides: { bridgePort: bridge, httpPort: http, realtimePort: realtime } });
+    },
+    stop,
+    async remove() {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Below the range that the system gives to outgoing connections: one of those could take it while the engine is away. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const server = createServer();
+    const port = 15_000 + Math.floor(Math.random() * 17_000);
+    try {
+      await once(server.listen(port, "127.0.0.1"), "listening");
+    } catch {
+      continue;
+    }
+    await once(server.close(), "close");
+    return port;
+  }
+}

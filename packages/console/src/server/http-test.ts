@@ -1,0 +1,117 @@
+import type { IncomingMessage } from "node:http";
+import { CallError } from "@svc/protocol";
+import type { z } from "zod/mini";
+import type { HttpTestResult, httpTestSchema } from "../contract/api.ts";
+import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";
+
+/** Of an answer's body, in bytes; the rest is left out. */
+export const MAX_ANSWER_BYTES = 5 * 1024 * 1024;
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** Whose meaning is the connection's, or the console's own. */
+const NOT_FOR_USERS: ReadonlySet<string> = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "x-svc-console",
+]);
+
+/**
+ * Sends a request to the engine's public HTTP port and tells what came back; redirects are not followed. Rejects with CallError: `invalid_input`,
+ * `call_timeout` when the whole answer is not there in time, `call_cancelled`, `disconnected`.
+ */
+export async function sendHttpTest(asked: z.infer<typeof httpTestSchema>, engine: EngineHttp, signal: AbortSignal): Promise<HttpTestResult> {
+  const timeoutMs = asked.timeout_ms ?? DEFAULT_TIMEOUT_MS;
+  const startedMs = performance.now();
+  const request = begin(asked, engine);
+  const onAbort = (): void => {
+    request.destroy(new CallError("call_cancelled", "the request was given up"));
+  };
+  const deadline = setTimeout(() => request.destroy(new CallError("call_timeout", `no whole answer came within ${timeoutMs} ms`)), timeoutMs);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request.once("response", resolve);
+      request.on("error", reject);
+      request.end(asked.body);
+    });
+    const { body, bytes, truncated } = await readAnswer(answer, request);
+    return {
+      status: answer.statusCode ?? 0,
+      status_text: answer.statusMessage ?? "",
+      duration_ms: performance.now() - startedMs,
+      bytes,
+      headers: pairs(answer.rawHeaders),
+      body: textOrBase64(body, truncated),
+      truncated,
+    };
+  } catch (error) {
+    if (CallError.is(error)) throw error;
+    throw new CallError("disconnected", unreachable(engine, error as NodeJS.ErrnoException), { cause: error });
+  } finally {
+    clearTimeout(deadline);
+    signal.removeEventListener("abort", onAbort);
+    request.destroy();
+  }
+}
+
+function begin({ method, path, headers }: z.infer<typeof httpTestSchema>, engine: EngineHttp): ReturnType<typeof toEngine> {
+  const grouped = new Map<string, string[]>([["x-svc-console", ["1"]]]);
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    if (NOT_FOR_USERS.has(key)) throw new CallError("invalid_input", `the header ${name} is set by the console itself`);
+    grouped.set(key, [...(grouped.get(key) ?? []), value]);
+  }
+  try {
+    return toEngine(engine, { method, path, headers: Object.fromEntries(grouped) });
+  } catch (cause) {
+    throw new CallError("invalid_input", `the request cannot be sent: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function readAnswer(
+  answer: IncomingMessage,
+  request: ReturnType<typeof toEngine>,
+): Promise<{ readonly body: Buffer; readonly bytes: number; readonly truncated: boolean }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // The reader of the answer does not see why the request was destroyed.
+  let cause: unknown;
+  request.on("error", (error) => {
+    cause ??= error;
+  });
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) {
+        const whole = Number(answer.headers["content-length"] ?? bytes);
+        return { body: Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES), bytes: whole, truncated: true };
+      }
+    }
+  } catch (error) {
+    throw cause ?? request.errored ?? error;
+  }
+  return { body: Buffer.concat(chunks), bytes, truncated: false };
+}
+
+function pairs(raw: readonly string[]): (readonly [string, string])[] {
+  const found: (readonly [string, string])[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) found.push([raw[at] as string, raw[at + 1] as string]);
+  return found;
+}
+
+function textOrBase64(body: Buffer, truncated: boolean): HttpTestResult["body"] {
+  try {
+    // Of a body that was cut the last character may be half there.
+    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body, { stream: truncated }) };
+  } catch {
+    return { base64: body.toString("base64") };
+  }
+}

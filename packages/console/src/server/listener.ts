@@ -1,0 +1,141 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+
+/** Limits as the engine has them on its own listeners; times in milliseconds. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Node's own limit would leave the rest out unsaid. */
+const MAX_HEADERS = 100;
+const MAX_CONNECTIONS = 1_000;
+/** How long a client whose request was refused may take to close its side. */
+const LINGER_MS = 1_000;
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly onUpgrade: (request: IncomingMessage, stream: Duplex, head: Buffer) => void;
+  /** How long the head of a request may take to come. Default 10 s. */
+  readonly headersTimeoutMs?: number;
+}
+
+/** The console's own port: a loopback address is bound in both families, so that `localhost` reaches it whichever the browser tries first. */
+export class ConsoleListener {
+  readonly #options: ListenerOptions;
+  readonly #servers: Server[] = [];
+  #port = 0;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+  }
+
+  /** The port that is bound. */
+  get port(): number {
+    return this.#port;
+  }
+
+  /** Rejects with an Error that names the flag to change. */
+  async listen(): Promise<void> {
+    const { host, port } = this.#options;
+    try {
+      for (const address of familiesOf(host)) {
+        const server = await this.#bind(address, this.#servers.length === 0 ? port : this.#port);
+        if (server === undefined) continue;
+        this.#servers.push(server);
+        this.#port = (server.address() as AddressInfo).port;
+      }
+    } catch (error) {
+      await this.close();
+      throw new Error(problemOf(error as NodeJS.ErrnoException, host, port), { cause: error });
+    }
+  }
+
+  /** Cuts what is open. */
+  async close(): Promise<void> {
+    await Promise.all(
+      this.#servers.splice(0).map((server) => {
+        const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+        server.closeAllConnections();
+        return closed;
+      }),
+    );
+  }
+
+  #bind(host: string, port: number): Promise<Server | undefined> {
+    const { onRequest, onUpgrade, headersTimeoutMs = HEADERS_TIMEOUT_MS } = this.#options;
+    const server = createServer(
+      {
+        headersTimeout: headersTimeoutMs,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        // How often those two are looked at; Node's own 30 s would make 10 s forty.
+        connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs),
+        maxHeaderSize: MAX_HEADER_BYTES,
+        requireHostHeader: false,
+      },
+      onRequest,
+    );
+    server.maxHeadersCount = MAX_HEADERS;
+    server.maxConnections = MAX_CONNECTIONS;
+    server.on("upgrade", onUpgrade);
+    server.on("clientError", refuseMalformed);
+    return new Promise((resolve, reject) => {
+      server.once("error", (error: NodeJS.ErrnoException) => {
+        // A machine without IPv6 is no reason to fail.
+        if (this.#servers.length > 0 && (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT")) resolve(undefined);
+        else reject(error);
+      });
+      server.listen({ host, port, ipv6Only: host.includes(":") }, () => {
+        server.removeAllListeners("error");
+        server.on("error", () => {});
+        resolve(server);
+      });
+    });
+  }
+}
+
+/** Whether only this machine reaches the address. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+function familiesOf(host: string): readonly string[] {
+  return host === "127.0.0.1" || host === "localhost" ? ["127.0.0.1", "::1"] : [host];
+}
+
+function problemOf(error: NodeJS.ErrnoException, host: string, port: number): string {
+  const where = `the console cannot listen on ${host}:${port}`;
+  if (error.code === "EADDRINUSE") {
+    return `${where}: port ${port} is in use by another process (is another console running? find it with: lsof -i :${port}); stop it or choose another port with --port`;
+  }
+  if (error.code === "EACCES") return `${where}: this user may not bind it; choose a port above 1023 with --port`;
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") return `${where}: this machine has no such address; choose another with --host`;
+  return `${where}: ${error.message}`;
+}
+
+/** Requests that are not HTTP, too slow or over the header limits never reach a handler. */
+function refuseMalformed(error: NodeJS.ErrnoException, stream: Duplex): void {
+  if (!stream.writable || error.code === "ECONNRESET") {
+    stream.destroy();
+    return;
+  }
+  const status =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? "431 Request Header Fields Too Large"
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? "408 Request Timeout"
+        : "400 Bad Request";
+  sendLast(stream as Socket, `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+}
+
+/** Says the last word and closes. A client that does not close its side is cut off after a second. */
+export function sendLast(stream: Duplex, text: string): void {
+  stream.on("error", () => stream.destroy());
+  const cut = setTimeout(() => stream.destroy(), LINGER_MS);
+  cut.unref();
+  stream.once("close", () => clearTimeout(cut));
+  stream.end(text);
+  stream.resume();
+}

@@ -1,0 +1,114 @@
+import { connect as openSocket } from "node:net";
+import type { Probe } from "../contract/api.ts";
+import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";
+import { type EngineLink, inWords } from "./engine-link.ts";
+
+const EVERY_MS = 10_000;
+const TIMEOUT_MS = 3_000;
+
+type Finding = Pick<Probe, "status" | "latency_ms" | "reason">;
+
+export interface ProbeTargets {
+  readonly link: EngineLink;
+  readonly http: EngineHttp;
+  /** As URLs. */
+  readonly bridge: string;
+  readonly realtime: string;
+  readonly console: () => string;
+}
+
+/** Looks every ten seconds, and when asked, whether each port of the engine can be reached from here, each by itself. */
+export class Probes {
+  readonly #targets: ProbeTargets;
+  readonly #lastOkMs = new Map<Probe["name"], number>();
+  #found: readonly Probe[] | undefined;
+  #running: Promise<readonly Probe[]> | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(targets: ProbeTargets) {
+    this.#targets = targets;
+    this.#timer = setInterval(() => void this.run(), EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** What the last look found; the first look is waited for. */
+  latest(): Promise<readonly Probe[]> {
+    return this.#found === undefined ? this.run() : Promise.resolve(this.#found);
+  }
+
+  /** Looks now; whoever asks while a look is under way gets what that one finds. Never rejects. */
+  run(): Promise<readonly Probe[]> {
+    this.#running ??= this.#look().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<readonly Probe[]> {
+    const { link, http, bridge, realtime } = this.#targets;
+    this.#found = await Promise.all([
+      this.#probe("engine_http", http.url, probeHttp(http)),
+      this.#probe("engine_realtime", realtime, probePort(realtime, link, "realtime")),
+      this.#probe("engine_bridge", bridge, probePort(bridge, link, "bridge")),
+      this.#probe("console", this.#targets.console(), Promise.resolve({ status: "ok", latency_ms: 0, reason: null })),
+    ]);
+    return this.#found;
+  }
+
+  async #probe(name: Probe["name"], url: string, finding: Promise<Finding>): Promise<Probe> {
+    const found = await finding;
+    const checkedAtMs = Date.now();
+    if (found.status === "ok") this.#lastOkMs.set(name, checkedAtMs);
+    return { name, url, ...found, checked_at_ms: checkedAtMs, last_ok_at_ms: this.#lastOkMs.get(name) ?? null };
+  }
+}
+
+/** Asks for `/healthz`, as only an engine answers it. */
+function probeHttp(engine: EngineHttp): Promise<Finding> {
+  const startedMs = performance.now();
+  return new Promise((resolve) => {
+    const headers: Record<string, string> = engine.token === undefined ? {} : { authorization: `Bearer ${engine.token}` };
+    const request = toEngine(engine, { method: "GET", path: "/healthz", headers });
+    const timer = setTimeout(() => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
+    request.on("close", () => clearTimeout(timer));
+    request.on("response", (answer) => {
+      answer.resume();
+      const latencyMs = performance.now() - startedMs;
+      const status = answer.statusCode ?? 0;
+      if (status === 200) resolve({ status: "ok", latency_ms: latencyMs, reason: null });
+      else resolve({ status: "refused", latency_ms: latencyMs, reason: `GET /healthz was answered with ${status} ${answer.statusMessage ?? ""}`.trim() });
+    });
+    request.on("error", (error) => resolve({ status: "unreachable", latency_ms: null, reason: unreachable(engine, error).replace(/^.*?: /, "") }));
+    request.end();
+  });
+}
+
+/** Whether something accepts connections, and whether the console's own connection stands: what listens may be something else than the engine. */
+async function probePort(url: string, link: EngineLink, port: "bridge" | "realtime"): Promise<Finding> {
+  const { hostname, port: number } = new URL(url);
+  const startedMs = performance.now();
+  const problem = await new Promise<string | undefined>((resolve) => {
+    const socket = openSocket({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(number) || 80 });
+    socket.setTimeout(TIMEOUT_MS, () => {
+      resolve(`no answer within ${TIMEOUT_MS / 1000} s`);
+      socket.destroy();
+    });
+    socket.once("connect", () => {
+      resolve(undefined);
+      socket.destroy();
+    });
+    socket.once("error", (error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }) => {
+      const cause = error.errors?.[0] ?? error;
+      resolve(inWords(cause.code ?? cause.message));
+    });
+  });
+  if (problem !== undefined) return { status: "unreachable", latency_ms: null, reason: problem };
+  const latencyMs = performance.now() - startedMs;
+  const { state, reason } = link.port(port);
+  if (state === "connected") return { status: "ok", latency_ms: latencyMs, reason };
+  return { status: "refused", latency_ms: latencyMs, reason: reason ?? "something listens there, but the console is not connected yet" };
+}
