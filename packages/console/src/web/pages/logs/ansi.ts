@@ -10,6 +10,14 @@ const SEQUENCE = /\u001b(?:\[([0-9;:]*)([ -/]*[@-~])|\][^\u0007\u001b]*(?:\u0007
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what has no look is left out
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
+interface Style {
+  readonly bold: boolean;
+  readonly dim: boolean;
+  readonly italic: boolean;
+  readonly underline: boolean;
+  readonly color: string;
+}
+
 /** The text without escape sequences and control characters. */
 export function plainText(text: string): string {
   return text.replace(SEQUENCE, "").replace(CONTROL, "");
@@ -18,7 +26,7 @@ export function plainText(text: string): string {
 /** Text that a terminal would colour, in parts with classes of ours. Everything else that a terminal would do is left out. */
 export function ansiParts(text: string): readonly AnsiPart[] {
   const parts: AnsiPart[] = [];
-  let style = { bold: false, dim: false, italic: false, underline: false, color: "" };
+  let style = PLAIN;
   let from = 0;
   const add = (piece: string): void => {
     const clean = piece.replace(CONTROL, "");
@@ -36,25 +44,27 @@ export function ansiParts(text: string): readonly AnsiPart[] {
   return parts;
 }
 
-type Style = { bold: boolean; dim: boolean; italic: boolean; underline: boolean; color: string };
+const PLAIN: Style = { bold: false, dim: false, italic: false, underline: false, color: "" };
+const CHANGES: Readonly<Record<number, Partial<Style>>> = {
+  0: PLAIN,
+  1: { bold: true },
+  2: { dim: true },
+  3: { italic: true },
+  4: { underline: true },
+  22: { bold: false, dim: false },
+  23: { italic: false },
+  24: { underline: false },
+  39: { color: "" },
+  ...Object.fromEntries(COLORS.flatMap((color, index) => [30 + index, 90 + index].map((code) => [code, { color }]))),
+};
 
 function styled(before: Style, codes: readonly number[]): Style {
-  let style = { ...before };
+  let style = before;
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] as number;
-    if (code === 0) style = { bold: false, dim: false, italic: false, underline: false, color: "" };
-    else if (code === 1) style.bold = true;
-    else if (code === 2) style.dim = true;
-    else if (code === 3) style.italic = true;
-    else if (code === 4) style.underline = true;
-    else if (code === 22) Object.assign(style, { bold: false, dim: false });
-    else if (code === 23) style.italic = false;
-    else if (code === 24) style.underline = false;
-    else if (code === 39) style.color = "";
-    else if (code >= 30 && code <= 37) style.color = COLORS[code - 30] as string;
-    else if (code >= 90 && code <= 97) style.color = COLORS[code - 90] as string;
     // 38;5;n and 38;2;r;g;b: a colour that the page has no token for.
-    else if (code === 38 || code === 48) at += codes[at + 1] === 5 ? 2 : 4;
+    if (code === 38 || code === 48) at += codes[at + 1] === 5 ? 2 : 4;
+    else style = { ...style, ...CHANGES[code] };
   }
   return style;
 }

@@ -38,6 +38,9 @@ const FIELDS: Readonly<Record<string, string>> = {
 const KEYS: Readonly<Record<string, string>> = { source: "service", fn: "function", worker: "worker", trace: "trace_id", span: "span_id", body: "body" };
 const FIRST_NUMBERS: Readonly<Record<string, number>> = { TRACE: 1, DEBUG: 5, INFO: 9, WARN: 13, ERROR: 17, FATAL: 21 };
 
+/** What a level's term says with a minus before it; every level is there, and contains itself only. */
+const OPPOSITES = { equals: "not", contains: "not", exists: "not", gte: "lt", gt: "lte", lt: "gte", lte: "gt" } as const;
+
 /** The field that a term is about, by its one name; an attribute's name as it is. */
 export function fieldName(field: string): string {
   return FIELDS[field.toLowerCase()] ?? field;
@@ -60,20 +63,17 @@ export function logFilterOf(terms: readonly FilterTerm[]): { readonly filter: Lo
     else filters.push(filter);
   };
   const addLevel = (term: FieldTerm): void => {
-    const name = term.value.toUpperCase();
-    const first = FIRST_NUMBERS[name === "WARNING" ? "WARN" : name];
-    if (first === undefined) {
+    if (term.op === "exists") return;
+    const range = levelRange(term.value);
+    if (range === undefined) {
       problems.push(`there is no level ${term.value}; levels are ${LEVELS.join(", ")} and FATAL`);
       return;
     }
-    const { op, negated } = term;
-    const last = name === "ERROR" || name === "FATAL" ? 24 : first + 3;
-    if ((op === "equals" || op === "contains") && !negated) levels.add(name === "WARNING" ? "WARN" : name);
-    else if (op === "equals" || op === "contains") filters.push({ key: "level", op: "not_equals", value: name });
-    else if ((op === "gte" && !negated) || (op === "lt" && negated)) severityMin = Math.max(severityMin, first);
-    else if ((op === "gt" && !negated) || (op === "lte" && negated)) severityMin = Math.max(severityMin, last + 1);
-    else if ((op === "lt" && !negated) || (op === "gte" && negated)) filters.push({ key: "severity_number", op: "lt", value: String(first) });
-    else if (op !== "exists") filters.push({ key: "severity_number", op: "lte", value: String(last) });
+    const op = term.negated ? OPPOSITES[term.op] : term.op === "contains" ? "equals" : term.op;
+    if (op === "equals") levels.add(range.level);
+    else if (op === "gte") severityMin = Math.max(severityMin, range.first);
+    else if (op === "gt") severityMin = Math.max(severityMin, range.last + 1);
+    else filters.push(levelFilter(op, range));
   };
   const addField = (term: FieldTerm): void => {
     const name = fieldName(term.field);
@@ -110,4 +110,24 @@ export function logFilterOf(terms: readonly FilterTerm[]): { readonly filter: Lo
       ...(Object.keys(exclude).length > 0 ? { exclude } : {}),
     },
   };
+}
+
+interface LevelRange {
+  readonly level: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+function levelRange(text: string): LevelRange | undefined {
+  const name = text.toUpperCase();
+  const level = name === "WARNING" ? "WARN" : name;
+  const first = Object.hasOwn(FIRST_NUMBERS, level) ? FIRST_NUMBERS[level] : undefined;
+  return first === undefined ? undefined : { level, first, last: level === "ERROR" || level === "FATAL" ? 24 : first + 3 };
+}
+
+function levelFilter(op: "lt" | "lte" | "not", { level, first, last }: LevelRange): EngineFilter {
+  if (op === "lte") return { key: "severity_number", op: "lte", value: String(last) };
+  // FATAL is no level of its own but the upper part of ERROR.
+  if (op === "lt" || level === "FATAL") return { key: "severity_number", op: "lt", value: String(first) };
+  return { key: "level", op: "not_equals", value: level };
 }

@@ -41,7 +41,7 @@ function holdsText(log: Log, lower: string): boolean {
 function filterCheck({ key, op, value = "" }: EngineFilter): (log: Log) => boolean {
   const positive = op.replace(/^not_/, "");
   const isNegated = positive !== op;
-  return (log) => judge(valueOf(log, key), positive, value) !== isNegated;
+  return (log) => judge(fieldValue(log, key), positive, value) !== isNegated;
 }
 
 function judge(value: unknown, op: string, wanted: string): boolean {
@@ -56,7 +56,7 @@ function judge(value: unknown, op: string, wanted: string): boolean {
 }
 
 /** A field by the name that the engine's filters know it by, else an attribute. */
-export function valueOf(log: Log, key: string): unknown {
+export function fieldValue(log: Log, key: string): unknown {
   if (key.startsWith("resource.")) return attributeOf(log.resource, key.slice("resource.".length)) ?? attributeOf(log.attributes, key);
   switch (key) {
     case "body":
