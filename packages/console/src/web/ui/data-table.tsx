@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { cn } from "./cn.ts";
+import { useWidth } from "./use-width.ts";
 
 export interface Column<Row> {
   readonly key: string;
@@ -10,7 +11,7 @@ export interface Column<Row> {
   readonly width: string;
   readonly align?: "right";
   readonly sortable?: boolean;
-  /** Left out below this width of the window, in pixels. */
+  /** Left out where the table is narrower than this, in pixels. */
   readonly from?: number;
   cell(row: Row): ReactNode;
 }
@@ -44,6 +45,7 @@ const OVERSCAN = 12;
 /** A grid of rows, drawn only where they are seen; arrows, j and k, Home, End and Page keys move, Enter opens. Rows are as high as the density says. */
 export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelect, sort, onSort, total, rowClass, onTop, onEnd, footer }: DataTableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null);
+  const width = useWidth(scroller);
   const rowHeight = document.documentElement.dataset.density === "compact" ? 24 : 32;
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -57,7 +59,7 @@ export function DataTable<Row>({ label, columns, rows, idOf, selectedId, onSelec
   useEffect(() => {
     if (lastDrawn >= rows.length - OVERSCAN) onEnd?.();
   }, [lastDrawn, rows.length, onEnd]);
-  const shown = columns.filter((column) => column.from === undefined || window.innerWidth >= column.from);
+  const shown = columns.filter((column) => column.from === undefined || width >= column.from);
   const template = { gridTemplateColumns: shown.map((column) => column.width).join(" ") };
   const selectedAt = rows.findIndex((row) => idOf(row) === selectedId);
 

@@ -16,7 +16,7 @@ export interface LogColumn {
   readonly key: string;
   readonly header: string;
   readonly width: string;
-  /** Left out below this width of the window, in pixels. */
+  /** Left out where the list is narrower than this, in pixels. */
   readonly from: number;
   cell(log: Log, find: string): ReactNode;
 }
@@ -33,9 +33,9 @@ export function LevelBadge({ log }: { readonly log: Pick<Log, "severity_text" | 
 const BUILT_IN: readonly LogColumn[] = [
   { key: "time", header: "Time", width: "6.5rem", from: 0, cell: ({ timestamp_ms: ms }) => <Timestamp ms={ms} className="font-mono text-[12px] text-ink-2" /> },
   { key: "level", header: "Level", width: "4.5rem", from: 0, cell: (log) => <LevelBadge log={log} /> },
-  { key: "source", header: "Source", width: "minmax(4rem,9rem)", from: 640, cell: ({ service_name: name }) => <span title={name}>{name}</span> },
-  { key: "function", header: "Function", width: "minmax(5rem,11rem)", from: 1200, cell: (log) => <FunctionLink id={functionOf(log)} /> },
-  { key: "trace", header: "Trace", width: "5.5rem", from: 900, cell: (log) => <TraceLink log={log} /> },
+  { key: "source", header: "Source", width: "minmax(4rem,9rem)", from: 560, cell: ({ service_name: name }) => <span title={name}>{name}</span> },
+  { key: "function", header: "Function", width: "minmax(5rem,11rem)", from: 860, cell: (log) => <FunctionLink id={functionOf(log)} /> },
+  { key: "trace", header: "Trace", width: "5.5rem", from: 640, cell: (log) => <TraceLink log={log} /> },
   { key: "message", header: "Message", width: "minmax(8rem,1fr)", from: 0, cell: (log, find) => <Message text={log.body} find={find} /> },
 ];
 export const DEFAULT_COLUMNS: readonly string[] = BUILT_IN.map(({ key }) => key);

@@ -21,7 +21,7 @@ export function LogDetail({ id, known, onColumn }: { readonly id: string; readon
     queryFn: async ({ signal }) => parseJson(await callText("engine::logs::get", JSON.stringify({ id }), { signal })) as Values,
     retry: false,
   });
-  const log = (data?.["id"] === undefined ? undefined : (data as unknown as Log)) ?? known;
+  const log = data !== undefined && Object.hasOwn(data, "id") ? (data as unknown as Log) : known;
   if (log === undefined) {
     if (isPending) return <SkeletonRows rows={6} />;
     return error === null ? (

@@ -4,6 +4,7 @@ import { type KeyboardEvent, useEffect, useRef } from "react";
 import { Badge } from "../../ui/badge.tsx";
 import { cn } from "../../ui/cn.ts";
 import { Timestamp } from "../../ui/time.tsx";
+import { useWidth } from "../../ui/use-width.ts";
 import type { LogColumn } from "./columns.tsx";
 import type { LogRow } from "./rows.ts";
 
@@ -27,6 +28,7 @@ export interface LogListProps {
 /** Log entries, drawn only where they are seen. Arrows, j and k, Home, End and Page keys move. */
 export function LogList({ rows, columns, selectedId, onSelect, onToggle, wrap, find, target, onTop, onEnd, total }: LogListProps) {
   const scroller = useRef<HTMLDivElement>(null);
+  const width = useWidth(scroller);
   const rowHeight = document.documentElement.dataset.density === "compact" ? 22 : 28;
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -46,7 +48,7 @@ export function LogList({ rows, columns, selectedId, onSelect, onToggle, wrap, f
   }, [target]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: heights of the other form are of no use
   useEffect(() => virtualizer.measure(), [wrap, rowHeight]);
-  const shown = columns.filter(({ from }) => window.innerWidth >= from);
+  const shown = columns.filter(({ from }) => width >= from);
   const template = { gridTemplateColumns: shown.map(({ width }) => width).join(" ") };
 
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -133,6 +135,7 @@ export function LogList({ rows, columns, selectedId, onSelect, onToggle, wrap, f
                 row.kind !== "pause" && row.log.fatal === true && "bg-danger-soft",
                 row.kind === "pause" && "bg-warn-soft text-warn",
                 isSelected && "bg-accent-soft hover:bg-accent-soft",
+                find !== "" && item.index === target?.index && "outline-2 outline-warn outline-offset-[-2px]",
               )}
               style={{ ...template, transform: `translateY(${item.start}px)`, ...(wrap ? { minHeight: rowHeight } : { height: rowHeight }) }}
             >

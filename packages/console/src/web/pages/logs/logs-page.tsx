@@ -9,6 +9,7 @@ import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import { StoredActions, Switches } from "./actions.tsx";
+import { plainText } from "./ansi.ts";
 import { Around } from "./around.tsx";
 import { Breakdown } from "./breakdown.tsx";
 import { columnsOf, DEFAULT_COLUMNS } from "./columns.tsx";
@@ -154,7 +155,7 @@ export default function LogsPage() {
         <ListDetail
           id="logs"
           list={list}
-          title={selected?.body.slice(0, 120) ?? (logId === undefined ? "" : `Entry ${logId}`)}
+          title={(selected === undefined ? undefined : plainText(selected.body.slice(0, 120))) ?? (logId === undefined ? "" : `Entry ${logId}`)}
           detail={
             logId === undefined ? undefined : (
               <Detail key={logId} id={logId} known={selected} onColumn={(key) => change({ cols: withColumn(search.cols, key) })} />

@@ -14,6 +14,7 @@ export class FilteredRows {
   readonly #log: Pick<MessageLog, "since" | "firstSeq" | "lastSeq">;
   readonly #test: MessageTest;
   #matching: MonitorRow[] = [];
+  readonly #counts = { inbound: 0, outbound: 0 };
   #judgedTo: number;
 
   /** `afterSeq`: rows up to it are hidden. */
@@ -24,22 +25,27 @@ export class FilteredRows {
   }
 
   read(direction: "inbound" | "outbound" | undefined): ShownRows {
-    for (const row of this.#log.since(this.#judgedTo)) if (row.kind === "marker" || this.#test(row)) this.#matching.push(row);
+    for (const row of this.#log.since(this.#judgedTo)) if (row.kind === "marker" || this.#test(row)) this.#add(row, 1);
     this.#judgedTo = Math.max(this.#judgedTo, this.#log.lastSeq);
+    this.#dropGone();
+    const newestFirst = this.#matching.toReversed();
+    const rows = direction === undefined ? newestFirst : newestFirst.filter((row) => row.kind === "marker" || row.direction === direction);
+    return { rows, ...this.#counts };
+  }
+
+  #add(row: MonitorRow, by: 1 | -1): void {
+    if (by === 1) this.#matching.push(row);
+    if (row.kind === "message") this.#counts[row.direction] += by;
+  }
+
+  /** Takes away what the log no longer keeps: the oldest, which come first. */
+  #dropGone(): void {
     const { firstSeq } = this.#log;
-    if ((this.#matching[0]?.seq ?? firstSeq) < firstSeq) this.#matching = this.#matching.filter(({ seq }) => seq >= firstSeq);
-    let inbound = 0;
-    let outbound = 0;
-    const rows: MonitorRow[] = [];
-    for (let at = this.#matching.length - 1; at >= 0; at--) {
-      const row = this.#matching[at] as MonitorRow;
-      if (row.kind === "message") {
-        if (row.direction === "inbound") inbound++;
-        else outbound++;
-        if (direction !== undefined && row.direction !== direction) continue;
-      }
-      rows.push(row);
+    let gone = 0;
+    for (let row = this.#matching[0]; row !== undefined && row.seq < firstSeq; row = this.#matching[gone]) {
+      this.#add(row, -1);
+      gone++;
     }
-    return { rows, inbound, outbound };
+    if (gone > 0) this.#matching = this.#matching.slice(gone);
   }
 }

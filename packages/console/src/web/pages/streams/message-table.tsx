@@ -30,8 +30,8 @@ export function Direction({ direction }: { readonly direction: MonitorMessage["d
 const columns: readonly Column<MonitorRow>[] = [
   { key: "time", header: "Time", width: "6.5rem", cell: (row) => <Timestamp ms={row.timestamp} className="font-mono text-[12px] text-ink-2" /> },
   { key: "direction", header: "Direction", width: "4.25rem", cell: ofMessage(({ direction }) => <Direction direction={direction} />) },
-  { key: "stream", header: "Stream", width: "minmax(6rem,1fr)", from: 640, cell: ofMessage(({ stream }) => stream ?? "–") },
-  { key: "group", header: "Group", width: "minmax(5rem,0.8fr)", from: 640, cell: ofMessage(({ group }) => group ?? "–") },
+  { key: "stream", header: "Stream", width: "minmax(6rem,1fr)", from: 560, cell: ofMessage(({ stream }) => stream ?? "–") },
+  { key: "group", header: "Group", width: "minmax(5rem,0.8fr)", from: 560, cell: ofMessage(({ group }) => group ?? "–") },
   { key: "type", header: "Type", width: "6rem", cell: ofMessage(({ type }) => <Badge tone={TONES[type] ?? "neutral"}>{type}</Badge>) },
   {
     key: "preview",
@@ -44,14 +44,14 @@ const columns: readonly Column<MonitorRow>[] = [
     header: "Bytes",
     width: "5rem",
     align: "right",
-    from: 900,
+    from: 820,
     cell: ofMessage(({ bytes: size }) => <span title={`${size} bytes`}>{bytes(size)}</span>),
   },
   {
     key: "connection",
     header: "Connection",
     width: "6.5rem",
-    from: 1100,
+    from: 980,
     cell: ofMessage(({ connection_id: id }) => <code title={id}>{id.slice(0, 8)}</code>),
   },
 ];
