@@ -26,8 +26,8 @@ function send(text: string, stream = "chat", group = "room-1"): Promise<unknown>
   return call("stream::send", { stream_name: stream, group_id: group, type: "hello", data: { text } });
 }
 
-async function counter(page: Page, name: string): Promise<string> {
-  return page.getByLabel("Counters").locator(`div:has(> dt:text-is("${name}")) dd`).innerText();
+async function counter(page: Page, name: string): Promise<string | null> {
+  return page.getByLabel("Counters").locator(`div:has(> dt:text-is("${name}")) dd`).textContent();
 }
 
 describe("the Streams page", () => {
