@@ -34,7 +34,7 @@ describe("the Logs page", () => {
     await log("warn", "something new");
     await page.getByRole("row").nth(1).filter({ hasText: "something new" }).waitFor({ timeout: 5_000 });
     const row = page.getByRole("row").filter({ hasText: "failed <img" });
-    await row.getByText("ERROR").click();
+    await row.getByText("ERROR", { exact: true }).click();
     await page.getByText("503").waitFor();
     expect(page.url()).toMatch(/\/logs\/\d+/);
     await page.getByLabel("Message", { exact: true }).getByText("failed", { exact: true }).waitFor();

@@ -51,14 +51,24 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
           {stream === null ? (
             "none: the connection's own talk"
           ) : (
-            <Link to="/streams/{-$messageId}" search={(before: object) => ({ ...before, stream })} params={true} className="break-all text-accent underline">
+            <Link
+              to="/streams/{-$messageId}"
+              search={(before: object) => ({ ...before, stream })}
+              params={true}
+              className="inline-block min-h-6 min-w-6 break-all text-accent underline"
+            >
               {stream}
             </Link>
           )}
         </Fact>
         {group !== null && (
           <Fact name="Group">
-            <Link to="/streams/{-$messageId}" search={(before: object) => ({ ...before, group })} params={true} className="break-all text-accent underline">
+            <Link
+              to="/streams/{-$messageId}"
+              search={(before: object) => ({ ...before, group })}
+              params={true}
+              className="inline-block min-h-6 min-w-6 break-all text-accent underline"
+            >
               {group}
             </Link>
           </Fact>
