@@ -18,20 +18,112 @@ afterAll(async () => {
   await system?.stop();
 });
 
-it("shows a worker that connects within a second, without a reload", async () => {
+it("shows a worker that connects within a second, and that it is gone, without a reload", async () => {
   const { page, faults, close } = await openPage(browser, `${system.console.url}/workers`);
   await live(page);
   await page.getByText("No worker is connected").waitFor();
-  await system.worker("orders");
-  await page.getByRole("row").filter({ hasText: "orders" }).waitFor({ timeout: 2_000 });
+  const worker = await system.worker("orders");
+  const row = page.getByRole("row").filter({ hasText: "orders" });
+  await row.filter({ hasText: "Connected" }).waitFor({ timeout: 2_000 });
+  await worker.shutdown();
+  await row.filter({ hasText: "Gone" }).waitFor({ timeout: 2_000 });
+  await row.click();
+  await page.getByRole("tab", { name: "Events" }).click();
+  await page.getByText("Disconnected").waitFor();
   expect(faults).toEqual([]);
   await close();
+});
+
+it("tells two workers of one name apart, and shows what each provides", async () => {
+  const [first, second] = await Promise.all([system.worker("twins"), system.worker("twins")]);
+  first.registerFunction("twins::first", () => 1);
+  second.registerFunction("twins::second", () => 2);
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/workers?q=twins`);
+  const rows = page.getByRole("row").filter({ hasText: "twins" });
+  await rows.filter({ hasText: "×2" }).nth(1).waitFor();
+  await rows.first().click();
+  await page.getByRole("tab", { name: /Functions/ }).click();
+  await page.getByRole("link", { name: /^twins::(?:first|second)$/ }).waitFor();
+  expect(new URL(page.url()).searchParams.get("tab")).toBe("functions");
+  expect(await page.getByRole("link", { name: /^twins::/ }).count()).toBe(1);
+  // A worker that somebody else started is not the engine's to restart, and no button pretends it is.
+  await page.getByRole("tab", { name: "Overview" }).click();
+  await page.getByText("Not started by this engine").waitFor();
+  expect(await page.getByRole("button", { name: "Restart" }).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await Promise.all([first.shutdown(), second.shutdown()]);
+  await close();
+});
+
+it.each([
+  ["q=svc-state&system=true", ["svc-state"], ["svc-http"]],
+  ["system=true", ["svc-state", "svc-http"], []],
+  ["runtime=node", ["deep"], ["svc-state"]],
+  ["status=connected&system=true", ["deep"], ["svc-state"]],
+  ["sort=functions&dir=desc", ["deep"], []],
+] as const)("opens with the filters of its address: %s", async (query, shown, hidden) => {
+  const worker = await system.worker("deep");
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/workers?${query}`);
+  for (const name of shown) await page.getByRole("row").filter({ hasText: name }).waitFor();
+  for (const name of hidden) expect(await page.getByRole("row").filter({ hasText: name }).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await worker.shutdown();
+  await close();
+});
+
+it("says that filters hide everything, and takes them off", async () => {
+  const worker = await system.worker("hidden");
+  const { page, close } = await openPage(browser, `${system.console.url}/workers?q=nothing-is-called-that`);
+  await page.getByText("Nothing matches").waitFor();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await page.getByRole("row").filter({ hasText: "hidden" }).waitFor();
+  await worker.shutdown();
+  await close();
+});
+
+it("is used by keyboard alone: from the palette to a worker's detail and back", async () => {
+  const worker = await system.worker("piano");
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/`);
+  await live(page);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Command palette" }).waitFor();
+  await page.keyboard.type("piano");
+  await page.getByRole("option", { name: /piano.*node/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/workers\/.+/);
+  await page.getByRole("tab", { name: "Overview" }).waitFor();
+  await page.keyboard.press("]");
+  await page.waitForURL(/tab=metrics/);
+  await page.keyboard.press("Escape");
+  await page.waitForURL(/\/workers(?:\?.*)?$/);
+  expect(faults).toEqual([]);
+  await worker.shutdown();
+  await close();
+});
+
+it("keeps what it shows while the engine is away, says so, and tells of the restart", async () => {
+  const own = await startSystem();
+  const { page, close } = await openPage(browser, `${own.console.url}/workers?system=true`, { expected: [/.*/] });
+  await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();
+  await own.killEngine();
+  await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor({ timeout: 20_000 });
+  expect(await page.getByRole("row").filter({ hasText: "svc-state" }).count()).toBe(1);
+  await own.startEngine();
+  await live(page);
+  await page.getByText("The engine was restarted at").waitFor({ timeout: 20_000 });
+  expect(new URL(page.url()).search).toBe("?system=true");
+  await close();
+  await own.stop();
 });
 
 it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in the %s theme", async (theme) => {
   const { page, faults, close } = await openPage(browser, `${system.console.url}/workers?system=true`, { theme, width: 390 });
   await live(page);
   await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  expect(await widthOverflow(page)).toBe(0);
+  await page.getByRole("row").filter({ hasText: "svc-state" }).click();
+  await page.getByText("A module of the engine").waitFor();
   expect(await axeViolations(page)).toEqual([]);
   expect(await widthOverflow(page)).toBe(0);
   expect(faults).toEqual([]);

@@ -5,9 +5,13 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { router } from "./app/router.tsx";
 import { live } from "./lib/live-connection.ts";
+import { styleNonce } from "./lib/page-token.ts";
 import { startWorkerHistory } from "./lib/worker-history.ts";
 
 const queryClient = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 2_000 } } });
+
+// Radix adds a style element while a dialog is open, by a helper that looks for its nonce here.
+(globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = styleNonce;
 
 // Another engine, or the same after an absence: what was fetched may be out of date.
 let generation = 0;

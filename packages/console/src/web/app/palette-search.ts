@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { call } from "../lib/api.ts";
+import { BY_CONSOLES } from "../lib/by-consoles.ts";
 
 /** One thing found: where it is shown, and what it is called. */
 export interface Hit {
@@ -66,7 +67,7 @@ const SEARCHES: readonly Search[] = [
       interface Found {
         readonly spans: readonly { readonly trace_id: string; readonly name: string; readonly status: string }[];
       }
-      const found = await call<Found>("engine::traces::list", { text, limit: MOST }, { signal });
+      const found = await call<Found>("engine::traces::list", { text, limit: MOST, exclude_attributes: BY_CONSOLES }, { signal });
       return found.spans.map(({ trace_id, name, status }) => ({ href: `/traces/${trace_id}`, label: name, note: `${status} · ${trace_id.slice(0, 8)}` }));
     },
   },

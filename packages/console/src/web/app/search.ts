@@ -12,7 +12,7 @@ const dir = z.optional(z.enum(["asc", "desc"]));
 const range = z.optional(z.string().check(z.regex(/^(?:\d+(?:s|m|h|d)|all)$/)));
 
 export const searchSchemas = {
-  dashboard: z.object({ range }),
+  dashboard: z.object({ range, view: z.optional(z.enum(["table"])) }),
   workers: z.object({ q: text, runtime: text, status: text, system: flag, tab: text, sort: text, dir }),
   functions: z.object({ q: text, group: z.optional(z.enum(["prefix", "worker"])), worker: text, system: flag, tab: text, inv: text }),
   triggers: z.object({ q: text, type: z.optional(z.enum(["http", "cron", "queue", "event", "state", "other"])), system: flag, tab: text }),

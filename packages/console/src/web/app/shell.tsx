@@ -14,7 +14,10 @@ import { navItems } from "./nav.ts";
 import { setPreference, type Theme, usePreferences } from "./preferences.ts";
 import { droppedParams } from "./search.ts";
 
-const Palette = lazy(() => import("./palette.tsx"));
+const loadPalette = () => import("./palette.tsx");
+const Palette = lazy(loadPalette);
+/** By then the page itself is there, in milliseconds. */
+const PALETTE_LOADED_AFTER_MS = 1_000;
 const DisplaySettings = lazy(() => import("./display-settings.tsx"));
 const ShortcutHelp = lazy(() => import("./shortcut-help.tsx"));
 
@@ -27,6 +30,11 @@ export function Shell() {
   const isDrawer = useIsNarrow(640);
   const { sidebarOpen, density } = usePreferences();
   const path = useRouterState({ select: (state) => state.location.pathname });
+  // What is typed right after the key must not be lost while its code comes.
+  useEffect(() => {
+    const timer = setTimeout(() => void loadPalette(), PALETTE_LOADED_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
   useHotkey("mod+k", "Command palette", () => setPaletteOpen(true));
   useHotkey("?", "Keyboard shortcuts", () => setHelpOpen(true));
   const copyLink = useCopyLink();

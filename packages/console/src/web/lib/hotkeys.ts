@@ -44,8 +44,9 @@ function onKeyDown(event: KeyboardEvent): void {
   if (event.altKey || event.isComposing || (isPlain && (isTyping(event.target) || !shortcutsAreOn()))) return;
   const now = performance.now();
   const sequence = now - pendingAt < SEQUENCE_MS && pending !== "" ? `${pending} ${name}` : name;
-  // The latest registration wins: a dialog's Escape before its page's.
-  const found = [...registry].reverse().find((hotkey) => hotkey.keys === sequence || hotkey.keys === name);
+  // The latest registration wins: a dialog's Escape before its page's. What is one key after another goes before what is the last of them alone.
+  const latestFirst = [...registry].reverse();
+  const found = latestFirst.find((hotkey) => hotkey.keys === sequence) ?? latestFirst.find((hotkey) => hotkey.keys === name);
   if (found !== undefined) {
     pending = "";
     event.preventDefault();

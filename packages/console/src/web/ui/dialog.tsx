@@ -26,7 +26,8 @@ export function Dialog({
           <Radix.Description asChild>
             <div className="text-ink-2">{description}</div>
           </Radix.Description>
-          <div className="min-h-0 overflow-auto">{children}</div>
+          {/* Room for the ring around what has the focus. */}
+          <div className="-m-1 min-h-0 overflow-auto p-1">{children}</div>
           {footer !== undefined && <div className="flex justify-end gap-2">{footer}</div>}
         </Radix.Content>
       </Radix.Portal>

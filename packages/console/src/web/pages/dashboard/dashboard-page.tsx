@@ -1,5 +1,78 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useFunctionFigures } from "../../lib/function-figures.ts";
+import { rangeMs } from "../../lib/time-range.ts";
+import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
+import { cn } from "../../ui/cn.ts";
+import { LastUpdate } from "../../ui/last-update.tsx";
 import { Page } from "../../ui/page.tsx";
+import { TimeRange } from "../../ui/time-range.tsx";
+import { AttentionSection } from "./attention-section.tsx";
+import { ConnectSteps } from "./connect-steps.tsx";
+import { CounterRow } from "./counter-row.tsx";
+import { FlowSection } from "./flow-section.tsx";
+import { type OwnFunction, ownFigures, ownIds } from "./own-calls.ts";
+import { TraceSection } from "./trace-section.tsx";
+import { useCounters } from "./use-counters.ts";
+import { useMetricSamples } from "./use-metric-samples.ts";
 
+const route = getRouteApi("/");
+const DEFAULT_RANGE = "15m";
+const SAMPLE_MS = 5_000;
+const DAY_MS = 86_400_000;
+
+/** Is it healthy, what changed, what needs me. */
 export default function DashboardPage() {
-  return <Page title="Dashboard">{null}</Page>;
+  const { range } = route.useSearch();
+  const navigate = route.useNavigate();
+  const counters = useCounters();
+  const { samples, asOfMs: sampledAtMs } = useMetricSamples();
+  const { loaded, workers } = useWorkers();
+  const functions = useLiveCollection<OwnFunction>("svc.functions", ({ function_id }) => function_id);
+  const own = useMemo(() => ownIds(functions.items, workers), [functions.items, workers]);
+  const windowMs = rangeMs(range ?? DEFAULT_RANGE) ?? DAY_MS;
+  const figures = useFunctionFigures(Math.round(windowMs / 1_000));
+  const ofWorkers = useMemo(() => figures.data?.functions.filter(({ function_id }) => own.has(function_id)), [figures.data, own]);
+  const asOfMs = Math.max(counters.asOfMs ?? 0, sampledAtMs ?? 0);
+  const hasNobody = loaded && !workers.some(({ internal }) => !internal);
+  const hasFlow = !hasNobody || own.size > 0;
+  return (
+    <Page
+      title="Dashboard"
+      controls={
+        <>
+          <LastUpdate asOfMs={asOfMs === 0 ? undefined : asOfMs} intervalMs={sampledAtMs === undefined ? undefined : SAMPLE_MS} />
+          <span className="flex-1" />
+          <TimeRange
+            value={{ range }}
+            fallback={DEFAULT_RANGE}
+            presets={["5m", "15m", "1h", "6h", "24h"]}
+            withAbsolute={false}
+            onChange={(next) => void navigate({ search: (before) => ({ ...before, range: next.range }) })}
+          />
+        </>
+      }
+    >
+      <div className="flex min-h-0 flex-1 flex-col gap-3 overflow-auto p-3">
+        {counters.refusal !== null && (
+          <p role="alert" className="rounded-md bg-danger-soft px-3 py-1.5 text-danger">
+            The counters cannot be had: {counters.refusal}
+          </p>
+        )}
+        <CounterRow
+          {...{ counters, samples, own, rangeMs: windowMs, areFiguresOff: figures.error !== null }}
+          figures={ofWorkers === undefined ? undefined : ownFigures(ofWorkers)}
+        />
+        {hasNobody && <ConnectSteps />}
+        <div className={cn("grid grid-cols-1 items-start gap-3", hasFlow && "xl:grid-cols-[minmax(0,1fr)_22rem]")}>
+          {hasFlow && <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />}
+          <AttentionSection figures={figures} ownFigures={ofWorkers ?? []} />
+        </div>
+        <div className="grid grid-cols-1 gap-3 lg:grid-cols-2">
+          <TraceSection title="Latest errors" which="errors" rangeMs={windowMs} />
+          <TraceSection title="Slowest traces" which="slowest" rangeMs={windowMs} />
+        </div>
+      </div>
+    </Page>
+  );
 }

@@ -1,58 +1,60 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo } from "react";
-import { useLiveCollection } from "../../lib/use-live.ts";
-import { Badge } from "../../ui/badge.tsx";
+import { lazy, Suspense, useMemo } from "react";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
-import { type Column, DataTable } from "../../ui/data-table.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
+import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { ListDetail } from "../../ui/split.tsx";
-import { Ago } from "../../ui/time.tsx";
+import { useWorkerLines, useWorkerRows } from "./use-worker-rows.ts";
+import { workerColumns } from "./worker-columns.tsx";
+import { matches, type RowStatus, sortRows } from "./worker-rows.ts";
 
-/** A worker as `svc.workers` tells of it. */
-export interface Worker {
-  readonly id: string;
-  readonly name: string;
-  readonly runtime: string;
-  readonly version: string | null;
-  readonly pid: number | null;
-  readonly internal: boolean;
-  readonly status: string;
-  readonly connected_at_ms: number;
-  readonly function_count: number;
-  readonly active_invocations: number;
-}
+const WorkerDetail = lazy(() => import("./worker-detail.tsx"));
 
 const route = getRouteApi("/workers/{-$workerId}");
 
-const columns: readonly Column<Worker>[] = [
-  { key: "status", header: "Status", width: "7rem", cell: ({ status }) => <Badge tone="ok">{status}</Badge> },
-  { key: "name", header: "Name", width: "minmax(10rem,2fr)", sortable: true, cell: ({ name }) => <span className="font-medium">{name}</span> },
-  { key: "runtime", header: "Runtime", width: "minmax(6rem,1fr)", from: 640, cell: ({ runtime, version }) => `${runtime} ${version ?? ""}` },
-  { key: "functions", header: "Functions", width: "5.5rem", align: "right", cell: ({ function_count }) => function_count },
-  { key: "in_flight", header: "In flight", width: "5.5rem", align: "right", from: 900, cell: ({ active_invocations }) => active_invocations },
-  { key: "since", header: "Connected", width: "7rem", from: 640, cell: ({ connected_at_ms }) => <Ago ms={connected_at_ms} /> },
-];
+const SNIPPET = `svc worker add ./workers/my-worker      # the engine starts it and keeps it running
+
+import { connect } from "@svc/sdk";     // or: connect a process of your own
+const worker = connect({ name: "my-worker" });
+worker.registerFunction("greet", async ({ name }) => \`Hello \${name}\`);`;
 
 export default function WorkersPage() {
   const { workerId } = route.useParams();
-  const { q = "", system = false } = route.useSearch();
+  const { q = "", runtime, status, system = false, sort = "name", dir = "asc" } = route.useSearch();
   const navigate = route.useNavigate();
-  const workers = useLiveCollection<Worker>("svc.workers", (worker) => worker.id);
-  const visible = useMemo(
-    () => workers.items.filter((worker) => (system || !worker.internal) && worker.name.toLowerCase().includes(q.toLowerCase())),
-    [workers.items, q, system],
+  const { loaded, rows, error, noFigures } = useWorkerRows();
+  const lines = useWorkerLines();
+  const isBeside = workerId !== undefined;
+  const columns = useMemo(() => workerColumns(lines, isBeside), [lines, isBeside]);
+  const searched = rows.filter((row) => matches(row, { q, runtime, status: undefined, system }));
+  const visible = sortRows(
+    searched.filter((row) => status === undefined || row.status === status),
+    sort,
+    dir,
   );
-  const selected = workers.items.find(({ id }) => id === workerId);
+  const runtimes = [
+    ...new Set(rows.filter(({ worker }) => worker !== undefined && (system || !worker.internal)).map(({ worker }) => worker?.runtime as string)),
+  ];
+  const selected = rows.find(({ id }) => id === workerId);
+  const search = (change: Partial<ReturnType<typeof route.useSearch>>): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  const select = (id: string | undefined): void => void navigate({ to: "/workers/{-$workerId}", params: { workerId: id }, search: true });
+  const filters = [q === "" ? undefined : `“${q}”`, runtime, status].filter((part) => part !== undefined);
+  const countOf = (wanted: RowStatus): number => searched.filter((row) => row.status === wanted).length;
   const list = (
     <DataRegion
-      loading={!workers.loaded}
+      loading={!loaded}
+      error={error}
       empty={visible.length === 0}
       filtered={
-        q === "" ? undefined : { what: `No worker's name contains “${q}”.`, clear: () => void navigate({ search: (before) => ({ ...before, q: undefined }) }) }
+        filters.length === 0
+          ? undefined
+          : { what: `No worker fits ${filters.join(" and ")}.`, clear: () => search({ q: undefined, runtime: undefined, status: undefined }) }
       }
       emptyState={
-        <EmptyState title="No worker is connected" snippet={"svc worker add ./workers/my-worker"}>
+        <EmptyState title="No worker is connected" snippet={SNIPPET}>
           A worker is a process that connects to the engine and registers functions.
         </EmptyState>
       }
@@ -63,21 +65,52 @@ export default function WorkersPage() {
         rows={visible}
         idOf={({ id }) => id}
         selectedId={workerId}
-        onSelect={({ id }) => void navigate({ to: "/workers/{-$workerId}", params: { workerId: id }, search: true })}
+        onSelect={({ id }) => select(id)}
+        sort={{ key: sort, dir }}
+        onSort={(next) => search({ sort: next.key === "name" ? undefined : next.key, dir: next.dir === "asc" ? undefined : next.dir })}
+        rowClass={(row) => (row.status === "gone" || row.status === "down" ? "text-ink-3" : undefined)}
       />
     </DataRegion>
   );
   return (
     <Page
       title="Workers"
-      count={workers.loaded ? visible.length : undefined}
+      subject={selected?.name}
+      count={loaded ? visible.length : undefined}
       controls={
-        <SearchBox
-          label="Search workers"
-          value={q}
-          onChange={(next) => void navigate({ search: (before) => ({ ...before, q: next || undefined }), replace: true })}
-          className="ml-auto"
-        />
+        <>
+          <FilterTabs
+            label="Status"
+            value={status ?? "all"}
+            onChange={(next) => search({ status: next === "all" ? undefined : next })}
+            tabs={[
+              { value: "all", label: "All", count: loaded ? searched.length : undefined },
+              { value: "connected", label: "Connected", count: loaded ? countOf("connected") : undefined },
+              { value: "gone", label: "Gone", count: loaded ? countOf("gone") : undefined },
+              { value: "down", label: "Down", count: loaded ? countOf("down") : undefined },
+            ]}
+          />
+          <span className="flex-1" />
+          {noFigures !== undefined && <span className="text-warn">CPU and memory are not known: {noFigures}</span>}
+          <label className="flex items-center gap-1.5 text-ink-2">
+            Runtime
+            <select
+              className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5 text-ink"
+              value={runtime ?? ""}
+              onChange={(event) => search({ runtime: event.target.value || undefined })}
+            >
+              <option value="">all</option>
+              {[...new Set([...runtimes, ...(runtime === undefined ? [] : [runtime])])].map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
+          <label className="flex items-center gap-1.5 text-ink-2" title="The engine's modules, consoles and command lines">
+            <input type="checkbox" checked={system} onChange={(event) => search({ system: event.target.checked || undefined })} />
+            System
+          </label>
+          <SearchBox label="Search workers" value={q} onChange={(next) => search({ q: next || undefined })} />
+        </>
       }
     >
       <ListDetail
@@ -85,13 +118,18 @@ export default function WorkersPage() {
         list={list}
         title={selected?.name ?? workerId ?? ""}
         detail={
-          workerId === undefined ? undefined : selected === undefined ? (
-            <p className="p-4">This worker is not connected.</p>
-          ) : (
-            <pre className="p-4">{JSON.stringify(selected, undefined, 2)}</pre>
-          )
+          workerId === undefined ? undefined : selected !== undefined ? (
+            <Suspense>
+              <WorkerDetail row={selected} />
+            </Suspense>
+          ) : loaded ? (
+            <EmptyState title="This worker is not here">
+              None with the id <code className="break-all">{workerId}</code> is connected, and none went while this page was open. A worker that connects again
+              has another id.
+            </EmptyState>
+          ) : null
         }
-        onClose={() => void navigate({ to: "/workers/{-$workerId}", params: { workerId: undefined }, search: true })}
+        onClose={() => select(undefined)}
       />
     </Page>
   );

@@ -1,0 +1,110 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { axeViolations } from "./support/axe.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+
+let system: RunningSystem;
+let browser: Browser;
+
+beforeAll(async () => {
+  system = await startSystem();
+  browser = await startBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+it("finds functions, state and what was looked at lately in the palette, and runs commands", async () => {
+  const worker = await system.worker("finder");
+  worker.registerFunction("finder::find", () => 1);
+  await worker.call({ function_id: "state::set", payload: { scope: "finder scope", key: "finder/key 1", value: 1 } });
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/workers`);
+  await page.getByRole("row").filter({ hasText: "finder" }).click();
+  await page.waitForURL(/\/workers\/.+/);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("group", { name: "Recent" }).getByText("finder").waitFor();
+  await page.keyboard.type("finder");
+  await page.getByRole("option", { name: /finder::find/ }).waitFor();
+  await page
+    .getByRole("option", { name: /finder scope/ })
+    .first()
+    .waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole("option", { name: /finder\/key 1/ }).click();
+  await page.waitForURL(/\/states\/finder%20scope\/finder%2Fkey%201/);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("time zone, theme");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Display" }).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole("combobox", { name: "Time zone" }).selectOption("Asia/Tokyo");
+  await page.getByRole("combobox", { name: "Density" }).selectOption("compact");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Time zone: Asia/Tokyo" }).waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Time zone: Asia/Tokyo" }).waitFor();
+  expect(await page.evaluate("document.documentElement.dataset.density")).toBe("compact");
+  expect(faults).toEqual([]);
+  await worker.shutdown();
+  await close();
+});
+
+it("goes from page to page by two keys, skips to the content, and tells every shortcut", async () => {
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/`);
+  await live(page);
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate("document.activeElement.id")).toBe("content");
+  for (const [key, path] of ["w/workers", "f/functions", "t/triggers", "s/states", "m/streams", "q/queues", "r/traces", "l/logs", "c/config"].map((each) => [
+    each[0],
+    each.slice(1),
+  ])) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key as string);
+    await page.waitForURL(`**${path}`);
+  }
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).getByText("Go to Workers").waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("copies the link to the view", async () => {
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/workers?system=true`);
+  await live(page);
+  await page.keyboard.press("c");
+  await page.getByText("The link is on the clipboard").waitFor();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(page.url());
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("has a drawer on a narrow screen, closed by Escape and by going somewhere, and fits at 400 % zoom", async () => {
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/`, { width: 360, height: 225 });
+  await live(page);
+  expect(await page.getByRole("navigation", { name: "Pages" }).count()).toBe(0);
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("navigation", { name: "Pages" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("navigation", { name: "Pages" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("link", { name: "Workers", exact: true }).click();
+  await page.waitForURL(/\/workers$/);
+  await page.getByRole("navigation", { name: "Pages" }).waitFor({ state: "detached" });
+  expect(await widthOverflow(page)).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("leaves out parts of the address that it does not know, and says so", async () => {
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/workers?system=true&nonsense=1&dir=sideways`);
+  await page.getByText("left out").waitFor();
+  await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});

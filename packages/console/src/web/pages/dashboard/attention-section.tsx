@@ -1,0 +1,94 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { BellOff, CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
+import { useState } from "react";
+import type { FunctionFigures, FunctionFiguresAnswer } from "../../lib/function-figures.ts";
+import { Button } from "../../ui/button.tsx";
+import { DataRegion } from "../../ui/data-region.tsx";
+import { HrefLink } from "../../ui/href-link.tsx";
+import { useNow } from "../../ui/time.tsx";
+import type { Concern } from "./attention.ts";
+import { MUTE_MS, mutedNow, setMuted } from "./muted.ts";
+import { Section } from "./section.tsx";
+import { useConcerns } from "./use-concerns.ts";
+
+/** What needs somebody, each with the way there. Muting hides it in this browser for an hour. */
+export function AttentionSection({
+  figures,
+  ownFigures,
+}: {
+  readonly figures: UseQueryResult<FunctionFiguresAnswer>;
+  readonly ownFigures: readonly FunctionFigures[];
+}) {
+  const { concerns, loaded, problems } = useConcerns(figures, ownFigures);
+  const now = useNow();
+  const [, redraw] = useState(0);
+  const [showsMuted, setShowsMuted] = useState(false);
+  const muted = mutedNow(now);
+  const shown = concerns.filter(({ key }) => showsMuted || !(key in muted));
+  const mutedCount = concerns.filter(({ key }) => key in muted).length;
+  const mute = (key: string): void => {
+    setMuted(key, key in muted ? undefined : now + MUTE_MS, now);
+    redraw((count) => count + 1);
+  };
+  return (
+    <Section
+      title="Needs attention"
+      controls={
+        mutedCount > 0 && (
+          <Button look="ghost" aria-pressed={showsMuted} className="h-6 text-[12px]" onClick={() => setShowsMuted(!showsMuted)}>
+            {showsMuted ? "Hide" : "Show"} {mutedCount} muted
+          </Button>
+        )
+      }
+    >
+      <DataRegion
+        loading={!loaded && concerns.length === 0}
+        empty={shown.length === 0}
+        emptyState={
+          <p className="flex items-center gap-2 py-3 text-ink-2">
+            {problems.length === 0 ? <CircleCheck aria-hidden className="size-4 text-ok" /> : <CircleAlert aria-hidden className="size-4 text-warn" />}
+            {problems.length === 0 ? "Nothing does." : "Nothing that is known of."}
+          </p>
+        }
+      >
+        <ul className="flex flex-col">
+          {shown.map((concern) => (
+            <Row key={concern.key} concern={concern} isMuted={concern.key in muted} onMute={() => mute(concern.key)} />
+          ))}
+        </ul>
+      </DataRegion>
+      {problems.length > 0 && <p className="text-[12px] text-warn">Not known: {problems.join("; ")}</p>}
+    </Section>
+  );
+}
+
+function Row({
+  concern: { title, detail, href, tone },
+  isMuted,
+  onMute,
+}: {
+  readonly concern: Concern;
+  readonly isMuted: boolean;
+  readonly onMute: () => void;
+}) {
+  const Icon = tone === "danger" ? CircleAlert : TriangleAlert;
+  return (
+    <li className="flex items-start gap-2 border-line/60 border-b py-1.5 last:border-b-0">
+      <Icon aria-hidden className={tone === "danger" ? "mt-0.5 size-4 shrink-0 text-danger" : "mt-0.5 size-4 shrink-0 text-warn"} />
+      <div className="min-w-0 flex-1">
+        <HrefLink href={href} className="break-words font-medium hover:underline">
+          {title}
+        </HrefLink>
+        <p className="line-clamp-2 break-words text-[12px] text-ink-2">{detail}</p>
+      </div>
+      <Button
+        look="ghost"
+        aria-label={isMuted ? `Unmute: ${title}` : `Mute for 1 h: ${title}`}
+        title={isMuted ? "Unmute" : "Mute for 1 h, in this browser"}
+        aria-pressed={isMuted}
+        onClick={onMute}
+        icon={<BellOff aria-hidden className={isMuted ? "size-3.5 text-accent" : "size-3.5"} />}
+      />
+    </li>
+  );
+}

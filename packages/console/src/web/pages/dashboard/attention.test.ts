@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import type { FunctionFigures } from "../../lib/function-figures.ts";
+import type { Worker } from "../../lib/worker-history.ts";
+import { concernsOf, percent } from "./attention.ts";
+
+const NOW = 10_000_000;
+const QUIET = { workers: [], gone: [], figures: [], queues: [], crons: [], alerts: [], health: undefined, nowMs: NOW };
+const worker = (id: string, more: Partial<Worker> = {}): Worker =>
+  ({ id, name: "orders", internal: false, function_count: 2, connected_at_ms: 0, ...more }) as Worker;
+const titles = (sources: Partial<Parameters<typeof concernsOf>[0]>): readonly string[] => concernsOf({ ...QUIET, ...sources }).map(({ title }) => title);
+
+it("is content where nothing is amiss", () => {
+  expect(
+    titles({
+      figures: [{ function_id: "f", calls: 100, errors: 5, error_rate: 0.05 } as FunctionFigures],
+      queues: [{ queue: "mail", dead: 0 }],
+      crons: [{ trigger_id: "t", function_id: "f", expression: "* * * * * *", last_run: { outcome: "ok" } }],
+      alerts: [{ name: "a", firing: false, silenced_until: null, metric: "m", current_value: 1, threshold: 2 }],
+      health: { components: { otel: { status: "disabled", details: "" }, disk: { status: "healthy", details: "" } } },
+    }),
+  ).toEqual([]);
+});
+
+it("tells of lost workers for a quarter of an hour, unless another took the place", () => {
+  const gone = [{ worker: worker("1"), goneAtMs: NOW - 60_000 }];
+  expect(titles({ gone })).toEqual(["Worker orders is gone"]);
+  expect(titles({ gone, workers: [worker("2", { connected_at_ms: NOW - 59_000 })] })).toEqual([]);
+  expect(titles({ gone, workers: [worker("2", { connected_at_ms: NOW - 500_000 })] })).toEqual(["Worker orders is gone"]);
+  expect(titles({ gone: [{ worker: worker("1"), goneAtMs: NOW - 901_000 }] })).toEqual([]);
+  expect(titles({ gone: [{ worker: worker("1", { internal: true }), goneAtMs: NOW }] })).toEqual([]);
+});
+
+it("puts the worst first, and says nothing of alerts that were silenced", () => {
+  expect(
+    titles({
+      figures: [{ function_id: "f", calls: 10, errors: 1, error_rate: 0.1 } as FunctionFigures],
+      queues: [{ queue: "mail", dead: 3 }],
+      crons: [{ trigger_id: "t", function_id: "g", expression: "* * * * * *", last_run: { outcome: "error", error: "boom" } }],
+      alerts: [
+        { name: "quiet", firing: true, silenced_until: NOW + 1, metric: "m", current_value: 9, threshold: 2 },
+        { name: "loud", firing: true, silenced_until: null, metric: "m", current_value: 9, threshold: 2 },
+      ],
+      health: { components: { disk: { status: "degraded", details: "little room" } } },
+    }),
+  ).toEqual(["Alert loud fires", "disk is degraded", "f fails", "Dead letters in mail", "Cron of g failed"]);
+});
+
+it("writes rates so that few errors are not none", () => {
+  expect([0, 0.0001, 0.05, 0.5].map(percent)).toEqual(["0 %", "< 0.1 %", "5.0 %", "50 %"]);
+});

@@ -1,0 +1,82 @@
+import { useState } from "react";
+import { useHello } from "../../app/hello.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { Section } from "./section.tsx";
+
+type Language = "typescript" | "python";
+
+function stepsOf(language: Language, bridge: string): readonly { readonly title: string; readonly code: string }[] {
+  const call = `svc trigger --function-id=hello::greet --payload='{"name": "you"}'`;
+  if (language === "python") {
+    return [
+      { title: "Install the SDK", code: "pip install svc" },
+      {
+        title: "Write a worker, worker.py",
+        code: `import svc
+
+worker = svc.connect("${bridge}", name="hello-worker")
+
+@worker.function("hello::greet", description="Greets by name")
+def greet(payload):
+    return {"text": f"Hello {payload['name']}"}
+
+worker.run()`,
+      },
+      { title: "Start it and call it", code: `python worker.py &\n${call}` },
+    ];
+  }
+  return [
+    { title: "Install the SDK", code: "npm install @svc/sdk" },
+    {
+      title: "Write a worker, worker.mjs",
+      code: `import { connect } from "@svc/sdk";
+
+const worker = connect("${bridge}", { name: "hello-worker" });
+
+worker.registerFunction("hello::greet", async ({ name }) => ({ text: \`Hello \${name}\` }), {
+  description: "Greets by name",
+});`,
+    },
+    { title: "Start it and call it", code: `node worker.mjs &\n${call}` },
+  ];
+}
+
+/** How to get the first worker, in three steps. */
+export function ConnectSteps() {
+  const [language, setLanguage] = useState<Language>("typescript");
+  const bridge = useHello()?.engine.bridge ?? "ws://localhost:49134";
+  return (
+    <Section
+      title="No worker is connected yet: three steps to the first one"
+      controls={
+        <FilterTabs
+          label="Language"
+          value={language}
+          onChange={setLanguage}
+          tabs={[
+            { value: "typescript", label: "TypeScript" },
+            { value: "python", label: "Python" },
+          ]}
+        />
+      }
+    >
+      <ol className="flex flex-col gap-3">
+        {stepsOf(language, bridge).map(({ title, code }, at) => (
+          <li key={title}>
+            <h3 className="mb-1 text-ink-2">
+              {at + 1}. {title}
+            </h3>
+            <div className="relative rounded-md border border-line bg-raised">
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+              <pre tabIndex={0} className="overflow-x-auto p-3 pr-11">
+                {code}
+              </pre>
+              <CopyButton text={code} label={`Copy step ${at + 1}`} className="absolute top-1.5 right-1.5" />
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}

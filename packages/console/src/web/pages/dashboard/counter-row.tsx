@@ -1,0 +1,78 @@
+import { duration } from "../../lib/time.ts";
+import { useLiveState, useWorkers } from "../../lib/use-live.ts";
+import { useNow } from "../../ui/time.tsx";
+import { percent } from "./attention.ts";
+import { CounterCard } from "./counter-card.tsx";
+import type { OwnFigures } from "./own-calls.ts";
+import { useCallLine, useP95Line } from "./use-call-lines.ts";
+import type { CounterName, CountersNow } from "./use-counters.ts";
+import type { MetricSample } from "./use-metric-samples.ts";
+
+const CARDS: readonly { readonly name: string; readonly counter: CounterName; readonly href: string }[] = [
+  { name: "Functions", counter: "functions", href: "/functions" },
+  { name: "Triggers", counter: "triggers", href: "/triggers" },
+  { name: "Workers", counter: "workers", href: "/workers" },
+  { name: "Streams", counter: "streams", href: "/streams" },
+];
+
+export interface CounterRowProps {
+  readonly counters: CountersNow;
+  readonly samples: readonly MetricSample[];
+  readonly rangeMs: number;
+  /** Of workers' functions in the range; undefined: not known (yet). */
+  readonly figures: OwnFigures | undefined;
+  /** The figures cannot be had. */
+  readonly areFiguresOff: boolean;
+  /** Ids of workers' functions. */
+  readonly own: ReadonlySet<string>;
+}
+
+/** How much there is, and how it does. */
+export function CounterRow({ counters: { counters, samples: counted }, samples, rangeMs, figures, areFiguresOff, own }: CounterRowProps) {
+  const { workers } = useWorkers();
+  const { engine } = useLiveState();
+  const now = useNow();
+  const line = useCallLine(own);
+  const slowest = figures?.slowest;
+  const p95Line = useP95Line(slowest?.function_id);
+  // An engine that has run for a minute has not been idle for fourteen.
+  const minutes = Math.max(Math.min(rangeMs, now - (engine?.started_at_ms ?? 0)), 5_000) / 60_000;
+  const system = workers.filter(({ internal }) => internal).length;
+  const unknown = areFiguresOff ? "not known" : undefined;
+  const pastOf = (counter: CounterName): readonly (number | null)[] =>
+    counter === "workers" && samples.length > 0 ? samples.map((sample) => sample.workers) : counted.map((sample) => sample[counter]);
+  const notes: Partial<Record<CounterName, string>> = { functions: `${own.size} by workers`, workers: `+ ${system} system` };
+  return (
+    <section aria-label="Counters" className="grid grid-cols-2 gap-3 sm:grid-cols-4 xl:grid-cols-7">
+      {CARDS.map(({ name, counter, href }) => (
+        <CounterCard key={name} {...{ name, href }} value={counters?.[counter].toLocaleString("en-GB")} samples={pastOf(counter)} note={notes[counter]} />
+      ))}
+      <CounterCard
+        name="Invocations/min"
+        href="/traces"
+        value={figures === undefined ? unknown : rate(figures.calls / minutes)}
+        samples={line.calls}
+        note={figures === undefined ? undefined : `${figures.calls.toLocaleString("en-GB")} calls`}
+      />
+      <CounterCard
+        name="Errors"
+        href="/traces?status=error"
+        value={figures === undefined ? unknown : percent(figures.errorRate)}
+        samples={line.errors}
+        note={figures === undefined ? undefined : `${figures.errors.toLocaleString("en-GB")} failed`}
+        isBad={figures !== undefined && figures.errorRate > 0.05}
+      />
+      <CounterCard
+        name="p95"
+        href={slowest === undefined ? "/functions" : `/functions/${encodeURIComponent(slowest.function_id)}`}
+        value={figures === undefined ? unknown : slowest?.p95_ms == null ? "–" : duration(slowest.p95_ms)}
+        samples={p95Line}
+        note={slowest === undefined ? undefined : `slowest: ${slowest.function_id}`}
+      />
+    </section>
+  );
+}
+
+function rate(perMinute: number): string {
+  return perMinute === 0 ? "0" : perMinute < 10 ? perMinute.toFixed(1) : Math.round(perMinute).toLocaleString("en-GB");
+}

@@ -1,0 +1,119 @@
+import { Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
+import { type RefObject, useEffect, useRef, useState } from "react";
+import { cn } from "../../ui/cn.ts";
+import { HrefLink } from "../../ui/href-link.tsx";
+import { layoutOf, NODE_HEIGHT, pathOf } from "./flow-layout.ts";
+import type { Flow, FlowEdge, FlowNode } from "./flow-model.ts";
+
+const ICONS: Readonly<Record<string, LucideIcon>> = {
+  http: Globe,
+  cron: Clock,
+  queue: ListOrdered,
+  queues: ListOrdered,
+  event: Zap,
+  subscribe: Zap,
+  events: Zap,
+  state: Database,
+  stream: Radio,
+  streams: Radio,
+  function: CodeXml,
+};
+export const COLUMNS = [
+  { title: "Triggers", href: "/triggers" },
+  { title: "Functions", href: "/functions" },
+  { title: "What they use", href: undefined },
+] as const;
+const TARGET_HREFS: Readonly<Record<string, string>> = { state: "/states", streams: "/streams", queues: "/queues", events: "/triggers?type=event" };
+
+export function hrefOf({ id, kind }: FlowNode): string {
+  const name = id.slice(id.indexOf(" ") + 1);
+  if (id.startsWith("trigger ")) return `/triggers/${encodeURIComponent(name)}`;
+  return kind === "function" ? `/functions/${encodeURIComponent(name)}` : (TARGET_HREFS[kind] ?? "/");
+}
+
+/** Triggers, functions and what functions use, joined by lines; for eyes, with the table beside it for everybody. */
+export function FlowDiagram({ flow }: { readonly flow: Flow }) {
+  const place = useRef<HTMLDivElement>(null);
+  const width = useWidth(place);
+  const [focus, setFocus] = useState<string>();
+  const { boxes, columns, height } = layoutOf(flow, width);
+  const most = Math.max(1, ...flow.edges.map(({ calls }) => calls));
+  const isOf = ({ from, to }: FlowEdge): boolean => focus === undefined || from === focus || to === focus;
+  return (
+    <div ref={place} className="relative min-h-40" style={{ height }}>
+      {width > 0 && (
+        <>
+          <svg aria-hidden className="absolute inset-0 size-full overflow-visible">
+            <title>What calls what</title>
+            {flow.edges.map((edge) => (
+              <path
+                key={`${edge.from}>${edge.to}`}
+                d={pathOf(edge, boxes)}
+                fill="none"
+                stroke="currentColor"
+                strokeWidth={edge.kind === "declared" ? 1.25 : 1.25 + 1.75 * Math.sqrt(edge.calls / most)}
+                strokeDasharray={edge.kind === "declared" ? undefined : "5 4"}
+                className={cn(edge.errors > 0 ? "text-danger" : "text-line-strong/80", isOf(edge) ? "opacity-100" : "opacity-15")}
+              />
+            ))}
+          </svg>
+          {columns.map((column, at) => (
+            <ColumnHead key={COLUMNS[at]?.title} at={at} x={column.x} width={column.width} more={flow.more[at] ?? 0} />
+          ))}
+          {flow.nodes.map((node) => {
+            const box = boxes.get(node.id);
+            const Icon = ICONS[node.kind] ?? Zap;
+            return (
+              <HrefLink
+                key={node.id}
+                href={hrefOf(node)}
+                onMouseEnter={() => setFocus(node.id)}
+                onMouseLeave={() => setFocus(undefined)}
+                onFocus={() => setFocus(node.id)}
+                onBlur={() => setFocus(undefined)}
+                title={node.note === undefined ? node.label : `${node.label}: ${node.note}`}
+                className={cn(
+                  "absolute flex items-center gap-2 rounded-md border bg-surface px-2 hover:border-accent",
+                  node.isFailing ? "border-danger/60" : "border-line",
+                )}
+                style={{ left: box?.x, top: box?.y, width: box?.width, height: NODE_HEIGHT }}
+              >
+                <Icon aria-hidden className={cn("size-3.5 shrink-0", node.isFailing ? "text-danger" : "text-ink-3")} />
+                <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{node.label}</span>
+                {node.note !== undefined && (
+                  <span className={cn("hidden shrink-0 text-[11px] lg:inline", node.isFailing ? "text-danger" : "text-ink-3")}>{node.note}</span>
+                )}
+              </HrefLink>
+            );
+          })}
+        </>
+      )}
+    </div>
+  );
+}
+
+function ColumnHead({ at, x, width, more }: { readonly at: number; readonly x: number; readonly width: number; readonly more: number }) {
+  const column = COLUMNS[at];
+  return (
+    <div className="absolute top-0 flex items-baseline justify-between gap-2 text-[12px] text-ink-3" style={{ left: x, width }}>
+      <span>{column?.title}</span>
+      {more > 0 && column?.href !== undefined && (
+        <HrefLink href={column.href} className="text-accent underline">
+          {more} more
+        </HrefLink>
+      )}
+    </div>
+  );
+}
+
+function useWidth(place: RefObject<HTMLDivElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [place]);
+  return width;
+}

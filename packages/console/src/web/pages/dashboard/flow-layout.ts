@@ -1,0 +1,50 @@
+import type { Flow, FlowEdge, FlowNode } from "./flow-model.ts";
+
+export const NODE_HEIGHT = 34;
+const GAP = 8;
+export const HEADER = 26;
+
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+}
+
+export interface Layout {
+  readonly boxes: ReadonlyMap<string, Box>;
+  readonly height: number;
+  /** Begin and width of each column. */
+  readonly columns: readonly { readonly x: number; readonly width: number }[];
+}
+
+/** Three columns beside each other, each centred in the height of the longest. */
+export function layoutOf({ nodes }: Pick<Flow, "nodes">, width: number): Layout {
+  const between = Math.min(120, Math.max(48, width * 0.09));
+  const inner = width - 2 * between;
+  const widths = [inner * 0.34, inner * 0.42, inner * 0.24];
+  const columns = widths.map((each, at) => ({ x: widths.slice(0, at).reduce((sum, before) => sum + before, 0) + at * between, width: each }));
+  const columnOf = (at: number): readonly FlowNode[] => nodes.filter(({ column }) => column === at);
+  const longest = Math.max(1, ...[0, 1, 2].map((at) => columnOf(at).length));
+  const boxes = new Map<string, Box>();
+  for (const [at, { x, width: columnWidth }] of columns.entries()) {
+    const here = columnOf(at);
+    const free = ((longest - here.length) * (NODE_HEIGHT + GAP)) / 2;
+    for (const [row, { id }] of here.entries()) boxes.set(id, { x, y: HEADER + free + row * (NODE_HEIGHT + GAP), width: columnWidth });
+  }
+  return { boxes, columns, height: HEADER + longest * (NODE_HEIGHT + GAP) };
+}
+
+/** The line of an edge: from the right side of one box to the left side of the other; within a column around their right side. */
+export function pathOf({ from, to }: FlowEdge, boxes: ReadonlyMap<string, Box>): string | undefined {
+  const [a, b] = [boxes.get(from), boxes.get(to)];
+  if (a === undefined || b === undefined) return undefined;
+  const [startX, startY, endY] = [a.x + a.width, a.y + NODE_HEIGHT / 2, b.y + NODE_HEIGHT / 2];
+  if (a.x === b.x) {
+    const out = startX + 14 + Math.min(24, Math.abs(endY - startY) / 5);
+    // A function that calls itself.
+    if (from === to) return `M${startX} ${startY - 6}C${out} ${startY - 14} ${out} ${startY + 14} ${startX} ${startY + 6}`;
+    return `M${startX} ${startY}C${out} ${startY} ${out} ${endY} ${startX} ${endY}`;
+  }
+  const middle = (startX + b.x) / 2;
+  return `M${startX} ${startY}C${middle} ${startY} ${middle} ${endY} ${b.x} ${endY}`;
+}

@@ -1,0 +1,65 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { useFunctionFigures } from "../../lib/function-figures.ts";
+import { useLiveCollection } from "../../lib/use-live.ts";
+import { DataRegion } from "../../ui/data-region.tsx";
+import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { useIsNarrow } from "../../ui/split.tsx";
+import { FlowDiagram } from "./flow-diagram.tsx";
+import { type FlowTrigger, flowOf } from "./flow-model.ts";
+import { FlowTable } from "./flow-table.tsx";
+import { Section } from "./section.tsx";
+import { useSeenCalls } from "./use-seen-calls.ts";
+
+const route = getRouteApi("/");
+
+/** The application's flow: declared by triggers, and seen in traces. */
+export function FlowSection({ rangeMs, own, isLoaded }: { readonly rangeMs: number; readonly own: ReadonlySet<string>; readonly isLoaded: boolean }) {
+  const { view } = route.useSearch();
+  const navigate = route.useNavigate();
+  // Three columns have no room there.
+  const isNarrow = useIsNarrow(760);
+  const triggers = useLiveCollection<FlowTrigger>("svc.triggers", ({ id }) => id);
+  const figures = useFunctionFigures(Math.round(rangeMs / 1_000));
+  const seen = useSeenCalls(rangeMs);
+  const flow = useMemo(
+    () => flowOf({ own, triggers: triggers.items, figures: figures.data?.functions ?? [], seen: seen.data?.calls ?? [] }),
+    [own, triggers.items, figures.data, seen.data],
+  );
+  const isTable = view === "table" || isNarrow;
+  return (
+    <Section
+      title="Application flow"
+      controls={
+        !isNarrow && (
+          <FilterTabs
+            label="Flow as"
+            value={view ?? "diagram"}
+            onChange={(next) => void navigate({ search: (before) => ({ ...before, view: next === "table" ? next : undefined }), replace: true })}
+            tabs={[
+              { value: "diagram", label: "Diagram" },
+              { value: "table", label: "Table" },
+            ]}
+          />
+        )
+      }
+    >
+      <DataRegion
+        loading={!isLoaded || !triggers.loaded}
+        empty={flow.nodes.length === 0}
+        emptyState={<p className="py-6 text-center text-ink-2">No worker has registered a function yet.</p>}
+      >
+        {isTable ? <FlowTable flow={flow} /> : <FlowDiagram flow={flow} />}
+        <p className="mt-2 text-[11px] text-ink-3">
+          Solid lines are triggers. Dashed ones are calls
+          {seen.data === undefined
+            ? seen.error === null
+              ? " seen in traces"
+              : `, which are not known: ${seen.error.message}`
+            : ` seen in ${seen.data.read} of the ${seen.data.total.toLocaleString("en-GB")} traces of the range`}
+          ; red ones had errors.
+        </p>
+      </DataRegion>
+    </Section>
+  );
+}

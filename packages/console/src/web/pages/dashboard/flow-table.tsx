@@ -1,0 +1,61 @@
+import { cn } from "../../ui/cn.ts";
+import { HrefLink } from "../../ui/href-link.tsx";
+import { hrefOf } from "./flow-diagram.tsx";
+import type { Flow } from "./flow-model.ts";
+
+/** The diagram as a table: a row for each line of it, then what nothing is joined to. */
+export function FlowTable({ flow }: { readonly flow: Flow }) {
+  const nodes = new Map(flow.nodes.map((node) => [node.id, node]));
+  const joined = new Set(flow.edges.flatMap(({ from, to }) => [from, to]));
+  const alone = flow.nodes.filter(({ id }) => !joined.has(id));
+  const cell = (id: string) => {
+    const node = nodes.get(id);
+    if (node === undefined) return null;
+    return (
+      <HrefLink href={hrefOf(node)} className="break-words text-accent hover:underline">
+        {node.label}
+      </HrefLink>
+    );
+  };
+  return (
+    <div className="overflow-x-auto">
+      <table className="w-full">
+        <caption className="sr-only">What calls what</caption>
+        <thead className="text-[12px] text-ink-3">
+          <tr className="border-line border-b">
+            {["From", "To", "How", "Calls", "Failed"].map((name, at) => (
+              <th
+                key={name}
+                scope="col"
+                className={cn("py-1 font-medium", at > 2 ? "w-14 text-right sm:w-20" : "pr-3 text-left", at === 2 && "hidden sm:table-cell")}
+              >
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {flow.edges.map(({ from, to, kind, calls, errors }) => (
+            <tr key={`${from}>${to}`} className="border-line/60 border-b">
+              <td className="py-1 pr-3">{cell(from)}</td>
+              <td className="py-1 pr-3">{cell(to)}</td>
+              <td className="hidden py-1 pr-3 text-ink-2 sm:table-cell">{kind === "declared" ? `${nodes.get(from)?.kind} trigger` : "seen in traces"}</td>
+              <td className="text-right font-mono text-[12px]">{kind === "declared" ? "–" : calls}</td>
+              <td className={errors > 0 ? "text-right font-mono text-[12px] text-danger" : "text-right font-mono text-[12px]"}>
+                {kind === "declared" ? "–" : errors}
+              </td>
+            </tr>
+          ))}
+          {alone.map(({ id }) => (
+            <tr key={id} className="border-line/60 border-b">
+              <td className="py-1 pr-3">{cell(id)}</td>
+              <td colSpan={4} className="text-ink-3">
+                nothing seen
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

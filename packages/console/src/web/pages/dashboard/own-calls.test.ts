@@ -1,0 +1,57 @@
+import { expect, it } from "vitest";
+import type { FunctionFigures } from "../../lib/function-figures.ts";
+import type { Worker } from "../../lib/worker-history.ts";
+import { callLine, ownFigures, ownIds } from "./own-calls.ts";
+
+it("tells workers' functions from the engine's", () => {
+  const workers = [
+    { id: "m", kind: "module" },
+    { id: "w", kind: "worker" },
+  ] as Worker[];
+  const functions = [
+    { function_id: "state::get", internal: false, workers: [{ id: "m" }] },
+    { function_id: "orders::create", internal: false, workers: [{ id: "w" }] },
+    { function_id: "secret", internal: true, workers: [{ id: "w" }] },
+  ];
+  expect([...ownIds(functions, workers)]).toEqual(["orders::create"]);
+});
+
+it("adds up calls, and names the slowest", () => {
+  const figures = [
+    { function_id: "a", calls: 3, errors: 1, p95_ms: 5 },
+    { function_id: "b", calls: 1, errors: 0, p95_ms: 9 },
+    { function_id: "c", calls: 0, errors: 0, p95_ms: null },
+  ] as FunctionFigures[];
+  expect(ownFigures(figures)).toMatchObject({ calls: 4, errors: 1, errorRate: 0.25, slowest: { function_id: "b" } });
+  expect(ownFigures([])).toEqual({ calls: 0, errors: 0, errorRate: 0, slowest: undefined });
+});
+
+it("draws only what was measured: a time without the engine is a gap, one without calls is none", () => {
+  const series = [
+    {
+      labels: { function_id: "a", outcome: "ok" },
+      points: [
+        [1, null],
+        [2, 1],
+        [3, null],
+      ],
+    },
+    {
+      labels: { function_id: "a", outcome: "error" },
+      points: [
+        [1, null],
+        [2, 1],
+        [3, null],
+      ],
+    },
+    {
+      labels: { function_id: "engine::info", outcome: "ok" },
+      points: [
+        [1, null],
+        [2, 5],
+        [3, 5],
+      ],
+    },
+  ] as const;
+  expect(callLine(series, new Set(["a"]))).toEqual({ calls: [null, 120, 0], errors: [null, 50, null] });
+});

@@ -1,0 +1,65 @@
+import type { FunctionFigures } from "../../lib/function-figures.ts";
+import type { Worker } from "../../lib/worker-history.ts";
+
+// The engine counts every call, those too by which this page looks at it. What is said of calls here is of workers' functions only.
+
+export interface OwnFunction {
+  readonly function_id: string;
+  readonly internal: boolean;
+  readonly workers: readonly { readonly id: string }[];
+}
+
+/** Ids of the functions that workers provide, as opposed to the engine's modules. */
+export function ownIds(functions: readonly OwnFunction[], workers: readonly Worker[]): ReadonlySet<string> {
+  const modules = new Set(workers.filter(({ kind }) => kind === "module").map(({ id }) => id));
+  return new Set(functions.filter(({ internal, workers: by }) => !internal && by.some(({ id }) => !modules.has(id))).map(({ function_id }) => function_id));
+}
+
+export interface OwnFigures {
+  readonly calls: number;
+  readonly errors: number;
+  readonly errorRate: number;
+  /** The function with the highest p95; undefined when none was called. */
+  readonly slowest: FunctionFigures | undefined;
+}
+
+export function ownFigures(figures: readonly FunctionFigures[]): OwnFigures {
+  const calls = figures.reduce((sum, each) => sum + each.calls, 0);
+  const errors = figures.reduce((sum, each) => sum + each.errors, 0);
+  const called = figures.filter(({ p95_ms }) => p95_ms !== null);
+  const slowest = called.reduce<FunctionFigures | undefined>((most, each) => ((each.p95_ms ?? 0) > (most?.p95_ms ?? -1) ? each : most), undefined);
+  return { calls, errors, errorRate: calls === 0 ? 0 : errors / calls, slowest };
+}
+
+export interface CallSeries {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly points: readonly (readonly [number, number | null])[];
+}
+
+export interface CallLine {
+  readonly calls: readonly (number | null)[];
+  readonly errors: readonly (number | null)[];
+}
+
+/** Calls a minute, and failed ones of a hundred, over time. Null: not known then. */
+export function callLine(series: readonly CallSeries[], own: ReadonlySet<string>): CallLine {
+  const known = new Set<number>();
+  const sums = new Map<number, { calls: number; errors: number }>();
+  for (const { labels, points } of series) {
+    for (const [ms, value] of points) {
+      const sum = sums.get(ms) ?? { calls: 0, errors: 0 };
+      sums.set(ms, sum);
+      if (value === null) continue;
+      // Whoever was called: the engine was there and measured.
+      known.add(ms);
+      if (!own.has(labels.function_id ?? "")) continue;
+      sum.calls += value * 60;
+      if (labels.outcome !== "ok") sum.errors += value * 60;
+    }
+  }
+  const inOrder = [...sums].sort(([a], [b]) => a - b);
+  return {
+    calls: inOrder.map(([ms, { calls }]) => (known.has(ms) ? calls : null)),
+    errors: inOrder.map(([ms, { calls, errors }]) => (known.has(ms) && calls > 0 ? (errors / calls) * 100 : null)),
+  };
+}

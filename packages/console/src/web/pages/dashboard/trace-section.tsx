@@ -1,0 +1,80 @@
+import { Link } from "@tanstack/react-router";
+import { BY_CONSOLES } from "../../lib/by-consoles.ts";
+import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
+import { DataRegion, SkeletonRows } from "../../ui/data-region.tsx";
+import { Ago, Duration } from "../../ui/time.tsx";
+import { Section } from "./section.tsx";
+
+interface TraceRoot {
+  readonly trace_id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly status_description?: string | null;
+  readonly start_time_ms: number;
+  readonly trace: { readonly service: string; readonly duration_ms: number | null };
+}
+
+const SHOWN = 5;
+
+/** Five traces of the range: the latest that failed, or the slowest. */
+export function TraceSection({ title, which, rangeMs }: { readonly title: string; readonly which: "errors" | "slowest"; readonly rangeMs: number }) {
+  const { data, error, isPending, refetch } = usePolledCall<{ readonly spans: readonly TraceRoot[] }>(
+    "engine::traces::list",
+    ["dashboard", which, rangeMs],
+    () => ({
+      limit: SHOWN,
+      start_time: Date.now() - rangeMs,
+      exclude_attributes: BY_CONSOLES,
+      ...(which === "errors" ? { status: "error" } : { sort_by: "duration", sort_order: "desc" }),
+    }),
+  );
+  return (
+    <Section
+      title={title}
+      controls={
+        <Link
+          to="/traces/{-$traceId}/{-$spanId}"
+          params={{ traceId: undefined, spanId: undefined }}
+          search={which === "errors" ? { status: "error" } : { sort: "duration" }}
+          className="text-[12px] text-accent underline"
+        >
+          {which === "errors" ? "All that failed" : "All, by duration"}
+        </Link>
+      }
+    >
+      {isMissingFunction(error) ? (
+        <p className="py-3 text-ink-2">Traces are off: svc-observability keeps them.</p>
+      ) : (
+        <DataRegion
+          loading={isPending}
+          error={error}
+          empty={data?.spans.length === 0}
+          retry={() => void refetch()}
+          skeleton={<SkeletonRows rows={SHOWN} />}
+          emptyState={<p className="py-3 text-ink-2">{which === "errors" ? "Nothing failed in this time." : "Nothing was called in this time."}</p>}
+        >
+          <ul className="flex flex-col">
+            {data?.spans.map((root) => (
+              <li key={root.trace_id} className="flex items-baseline gap-3 border-line/60 border-b py-1.5 last:border-b-0">
+                <div className="min-w-0 flex-1">
+                  <Link
+                    to="/traces/{-$traceId}/{-$spanId}"
+                    params={{ traceId: root.trace_id, spanId: undefined }}
+                    className="block truncate font-mono text-[12px] text-accent hover:underline"
+                  >
+                    {root.name}
+                  </Link>
+                  <p className="truncate text-[12px] text-ink-2" title={root.status_description ?? undefined}>
+                    {which === "errors" ? (root.status_description ?? "failed below its root") : root.trace.service}
+                  </p>
+                </div>
+                {root.trace.duration_ms !== null && <Duration ms={root.trace.duration_ms} className="font-mono text-[12px]" />}
+                <Ago ms={root.start_time_ms} className="w-20 shrink-0 text-right text-[12px] text-ink-3" />
+              </li>
+            ))}
+          </ul>
+        </DataRegion>
+      )}
+    </Section>
+  );
+}

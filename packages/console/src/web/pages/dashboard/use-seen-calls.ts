@@ -1,0 +1,57 @@
+import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { call } from "../../lib/api.ts";
+import { BY_CONSOLES } from "../../lib/by-consoles.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { type FlowSpan, type SeenCall, seenCalls } from "./flow-model.ts";
+
+export interface SeenCalls {
+  readonly calls: readonly SeenCall[];
+  /** How many traces were read, and how many there were. */
+  readonly read: number;
+  readonly total: number;
+}
+
+interface Root {
+  readonly trace_id: string;
+  readonly name: string;
+}
+
+const EVERY_MS = 15_000;
+const LISTED = 300;
+const READ = 16;
+const SPANS = 300;
+
+/** Of each kind of trace some, the latest first: what is called all the time must not hide what is called seldom. */
+export function varied(roots: readonly Root[], most: number): readonly string[] {
+  const byName = new Map<string, string[]>();
+  for (const { name, trace_id } of roots) byName.set(name, [...(byName.get(name) ?? []), trace_id]);
+  const chosen: string[] = [];
+  for (let round = 0; chosen.length < most; round++) {
+    const next = [...byName.values()].flatMap((ids) => ids[round] ?? []);
+    if (next.length === 0) break;
+    chosen.push(...next.slice(0, most - chosen.length));
+  }
+  return chosen;
+}
+
+/** What functions call, as the latest traces of the range show it. */
+export function useSeenCalls(rangeMs: number): UseQueryResult<SeenCalls> {
+  const { phase } = useLiveState();
+  return useQuery({
+    queryKey: ["seen calls", rangeMs],
+    refetchInterval: phase === "live" ? EVERY_MS : false,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }): Promise<SeenCalls> => {
+      const listed = await call<{ readonly spans: readonly Root[]; readonly total: number }>(
+        "engine::traces::list",
+        { limit: LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
+        { signal },
+      );
+      const ids = varied(listed.spans, READ);
+      const trees = await Promise.all(
+        ids.map((trace_id) => call<{ readonly spans: readonly FlowSpan[] }>("engine::traces::spans", { trace_id, limit: SPANS }, { signal })),
+      );
+      return { calls: seenCalls(trees.flatMap(({ spans }) => spans)), read: ids.length, total: listed.total };
+    },
+  });
+}

@@ -1,0 +1,58 @@
+import { Link } from "@tanstack/react-router";
+import { LogIn, LogOut, type LucideIcon, Minus, Plus } from "lucide-react";
+import { useWorkers } from "../../lib/use-live.ts";
+import type { WorkerEvent } from "../../lib/worker-history.ts";
+import { Timestamp } from "../../ui/time.tsx";
+import type { WorkerRow } from "./worker-rows.ts";
+
+const LOOKS: Readonly<Record<WorkerEvent["what"], { readonly icon: LucideIcon; readonly className: string; readonly text: string }>> = {
+  connected: { icon: LogIn, className: "text-ok", text: "Connected" },
+  disconnected: { icon: LogOut, className: "text-danger", text: "Disconnected" },
+  registered: { icon: Plus, className: "text-info", text: "Registered" },
+  unregistered: { icon: Minus, className: "text-warn", text: "Withdrew" },
+};
+
+/** What the page saw of all workers of this name: one that connects again has another id. */
+export function EventsTab({ row }: { readonly row: WorkerRow }) {
+  const { events, sinceMs } = useWorkers();
+  const own = events.filter(({ name }) => name === row.name);
+  const { worker } = row;
+  return (
+    <div className="flex flex-col gap-2 p-4">
+      <p className="text-ink-3">
+        Of every worker called {row.name}, seen since this page was opened at <Timestamp ms={sinceMs} withMs={false} />. The engine keeps no history of them.
+      </p>
+      <ol className="flex flex-col">
+        {own.map(({ atMs, workerId, what, functions }, at) => {
+          const { icon: Icon, className, text } = LOOKS[what];
+          return (
+            // biome-ignore lint/suspicious/noArrayIndexKey: events of one moment have nothing else; new ones redraw the list
+            <li key={`${atMs} ${workerId} ${what} ${at}`} className="flex items-baseline gap-2 border-line/60 border-b py-1">
+              <Timestamp ms={atMs} className="shrink-0 font-mono text-[11px] text-ink-3" />
+              <Icon aria-hidden className={`size-3.5 shrink-0 self-center ${className}`} />
+              <span>{text}</span>
+              <span className="min-w-0 break-words">
+                {functions.map((id, place) => (
+                  <span key={id}>
+                    {place > 0 && ", "}
+                    <Link to="/functions/{-$functionId}" params={{ functionId: id }} className="text-accent hover:underline">
+                      {id}
+                    </Link>
+                  </span>
+                ))}
+              </span>
+              <span className="flex-1" />
+              <code className="text-[11px] text-ink-3">{workerId.slice(0, 8)}</code>
+            </li>
+          );
+        })}
+        {worker !== undefined && worker.connected_at_ms < sinceMs && (
+          <li className="flex items-baseline gap-2 py-1 text-ink-2">
+            <Timestamp ms={worker.connected_at_ms} as="date" className="shrink-0 font-mono text-[11px] text-ink-3" />
+            Connected, before this page was opened
+          </li>
+        )}
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,115 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { bytes, duration } from "../../lib/time.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { Ago, Timestamp, useNow } from "../../ui/time.tsx";
+import { WorkerActions } from "./worker-actions.tsx";
+import { StatusBadge } from "./worker-columns.tsx";
+import type { WorkerRow } from "./worker-rows.ts";
+
+/** What is known of a worker. */
+export function OverviewTab({ row }: { readonly row: WorkerRow }) {
+  const { worker, figures, configured, goneAtMs } = row;
+  const now = useNow();
+  return (
+    <div className="flex flex-col gap-4 p-4">
+      <WorkerActions row={row} />
+      <dl className="grid grid-cols-[8.5rem_minmax(0,1fr)] gap-x-3 gap-y-1.5">
+        <Fact name="Status">
+          <StatusBadge row={row} /> {configured?.reason}
+        </Fact>
+        {worker?.description != null && <Fact name="Description">{worker.description}</Fact>}
+        {worker !== undefined && (
+          <>
+            <Fact name="Id">
+              <code className="break-all">{worker.id}</code>
+              <CopyButton text={worker.id} label="Copy the id" className="h-5 w-5" />
+            </Fact>
+            <Fact name={goneAtMs === undefined ? "Connected" : "Was connected"}>
+              <Timestamp ms={worker.connected_at_ms} as="date" /> ({duration(Math.max(0, (goneAtMs ?? now) - worker.connected_at_ms))})
+            </Fact>
+          </>
+        )}
+        {goneAtMs !== undefined && (
+          <Fact name="Went">
+            <Timestamp ms={goneAtMs} as="date" /> (<Ago ms={goneAtMs} />)
+          </Fact>
+        )}
+        {worker !== undefined && (
+          <>
+            <Fact name="Runtime">{[worker.runtime, worker.version].filter((part) => part !== null).join(" ")}</Fact>
+            <Fact name="System">{worker.os}</Fact>
+            <Fact name="Address">{worker.ip_address}</Fact>
+            <Fact name="Process id">{worker.pid}</Fact>
+            <Fact name="Isolation">{worker.isolation}</Fact>
+            <Fact name="Access">{worker.principal ?? "not restricted"}</Fact>
+            <Fact name="In flight">{worker.active_invocations}</Fact>
+          </>
+        )}
+        {figures !== undefined && (
+          <>
+            <Fact name="CPU">{figures.cpu_percent === null ? undefined : `${figures.cpu_percent.toFixed(1)} % of one core`}</Fact>
+            <Fact name="Memory">{figures.rss_bytes === null ? undefined : `${bytes(figures.rss_bytes)} resident`}</Fact>
+            <Fact name="Process up for">{figures.uptime_seconds === null ? undefined : duration(figures.uptime_seconds * 1_000)}</Fact>
+          </>
+        )}
+        {configured !== undefined && (
+          <>
+            <Fact name="Config entry">{configured.name}</Fact>
+            <Fact name="Restarts">{configured.restarts}</Fact>
+            <Fact name="Log file">{configured.log_file === null ? undefined : <code className="break-all">{configured.log_file}</code>}</Fact>
+          </>
+        )}
+        {worker !== undefined && worker.trigger_types.length > 0 && (
+          <Fact name="Trigger types">
+            <span className="flex flex-wrap gap-1">
+              {worker.trigger_types.map((type) => (
+                <Badge key={type}>{type}</Badge>
+              ))}
+            </span>
+          </Fact>
+        )}
+        {worker !== undefined && worker.features.length > 0 && (
+          <Fact name="Understands">
+            <span className="flex flex-wrap gap-1">
+              {worker.features.map((feature) => (
+                <Badge key={feature}>{feature}</Badge>
+              ))}
+            </span>
+          </Fact>
+        )}
+      </dl>
+      {configured !== undefined && configured.tail.length > 0 && (
+        <section>
+          <h3 className="mb-1 font-medium text-ink-2">Last output</h3>
+          <pre className="overflow-x-auto rounded-md bg-raised p-2">{configured.tail.join("\n")}</pre>
+        </section>
+      )}
+      {worker !== undefined && (
+        <p className="flex gap-4">
+          <Link
+            to="/traces/{-$traceId}/{-$spanId}"
+            params={{ traceId: undefined, spanId: undefined }}
+            search={{ service: worker.name }}
+            className="text-accent underline"
+          >
+            Traces
+          </Link>
+          <Link to="/logs/{-$logId}" params={{ logId: undefined }} search={{ worker: worker.id }} className="text-accent underline">
+            Logs
+          </Link>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-ink-3">{name}</dt>
+      <dd className="flex min-w-0 flex-wrap items-center gap-x-1.5">{children ?? <span className="text-ink-3">not known</span>}</dd>
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+import { Ban, Boxes, CircleAlert, CircleCheck, type LucideIcon } from "lucide-react";
+import { bytes, duration } from "../../lib/time.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import type { Column } from "../../ui/data-table.tsx";
+import { Sparkline } from "../../ui/sparkline.tsx";
+import { Ago } from "../../ui/time.tsx";
+import type { WorkerLines } from "./use-worker-rows.ts";
+import { type RowStatus, SORT_KEYS, type WorkerRow } from "./worker-rows.ts";
+
+const STATUS: Readonly<Record<RowStatus, { readonly label: string; readonly tone: Tone; readonly icon: LucideIcon }>> = {
+  connected: { label: "Connected", tone: "ok", icon: CircleCheck },
+  module: { label: "Module", tone: "neutral", icon: Boxes },
+  gone: { label: "Gone", tone: "danger", icon: Ban },
+  down: { label: "Down", tone: "warn", icon: CircleAlert },
+};
+
+export function StatusBadge({ row }: { readonly row: WorkerRow }) {
+  const { label, tone, icon: Icon } = STATUS[row.status];
+  return (
+    <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />} {...(row.configured?.reason ? { title: row.configured.reason } : {})}>
+      {row.status === "down" ? (row.state ?? label).replace("_", " ") : label}
+    </Badge>
+  );
+}
+
+const NONE = <span className="text-ink-3">–</span>;
+function known<Value>(value: Value | null | undefined, show: (value: Value) => React.ReactNode = String): React.ReactNode {
+  return value === null || value === undefined || value === "" ? NONE : show(value);
+}
+
+function Figure({ text, values, label }: { readonly text: React.ReactNode; readonly values: readonly (number | null)[] | undefined; readonly label: string }) {
+  return (
+    <span className="flex items-center justify-end gap-2">
+      {values !== undefined && <Sparkline values={values} text={label} className="h-5 w-12" />}
+      <span className="w-14 text-right font-mono text-[12px]">{text}</span>
+    </span>
+  );
+}
+
+/** `isBeside`: a detail stands beside the list, which has room for what matters most only. */
+export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside: boolean): readonly Column<WorkerRow>[] {
+  const all: readonly (Column<WorkerRow> & { readonly isMain?: true })[] = [
+    { key: "status", header: "Status", width: "6.75rem", isMain: true, cell: (row) => <StatusBadge row={row} /> },
+    { key: "name", header: "Name", width: "minmax(9rem,2fr)", isMain: true, cell: (row) => <Name row={row} /> },
+    { key: "runtime", header: "Runtime", width: "4.5rem", from: 640, cell: ({ worker }) => known(worker?.runtime) },
+    { key: "version", header: "Version", width: "4rem", from: 1280, cell: ({ worker }) => known(worker?.version) },
+    { key: "isolation", header: "Isolation", width: "5rem", from: 1536, cell: ({ worker }) => known(worker?.isolation) },
+    { key: "host", header: "Host", width: "6rem", from: 1536, cell: ({ worker }) => known(worker?.ip_address) },
+    { key: "pid", header: "PID", width: "4rem", align: "right", from: 1280, cell: ({ worker }) => known(worker?.pid) },
+    { key: "functions", header: "Functions", width: "5rem", align: "right", from: 480, isMain: true, cell: ({ worker }) => known(worker?.function_count) },
+    {
+      key: "in_flight",
+      header: "In flight",
+      width: "4.25rem",
+      align: "right",
+      from: 640,
+      isMain: true,
+      cell: ({ worker }) => known(worker?.active_invocations),
+    },
+    {
+      ...{ key: "cpu", header: "CPU", width: "7.75rem", align: "right", from: 900 },
+      cell: ({ id, figures }) => (
+        <Figure text={known(figures?.cpu_percent, (percent) => `${percent.toFixed(1)} %`)} values={lines.get(id)?.cpu} label="CPU of the last 5 minutes" />
+      ),
+    },
+    {
+      ...{ key: "rss", header: "RSS", width: "7.75rem", align: "right", from: 900 },
+      cell: ({ id, figures }) => <Figure text={known(figures?.rss_bytes, bytes)} values={lines.get(id)?.rss} label="Memory of the last 5 minutes" />,
+    },
+    { key: "lag", header: "Loop lag", width: "4.5rem", align: "right", from: 1280, cell: ({ figures }) => known(figures?.event_loop_lag_ms, duration) },
+    {
+      ...{ key: "since", header: "Since", width: "5.5rem", from: 640 },
+      cell: ({ worker, goneAtMs }) => known(goneAtMs ?? worker?.connected_at_ms, (ms) => <Ago ms={ms} />),
+    },
+  ];
+  return all.filter(({ isMain }) => !isBeside || isMain === true).map((column) => ({ ...column, sortable: column.key in SORT_KEYS }));
+}
+
+function Name({ row: { name, worker, instances } }: { readonly row: WorkerRow }) {
+  return (
+    <span className="flex min-w-0 items-center gap-2">
+      <span className="truncate font-medium" title={worker?.description ?? name}>
+        {name}
+      </span>
+      {worker !== undefined && worker.kind !== "module" && <code className="shrink-0 text-[11px] text-ink-3">{worker.id.slice(0, 8)}</code>}
+      {instances > 1 && (
+        <Badge title={`${instances} connected workers are called ${name}`} className="shrink-0">
+          ×{instances}
+        </Badge>
+      )}
+    </span>
+  );
+}

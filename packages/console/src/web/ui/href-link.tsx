@@ -1,0 +1,13 @@
+import { useRouter } from "@tanstack/react-router";
+import type { ComponentProps, MouseEvent } from "react";
+
+/** A link to an address of the console that is made at run time, query and all; without a reload. Where the route is known, use the router's Link. */
+export function HrefLink({ href, ...rest }: ComponentProps<"a"> & { readonly href: string }) {
+  const router = useRouter();
+  const follow = (event: MouseEvent): void => {
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    router.history.push(href);
+  };
+  return <a {...rest} href={href} onClick={follow} />;
+}

@@ -1,0 +1,21 @@
+import { CircleAlert, Radio } from "lucide-react";
+import { useLiveState } from "../lib/use-live.ts";
+import { Timestamp, useNow } from "./time.tsx";
+
+/** When what is shown was known to be true last. Not live, or older than twice its interval: it says that it is stale. */
+export function LastUpdate({ asOfMs, intervalMs }: { readonly asOfMs: number | undefined; readonly intervalMs?: number | undefined }) {
+  const { phase } = useLiveState();
+  const now = useNow();
+  if (asOfMs === undefined) return <span className="text-ink-3">Not updated yet</span>;
+  const isStale = phase !== "live" || (intervalMs !== undefined && now - asOfMs > 2 * intervalMs + 1_000);
+  return (
+    <span className={isStale ? "inline-flex items-center gap-1.5 text-warn" : "inline-flex items-center gap-1.5 text-ink-3"}>
+      {isStale ? <CircleAlert aria-hidden className="size-3.5" /> : <Radio aria-hidden className="size-3.5" />}
+      <span>
+        {isStale ? "Stale, as of " : "Last update "}
+        <Timestamp ms={asOfMs} withMs={false} />
+        {!isStale && " · live"}
+      </span>
+    </span>
+  );
+}

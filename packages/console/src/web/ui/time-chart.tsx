@@ -1,0 +1,91 @@
+import { lazy, Suspense } from "react";
+
+export interface ChartLine {
+  readonly name: string;
+  readonly tone: "accent" | "info" | "violet" | "warn" | "danger";
+  /** One for each time; null: not known. */
+  readonly values: readonly (number | null)[];
+}
+
+export interface TimeChartProps {
+  readonly title: string;
+  /** Milliseconds, rising. */
+  readonly times: readonly number[];
+  readonly lines: readonly ChartLine[];
+  readonly format: (value: number) => string;
+  /** Charts with the same one show one crosshair. */
+  readonly syncKey?: string | undefined;
+}
+
+const Impl = lazy(() => import("./time-chart-impl.tsx"));
+
+/** Lines over time, with the same in figures below; the chart's code comes when one is shown. Fewer than two samples draw nothing and say so. */
+export function TimeChart(props: TimeChartProps) {
+  const { title, lines, times } = props;
+  const isDrawn = times.length > 1 && lines.some(({ values }) => values.filter((value) => value !== null).length > 1);
+  return (
+    <section aria-label={title} className="rounded-lg border border-line bg-surface p-3">
+      <h3 className="mb-1 font-medium text-ink-2">{title}</h3>
+      {isDrawn ? (
+        <>
+          <div aria-hidden className="h-32">
+            <Suspense>
+              <Impl {...props} />
+            </Suspense>
+          </div>
+          <Figures {...props} />
+        </>
+      ) : (
+        <p className="py-4 text-ink-3">Collecting: a line needs two samples, 5 s apart.</p>
+      )}
+    </section>
+  );
+}
+
+const DOTS = { accent: "bg-accent", info: "bg-info", violet: "bg-violet", warn: "bg-warn", danger: "bg-danger" } as const;
+
+function Figures({ title, lines, format }: TimeChartProps) {
+  return (
+    <table className="mt-1 w-full text-[12px]">
+      <caption className="sr-only">{title}, in figures</caption>
+      <thead className="text-ink-3">
+        <tr>
+          {["Line", "Now", "Least", "Average", "Most"].map((name, at) => (
+            <th key={name} scope="col" className={at === 0 ? "text-left font-normal" : "text-right font-normal"}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map(({ name, tone, values }) => {
+          const known = values.filter((value) => value !== null);
+          const figures =
+            known.length === 0
+              ? []
+              : [known.at(-1) as number, Math.min(...known), known.reduce((sum, value) => sum + value, 0) / known.length, Math.max(...known)];
+          return (
+            <tr key={name}>
+              <th scope="row" className="text-left font-normal">
+                <span aria-hidden className={`mr-1.5 inline-block size-2 rounded-full ${DOTS[tone]}`} />
+                {name}
+              </th>
+              {figures.length === 0 ? (
+                <td colSpan={4} className="text-right text-ink-3">
+                  not known
+                </td>
+              ) : (
+                figures.map((figure, at) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: the figure's meaning is its place
+                  <td key={at} className="text-right font-mono">
+                    {format(figure)}
+                  </td>
+                ))
+              )}
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
