@@ -38,7 +38,7 @@ describe("the Logs page", () => {
     await page.getByText("503").waitFor();
     expect(page.url()).toMatch(/\/logs\/\d+/);
     await page.getByLabel("Message", { exact: true }).getByText("failed", { exact: true }).waitFor();
-    await row.getByRole("link", { name: TRACE.slice(0, 8) }).click();
+    await page.getByRole("link", { name: TRACE, exact: true }).click();
     await page.waitForURL(`**/traces/${TRACE}/${SPAN}`);
     expect(faults).toEqual([]);
     await close();
