@@ -8,6 +8,12 @@ export const callRequestSchema = z.object({
   timeout_ms: z.optional(z.number().check(z.int(), z.minimum(1), z.maximum(600_000))),
 });
 
+/** What `POST /api/export` takes: an export of the engine's, whose lines are the answer's body as they come. */
+export const exportRequestSchema = z.object({
+  function_id: z.enum(["engine::logs::export", "engine::traces::export"]),
+  payload: z.record(z.string(), z.unknown()),
+});
+
 export interface ApiError {
   readonly code: string;
   readonly message: string;

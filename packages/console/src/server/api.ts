@@ -5,6 +5,7 @@ import { isRead } from "../contract/operations.ts";
 import { parseJson, readJsonText, requireJson } from "./body.ts";
 import type { EngineHttp } from "./engine-http.ts";
 import type { EngineLink } from "./engine-link.ts";
+import { sendExport } from "./export-lines.ts";
 import { sendHttpTest } from "./http-test.ts";
 import { passInvokeOn } from "./invoke-proxy.ts";
 import type { OwnTraces } from "./own-traces.ts";
@@ -38,6 +39,7 @@ const ROUTES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
     },
   },
   "/api/call": { POST: call },
+  "/api/export": { POST: exportOf },
   "/api/http-request": { POST: httpTest },
   "/_console/invoke": { POST: invoke },
 };
@@ -78,6 +80,10 @@ async function call(request: IncomingMessage, response: ServerResponse, { link, 
   const payload = span === undefined ? undefined : body.slice(span[0], span[1]);
   const gone = goneSignal(response);
   sendData(response, await traces.record(functionId, () => link.call(functionId, payload, { timeoutMs, signal: gone })));
+}
+
+async function exportOf(request: IncomingMessage, response: ServerResponse, { link }: ApiParts): Promise<void> {
+  await sendExport(await readJsonText(request, MAX_BODY_BYTES), response, link);
 }
 
 async function invoke(request: IncomingMessage, response: ServerResponse, { http, readOnly }: ApiParts): Promise<void> {

@@ -74,8 +74,11 @@ export class LiveSocket {
       return;
     }
     const asked = message.data;
-    if (asked.type === "ping") this.#tell({ type: "pong", t: asked.t });
-    else if (asked.type === "unsubscribe") this.#leave(asked.id);
+    if (asked.type === "ping") {
+      this.#tell({ type: "pong", t: asked.t });
+      // At once: it measures the way, not the batch.
+      this.#flush();
+    } else if (asked.type === "unsubscribe") this.#leave(asked.id);
     else this.#subscribe(asked.id, asked.stream, asked.group);
   }
 

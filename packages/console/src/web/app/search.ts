@@ -82,6 +82,8 @@ export const searchSchemas = {
     group: flag,
     wrap: flag,
     cols: list,
+    /** Filters that are kept and switched off, as the grammar of filters writes them. */
+    off: list,
   }),
   flow: z.object({ focus: text, layers: list }),
   config: z.object({ section: text }),
@@ -91,6 +93,7 @@ export type PageName = keyof typeof searchSchemas;
 export type SearchOf<Name extends PageName> = z.infer<(typeof searchSchemas)[Name]>;
 
 let dropped: readonly string[] = [];
+let droppedOf: PageName | undefined;
 const listeners = new Set<() => void>();
 
 /** The parameters of the present address that were dropped. */
@@ -121,11 +124,24 @@ export function readSearch<Name extends PageName>(name: Name, raw: Readonly<Reco
   for (const [key, value] of Object.entries(raw)) {
     if (value === undefined) continue;
     const schema = Object.hasOwn(shape, key) ? (shape as Readonly<Record<string, z.ZodMiniType>>)[key] : undefined;
-    // The router reads `1234` as a number; a text that looks like one is meant as text.
-    const parsed = schema?.safeParse(value).success ? schema.safeParse(value) : schema?.safeParse(typeof value === "number" ? String(value) : value);
-    if (parsed?.success) kept[key] = parsed.data;
-    else refused.push(key);
+    const parsed = schema === undefined ? undefined : fitting(schema, value);
+    // Named as undefined: the router would hand on what the address has otherwise.
+    kept[key] = parsed;
+    if (parsed === undefined) refused.push(key);
   }
-  set(refused);
+  // The router takes what was dropped out of the address and reads it again: the notice stays until the page is left.
+  if (refused.length > 0 || name !== droppedOf) set(refused);
+  droppedOf = name;
   return kept as SearchOf<Name>;
+}
+
+/** The value as the schema has it. The router reads `1234` as a number where a text is meant, and one of a list as no list. */
+function fitting(schema: z.ZodMiniType, value: unknown): unknown {
+  const isScalar = (each: unknown): boolean => ["string", "number", "boolean"].includes(typeof each);
+  const texts = (Array.isArray(value) ? value : [value]).map((each: unknown) => (isScalar(each) ? String(each) : each));
+  for (const reading of [value, texts[0], texts]) {
+    const parsed = schema.safeParse(reading);
+    if (parsed.success) return parsed.data;
+  }
+  return undefined;
 }

@@ -50,6 +50,21 @@ export async function sendHttp(request: Readonly<Record<string, unknown>>, signa
   return dataOf<HttpTestResult>("the HTTP request", await post("/api/http-request", JSON.stringify(request), "the HTTP request", signal));
 }
 
+/** The lines of an export (`engine::logs::export`, `engine::traces::export`), whole. Null where the engine keeps nothing to export. Rejects where it broke off. */
+export async function exportLines(functionId: string, payload: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Blob | null> {
+  const init = { method: "POST", body: JSON.stringify({ function_id: functionId, payload }), ...(signal === undefined ? {} : { signal }) };
+  const response = await request("/api/export", functionId, init);
+  if (response.headers.get("content-type")?.startsWith("text/plain")) {
+    try {
+      return await response.blob();
+    } catch (cause) {
+      if ((cause as Error).name === "AbortError") throw cause;
+      throw new ApiFailure(functionId, { code: "channel_closed", message: "the export broke off before its end" });
+    }
+  }
+  return dataOf<null>(functionId, await response.text());
+}
+
 export interface InvokeAnswer {
   readonly status: number;
   /** JSON text of the result or of `{"error":{...}}`. */

@@ -51,6 +51,11 @@ export class LiveConnection {
 
   readonly getState = (): LiveState => this.#state;
 
+  /** Measures the way to the console's server and back, besides the regular beat; `roundTripMs` is the answer. */
+  ping(): void {
+    this.#send({ type: "ping", t: performance.now() });
+  }
+
   /** Of the last ping, in milliseconds. */
   get roundTripMs(): number | undefined {
     return this.#roundTripMs;

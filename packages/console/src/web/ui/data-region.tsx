@@ -63,7 +63,7 @@ export function SkeletonRows({ rows }: { readonly rows: number }) {
   );
 }
 
-export function EmptyState({ title, children, snippet }: { readonly title: string; readonly children?: ReactNode; readonly snippet?: string }) {
+export function EmptyState({ title, children, snippet }: { readonly title: string; readonly children?: ReactNode; readonly snippet?: string | undefined }) {
   return (
     <div className="m-auto flex max-w-xl flex-col items-center gap-2 px-6 py-12 text-center">
       <h2 className="font-medium text-[15px]">{title}</h2>

@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { cn } from "./cn.ts";
+import { useWidth } from "./use-width.ts";
 
 export interface Column<Row> {
   readonly key: string;
@@ -12,7 +13,7 @@ export interface Column<Row> {
   readonly width: string;
   readonly align?: "right";
   readonly sortable?: boolean;
-  /** Left out below this width of the window, in pixels. */
+  /** Left out where the table is narrower than this, in pixels. */
   readonly from?: number;
   cell(row: Row): ReactNode;
 }
@@ -36,6 +37,8 @@ export interface DataTableProps<Row> {
   /** Of all there are, where `rows` is a part. */
   readonly total?: number | undefined;
   readonly rowClass?: ((row: Row) => string | undefined) | undefined;
+  /** Told when the list is scrolled to its first row, and when it no longer is. */
+  readonly onTop?: ((isAtTop: boolean) => void) | undefined;
   /** Called when the last rows come into view. */
   readonly onEnd?: (() => void) | undefined;
   /** What a row shows that is no item but the head of a section; undefined for items. Moves pass it over. */
@@ -58,11 +61,13 @@ export function DataTable<Row>({
   onSort,
   total,
   rowClass,
+  onTop,
   onEnd,
   headingOf,
   footer,
 }: DataTableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null);
+  const width = useWidth(scroller);
   const rowHeight = document.documentElement.dataset.density === "compact" ? 24 : 32;
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -76,7 +81,7 @@ export function DataTable<Row>({
   useEffect(() => {
     if (lastDrawn >= rows.length - OVERSCAN) onEnd?.();
   }, [lastDrawn, rows.length, onEnd]);
-  const shown = columns.filter((column) => column.from === undefined || window.innerWidth >= column.from);
+  const shown = columns.filter((column) => column.from === undefined || width >= column.from);
   const template = { gridTemplateColumns: shown.map((column) => column.width).join(" ") };
   const selectedAt = rows.findIndex((row) => idOf(row) === selectedId);
 
@@ -123,6 +128,7 @@ export function DataTable<Row>({
       aria-rowcount={(total ?? rows.length) + 1}
       tabIndex={0}
       onKeyDown={onKeyDown}
+      onScroll={onTop === undefined ? undefined : (event) => onTop(event.currentTarget.scrollTop < rowHeight / 2)}
       ref={scroller}
       className="relative min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
     >

@@ -39,6 +39,7 @@ describe("svc.stream.messages", () => {
         messages: [
           {
             direction: "inbound",
+            timestamp: expect.any(Number),
             connection_id: expect.any(String),
             stream: "todos",
             group: "g",

@@ -24,6 +24,8 @@ export interface MessageFacts {
 
 interface Seen extends MessageFacts {
   readonly direction: "inbound" | "outbound";
+  /** When it passed, in milliseconds: several of a batch were not all at one time. */
+  readonly timestamp: number;
   readonly connection_id: string;
   /** Of the whole message. */
   readonly bytes: number;
@@ -79,7 +81,7 @@ export class Tap {
     const payload = truncated ? beginningOf(pieces) : Buffer.concat(pieces).toString("utf8");
     this.#bytes += payload.length;
     const { stream, group, type } = facts;
-    this.#batch.push({ direction, connection_id: connectionId, stream, group, type, bytes: size, payload, truncated });
+    this.#batch.push({ direction, timestamp: this.#clock.now(), connection_id: connectionId, stream, group, type, bytes: size, payload, truncated });
   }
 
   #flush(): void {

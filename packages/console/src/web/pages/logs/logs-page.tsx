@@ -1,5 +1,283 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
+import { useHotkey } from "../../lib/hotkeys.ts";
+import { Button } from "../../ui/button.tsx";
+import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { Page } from "../../ui/page.tsx";
+import { PauseButton } from "../../ui/pause-button.tsx";
+import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { TimeRange } from "../../ui/time-range.tsx";
+import { StoredActions, Switches } from "./actions.tsx";
+import { plainText } from "./ansi.ts";
+import { Around } from "./around.tsx";
+import { Breakdown } from "./breakdown.tsx";
+import { columnsOf, DEFAULT_COLUMNS } from "./columns.tsx";
+import { ColumnsMenu } from "./columns-menu.tsx";
+import { FilterBar } from "./filter-bar.tsx";
+import { type LogSearch, searchOfChips } from "./filter-terms.ts";
+import { FindBar } from "./find-bar.tsx";
+import { Histogram } from "./histogram.tsx";
+import { LogDetail } from "./log-detail.tsx";
+import { LogList } from "./log-list.tsx";
+import { findRows, rowsOf } from "./rows.ts";
+import { DEFAULT_RANGE, useLogQuery } from "./use-log-query.ts";
+import { useLogView } from "./use-log-view.ts";
+import { useLogCounts, useLogSession } from "./use-logs.ts";
+
+const route = getRouteApi("/logs/{-$logId}");
 
 export default function LogsPage() {
-  return <Page title="Logs">{null}</Page>;
+  const { logId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: Partial<LogSearch>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const select = (id: string | undefined): void => void navigate({ to: "/logs/{-$logId}", params: { logId: id }, search: true });
+
+  const [epoch, setEpoch] = useState(0);
+  const query = useLogQuery(search);
+  const { session, state } = useLogSession(query, epoch);
+  const view = useLogView(session);
+  const counts = useLogCounts(query, view.isPaused, epoch);
+  const isNarrow = useIsNarrow(1100);
+  const [isPanelOpen, setPanelOpen] = useState(!isNarrow);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => rowsOf(view.logs, { grouped: search.group === true, open, marks: view.marks }), [view.logs, view.marks, search.group, open]);
+  const columns = useMemo(() => columnsOf(search.cols), [search.cols]);
+  const find = useFind(rows);
+  useHotkey("mod+f", "Find in the list", find.open, "Logs");
+  const place = useRef<HTMLDivElement>(null);
+  const loadMore = useCallback(() => void session.loadMore(), [session]);
+  const clearFilters = (): void => change({ ...searchOfChips([]).search, q: undefined, from: undefined, to: undefined, range: undefined });
+  const selected = logId === undefined ? undefined : session.buffer.find(logId);
+  const toTop = (): void => {
+    const grid = place.current?.querySelector('[role="grid"]');
+    if (grid) grid.scrollTop = 0;
+    view.setAtTop(true);
+  };
+  const isNarrowed = query.hasFilters || search.from !== undefined || search.to !== undefined || search.range !== undefined;
+
+  const list = (
+    <div ref={place} className="relative flex min-h-0 flex-1 flex-col">
+      {find.isOpen && <FindBar text={find.text} onText={find.setText} count={find.matches.length} at={find.at} onStep={find.step} onClose={find.close} />}
+      {state.missed > 0 && (
+        <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
+          The live view missed {state.missed.toLocaleString("en-GB")} or more entries: more came than it is told.{" "}
+          <button type="button" className="underline" onClick={() => setEpoch((before) => before + 1)}>
+            Load them
+          </button>
+        </p>
+      )}
+      <DataRegion
+        loading={!state.isLoaded && state.error === undefined && rows.length === 0}
+        error={state.error}
+        retry={() => void session.load()}
+        empty={rows.length === 0}
+        filtered={isNarrowed ? { what: "No log entry that is kept matches the filters and the time.", clear: clearFilters } : undefined}
+        emptyState={<NoLogs disabled={state.disabled} />}
+      >
+        {view.isPaused && (
+          <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
+            Paused. {view.fresh.toLocaleString("en-GB")} new since then are kept and shown when you go on.
+          </p>
+        )}
+        {!view.isPaused && view.fresh > 0 && (
+          <Button look="primary" onClick={toTop} className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop">
+            {view.fresh.toLocaleString("en-GB")} new
+          </Button>
+        )}
+        <LogList
+          rows={rows}
+          columns={columns}
+          selectedId={logId}
+          onSelect={(id) => !id.startsWith("group-") && select(id)}
+          onToggle={(id) => setOpen((before) => toggled(before, id))}
+          wrap={search.wrap === true}
+          find={find.isOpen ? find.text : ""}
+          target={find.target}
+          onTop={view.setAtTop}
+          onEnd={loadMore}
+          total={state.total ?? rows.length}
+        />
+        <Footer
+          loaded={view.logs.length}
+          total={counts.facets.data?.total ?? state.total}
+          hasMore={state.hasMore}
+          isLoading={state.isLoadingMore}
+          onMore={loadMore}
+        />
+      </DataRegion>
+    </div>
+  );
+  return (
+    <Page
+      title="Logs"
+      count={counts.facets.data?.total ?? state.total}
+      controls={
+        <div className="ml-auto flex flex-wrap items-center gap-1.5">
+          <TimeRange value={search} fallback={DEFAULT_RANGE} onChange={change} />
+          {query.isOpen && <PauseButton isPaused={view.isPaused} waiting={view.isPaused ? view.fresh : 0} onChange={view.togglePause} />}
+          <Switches
+            isPanelOpen={isPanelOpen}
+            onPanel={() => setPanelOpen(!isPanelOpen)}
+            grouped={search.group === true}
+            onGroup={() => change({ group: search.group === true ? undefined : true })}
+            wrap={search.wrap === true}
+            onWrap={() => change({ wrap: search.wrap === true ? undefined : true })}
+            onFind={find.open}
+            onClear={() => change({ from: Date.now(), to: undefined, range: undefined })}
+          />
+          <ColumnsMenu cols={search.cols} onChange={(cols) => change({ cols })} />
+          <StoredActions query={query} onDeleted={() => setEpoch((before) => before + 1)} />
+        </div>
+      }
+    >
+      <FilterBar search={search} change={change} problems={query.problems} />
+      {counts.histogram.data !== undefined && counts.histogram.data.total > 0 && (
+        <Histogram buckets={counts.histogram.data.buckets} onRange={(from, to) => change({ from, to, range: undefined })} />
+      )}
+      <div className="flex min-h-0 flex-1 max-[1099px]:flex-col">
+        {isPanelOpen && (
+          <aside
+            aria-label="Source breakdown"
+            className="w-56 shrink-0 overflow-auto border-line border-r bg-surface max-[1099px]:max-h-56 max-[1099px]:w-full max-[1099px]:border-r-0 max-[1099px]:border-b"
+          >
+            <h2 className="sr-only">Source breakdown</h2>
+            {counts.facets.error !== null && counts.facets.data === undefined ? (
+              <p role="alert" className="p-3 text-danger">
+                {counts.facets.error.message}
+              </p>
+            ) : (
+              <Breakdown facets={counts.facets.data?.facets ?? {}} search={search} change={change} />
+            )}
+          </aside>
+        )}
+        <ListDetail
+          id="logs"
+          list={list}
+          title={(selected === undefined ? undefined : plainText(selected.body.slice(0, 120))) ?? (logId === undefined ? "" : `Entry ${logId}`)}
+          detail={
+            logId === undefined ? undefined : (
+              <Detail key={logId} id={logId} known={selected} onColumn={(key) => change({ cols: withColumn(search.cols, key) })} />
+            )
+          }
+          onClose={() => select(undefined)}
+        />
+      </div>
+    </Page>
+  );
+}
+
+function Detail({ id, known, onColumn }: React.ComponentProps<typeof LogDetail>) {
+  const [tab, setTab] = useState("entry");
+  return (
+    <Tabs
+      label="Of this entry"
+      value={tab}
+      onChange={setTab}
+      tabs={[
+        { value: "entry", label: "Entry", content: <LogDetail id={id} known={known} onColumn={onColumn} /> },
+        { value: "around", label: "50 around it", content: <Around id={id} /> },
+      ]}
+    />
+  );
+}
+
+function withColumn(cols: readonly string[] | undefined, key: string): string[] {
+  const current = cols ?? DEFAULT_COLUMNS;
+  if (current.includes(key)) return [...current];
+  const at = current.indexOf("message");
+  return at < 0 ? [...current, key] : [...current.slice(0, at), key, ...current.slice(at)];
+}
+
+function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(set);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}
+
+/** The find bar: which rows match, and which of them is looked at. */
+function useFind(rows: Parameters<typeof findRows>[0]) {
+  const [isOpen, setIsOpen] = useState(false);
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const [target, setTarget] = useState<{ readonly index: number }>();
+  const wanted = useDeferredValue(isOpen ? text : "");
+  const matches = useMemo(() => findRows(rows, wanted), [rows, wanted]);
+  const show = (next: number): void => {
+    setAt(next);
+    const index = matches[next];
+    if (index !== undefined) setTarget({ index });
+  };
+  return {
+    isOpen,
+    text,
+    matches,
+    at: Math.min(at, Math.max(0, matches.length - 1)),
+    target,
+    open: () => setIsOpen(true),
+    close: () => setIsOpen(false),
+    setText(next: string) {
+      setText(next);
+      setAt(-1);
+    },
+    step: (by: number) => matches.length > 0 && show((at + by + matches.length) % matches.length),
+  };
+}
+
+function Footer({
+  loaded,
+  total,
+  hasMore,
+  isLoading,
+  onMore,
+}: {
+  readonly loaded: number;
+  readonly total: number | undefined;
+  readonly hasMore: boolean;
+  readonly isLoading: boolean;
+  readonly onMore: () => void;
+}) {
+  return (
+    <div className="flex h-7 shrink-0 items-center gap-2 border-line border-t bg-surface px-4 text-[12px] text-ink-3">
+      <span>
+        {loaded.toLocaleString("en-GB")} loaded
+        {total !== undefined && total > loaded && ` of ${total.toLocaleString("en-GB")}`}
+      </span>
+      {isLoading && <span role="status">Loading older ones…</span>}
+      {hasMore && !isLoading && (
+        <Button look="ghost" className="h-5 text-[12px]" onClick={onMore}>
+          Load older ones
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function NoLogs({ disabled }: { readonly disabled: string | undefined }) {
+  if (disabled !== undefined) {
+    return (
+      <EmptyState
+        title="Log entries are not kept"
+        snippet={"workers:\n  - name: svc-observability\n    config:\n      logs_enabled: true\n      logs_exporter: memory"}
+      >
+        <p>The engine says: {disabled}.</p>
+        <p>
+          See{" "}
+          <Link to="/config" search={{}} className="text-accent underline">
+            Config
+          </Link>{" "}
+          for what is set now.
+        </p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      title="There are no log entries yet"
+      snippet={`svc trigger --function-id='engine::log::info' \\\n  --payload='{"message": "Hello", "service_name": "me", "data": {"answer": 42}}'`}
+    >
+      What workers log by the SDK's logger, what they write to their output, and what the engine itself says appears here as it happens.
+    </EmptyState>
+  );
 }

@@ -1,5 +1,167 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { SearchOf } from "../../app/search.ts";
+import { useHotkey } from "../../lib/hotkeys.ts";
+import { Button } from "../../ui/button.tsx";
+import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { download } from "../../ui/json-view.tsx";
 import { Page } from "../../ui/page.tsx";
+import { ListDetail } from "../../ui/split.tsx";
+import { Catalogue } from "./catalogue.tsx";
+import { CounterStrip } from "./counters.tsx";
+import { MessageDetail } from "./message-detail.tsx";
+import { type MessageTest, messageTest } from "./message-filter.ts";
+import { MessageTable } from "./message-table.tsx";
+import { SubscriptionsBar } from "./subscriptions-bar.tsx";
+import { Actions, Filters } from "./toolbar.tsx";
+import { exportText } from "./transfer.ts";
+import { useMonitorState, useShownRows } from "./use-monitor.ts";
+import { useSubscriptions } from "./use-subscriptions.ts";
+import { useView } from "./use-view.ts";
+
+type Search = SearchOf<"streams">;
+const route = getRouteApi("/streams/{-$messageId}");
+const NO_NAMES: readonly string[] = [];
+const SNIPPET = `svc trigger --function-id='stream::send' \\
+  --payload='{"stream_name": "chat", "group_id": "room-1", "type": "hello", "data": {"text": "Hi"}}'`;
 
 export default function StreamsPage() {
-  return <Page title="Streams">{null}</Page>;
+  const { messageId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const select = (id: string | undefined): void => void navigate({ to: "/streams/{-$messageId}", params: { messageId: id }, search: true });
+
+  const names = useNames(search.sub);
+  const states = useSubscriptions(names);
+  const join = (name: string): void => change({ sub: [...new Set([...names, name])] });
+  const leave = (name: string): void => {
+    const left = names.filter((each) => each !== name);
+    change({ sub: left.length === 0 ? undefined : left });
+  };
+
+  const state = useMonitorState();
+  const view = useView();
+  const { test, problem } = useTest(search);
+  const shown = useShownRows({ log: view.log, test, direction: search.dir, clearedSeq: view.clearedSeq, isHeld: view.isHeld });
+  useHotkey("p", "Pause or go on", view.togglePause, "Streams");
+  const isFiltered = [search.q, search.dir, search.stream, search.group, search.type].some((value) => value !== undefined);
+  const hidden = view.log.lastSeq - view.clearedSeq;
+
+  const list = (
+    <>
+      <Filters search={search} change={change} inbound={shown.inbound} outbound={shown.outbound} log={view.log} problem={problem} />
+      <DataRegion
+        loading={view.offline === undefined && !state.hasBeenLive && state.status !== "refused"}
+        error={state.status === "refused" ? new Error(`the messages cannot be watched: ${state.reason ?? "refused"}`) : undefined}
+        empty={shown.rows.length === 0}
+        filtered={
+          isFiltered
+            ? {
+                what: "No message that passed fits these filters.",
+                clear: () => change({ q: undefined, dir: undefined, stream: undefined, group: undefined, type: undefined }),
+              }
+            : undefined
+        }
+        emptyState={<NothingYet hidden={hidden} search={search} showAll={() => change({ system: true, events: true })} />}
+      >
+        <MessageTable
+          rows={shown.rows}
+          selectedId={messageId}
+          onSelect={({ id }) => select(id)}
+          fresh={shown.fresh}
+          isPaused={view.isPaused}
+          onTop={view.setAtTop}
+        />
+      </DataRegion>
+    </>
+  );
+  const selected = messageId === undefined ? undefined : (shown.rows.find(({ id }) => id === messageId) ?? view.log.find(messageId));
+  return (
+    <Page
+      title="Streams"
+      controls={
+        <Actions
+          isPaused={view.isPaused}
+          canPause={view.offline === undefined}
+          onPause={view.togglePause}
+          onClear={view.clear}
+          onExport={(format) =>
+            download(exportText(shown.rows, format), `stream-messages.${format}`, format === "json" ? "application/json" : "application/x-ndjson")
+          }
+          onImport={view.open}
+          hasRows={shown.rows.length > 0}
+        />
+      }
+    >
+      <CounterStrip log={view.log} />
+      <Notice view={view} />
+      <Catalogue system={search.system === true} joined={names} onJoin={join} onLeave={leave} />
+      <SubscriptionsBar names={names} states={states} onJoin={join} onLeave={leave} />
+      <ListDetail
+        id="streams"
+        list={list}
+        title={selected?.kind === "message" ? `${selected.type} · ${selected.stream ?? "connection"}` : (messageId ?? "")}
+        detail={messageId === undefined ? undefined : <MessageDetail row={selected} rows={view.rows()} />}
+        onClose={() => select(undefined)}
+      />
+    </Page>
+  );
+}
+
+/** The same array while the address says the same. */
+function useNames(sub: readonly string[] | undefined): readonly string[] {
+  const key = JSON.stringify(sub ?? NO_NAMES);
+  return useMemo(() => JSON.parse(key) as readonly string[], [key]);
+}
+
+function useTest({ q, stream, group, type, system, events }: Search): { readonly test: MessageTest; readonly problem: string | undefined } {
+  return useMemo(() => {
+    try {
+      return { test: messageTest({ q, stream, group, type, system, events }), problem: undefined };
+    } catch (error) {
+      return { test: () => false, problem: (error as Error).message };
+    }
+  }, [q, stream, group, type, system, events]);
+}
+
+function Notice({ view }: { readonly view: ReturnType<typeof useView> }) {
+  const { offline, failure } = view;
+  return (
+    <>
+      {failure !== undefined && (
+        <div role="alert" className="flex items-center gap-3 bg-danger-soft px-4 py-1 text-danger">
+          <span className="min-w-0 flex-1">{failure}</span>
+          <Button look="ghost" className="h-6 text-danger" onClick={view.dismissFailure}>
+            Close
+          </Button>
+        </div>
+      )}
+      {offline !== undefined && (
+        <div role="status" className="flex items-center gap-3 bg-info-soft px-4 py-1 text-info">
+          <span className="min-w-0 flex-1">
+            {offline.count.toLocaleString("en-GB")} messages of the file {offline.file}, not live.
+            {offline.refused > 0 && ` ${offline.refused.toLocaleString("en-GB")} lines of it are no message and were left out.`}
+          </span>
+          <Button look="ghost" className="h-6 text-info" onClick={view.close}>
+            Back to live
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function NothingYet({ hidden, search, showAll }: { readonly hidden: number; readonly search: Search; readonly showAll: () => void }) {
+  const isHiding = hidden > 0 && (search.system !== true || search.events !== true);
+  return (
+    <EmptyState title="No message has passed yet" snippet={isHiding ? undefined : SNIPPET}>
+      <p>What goes over stream connections is shown here as it passes, in both directions. Join a group above, or have a client join one, and write to it.</p>
+      {isHiding && (
+        <p className="mt-3">
+          <Button onClick={showAll}>Show the messages of the engine's own streams and of connections</Button>
+        </p>
+      )}
+    </EmptyState>
+  );
 }

@@ -1,0 +1,142 @@
+import { readFile } from "node:fs/promises";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { axeViolations } from "./support/axe.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN = "00f067aa0ba902b7";
+let system: RunningSystem;
+let browser: Browser;
+let log: (level: string, message: string, more?: object) => Promise<unknown>;
+
+beforeAll(async () => {
+  system = await startSystem();
+  browser = await startBrowser();
+  const worker = await system.worker("writer");
+  log = (level, message, more = {}) => worker.call({ function_id: `engine::log::${level}`, payload: { message, service_name: "api", ...more } });
+  await log("error", "\u001b[31mfailed\u001b[0m <img src=x onerror=alert(1)>", { trace_id: TRACE, span_id: SPAN, data: { status: 503 } });
+  for (let at = 0; at < 30; at++) await log("info", `order ${at} took ${at} ms`, { service_name: "shop", data: { status: 200 } });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+describe("the Logs page", () => {
+  it("shows the newest first and new ones as they come, and leads from an entry to the very span", async () => {
+    const { page, faults, close } = await openPage(browser, `${system.console.url}/logs`);
+    await live(page);
+    await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
+    await log("warn", "something new");
+    await page.getByRole("row").nth(1).filter({ hasText: "something new" }).waitFor({ timeout: 5_000 });
+    const row = page.getByRole("row").filter({ hasText: "failed <img" });
+    await row.getByText("ERROR", { exact: true }).click();
+    await page.getByText("503").waitFor();
+    expect(page.url()).toMatch(/\/logs\/\d+/);
+    await page.getByLabel("Message", { exact: true }).getByText("failed", { exact: true }).waitFor();
+    await page.getByRole("link", { name: TRACE, exact: true }).click();
+    await page.waitForURL(`**/traces/${TRACE}/${SPAN}`);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it.each([
+    ["level=%5B%22ERROR%22%5D", ["level:ERROR"]],
+    ["source=api&level=error", ["source:api", "level:error"]],
+    ["not=shop&not=svc&not=writer&q=failed", ["-source:shop"]],
+    ["attr=status:gte:500", ["attr.status>=500"]],
+    [`trace=${TRACE}&span=${SPAN}`, ["trace:", "span:"]],
+    ["q=level%3Aerror%20failed", []],
+    ["q=%2F%5E.*fail%2F", []],
+  ])("shows what its address filters by: %s", async (query, chips) => {
+    const { page, close } = await openPage(browser, `${system.console.url}/logs?${query}`);
+    await live(page);
+    await page.getByRole("row").filter({ hasText: "failed" }).waitFor();
+    expect(await page.getByRole("row").count()).toBe(2);
+    for (const chip of chips) await page.getByLabel("Filters").getByText(chip).waitFor();
+    await close();
+  });
+
+  it("turns what is typed into chips, switches one off and on, and takes from the breakdown", async () => {
+    const { page, close } = await openPage(browser, `${system.console.url}/logs`);
+    await live(page);
+    await page.keyboard.press("/");
+    await page.keyboard.type("level:error failed");
+    await page.keyboard.press("Enter");
+    const chip = page.getByLabel("Filters").getByRole("button", { name: "level:ERROR", exact: true });
+    await chip.waitFor();
+    await expect.poll(() => page.getByRole("row").count()).toBe(2);
+    expect(new URL(page.url()).searchParams.get("q")).toBe("failed");
+    await chip.click();
+    expect(await chip.getAttribute("aria-pressed")).toBe("false");
+    await page.getByRole("button", { name: "Clear all" }).click();
+    await page
+      .getByLabel("By source")
+      .getByRole("button", { name: /^shop/ })
+      .click({ modifiers: ["Shift"] });
+    await expect.poll(() => page.getByRole("row").filter({ hasText: "order" }).count()).toBe(0);
+    await page.getByLabel("Filters").getByText("-source:shop").waitFor();
+    await close();
+  });
+
+  it("groups similar ones, finds in the list, and says so when nothing matches", async () => {
+    const { page, close } = await openPage(browser, `${system.console.url}/logs?source=shop&group=true`);
+    await live(page);
+    await page.getByRole("button", { name: "30 similar" }).click();
+    await page.keyboard.press("Control+f");
+    await page.keyboard.type("order 7 ");
+    await page.getByText("of 1").or(page.getByText("of 2")).waitFor();
+    await page.goto(`${system.console.url}/logs?q=nothingatall`);
+    await page.getByText("Nothing matches").waitFor();
+    await page.getByRole("button", { name: "Clear the filters" }).click();
+    await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
+    await close();
+  });
+
+  it("exports all matches by the engine, as lines and as a table without formulas", async () => {
+    await log("info", '=HYPERLINK("http://x")', { service_name: "sheet" });
+    const { page, close } = await openPage(browser, `${system.console.url}/logs?source=sheet`);
+    await live(page);
+    await page.getByRole("row").filter({ hasText: "HYPERLINK" }).waitFor();
+    const [csv] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as CSV" }).click()]);
+    expect(await readFile(await csv.path(), "utf8")).toContain(`"'=HYPERLINK(""http://x"")"`);
+    const [ndjson] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as NDJSON" }).click()]);
+    expect(JSON.parse(await readFile(await ndjson.path(), "utf8"))).toMatchObject({ body: '=HYPERLINK("http://x")', service_name: "sheet" });
+    await close();
+  });
+
+  it.each([
+    ["light", 1440],
+    ["dark", 390],
+  ] as const)("is accessible and as wide as the window in the %s theme at %d pixels", async (theme, width) => {
+    const { page, faults, close } = await openPage(browser, `${system.console.url}/logs?level=ERROR&level=INFO&off=level:warn`, { theme, width });
+    await live(page);
+    await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await widthOverflow(page)).toBe(0);
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("End");
+    await page.getByRole("tab", { name: "Entry" }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await widthOverflow(page)).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("deletes stored entries only after the words were typed", async () => {
+    const { page, close } = await openPage(browser, `${system.console.url}/logs?source=shop`);
+    await live(page);
+    await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
+    await page.getByRole("button", { name: "Delete stored logs" }).click();
+    const action = page.getByRole("button", { name: "Delete all log entries" });
+    expect(await action.isDisabled()).toBe(true);
+    await page.getByRole("dialog").getByRole("textbox").fill("delete logs");
+    await action.click();
+    await page.getByText("Nothing matches").waitFor();
+    await close();
+  });
+});

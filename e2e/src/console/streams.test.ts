@@ -1,0 +1,140 @@
+import { readFile } from "node:fs/promises";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { axeViolations } from "./support/axe.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+
+let system: RunningSystem;
+let browser: Browser;
+let call: (functionId: string, payload: unknown) => Promise<unknown>;
+
+beforeAll(async () => {
+  system = await startSystem();
+  browser = await startBrowser();
+  const worker = await system.worker("orders");
+  call = (function_id, payload) => worker.call({ function_id, payload });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+function send(text: string, stream = "chat", group = "room-1"): Promise<unknown> {
+  return call("stream::send", { stream_name: stream, group_id: group, type: "hello", data: { text } });
+}
+
+async function counter(page: Page, name: string): Promise<string | null> {
+  return page.getByLabel("Counters").locator(`div:has(> dt:text-is("${name}")) dd`).textContent();
+}
+
+describe("the Streams page", () => {
+  it("joins a group, shows what passes with its data, and keeps the subscription in the address", async () => {
+    const { page, faults, close } = await openPage(browser, `${system.console.url}/streams`);
+    await live(page);
+    await page.getByText("No message has passed yet").waitFor();
+    await page.getByRole("button", { name: "Join a group" }).click();
+    await page.getByLabel("Stream", { exact: true }).last().fill("chat");
+    await page.getByLabel("Group", { exact: true }).last().fill("room-1");
+    await page.getByRole("button", { name: "Join", exact: true }).click();
+    await page.getByLabel("Subscriptions").getByText("live").waitFor();
+    expect(decodeURIComponent(page.url())).toContain("chat:room-1");
+    await send("<b>Hi</b>");
+    const row = page.getByRole("row").filter({ hasText: "<b>Hi</b>" });
+    await row.waitFor();
+    await row.click();
+    await page.getByRole("heading", { name: "event · chat" }).waitFor();
+    await page.getByText('"<b>Hi</b>"', { exact: true }).waitFor();
+    await page
+      .getByRole("row", { name: /^chat/ })
+      .getByRole("button", { name: /room-1/ })
+      .waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("counts every message of a flood, and shows the filters of its address", async () => {
+    const { page, faults, close } = await openPage(browser, `${system.console.url}/streams?sub=flood:a&stream=flood&type=event&dir=outbound`);
+    await live(page);
+    await page.getByLabel("Subscriptions").getByText("live").waitFor();
+    for (let batch = 0; batch < 20; batch++) await Promise.all(Array.from({ length: 50 }, (_, at) => send(String(at), "flood", "a")));
+    await page.getByRole("button", { name: "Outbound 1000" }).waitFor({ timeout: 20_000 });
+    expect(await counter(page, "Dropped")).toBe("0");
+    expect(await page.getByLabel("Stream", { exact: true }).inputValue()).toBe("flood");
+    expect(await page.getByLabel("Type", { exact: true }).inputValue()).toBe("event");
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("pauses without losing anything, by key, and marks the pause", async () => {
+    const { page, close } = await openPage(browser, `${system.console.url}/streams?sub=pause:a`);
+    await live(page);
+    await page.getByLabel("Subscriptions").getByText("live").waitFor();
+    await page.keyboard.press("p");
+    await send("while paused", "pause", "a");
+    await page.getByText("1 new since then").waitFor();
+    expect(await page.getByRole("row").filter({ hasText: "while paused" }).count()).toBe(0);
+    await page.keyboard.press("p");
+    await page.getByRole("row").filter({ hasText: "while paused" }).waitFor();
+    await page.getByRole("row").filter({ hasText: "received, 0 no longer kept" }).waitFor();
+    await close();
+  });
+
+  it("exports what is shown and shows the file again, offline", async () => {
+    const { page, close } = await openPage(browser, `${system.console.url}/streams?sub=export:a&q=kept`);
+    await live(page);
+    await page.getByLabel("Subscriptions").getByText("live").waitFor();
+    await send("kept", "export", "a");
+    await send("other", "export", "a");
+    await page.getByRole("row").filter({ hasText: "kept" }).waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "NDJSON" }).click()]);
+    const lines = (await readFile(await download.path(), "utf8")).trim().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { stream: string }).stream)).toEqual(["export"]);
+    await page.getByLabel("File with messages").setInputFiles(await download.path());
+    await page.getByText("1 messages of the file").waitFor();
+    await page.getByRole("button", { name: "Back to live" }).click();
+    await close();
+  });
+
+  it("says that it is away while the engine is, joins again by itself, and marks the gap", async () => {
+    const { page, close } = await openPage(browser, `${system.console.url}/streams?sub=back:a`, { expected: [/.*/] });
+    await live(page);
+    await page.getByLabel("Subscriptions").getByText("live").waitFor();
+    await system.killEngine();
+    await page.getByLabel("Subscriptions").getByText("rejoining").waitFor();
+    await system.startEngine();
+    await page.getByLabel("Subscriptions").getByText("live").waitFor({ timeout: 30_000 });
+    await page.getByRole("row").filter({ hasText: "Not watched" }).waitFor();
+    await expect
+      .poll(
+        () =>
+          send("again", "back", "a").then(
+            () => true,
+            () => false,
+          ),
+        { timeout: 20_000 },
+      )
+      .toBe(true);
+    await page.getByRole("row").filter({ hasText: "again" }).first().waitFor();
+    await close();
+  });
+
+  it.each([
+    ["light", 1440],
+    ["dark", 390],
+  ] as const)("is accessible and as wide as the window in the %s theme at %d pixels", async (theme, width) => {
+    const { page, faults, close } = await openPage(browser, `${system.console.url}/streams?sub=axe:a&system=true&events=true`, { theme, width });
+    await live(page);
+    await page.getByRole("row").filter({ hasText: "join" }).first().waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await widthOverflow(page)).toBe(0);
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.getByRole("heading", { level: 2, name: /·/ }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await close();
+  });
+});

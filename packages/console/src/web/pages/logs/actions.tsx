@@ -1,0 +1,162 @@
+import { Download, Eraser, ListCollapse, PanelLeft, Search, Trash2, WrapText } from "lucide-react";
+import { useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { call, exportLines } from "../../lib/api.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Button, type ButtonProps } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { type LogQuery, windowMembers } from "./use-log-query.ts";
+
+/** Switches of the list. */
+export function Switches({
+  isPanelOpen,
+  onPanel,
+  grouped,
+  onGroup,
+  wrap,
+  onWrap,
+  onFind,
+  onClear,
+}: {
+  readonly isPanelOpen: boolean;
+  readonly onPanel: () => void;
+  readonly grouped: boolean;
+  readonly onGroup: () => void;
+  readonly wrap: boolean;
+  readonly onWrap: () => void;
+  readonly onFind: () => void;
+  readonly onClear: () => void;
+}) {
+  return (
+    <>
+      <Small
+        label="Sources"
+        title="Where the entries come from"
+        pressed={isPanelOpen}
+        onClick={onPanel}
+        icon={<PanelLeft aria-hidden className="size-3.5" />}
+      />
+      <Small label="Group similar" pressed={grouped} onClick={onGroup} icon={<ListCollapse aria-hidden className="size-3.5" />} />
+      <Small label="Wrap" title="Whole messages, on several lines" pressed={wrap} onClick={onWrap} icon={<WrapText aria-hidden className="size-3.5" />} />
+      <Small label="Find" title="Find in the list (Ctrl or ⌘ F)" onClick={onFind} icon={<Search aria-hidden className="size-3.5" />} />
+      <Small
+        label="Clear view"
+        title="Shows only what comes from now on; remove the time filter to have the rest again"
+        onClick={onClear}
+        icon={<Eraser aria-hidden className="size-3.5" />}
+      />
+    </>
+  );
+}
+
+function Small({ label, pressed, ...rest }: Omit<ButtonProps, "children"> & { readonly label: string; readonly pressed?: boolean }) {
+  return (
+    <Button aria-pressed={pressed} {...rest} className={pressed === true ? "border-accent bg-accent-soft text-accent" : undefined}>
+      <span className="max-xl:sr-only">{label}</span>
+    </Button>
+  );
+}
+
+/** All matches as a file, written by the engine; and deleting what it keeps. */
+export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; readonly onDeleted: () => void }) {
+  const [pending, setPending] = useState<"csv" | "ndjson">();
+  const [failure, setFailure] = useState<string>();
+  const save = async (format: "csv" | "ndjson"): Promise<void> => {
+    setPending(format);
+    setFailure(undefined);
+    try {
+      const lines = await exportLines("engine::logs::export", { ...query.filter, ...windowMembers(query.window(Date.now())), format });
+      if (lines === null) setFailure("There is nothing to export: the engine keeps no log entries");
+      else saveAs(lines, `logs-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.${format}`);
+    } catch (error) {
+      setFailure(`The export failed: ${(error as Error).message}`);
+    } finally {
+      setPending(undefined);
+    }
+  };
+  return (
+    <>
+      {(["ndjson", "csv"] as const).map((format) => (
+        <Button
+          key={format}
+          isPending={pending === format}
+          disabled={pending !== undefined}
+          title={`All entries that match, as ${format === "csv" ? "a table" : "one JSON object in each line"}`}
+          aria-label={`Export as ${format.toUpperCase()}`}
+          onClick={() => void save(format)}
+          icon={<Download aria-hidden className="size-3.5" />}
+        >
+          {format.toUpperCase()}
+        </Button>
+      ))}
+      <DeleteStored onDeleted={onDeleted} />
+      {failure !== undefined && (
+        <p role="alert" className="basis-full text-danger">
+          {failure}
+        </p>
+      )}
+    </>
+  );
+}
+
+function saveAs(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+function DeleteStored({ onDeleted }: { readonly onDeleted: () => void }) {
+  const [isAsking, setAsking] = useState(false);
+  const [isPending, setPending] = useState(false);
+  const [failure, setFailure] = useState<string>();
+  const { phase } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const remove = (): void => {
+    setPending(true);
+    setFailure(undefined);
+    call("engine::logs::clear", {})
+      .then(
+        () => {
+          setAsking(false);
+          toast("All stored log entries were deleted");
+          onDeleted();
+        },
+        (error: Error) => setFailure(error.message),
+      )
+      .finally(() => setPending(false));
+  };
+  return (
+    <>
+      <Button
+        look="danger"
+        disabledReason={refusal}
+        aria-label="Delete stored logs"
+        title="Delete stored logs"
+        onClick={() => setAsking(true)}
+        icon={<Trash2 aria-hidden className="size-3.5" />}
+      />
+      {isAsking && (
+        <ConfirmDialog
+          open
+          onClose={() => setAsking(false)}
+          title="Delete all stored log entries?"
+          description="The engine forgets every log entry that it keeps, of all sources, not only those that match. This cannot be undone."
+          action="Delete all log entries"
+          typeToConfirm="delete logs"
+          isPending={isPending}
+          onConfirm={remove}
+        >
+          {failure !== undefined && (
+            <p role="alert" className="rounded-md bg-danger-soft px-3 py-1.5 text-danger">
+              {failure}
+            </p>
+          )}
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,90 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { Columns3, Minus, Plus } from "lucide-react";
+import { useState } from "react";
+import { attrParam } from "../../lib/filter-grammar.ts";
+import { formatJson, type JsonValue } from "../../lib/json.ts";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
+
+const route = getRouteApi("/logs/{-$logId}");
+/** So many that one wants to search them. */
+const MANY = 12;
+/** Of a value, in the table, in characters. */
+const MAX_VALUE = 2_000;
+
+/** Names and values, each with what one does with it: filter by it, leave it out, have it as a column. */
+export function AttributeTable({
+  title,
+  values,
+  prefix,
+  onColumn,
+}: {
+  readonly title: string;
+  readonly values: Readonly<Record<string, JsonValue>>;
+  /** Before the names, where filters and columns need it. */
+  readonly prefix: string;
+  readonly onColumn: (key: string) => void;
+}) {
+  const navigate = route.useNavigate();
+  const [q, setQ] = useState("");
+  const all = Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? value : formatJson(value, 0)] as const);
+  const wanted = q.toLowerCase();
+  const shown = all.filter((pair) => pair.some((text) => text.toLowerCase().includes(wanted)));
+  const add = (name: string, value: string, negated: boolean): void => {
+    const param = attrParam({ kind: "field", field: prefix === "" ? `attr.${name}` : `${prefix}${name}`, op: "equals", value, negated, off: false });
+    void navigate({ search: (before) => ({ ...before, attr: [...new Set([...(before.attr ?? []), param])] }) });
+  };
+  return (
+    <section aria-label={title}>
+      <div className="flex items-center gap-2 pb-1">
+        <h3 className="flex-1 font-medium">
+          {title} <span className="font-mono text-[11px] text-ink-3">{all.length}</span>
+        </h3>
+        {all.length > MANY && <SearchBox label={`Search ${title.toLowerCase()}`} value={q} onChange={setQ} hotkey={undefined} />}
+      </div>
+      {all.length === 0 && <p className="text-ink-3">None.</p>}
+      {shown.length > 0 && (
+        <table className="w-full table-fixed border-collapse">
+          <tbody>
+            {shown.map(([name, value]) => (
+              <tr key={name} className="border-line/60 border-t align-top">
+                <th scope="row" className="w-[38%] break-words py-1 pr-2 text-left font-mono font-normal text-[12px] text-ink-2">
+                  {name}
+                </th>
+                <td className="break-words py-1 font-mono text-[12px]">{value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE)}…` : value}</td>
+                <td className="w-28 py-0.5 text-right align-top">
+                  <Button
+                    look="ghost"
+                    className="size-6"
+                    aria-label={`Only ${name} with this value`}
+                    title="Show only these"
+                    onClick={() => add(name, value, false)}
+                    icon={<Plus aria-hidden className="size-3.5" />}
+                  />
+                  <Button
+                    look="ghost"
+                    className="size-6"
+                    aria-label={`Without ${name} with this value`}
+                    title="Leave these out"
+                    onClick={() => add(name, value, true)}
+                    icon={<Minus aria-hidden className="size-3.5" />}
+                  />
+                  <Button
+                    look="ghost"
+                    className="size-6"
+                    aria-label={`${name} as a column`}
+                    title="As a column"
+                    onClick={() => onColumn(`${prefix}${name}`)}
+                    icon={<Columns3 aria-hidden className="size-3.5" />}
+                  />
+                  <CopyButton text={value} label={`Copy ${name}`} className="size-6" />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,124 @@
+import { Minus } from "lucide-react";
+import { cn } from "../../ui/cn.ts";
+import type { LogSearch } from "./filter-terms.ts";
+import type { FacetCount, FacetName } from "./use-logs.ts";
+
+const SHOWN = 15;
+
+/** Where the entries come from, counted over the whole match. A press filters, with Shift (or the minus) it leaves out. */
+export function Breakdown({
+  facets,
+  search,
+  change,
+}: {
+  readonly facets: Readonly<Partial<Record<FacetName, readonly FacetCount[]>>>;
+  readonly search: LogSearch;
+  readonly change: (change: Partial<LogSearch>) => void;
+}) {
+  const toggle = (list: readonly string[] | undefined, value: string): string[] | undefined => {
+    const next = list?.includes(value) === true ? list.filter((each) => each !== value) : [...(list ?? []), value];
+    return next.length === 0 ? undefined : next;
+  };
+  const without = (list: readonly string[] | undefined, value: string): string[] | undefined =>
+    list?.includes(value) === true ? toggle(list, value) : list?.slice();
+  const excludes = (key: string, value: string): string => `${key}:not_equals:${value}`;
+  return (
+    <div className="flex flex-col gap-4 p-3">
+      <Facet
+        title="Source"
+        counts={facets.service ?? []}
+        chosen={search.source ?? []}
+        excluded={search.not ?? []}
+        onChoose={(value) => change({ source: toggle(search.source, value), not: without(search.not, value) })}
+        onExclude={(value) => change({ not: toggle(search.not, value), source: without(search.source, value) })}
+      />
+      <Facet
+        title="Level"
+        counts={facets.level ?? []}
+        chosen={search.level ?? []}
+        excluded={(search.attr ?? []).filter((param) => param.startsWith("level:not_equals:")).map((param) => param.slice("level:not_equals:".length))}
+        onChoose={(value) => change({ level: toggle(search.level, value) })}
+      />
+      <Facet
+        title="Worker"
+        counts={facets.worker ?? []}
+        chosen={search.worker === undefined ? [] : [search.worker]}
+        excluded={[]}
+        onChoose={(value) => change({ worker: search.worker === value ? undefined : value })}
+      />
+      <Facet
+        title="Function"
+        counts={facets.function_id ?? []}
+        chosen={search.fn === undefined ? [] : [search.fn]}
+        excluded={(search.attr ?? [])
+          .filter((param) => param.startsWith("function_id:not_equals:"))
+          .map((param) => param.slice("function_id:not_equals:".length))}
+        onChoose={(value) => change({ fn: search.fn === value ? undefined : value })}
+        onExclude={(value) => change({ attr: toggle(search.attr, excludes("function_id", value)) })}
+      />
+    </div>
+  );
+}
+
+function Facet({
+  title,
+  counts,
+  chosen,
+  excluded,
+  onChoose,
+  onExclude,
+}: {
+  readonly title: string;
+  readonly counts: readonly FacetCount[];
+  readonly chosen: readonly string[];
+  readonly excluded: readonly string[];
+  readonly onChoose: (value: string) => void;
+  readonly onExclude?: (value: string) => void;
+}) {
+  const known = new Set(counts.map(({ value }) => value));
+  // What is chosen or left out stays on the list, whether or not anything matches.
+  const kept = [...chosen, ...excluded].filter((value) => !known.has(value)).map((value) => ({ value, count: 0 }));
+  const shown = [...counts.slice(0, SHOWN), ...kept];
+  const most = Math.max(1, ...shown.map(({ count }) => count));
+  if (shown.length === 0) return null;
+  return (
+    <section aria-label={`By ${title.toLowerCase()}`}>
+      <h3 className="pb-1 font-medium text-[12px] text-ink-3">{title}</h3>
+      <ul className="flex flex-col">
+        {shown.map(({ value, count }) => (
+          <li key={value} className="group flex items-center">
+            <button
+              type="button"
+              aria-pressed={chosen.includes(value)}
+              title={onExclude === undefined ? value : `${value}: press to show only it, with Shift to leave it out`}
+              onClick={(event) => (event.shiftKey && onExclude !== undefined ? onExclude(value) : onChoose(value))}
+              className={cn(
+                "relative flex h-6 min-w-0 flex-1 items-center gap-2 overflow-hidden rounded px-1.5 text-left hover:bg-hover",
+                chosen.includes(value) && "bg-accent-soft font-medium text-accent",
+              )}
+            >
+              <span className={cn("min-w-0 flex-1 truncate", excluded.includes(value) && "text-ink-3 line-through")}>{value}</span>
+              <span className="font-mono text-[11px]">{count.toLocaleString("en-GB")}</span>
+              <span aria-hidden className="absolute bottom-0 left-0 h-0.5 bg-accent/60" style={{ width: `${(count / most) * 100}%` }} />
+            </button>
+            {onExclude !== undefined && (
+              <button
+                type="button"
+                aria-label={`Leave out ${value}`}
+                aria-pressed={excluded.includes(value)}
+                onClick={() => onExclude(value)}
+                className={cn(
+                  "flex size-6 shrink-0 items-center justify-center rounded text-ink-3 hover:bg-hover hover:text-ink",
+                  excluded.includes(value) && "text-danger",
+                )}
+              >
+                <Minus aria-hidden className="size-3.5" />
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {counts.length > SHOWN && <p className="px-1.5 pt-1 text-[11px] text-ink-3">and {counts.length - SHOWN} more</p>}
+    </section>
+  );
+}

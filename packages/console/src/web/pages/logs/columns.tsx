@@ -1,0 +1,118 @@
+import { Link } from "@tanstack/react-router";
+import { Skull } from "lucide-react";
+import type { ReactNode } from "react";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { Timestamp } from "../../ui/time.tsx";
+import { plainText } from "./ansi.ts";
+import { functionOf, type Log, textOfValue } from "./log.ts";
+import { fieldValue } from "./log-match.ts";
+import { markedParts } from "./rows.ts";
+
+const TONES: Readonly<Record<string, Tone>> = { TRACE: "neutral", DEBUG: "neutral", INFO: "info", WARN: "warn", ERROR: "danger" };
+/** Characters of a message that a row shows. */
+const MAX_MESSAGE = 2_000;
+
+export interface LogColumn {
+  readonly key: string;
+  readonly header: string;
+  readonly width: string;
+  /** Left out where the list is narrower than this, in pixels. */
+  readonly from: number;
+  cell(log: Log, find: string): ReactNode;
+}
+
+export function LevelBadge({ log }: { readonly log: Pick<Log, "severity_text" | "fatal"> }) {
+  return (
+    <Badge tone={TONES[log.severity_text] ?? "neutral"} icon={log.fatal === true ? <Skull aria-hidden className="size-3" /> : undefined}>
+      {log.severity_text}
+      {log.fatal === true && <span>FATAL</span>}
+    </Badge>
+  );
+}
+
+const BUILT_IN: readonly LogColumn[] = [
+  { key: "time", header: "Time", width: "6.5rem", from: 0, cell: ({ timestamp_ms: ms }) => <Timestamp ms={ms} className="font-mono text-[12px] text-ink-2" /> },
+  { key: "level", header: "Level", width: "4.5rem", from: 0, cell: (log) => <LevelBadge log={log} /> },
+  { key: "source", header: "Source", width: "minmax(4rem,9rem)", from: 560, cell: ({ service_name: name }) => <span title={name}>{name}</span> },
+  { key: "function", header: "Function", width: "minmax(5rem,11rem)", from: 860, cell: (log) => <FunctionLink id={functionOf(log)} /> },
+  { key: "trace", header: "Trace", width: "5.5rem", from: 640, cell: (log) => <TraceLink log={log} /> },
+  { key: "message", header: "Message", width: "minmax(8rem,1fr)", from: 0, cell: (log, find) => <Message text={log.body} find={find} /> },
+];
+export const DEFAULT_COLUMNS: readonly string[] = BUILT_IN.map(({ key }) => key);
+
+/** The columns that the address names, in its order; others are attributes. */
+export function columnsOf(keys: readonly string[] | undefined): readonly LogColumn[] {
+  return (keys ?? DEFAULT_COLUMNS).map(
+    (key) =>
+      BUILT_IN.find((column) => column.key === key) ?? {
+        key,
+        header: key,
+        width: "minmax(5rem,10rem)",
+        from: 640,
+        cell: (log) => {
+          const value = fieldValue(log, key);
+          return value === undefined ? <span className="text-ink-3">–</span> : <span title={textOfValue(value)}>{textOfValue(value).slice(0, 200)}</span>;
+        },
+      },
+  );
+}
+
+function Message({ text, find }: { readonly text: string; readonly find: string }) {
+  const shown = plainText(text.slice(0, MAX_MESSAGE));
+  if (find === "") return <span className="font-mono text-[12px]">{shown}</span>;
+  return (
+    <span className="font-mono text-[12px]">
+      {markedParts(shown, find).map((part, index) =>
+        index % 2 === 1 ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have nothing else
+          <mark key={index} className="rounded-sm bg-warn-soft text-warn underline">
+            {part}
+          </mark>
+        ) : (
+          part
+        ),
+      )}
+    </span>
+  );
+}
+
+/** A trace's id leads to the very span. */
+export function TraceLink({
+  log: { trace_id: traceId, span_id: spanId },
+  isWhole = false,
+}: {
+  readonly log: Pick<Log, "trace_id" | "span_id">;
+  readonly isWhole?: boolean;
+}) {
+  if (traceId === null) return isWhole ? null : <span className="text-ink-3">–</span>;
+  return (
+    <Link
+      to="/traces/{-$traceId}/{-$spanId}"
+      params={{ traceId, spanId: spanId ?? undefined }}
+      search={{}}
+      title={`Open the trace ${traceId}${spanId === null ? "" : `, span ${spanId}`}`}
+      onClick={(event) => event.stopPropagation()}
+      tabIndex={isWhole ? 0 : -1}
+      className="break-all font-mono text-[12px] text-accent underline"
+    >
+      {isWhole ? traceId : traceId.slice(0, 8)}
+    </Link>
+  );
+}
+
+export function FunctionLink({ id, isWhole = false }: { readonly id: string | undefined; readonly isWhole?: boolean }) {
+  if (id === undefined) return <span className="text-ink-3">–</span>;
+  return (
+    <Link
+      to="/functions/{-$functionId}"
+      params={{ functionId: id }}
+      search={{}}
+      title={id}
+      onClick={(event) => event.stopPropagation()}
+      tabIndex={isWhole ? 0 : -1}
+      className="text-accent underline"
+    >
+      {id}
+    </Link>
+  );
+}

@@ -1,0 +1,151 @@
+import { CircleHelp, Eye, EyeOff, X } from "lucide-react";
+import { useState } from "react";
+import { type FilterTerm, formatFilter, formatTerm, parseFilter } from "../../lib/filter-grammar.ts";
+import { Button } from "../../ui/button.tsx";
+import { cn } from "../../ui/cn.ts";
+import { SearchBox } from "../../ui/search-box.tsx";
+import { Timestamp } from "../../ui/time.tsx";
+import { chipTerms, isSameTerm, type LogSearch, searchOfChips } from "./filter-terms.ts";
+
+const HELP = [
+  ['timeout "out of memory"', "words and phrases, in the text or an attribute"],
+  ["/time(out|d)/", "a regular expression, in the text"],
+  ["level:error level>=warn", "a level, or it and more severe ones"],
+  ["source:api -source:cron", "from a source, not from another"],
+  ["worker:orders fn:orders::create", "of a worker, of a function"],
+  ["trace:4bf9… span:00f0…", "of a trace or a span"],
+  ["attr.http.status>=500 attr.user~ann attr.job:*", "an attribute: compared, containing, present"],
+  ["resource.host.name:web-1", "of where it comes from"],
+  ["#level:error", "kept, switched off"],
+] as const;
+
+/** The filters: a box that takes the grammar, and what was taken from it or from the page as chips. */
+export function FilterBar({
+  search,
+  change,
+  problems,
+}: {
+  readonly search: LogSearch;
+  readonly change: (change: Partial<LogSearch>) => void;
+  readonly problems: readonly string[];
+}) {
+  const [isHelping, setHelping] = useState(false);
+  const chips = chipTerms(search);
+  const set = (terms: readonly FilterTerm[]): void => change(searchOfChips(terms).search);
+  /** What of the box has a chip becomes one; texts stay in it. */
+  const settle = (text: string): void => {
+    const { terms, problems: unread } = parseFilter(text);
+    if (unread.length > 0) return;
+    const { search: next, rest } = searchOfChips([...chips, ...terms]);
+    change({ ...next, q: formatFilter(rest) || undefined });
+  };
+  return (
+    <div className="flex flex-col gap-1.5 border-line border-b px-4 py-1.5">
+      <form
+        className="flex items-center gap-1.5"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const box = event.currentTarget.querySelector("input");
+          if (box !== null) settle(box.value);
+        }}
+      >
+        <SearchBox
+          label="Search logs, or filter: level:error source:api"
+          value={search.q ?? ""}
+          onChange={(q) => change({ q: q || undefined })}
+          className="flex-1"
+        />
+        <Button
+          look="ghost"
+          aria-label="How to filter"
+          aria-expanded={isHelping}
+          onClick={() => setHelping(!isHelping)}
+          icon={<CircleHelp aria-hidden className="size-4" />}
+        />
+      </form>
+      {isHelping && (
+        <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-0.5 rounded-md bg-raised p-3 max-sm:grid-cols-1">
+          {HELP.map(([example, meaning]) => (
+            <div key={example} className="contents">
+              <dt>
+                <code>{example}</code>
+              </dt>
+              <dd className="text-ink-2">{meaning}</dd>
+            </div>
+          ))}
+          <p className="col-span-full mt-1 text-ink-2">Enter turns filters into chips; a chip can be switched off without losing it.</p>
+        </dl>
+      )}
+      {problems.map((problem) => (
+        <p key={problem} role="alert" className="text-danger">
+          {problem}
+        </p>
+      ))}
+      {(chips.length > 0 || search.from !== undefined || search.to !== undefined) && (
+        <ul aria-label="Filters" className="flex flex-wrap gap-1.5">
+          {chips.map((chip) => (
+            <Chip
+              key={formatTerm(chip)}
+              term={chip}
+              onSwitch={() => set(chips.map((each) => (isSameTerm(each, chip) ? { ...each, off: !chip.off } : each)))}
+              onRemove={() => set(chips.filter((each) => !isSameTerm(each, chip)))}
+            />
+          ))}
+          {(search.from !== undefined || search.to !== undefined) && (
+            <li className="inline-flex h-6 items-center gap-1 rounded-full border border-line bg-surface pl-2 text-[12px]">
+              {search.from !== undefined && (
+                <>
+                  from <Timestamp ms={search.from} as="date" />
+                </>
+              )}
+              {search.to !== undefined && (
+                <>
+                  to <Timestamp ms={search.to} as="date" />
+                </>
+              )}
+              <RemoveButton label="Remove the time filter" onClick={() => change({ from: undefined, to: undefined })} />
+            </li>
+          )}
+          <li>
+            <Button look="ghost" className="h-6" onClick={() => change({ ...searchOfChips([]).search, q: undefined, from: undefined, to: undefined })}>
+              Clear all
+            </Button>
+          </li>
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Chip({ term, onSwitch, onRemove }: { readonly term: FilterTerm; readonly onSwitch: () => void; readonly onRemove: () => void }) {
+  const text = formatTerm({ ...term, off: false });
+  const Icon = term.off ? EyeOff : Eye;
+  return (
+    <li
+      className={cn(
+        "inline-flex h-6 max-w-full items-center rounded-full border text-[12px]",
+        term.off ? "border-line border-dashed text-ink-3" : "border-accent/40 bg-accent-soft text-accent",
+      )}
+    >
+      <button
+        type="button"
+        aria-pressed={!term.off}
+        title={term.off ? "Switched off: press to filter by it" : "Press to switch it off and keep it"}
+        onClick={onSwitch}
+        className="inline-flex h-6 min-w-0 items-center gap-1 rounded-l-full pl-2"
+      >
+        <Icon aria-hidden className="size-3 shrink-0" />
+        <code className={cn("truncate", term.off && "line-through")}>{text}</code>
+      </button>
+      <RemoveButton label={`Remove ${text}`} onClick={onRemove} />
+    </li>
+  );
+}
+
+function RemoveButton({ label, onClick }: { readonly label: string; readonly onClick: () => void }) {
+  return (
+    <button type="button" aria-label={label} onClick={onClick} className="flex size-6 shrink-0 items-center justify-center rounded-full hover:bg-hover">
+      <X aria-hidden className="size-3" />
+    </button>
+  );
+}

@@ -1,0 +1,70 @@
+import type { SearchOf } from "../../app/search.ts";
+import { attrParam, type FieldTerm, type FilterTerm, formatTerm, parseFilter, termOfAttrParam } from "../../lib/filter-grammar.ts";
+import { fieldName } from "./log-filter.ts";
+
+export type LogSearch = SearchOf<"logs">;
+/** The part of the address that says which entries. */
+export type FilterSearch = Pick<LogSearch, "q" | "level" | "source" | "not" | "trace" | "span" | "worker" | "fn" | "attr" | "off">;
+
+function field(name: string, value: string, negated = false): FieldTerm {
+  return { kind: "field", field: name, op: "equals", value, negated, off: false };
+}
+
+/** The filters that stand as chips: all of the address but what is typed (`q`). */
+export function chipTerms(search: FilterSearch): readonly FilterTerm[] {
+  return [
+    ...(search.level ?? []).map((value) => field("level", value)),
+    ...(search.source ?? []).map((value) => field("source", value)),
+    ...(search.not ?? []).map((value) => field("source", value, true)),
+    ...(["worker", "fn", "trace", "span"] as const).flatMap((name) => (search[name] === undefined ? [] : [field(name, search[name])])),
+    ...(search.attr ?? []).flatMap((param) => termOfAttrParam(param) ?? []),
+    ...(search.off ?? []).flatMap((text) => parseFilter(text).terms.map((term) => ({ ...term, off: true }))),
+  ];
+}
+
+/** Where chips stand in the address. Terms that have no place of their own (texts, `level>=warn`) are answered as `rest`, for the box. */
+export function searchOfChips(terms: readonly FilterTerm[]): { readonly search: Omit<FilterSearch, "q">; readonly rest: readonly FilterTerm[] } {
+  const lists = { level: new Set<string>(), source: new Set<string>(), not: new Set<string>(), attr: new Set<string>(), off: new Set<string>() };
+  const single: Partial<Record<"worker" | "fn" | "trace" | "span", string>> = {};
+  const rest: FilterTerm[] = [];
+  for (const term of terms) {
+    if (term.off) lists.off.add(formatTerm({ ...term, off: false }));
+    else if (term.kind !== "field") rest.push(term);
+    else placeField(term, lists, single, rest);
+  }
+  const listOf = (set: ReadonlySet<string>): readonly string[] | undefined => (set.size === 0 ? undefined : [...set]);
+  return {
+    rest,
+    search: {
+      level: listOf(lists.level)?.slice(),
+      source: listOf(lists.source)?.slice(),
+      not: listOf(lists.not)?.slice(),
+      attr: listOf(lists.attr)?.slice(),
+      off: listOf(lists.off)?.slice(),
+      worker: single.worker,
+      fn: single.fn,
+      trace: single.trace,
+      span: single.span,
+    },
+  };
+}
+
+function placeField(
+  term: FieldTerm,
+  lists: Readonly<Record<"level" | "source" | "not" | "attr", Set<string>>>,
+  single: Partial<Record<"worker" | "fn" | "trace" | "span", string>>,
+  rest: FilterTerm[],
+): void {
+  const name = fieldName(term.field);
+  const isPlain = term.op === "equals" && !term.negated;
+  if (name === "level" && isPlain) lists.level.add(term.value.toUpperCase());
+  else if (name === "source" && term.op === "equals") (term.negated ? lists.not : lists.source).add(term.value);
+  else if ((name === "worker" || name === "fn" || name === "trace" || name === "span") && isPlain && single[name] === undefined) single[name] = term.value;
+  else if (term.field.startsWith("attr.") || term.field.startsWith("resource.")) lists.attr.add(attrParam(term));
+  else rest.push(term);
+}
+
+/** Two filters that say the same, whether or not they are switched on. */
+export function isSameTerm(a: FilterTerm, b: FilterTerm): boolean {
+  return formatTerm({ ...a, off: false }) === formatTerm({ ...b, off: false });
+}

@@ -1,0 +1,48 @@
+import { ChevronDown, ChevronUp, X } from "lucide-react";
+import { Button } from "../../ui/button.tsx";
+
+/** Finds in the rows that are loaded: the browser's own search sees only those that are drawn. */
+export function FindBar({
+  text,
+  onText,
+  count,
+  at,
+  onStep,
+  onClose,
+}: {
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly count: number;
+  /** Index of the match that is shown. */
+  readonly at: number;
+  readonly onStep: (by: number) => void;
+  readonly onClose: () => void;
+}) {
+  return (
+    <search className="flex items-center gap-1.5 border-line border-b bg-surface px-4 py-1.5">
+      <input
+        // biome-ignore lint/a11y/noAutofocus: it was asked for by a key
+        autoFocus
+        type="search"
+        aria-label="Find in the list"
+        placeholder="Find in the list"
+        value={text}
+        spellCheck={false}
+        onChange={(event) => onText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") onStep(event.shiftKey ? -1 : 1);
+          else if (event.key === "Escape") onClose();
+          else return;
+          event.preventDefault();
+        }}
+        className="h-7 min-w-0 flex-1 rounded-md border border-line-strong/60 bg-surface px-2"
+      />
+      <span role="status" className="min-w-24 text-right text-ink-2 tabular-nums">
+        {text === "" ? "" : count === 0 ? "No match" : `${at + 1} of ${count.toLocaleString("en-GB")}`}
+      </span>
+      <Button look="ghost" aria-label="Previous match" disabled={count === 0} onClick={() => onStep(-1)} icon={<ChevronUp aria-hidden className="size-4" />} />
+      <Button look="ghost" aria-label="Next match" disabled={count === 0} onClick={() => onStep(1)} icon={<ChevronDown aria-hidden className="size-4" />} />
+      <Button look="ghost" aria-label="Close the find bar" onClick={onClose} icon={<X aria-hidden className="size-4" />} />
+    </search>
+  );
+}

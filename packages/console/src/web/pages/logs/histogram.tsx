@@ -1,0 +1,93 @@
+import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
+import { clockTime, dateTime, useZone } from "../../lib/time.ts";
+import { cn } from "../../ui/cn.ts";
+import { LEVELS, type Level } from "./log.ts";
+import type { Bucket } from "./use-logs.ts";
+
+const FILLS: Readonly<Record<Level, string>> = { TRACE: "bg-ink-3/40", DEBUG: "bg-ink-3", INFO: "bg-info", WARN: "bg-warn", ERROR: "bg-danger" };
+const DAY_MS = 86_400_000;
+
+function countOf({ counts }: Bucket): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Entries by time and level. Dragging over it, or arrows with Shift and Enter, chooses a time. */
+export function Histogram({ buckets, onRange }: { readonly buckets: readonly Bucket[]; readonly onRange: (fromMs: number, toMs: number) => void }) {
+  const zone = useZone();
+  const place = useRef<HTMLDivElement>(null);
+  const [chosen, setChosen] = useState<{ readonly from: number; readonly to: number }>();
+  const most = Math.max(1, ...buckets.map(countOf));
+  const first = buckets[0];
+  const last = buckets.at(-1);
+  if (first === undefined || last === undefined) return null;
+  const time = (ms: number): string => (last.end_ms - first.start_ms > DAY_MS ? dateTime(ms, zone) : clockTime(ms, zone, false));
+  const at = (event: PointerEvent): number => {
+    const box = place.current?.getBoundingClientRect();
+    if (box === undefined) return 0;
+    return Math.min(buckets.length - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * buckets.length)));
+  };
+  const ends = chosen === undefined ? undefined : ([Math.min(chosen.from, chosen.to), Math.max(chosen.from, chosen.to)] as const);
+  const apply = (): void => {
+    const [from, to] = [buckets[ends?.[0] ?? -1], buckets[ends?.[1] ?? -1]];
+    setChosen(undefined);
+    if (from !== undefined && to !== undefined) onRange(Math.floor(from.start_ms), Math.ceil(to.end_ms));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+    if (step !== 0) {
+      const to = Math.min(buckets.length - 1, Math.max(0, (chosen?.to ?? (step < 0 ? buckets.length : -1)) + step));
+      setChosen({ from: event.shiftKey ? (chosen?.from ?? to) : to, to });
+    } else if (event.key === "Enter" && chosen !== undefined) apply();
+    else if (event.key === "Escape" && chosen !== undefined) setChosen(undefined);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const range = buckets.slice(ends?.[0] ?? 0, (ends?.[1] ?? -1) + 1);
+  const said = ends === undefined ? "" : `${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${wordsOf(range)}. Enter shows only these.`;
+  return (
+    <div className="border-line border-b bg-surface px-4 pt-2 pb-1 max-sm:hidden">
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out as bars */}
+      <div
+        ref={place}
+        role="group"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it takes arrows
+        tabIndex={0}
+        aria-label={`Entries over time, ${time(first.start_ms)} to ${time(last.end_ms)}. Arrows choose a time, with Shift a longer one, Enter filters by it.`}
+        onKeyDown={onKeyDown}
+        onBlur={() => setChosen(undefined)}
+        onPointerDown={(event) => {
+          event.currentTarget.setPointerCapture(event.pointerId);
+          setChosen({ from: at(event), to: at(event) });
+        }}
+        onPointerMove={(event) => chosen !== undefined && event.buttons === 1 && setChosen({ from: chosen.from, to: at(event) })}
+        onPointerUp={apply}
+        className="flex h-14 cursor-crosshair touch-none select-none items-end gap-px"
+      >
+        {buckets.map((bucket, index) => (
+          <div
+            key={bucket.start_ms}
+            title={`${time(bucket.start_ms)} to ${time(bucket.end_ms)}: ${wordsOf([bucket])}`}
+            className={cn("flex h-full min-w-0 flex-1 flex-col-reverse", ends !== undefined && index >= ends[0] && index <= ends[1] && "bg-accent-soft")}
+          >
+            {LEVELS.toReversed().map((level) => (
+              <div key={level} className={FILLS[level]} style={{ height: `${((bucket.counts[level] ?? 0) / most) * 100}%` }} />
+            ))}
+          </div>
+        ))}
+      </div>
+      <div className="flex justify-between pt-0.5 font-mono text-[11px] text-ink-3">
+        <span>{time(first.start_ms)}</span>
+        <span role="status" className="truncate px-2 font-sans text-ink-2">
+          {said}
+        </span>
+        <span>{time(last.end_ms)}</span>
+      </div>
+    </div>
+  );
+}
+
+function wordsOf(buckets: readonly Bucket[]): string {
+  const parts = LEVELS.map((level) => [level, buckets.reduce((sum, { counts }) => sum + (counts[level] ?? 0), 0)] as const).filter(([, count]) => count > 0);
+  return parts.length === 0 ? "none" : parts.map(([level, count]) => `${count.toLocaleString("en-GB")} ${level}`).join(", ");
+}

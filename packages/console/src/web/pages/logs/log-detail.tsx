@@ -1,0 +1,145 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { callText } from "../../lib/api.ts";
+import { formatJson, isBigNumber, type JsonValue, parseJson } from "../../lib/json.ts";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { ErrorState, SkeletonRows } from "../../ui/data-region.tsx";
+import { JsonView } from "../../ui/json-view.tsx";
+import { Timestamp } from "../../ui/time.tsx";
+import { ansiParts, plainText } from "./ansi.ts";
+import { AttributeTable } from "./attribute-table.tsx";
+import { FunctionLink, LevelBadge, TraceLink } from "./columns.tsx";
+import { functionOf, type Log, workerOf } from "./log.ts";
+
+type Values = Readonly<Record<string, JsonValue>>;
+
+/** An entry whole, numbers to the digit. `known`: the entry as the list has it, shown until then. */
+export function LogDetail({ id, known, onColumn }: { readonly id: string; readonly known: Log | undefined; readonly onColumn: (key: string) => void }) {
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ["logs", "entry", id],
+    queryFn: async ({ signal }) => parseJson(await callText("engine::logs::get", JSON.stringify({ id }), { signal })) as Values,
+    retry: false,
+  });
+  const log = data !== undefined && Object.hasOwn(data, "id") ? (data as unknown as Log) : known;
+  if (log === undefined) {
+    if (isPending) return <SkeletonRows rows={6} />;
+    return error === null ? (
+      <p className="p-4 text-ink-2">There is no such entry: it was deleted, or was never here.</p>
+    ) : (
+      <ErrorState error={error} retry={() => void refetch()} />
+    );
+  }
+  return <Entry log={log} onColumn={onColumn} />;
+}
+
+function Entry({ log, onColumn }: { readonly log: Log; readonly onColumn: (key: string) => void }) {
+  const json = jsonBody(log.body);
+  const functionId = functionOf(log);
+  const worker = workerOf(log);
+  const line = `${new Date(log.timestamp_ms).toISOString()} ${log.severity_text} ${log.service_name} ${plainText(log.body)}`;
+  return (
+    <div className="flex flex-col gap-4 p-4">
+      <dl className="grid grid-cols-[max-content_1fr] items-baseline gap-x-4 gap-y-1">
+        <Fact name="Level">
+          <LevelBadge log={log} /> <span className="text-ink-3">number {String(log.severity_number)}</span>
+        </Fact>
+        <Fact name="Time">
+          <Timestamp ms={log.timestamp_ms} as="date" /> <Timestamp ms={log.timestamp_ms} className="font-mono text-[12px] text-ink-2" />
+          <div className="break-all font-mono text-[11px] text-ink-3">{log.timestamp_unix_nano_text} ns</div>
+        </Fact>
+        <Fact name="Source">{log.service_name}</Fact>
+        {functionId !== undefined && (
+          <Fact name="Function">
+            <FunctionLink id={functionId} isWhole />
+          </Fact>
+        )}
+        {log.trace_id !== null && (
+          <Fact name="Trace">
+            <TraceLink log={log} isWhole />
+            <div>
+              <LogsOf search={{ trace: log.trace_id }}>Logs of this trace</LogsOf>
+            </div>
+          </Fact>
+        )}
+        {log.span_id !== null && (
+          <Fact name="Span">
+            <code>{log.span_id}</code>
+          </Fact>
+        )}
+        {log.instrumentation_scope_name !== undefined && (
+          <Fact name="Scope">
+            {log.instrumentation_scope_name} {log.instrumentation_scope_version}
+          </Fact>
+        )}
+        <Fact name="More">
+          <span className="flex flex-wrap gap-x-3">
+            <LogsOf search={{ worker }}>Logs of {worker}</LogsOf>
+            {functionId !== undefined && <LogsOf search={{ fn: functionId }}>Logs of this function</LogsOf>}
+          </span>
+        </Fact>
+      </dl>
+      <section aria-label="Message">
+        <div className="flex flex-wrap items-center gap-1.5 pb-1">
+          <h3 className="flex-1 font-medium">Message</h3>
+          <CopyButton text={() => plainText(log.body)} label="Copy the message" withText className="h-6 text-[12px]" />
+          <CopyButton text={line} label="Copy with its time" withText className="h-6 text-[12px]" />
+          <CopyButton text={() => formatJson(log as unknown as JsonValue)} label="Copy as JSON" withText className="h-6 text-[12px]" />
+        </div>
+        {json === undefined ? <Body text={log.body} /> : <JsonView text={json} name="message" openTo={3} />}
+      </section>
+      <AttributeTable title="Attributes" values={log.attributes as Values} prefix="" onColumn={onColumn} />
+      <AttributeTable title="Resource" values={log.resource as Values} prefix="resource." onColumn={onColumn} />
+    </div>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-ink-3">{name}</dt>
+      <dd className="min-w-0">{children}</dd>
+    </>
+  );
+}
+
+/** All entries of something, without the filters there are now. */
+function LogsOf({
+  search,
+  children,
+}: {
+  readonly search: { readonly trace?: string; readonly worker?: string; readonly fn?: string };
+  readonly children: ReactNode;
+}) {
+  return (
+    <Link to="/logs/{-$logId}" params={true} search={search} className="text-accent underline">
+      {children}
+    </Link>
+  );
+}
+
+/** The text as a terminal would show it: its colours as ours, everything else as text. */
+function Body({ text }: { readonly text: string }) {
+  return (
+    <pre className="max-h-96 overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">
+      {ansiParts(text).map(({ text: piece, className }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have nothing else
+        <span key={index} className={className || undefined}>
+          {piece}
+        </span>
+      ))}
+    </pre>
+  );
+}
+
+/** The body where it is a JSON object or list. */
+function jsonBody(body: string): string | undefined {
+  const text = body.trim();
+  if (!/^[[{]/.test(text)) return undefined;
+  try {
+    const value = parseJson(text);
+    return typeof value === "object" && value !== null && !isBigNumber(value) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}

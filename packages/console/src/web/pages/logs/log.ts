@@ -1,0 +1,57 @@
+/** An entry as `engine::logs::*` and `svc.logs` tell it. */
+export interface Log {
+  readonly id: string;
+  readonly timestamp_ms: number;
+  readonly timestamp_unix_nano_text: string;
+  readonly severity_number: number;
+  readonly severity_text: string;
+  readonly body: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly resource: Readonly<Record<string, unknown>>;
+  readonly service_name: string;
+  readonly trace_id: string | null;
+  readonly span_id: string | null;
+  readonly instrumentation_scope_name?: string;
+  readonly instrumentation_scope_version?: string;
+  /** Severity numbers 21 to 24, which the five texts call ERROR. */
+  readonly fatal?: true;
+}
+
+export const LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** Names that published clients use, and the engine's for the same. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  function_id: "svc.function_id",
+  invocation_id: "svc.invocation_id",
+  worker_id: "svc.worker.id",
+  "svc.function_id": "function_id",
+  "svc.invocation_id": "invocation_id",
+  "svc.worker.id": "worker_id",
+};
+
+export function attributeOf(attributes: Readonly<Record<string, unknown>>, key: string): unknown {
+  if (Object.hasOwn(attributes, key)) return attributes[key];
+  const other = OTHER_NAMES[key];
+  return other !== undefined && Object.hasOwn(attributes, other) ? attributes[other] : undefined;
+}
+
+/** How filters and cells see a value: text as it is, all else as JSON. */
+export function textOfValue(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+export function functionOf(log: Log): string | undefined {
+  const id = attributeOf(log.attributes, "svc.function_id");
+  return typeof id === "string" ? id : undefined;
+}
+
+export function workerOf(log: Log): string {
+  const name = attributeOf(log.attributes, "svc.worker.name");
+  return typeof name === "string" ? name : log.service_name;
+}
+
+/** Where an entry stands among others: by time, then as they came. */
+export function isBefore(a: Pick<Log, "timestamp_ms" | "id">, b: Pick<Log, "timestamp_ms" | "id">): boolean {
+  return a.timestamp_ms === b.timestamp_ms ? Number(a.id) < Number(b.id) : a.timestamp_ms < b.timestamp_ms;
+}

@@ -1,0 +1,168 @@
+import { describe, expect, it } from "vitest";
+import { parseFilter } from "../../lib/filter-grammar.ts";
+import { ansiParts, plainText } from "./ansi.ts";
+import { chipTerms, searchOfChips } from "./filter-terms.ts";
+import type { Log } from "./log.ts";
+import { LogBuffer, MAX_LOGS } from "./log-buffer.ts";
+import { logFilterOf } from "./log-filter.ts";
+import { logMatcher } from "./log-match.ts";
+import { findRows, markedParts, rowsOf } from "./rows.ts";
+import { groupSimilar } from "./similar.ts";
+
+function log(id: number, more: Partial<Log> = {}): Log {
+  return {
+    id: String(id),
+    timestamp_ms: id,
+    timestamp_unix_nano_text: `${id}000000`,
+    severity_number: 9,
+    severity_text: "INFO",
+    body: `request ${id}`,
+    attributes: {},
+    resource: {},
+    service_name: "api",
+    trace_id: null,
+    span_id: null,
+    ...more,
+  };
+}
+
+describe("a log filter", () => {
+  it("is asked of the engine as its functions take it", () => {
+    const { filter, problems } = logFilterOf(
+      parseFilter(
+        'level:warn,x level:error level>=warn source:api -source:cron fn:a::b worker:w trace:T attr.http.status>=500 -attr.u:ann "out of" memory -noise /t(o|u)/',
+      ).terms,
+    );
+    expect(problems).toEqual([expect.stringContaining("there is no level warn,x")]);
+    expect(filter).toEqual({
+      levels: ["ERROR"],
+      severity_min: 13,
+      services: ["api"],
+      exclude: { services: ["cron"], text: "noise" },
+      function_id: "a::b",
+      worker: "w",
+      trace_id: "T",
+      text: "out of",
+      regex: "t(o|u)",
+      filters: [
+        { key: "http.status", op: "gte", value: "500" },
+        { key: "u", op: "not_equals", value: "ann" },
+        { key: "body", op: "contains", value: "memory" },
+      ],
+    });
+  });
+
+  it("judges live entries as the engine judges stored ones", () => {
+    const entry = log(5, {
+      severity_text: "ERROR",
+      severity_number: 21,
+      fatal: true,
+      body: "Out of Memory",
+      attributes: { "http.status": 503, "svc.function_id": "a::b", "svc.worker.name": "w" },
+      trace_id: "abc",
+    });
+    const matches = (text: string): boolean => logMatcher(logFilterOf(parseFilter(text).terms).filter, {})(entry);
+    for (const yes of [
+      "level:fatal",
+      "level:error",
+      "level>=warn",
+      "-level:info",
+      "-level<warn",
+      "memory",
+      '"of mem"',
+      "503",
+      "/^out .* m/",
+      "fn:a::b",
+      "worker:w",
+      "trace:ABC",
+      "attr.http.status>=500",
+      "attr.http.status:503",
+      "-attr.nothing:*",
+      "function_id:a::b",
+      "source~AP",
+      "#level:info",
+    ])
+      expect(matches(yes), yes).toBe(true);
+    for (const no of [
+      "level:info",
+      "-level:fatal",
+      "level<error",
+      "-memory",
+      "/^of/",
+      "source:web",
+      "-source:api",
+      "attr.http.status<500",
+      "attr.nothing:*",
+      "worker:x",
+    ])
+      expect(matches(no), no).toBe(false);
+    expect(logMatcher({}, { startMs: 6 })(entry)).toBe(false);
+  });
+
+  it("keeps every chip in the address and reads it back", () => {
+    const { terms } = parseFilter("level:ERROR source:api -source:cron worker:w fn:a::b trace:t span:s attr.a:1 -resource.h~x #level:warn");
+    const { search, rest } = searchOfChips(terms);
+    expect(rest).toEqual([]);
+    expect(chipTerms(search)).toEqual([...terms.slice(0, 3), ...terms.slice(3)]);
+    expect(searchOfChips(parseFilter("hello level>=warn").terms).rest).toHaveLength(2);
+  });
+});
+
+describe("the buffer of entries", () => {
+  it("keeps the order of time and each entry once, whichever way they come", () => {
+    const buffer = new LogBuffer();
+    buffer.addLive([log(10), log(12)]);
+    buffer.addHistory([log(10), log(9), log(8)]);
+    buffer.addLive([log(12), log(11), log(13)]);
+    buffer.addHistory([log(7), log(6)]);
+    expect(buffer.view(undefined).map(({ timestamp_ms }) => timestamp_ms)).toEqual([13, 12, 11, 10, 9, 8, 7, 6]);
+    expect(buffer.view(log(11)).map(({ timestamp_ms }) => timestamp_ms)).toEqual([11, 10, 9, 8, 7, 6]);
+  });
+
+  it("keeps no more than its bound, and counts what gave way", () => {
+    const buffer = new LogBuffer();
+    for (let at = 0; at < 240; at++) buffer.addLive(Array.from({ length: 500 }, (_, index) => log(at * 500 + index)));
+    expect(buffer.size).toBeLessThanOrEqual(MAX_LOGS * 1.02);
+    expect(buffer.received).toBe(120_000);
+    expect(buffer.size + buffer.dropped).toBe(120_000);
+    expect(buffer.find("0")).toBeUndefined();
+  });
+});
+
+describe("rows", () => {
+  it("groups what differs in numbers, ids and quoted texts only, newest first", () => {
+    const logs = [
+      log(3, { body: "user 5 took 12ms" }),
+      log(2, { body: "other" }),
+      log(1, { body: "user 77 took 3ms" }),
+      log(0, { body: "user 1 took 1ms", service_name: "web" }),
+    ];
+    expect(groupSimilar(logs).map(({ logs: members }) => members.map(({ id }) => id))).toEqual([["3", "1"], ["2"], ["0"]]);
+    const [group] = rowsOf(logs, { grouped: true, open: new Set(), marks: [] });
+    expect(group).toMatchObject({ kind: "group", count: 2, isOpen: false });
+    expect(rowsOf(logs, { grouped: true, open: new Set([group?.id ?? ""]), marks: [] }).map(({ id }) => id)).toEqual([group?.id, "3", "1", "2", "0"]);
+  });
+
+  it("puts the mark of a pause between what came before and after it", () => {
+    const mark = { fromMs: 2, toMs: 3, received: 1, lost: 0 };
+    expect(rowsOf([log(5), log(1)], { grouped: false, open: new Set(), marks: [mark] }).map(({ kind }) => kind)).toEqual(["log", "pause", "log"]);
+  });
+
+  it("finds rows and marks what was found, in any case", () => {
+    const rows = rowsOf([log(2, { body: "A Timeout" }), log(1)], { grouped: false, open: new Set(), marks: [] });
+    expect(findRows(rows, "timeOUT")).toEqual([0]);
+    expect(markedParts("a Timeout, timeout", "TIMEOUT")).toEqual(["a ", "Timeout", ", ", "timeout", ""]);
+  });
+});
+
+describe("colours of terminals", () => {
+  it("become classes, and every other sequence and control character goes", () => {
+    expect(ansiParts("\u001b[1;31mred\u001b[0m <b>\u001b[2J\u0007 \u001b]0;title\u0007end")).toEqual([
+      { text: "red", className: "font-semibold text-danger" },
+      { text: " <b>", className: "" },
+      { text: " ", className: "" },
+      { text: "end", className: "" },
+    ]);
+    expect(plainText("\u001b[38;5;200mpink\u001b[m\r\u0000!")).toBe("pink!");
+  });
+});

@@ -1,0 +1,46 @@
+import { useEffect, useMemo, useRef, useState } from "react";
+import type { Log } from "./log.ts";
+import type { LogSession } from "./log-session.ts";
+import type { PauseMark } from "./rows.ts";
+import { useLogRows } from "./use-logs.ts";
+
+/** Which of a session's entries are shown: all, or none newer than when the view was paused or scrolled away from the newest. */
+export function useLogView(session: LogSession) {
+  const [isAtTop, setAtTop] = useState(true);
+  const [isPaused, setPaused] = useState(false);
+  const [marks, setMarks] = useState<readonly PauseMark[]>([]);
+  const [heldAt, setHeldAt] = useState<Pick<Log, "timestamp_ms" | "id">>();
+  const pause = useRef<{ readonly fromMs: number; readonly received: number; readonly dropped: number }>(null);
+  const isHeld = isPaused || !isAtTop;
+  // Another query is another list: nothing of it is held back.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  useEffect(() => {
+    setAtTop(true);
+    setMarks([]);
+    pause.current = null;
+    setPaused(false);
+  }, [session]);
+  useEffect(() => setHeldAt(isHeld ? session.buffer.newest : undefined), [isHeld, session]);
+  const logs = useLogRows(session, heldAt);
+  const togglePause = (): void => {
+    const { received, dropped } = session.buffer;
+    if (pause.current === null) pause.current = { fromMs: Date.now(), received, dropped };
+    else {
+      const { fromMs, received: before, dropped: droppedBefore } = pause.current;
+      const mark = { fromMs, toMs: Date.now(), received: received - before, lost: Math.max(0, dropped - droppedBefore) };
+      pause.current = null;
+      setMarks((all) => [...all, mark]);
+    }
+    setPaused(pause.current !== null);
+  };
+  return {
+    logs,
+    marks,
+    isPaused,
+    togglePause,
+    setAtTop,
+    isHeld,
+    /** Entries newer than those shown. */
+    fresh: useMemo(() => (heldAt === undefined ? 0 : Math.max(0, session.buffer.size - logs.length)), [heldAt, session, logs]),
+  };
+}

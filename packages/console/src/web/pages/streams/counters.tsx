@@ -1,0 +1,57 @@
+import { type ReactNode, useMemo } from "react";
+import { bytes, duration } from "../../lib/time.ts";
+import { useNow } from "../../ui/time.tsx";
+import { MAX_ROWS, type MessageLog } from "./message-log.ts";
+import { useFrames, useRoundTrip } from "./use-monitor.ts";
+
+const count = new Intl.NumberFormat("en-GB");
+
+/** What passed since the page was opened, to the message. */
+export function CounterStrip({ log }: { readonly log: MessageLog }) {
+  const frame = useFrames(log);
+  const now = useNow();
+  const roundTrip = useRoundTrip();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with each frame the log may have counted more
+  const counters = useMemo(() => log.counters(Date.now()), [log, frame, now]);
+  const at = counters.isAtLeast ? "≥ " : "";
+  return (
+    <dl tabIndex={0} aria-label="Counters" className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2">
+      <Counter
+        name="Total"
+        value={at + count.format(counters.total)}
+        title={counters.isAtLeast ? "At least: the monitor missed some, see the marks in the list" : undefined}
+      />
+      <Counter name="Inbound" value={at + count.format(counters.inbound)} title="From clients to the engine" />
+      <Counter name="Outbound" value={at + count.format(counters.outbound)} title="From the engine to clients" />
+      <Counter name="Bytes" value={bytes(counters.bytes)} title={`${count.format(counters.bytes)} bytes`} />
+      <Counter name="Rate" value={`${count.format(Math.round(counters.perSecond * 10) / 10)}/s`} title="Over the last 5 seconds" />
+      <Counter name="Buffer size" value={`${count.format(counters.buffered)} / ${count.format(MAX_ROWS)}`} title="Messages kept on this page; older ones go" />
+      <Counter
+        name="Dropped"
+        value={count.format(counters.dropped)}
+        title="Counted but not shown: more than the engine tells of in a tenth of a second (500 messages, 256 KiB)"
+        isLoud={counters.dropped > 0}
+      />
+      <Counter name="Round trip" value={roundTrip === undefined ? "–" : duration(roundTrip)} title="From this page to the console's server and back" />
+    </dl>
+  );
+}
+
+function Counter({
+  name,
+  value,
+  title,
+  isLoud = false,
+}: {
+  readonly name: string;
+  readonly value: ReactNode;
+  readonly title?: string | undefined;
+  readonly isLoud?: boolean;
+}) {
+  return (
+    <div title={title} className="shrink-0">
+      <dt className="text-[11px] text-ink-3">{name}</dt>
+      <dd className={isLoud ? "font-mono text-warn tabular-nums" : "font-mono tabular-nums"}>{value}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,193 @@
+import { Link } from "@tanstack/react-router";
+import { Send } from "lucide-react";
+import { useMemo, useState } from "react";
+import { useWriteRefusal } from "../../app/hello.tsx";
+import { callText } from "../../lib/api.ts";
+import { formatJson, parseJson } from "../../lib/json.ts";
+import { bytes } from "../../lib/time.ts";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { JsonDiff } from "../../ui/json-diff.tsx";
+import { JsonView } from "../../ui/json-view.tsx";
+import { Timestamp } from "../../ui/time.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { itemOf, type MonitorMessage, type MonitorRow, previewOf, previousOf, resendOf } from "./message.ts";
+import { Direction, MarkerText } from "./message-table.tsx";
+
+/** One message: what it was, what it said, what changed since the one before. `rows`: all that are kept, oldest first. */
+export function MessageDetail({ row, rows }: { readonly row: MonitorRow | undefined; readonly rows: readonly MonitorRow[] }) {
+  if (row === undefined) {
+    return <p className="p-4 text-ink-2">This message is no longer kept. Messages live in the page that saw them, the latest 20,000 of them.</p>;
+  }
+  if (row.kind === "marker") {
+    return (
+      <p className="p-4">
+        <MarkerText marker={row} />
+      </p>
+    );
+  }
+  return <Message key={row.id} message={row} rows={rows} />;
+}
+
+function Message({ message, rows }: { readonly message: MonitorMessage; readonly rows: readonly MonitorRow[] }) {
+  const { direction, timestamp, stream, group, type, bytes: size, connection_id, payload, truncated } = message;
+  const item = itemOf(message);
+  // The rows as they are when it is opened: what comes later is not before it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const previous = useMemo(() => previousOf(rows, message), [message]);
+  return (
+    <div className="flex flex-col gap-4 p-4">
+      <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1">
+        <Fact name="Time">
+          <Timestamp ms={timestamp} as="date" /> <Timestamp ms={timestamp} className="font-mono text-[12px] text-ink-2" />
+        </Fact>
+        <Fact name="Direction">
+          <Direction direction={direction} />
+        </Fact>
+        <Fact name="Stream">
+          {stream === null ? (
+            "none: the connection's own talk"
+          ) : (
+            <Link
+              to="/streams/{-$messageId}"
+              search={(before: object) => ({ ...before, stream })}
+              params={true}
+              className="inline-block min-h-6 min-w-6 break-all text-accent underline"
+            >
+              {stream}
+            </Link>
+          )}
+        </Fact>
+        {group !== null && (
+          <Fact name="Group">
+            <Link
+              to="/streams/{-$messageId}"
+              search={(before: object) => ({ ...before, group })}
+              params={true}
+              className="inline-block min-h-6 min-w-6 break-all text-accent underline"
+            >
+              {group}
+            </Link>
+          </Fact>
+        )}
+        {item !== null && (
+          <Fact name="Item">
+            <code className="break-all">{item}</code>
+          </Fact>
+        )}
+        <Fact name="Type">
+          <Badge>{type}</Badge>
+        </Fact>
+        <Fact name="Size">
+          {bytes(size)} ({size.toLocaleString("en-GB")} bytes)
+        </Fact>
+        <Fact name="Connection">
+          <code className="break-all">{connection_id}</code> <CopyButton text={connection_id} label="Copy the connection's id" className="size-6" />
+        </Fact>
+      </dl>
+      <section aria-labelledby="payload">
+        <h3 id="payload" className="font-medium">
+          Message
+        </h3>
+        {truncated && (
+          <p className="my-1 rounded-md bg-warn-soft px-3 py-1.5 text-warn">
+            These are the first {bytes(new Blob([payload]).size)} of {bytes(size)}: the engine shows no more of a message. Ask for the item itself to see all of
+            it.
+          </p>
+        )}
+        <JsonView text={payload} name="message" openTo={4} />
+      </section>
+      {previous !== undefined && <Difference before={previous} after={message} />}
+      <Resend message={message} />
+    </div>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <>
+      <dt className="text-ink-3">{name}</dt>
+      <dd className="min-w-0">{children}</dd>
+    </>
+  );
+}
+
+function Difference({ before, after }: { readonly before: MonitorMessage; readonly after: MonitorMessage }) {
+  const [old, now] = [prettyData(before), prettyData(after)];
+  return (
+    <section aria-labelledby="difference">
+      <h3 id="difference" className="mb-1 font-medium">
+        Changed since <Timestamp ms={before.timestamp} />
+      </h3>
+      {old === now ? (
+        <p className="text-ink-2">Nothing: the data is the same.</p>
+      ) : (
+        <JsonDiff label="What changed since the message before" before={old} after={now} />
+      )}
+    </section>
+  );
+}
+
+function prettyData(message: MonitorMessage): string {
+  const text = previewOf(message);
+  try {
+    return formatJson(parseJson(text));
+  } catch {
+    return text;
+  }
+}
+
+/** Sends an event of a user's stream to its group once more. */
+function Resend({ message }: { readonly message: MonitorMessage }) {
+  const [isAsking, setAsking] = useState(false);
+  const [isPending, setPending] = useState(false);
+  const [failure, setFailure] = useState<string>();
+  const { phase } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const again = resendOf(message);
+  if (again === undefined) return null;
+  const send = (): void => {
+    setPending(true);
+    setFailure(undefined);
+    callText("stream::send", again.payloadJson).then(
+      () => {
+        setPending(false);
+        setAsking(false);
+        toast(`The event “${again.type}” was sent to ${message.stream} / ${message.group}`);
+      },
+      (error: Error) => {
+        setPending(false);
+        setFailure(error.message);
+      },
+    );
+  };
+  return (
+    <div>
+      <Button disabledReason={refusal} onClick={() => setAsking(true)} icon={<Send aria-hidden className="size-3.5" />}>
+        Send this event again
+      </Button>
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Send the event “${again.type}” again?`}
+        description={
+          <>
+            Everyone who has joined <strong>{message.stream}</strong> / <strong>{message.group}</strong> gets it once more, by <code>stream::send</code>.
+          </>
+        }
+        action="Send again"
+        isPending={isPending}
+        onConfirm={send}
+      >
+        {failure !== undefined && (
+          <p role="alert" className="rounded-md bg-danger-soft px-3 py-1.5 text-danger">
+            {failure}
+          </p>
+        )}
+      </ConfirmDialog>
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import { isConnectionEvent, isSystemStream, type MonitorMessage } from "./message.ts";
+
+/** What the page shows of the messages; the direction is for the tabs. */
+export interface MessageFilter {
+  /** A text, or a regular expression between slashes; in any case. */
+  readonly q?: string | undefined;
+  readonly stream?: string | undefined;
+  readonly group?: string | undefined;
+  readonly type?: string | undefined;
+  /** The engine's own streams as well. */
+  readonly system?: boolean | undefined;
+  /** The talk of the connections as well: joins, heartbeats, … */
+  readonly events?: boolean | undefined;
+}
+
+export type MessageTest = (message: MonitorMessage) => boolean;
+
+/** Throws SyntaxError for a regular expression that is none. */
+export function messageTest({ q = "", stream, group, type, system = false, events = false }: MessageFilter): MessageTest {
+  const searched = textTest(q);
+  return (message) =>
+    (system || !isSystemStream(message.stream)) &&
+    (events || !isConnectionEvent(message)) &&
+    (stream === undefined || message.stream === stream) &&
+    (group === undefined || message.group === group) &&
+    (type === undefined || message.type === type) &&
+    searched(message);
+}
+
+function textTest(q: string): MessageTest {
+  const regex = /^\/(.+)\/$/s.exec(q)?.[1];
+  if (regex !== undefined) {
+    const pattern = new RegExp(regex, "i");
+    return ({ payload }) => pattern.test(payload);
+  }
+  if (q === "") return () => true;
+  const wanted = q.toLowerCase();
+  return ({ payload, stream, group, type, connection_id }) =>
+    [payload, stream ?? "", group ?? "", type, connection_id].some((text) => text.toLowerCase().includes(wanted));
+}

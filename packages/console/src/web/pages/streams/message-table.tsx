@@ -1,0 +1,133 @@
+import { ArrowDownLeft, ArrowUpRight, CirclePause } from "lucide-react";
+import { type ReactNode, useRef } from "react";
+import { bytes } from "../../lib/time.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { type Column, DataTable } from "../../ui/data-table.tsx";
+import { Timestamp } from "../../ui/time.tsx";
+import { type Marker, type MonitorMessage, type MonitorRow, previewOf } from "./message.ts";
+
+/** Of a payload, in the table, in characters: the cell shows no more. */
+const PREVIEW = 300;
+const TONES: Readonly<Record<string, Tone>> = { create: "ok", update: "info", delete: "danger", event: "violet", unauthorized: "danger", error: "danger" };
+
+function ofMessage(cell: (message: MonitorMessage) => ReactNode): (row: MonitorRow) => ReactNode {
+  return (row) => (row.kind === "message" ? cell(row) : null);
+}
+
+export function Direction({ direction }: { readonly direction: MonitorMessage["direction"] }) {
+  const isIn = direction === "inbound";
+  const Icon = isIn ? ArrowDownLeft : ArrowUpRight;
+  return (
+    <span className={isIn ? "inline-flex items-center gap-1 text-info" : "inline-flex items-center gap-1 text-ok"}>
+      <Icon aria-hidden className="size-3.5" />
+      {isIn ? "in" : "out"}
+      <span className="sr-only">bound</span>
+    </span>
+  );
+}
+
+const columns: readonly Column<MonitorRow>[] = [
+  { key: "time", header: "Time", width: "6.5rem", cell: (row) => <Timestamp ms={row.timestamp} className="font-mono text-[12px] text-ink-2" /> },
+  { key: "direction", header: "Direction", width: "4.25rem", cell: ofMessage(({ direction }) => <Direction direction={direction} />) },
+  { key: "stream", header: "Stream", width: "minmax(6rem,1fr)", from: 560, cell: ofMessage(({ stream }) => stream ?? "–") },
+  { key: "group", header: "Group", width: "minmax(5rem,0.8fr)", from: 560, cell: ofMessage(({ group }) => group ?? "–") },
+  { key: "type", header: "Type", width: "6rem", cell: ofMessage(({ type }) => <Badge tone={TONES[type] ?? "neutral"}>{type}</Badge>) },
+  {
+    key: "preview",
+    header: "Message",
+    width: "minmax(6rem,3fr)",
+    cell: (row) => (row.kind === "marker" ? <MarkerText marker={row} /> : <code className="text-ink-2">{previewOf(row).slice(0, PREVIEW)}</code>),
+  },
+  {
+    key: "bytes",
+    header: "Bytes",
+    width: "5rem",
+    align: "right",
+    from: 820,
+    cell: ofMessage(({ bytes: size }) => <span title={`${size} bytes`}>{bytes(size)}</span>),
+  },
+  {
+    key: "connection",
+    header: "Connection",
+    width: "6.5rem",
+    from: 980,
+    cell: ofMessage(({ connection_id: id }) => <code title={id}>{id.slice(0, 8)}</code>),
+  },
+];
+
+export function MarkerText({ marker: { what, timestamp, untilMs, reason, received, lost } }: { readonly marker: Marker }) {
+  const span = (
+    <>
+      <Timestamp ms={timestamp} withMs={false} />
+      {untilMs !== undefined && (
+        <>
+          {" to "}
+          <Timestamp ms={untilMs} withMs={false} />
+        </>
+      )}
+    </>
+  );
+  if (what === "gap") return <strong className="font-medium">Gap: the engine left messages out ({reason})</strong>;
+  if (what === "away")
+    return (
+      <strong className="font-medium">
+        Not watched {untilMs === undefined ? "since" : ""} {span}: {reason}
+      </strong>
+    );
+  return (
+    <strong className="font-medium">
+      Paused {untilMs === undefined ? "since" : ""} {span}
+      {received !== undefined && `: ${received.toLocaleString("en-GB")} received, ${(lost ?? 0).toLocaleString("en-GB")} no longer kept`}
+    </strong>
+  );
+}
+
+/** The messages, newest first. What comes while one reads further down waits behind a button. */
+export function MessageTable({
+  rows,
+  selectedId,
+  onSelect,
+  fresh,
+  isPaused,
+  onTop,
+}: {
+  readonly rows: readonly MonitorRow[];
+  readonly selectedId: string | undefined;
+  readonly onSelect: (row: MonitorRow) => void;
+  readonly fresh: number;
+  readonly isPaused: boolean;
+  readonly onTop: (isAtTop: boolean) => void;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const toTop = (): void => {
+    const grid = place.current?.querySelector('[role="grid"]');
+    if (grid) grid.scrollTop = 0;
+    onTop(true);
+  };
+  return (
+    <div ref={place} className="relative flex min-h-0 flex-1 flex-col">
+      {isPaused && (
+        <p role="status" className="flex items-center gap-2 bg-warn-soft px-4 py-1 text-warn">
+          <CirclePause aria-hidden className="size-4" />
+          Paused. {fresh.toLocaleString("en-GB")} new since then are kept and shown when you go on.
+        </p>
+      )}
+      {!isPaused && fresh > 0 && (
+        <Button look="primary" onClick={toTop} className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop">
+          {fresh.toLocaleString("en-GB")} new
+        </Button>
+      )}
+      <DataTable
+        label="Messages"
+        columns={columns}
+        rows={rows}
+        idOf={({ id }) => id}
+        selectedId={selectedId}
+        onSelect={onSelect}
+        onTop={onTop}
+        rowClass={(row) => (row.kind === "marker" ? "bg-warn-soft text-warn" : undefined)}
+      />
+    </div>
+  );
+}

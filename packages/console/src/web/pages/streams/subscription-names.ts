@@ -1,0 +1,11 @@
+/** `name:group` of the address. A colon in the name is percent-encoded, and so is a percent sign. */
+export function subscriptionName(stream: string, group: string): string {
+  return `${stream.replaceAll("%", "%25").replaceAll(":", "%3A")}:${group}`;
+}
+
+/** Undefined for what is no `name:group`. */
+export function readSubscription(name: string): { readonly stream: string; readonly group: string } | undefined {
+  const at = name.indexOf(":");
+  if (at < 1 || at === name.length - 1) return undefined;
+  return { stream: name.slice(0, at).replaceAll("%3A", ":").replaceAll("%25", "%"), group: name.slice(at + 1) };
+}

@@ -1,0 +1,173 @@
+import { Download, Eraser, Pause, Play, Upload } from "lucide-react";
+import { useRef } from "react";
+import type { SearchOf } from "../../app/search.ts";
+import { Button } from "../../ui/button.tsx";
+import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
+import type { MessageLog } from "./message-log.ts";
+
+type Search = SearchOf<"streams">;
+
+/** What is shown of the messages: direction, text, stream, group, type, and what is hidden unless asked for. */
+export function Filters({
+  search,
+  change,
+  inbound,
+  outbound,
+  log,
+  problem,
+}: {
+  readonly search: Search;
+  readonly change: (change: Partial<Search>) => void;
+  readonly inbound: number;
+  readonly outbound: number;
+  readonly log: MessageLog;
+  readonly problem: string | undefined;
+}) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-line border-b px-4 py-1.5">
+      <FilterTabs
+        label="Direction"
+        value={search.dir ?? "all"}
+        onChange={(value) => change({ dir: value === "all" ? undefined : value })}
+        tabs={[
+          { value: "all", label: "All", count: inbound + outbound },
+          { value: "inbound", label: "Inbound", count: inbound },
+          { value: "outbound", label: "Outbound", count: outbound },
+        ]}
+      />
+      <SearchBox
+        label="Search messages, or /regular expression/"
+        value={search.q ?? ""}
+        onChange={(q) => change({ q: q || undefined })}
+        className="w-72 max-sm:w-full"
+      />
+      <Choice label="Stream" value={search.stream} options={log.seen.streams} onChange={(stream) => change({ stream })} />
+      <Choice label="Group" value={search.group} options={log.seen.groups} onChange={(group) => change({ group })} />
+      <Choice label="Type" value={search.type} options={log.seen.types} onChange={(type) => change({ type })} />
+      <Check label="System streams" isOn={search.system === true} onChange={(system) => change({ system: system || undefined })} />
+      <Check label="Connection events" isOn={search.events === true} onChange={(events) => change({ events: events || undefined })} />
+      {problem !== undefined && (
+        <p role="alert" className="basis-full text-danger">
+          {problem}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Choice({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly options: ReadonlySet<string>;
+  readonly onChange: (value: string | undefined) => void;
+}) {
+  const all = [...new Set([...(value === undefined ? [] : [value]), ...options])].sort();
+  return (
+    <select
+      aria-label={label}
+      value={value ?? ""}
+      onChange={(event) => onChange(event.target.value || undefined)}
+      className="h-7 max-w-40 rounded-md border border-line-strong/60 bg-surface px-1.5"
+    >
+      <option value="">{`${label}: any`}</option>
+      {all.map((option) => (
+        <option key={option} value={option}>
+          {option}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Check({ label, isOn, onChange }: { readonly label: string; readonly isOn: boolean; readonly onChange: (isOn: boolean) => void }) {
+  return (
+    <label className="inline-flex h-7 cursor-pointer items-center gap-1.5 text-ink-2">
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} className="size-4 accent-accent" />
+      {label}
+    </label>
+  );
+}
+
+/** What one does with the list. */
+export function Actions({
+  isPaused,
+  canPause,
+  onPause,
+  onClear,
+  onExport,
+  onImport,
+  hasRows,
+}: {
+  readonly isPaused: boolean;
+  readonly canPause: boolean;
+  readonly onPause: () => void;
+  readonly onClear: () => void;
+  readonly onExport: (format: "ndjson" | "json") => void;
+  readonly onImport: (file: File) => void;
+  readonly hasRows: boolean;
+}) {
+  const file = useRef<HTMLInputElement>(null);
+  const nothing = hasRows ? undefined : "There is nothing in the list";
+  return (
+    <div className="ml-auto flex flex-wrap gap-1.5">
+      <Button
+        onClick={onPause}
+        aria-pressed={isPaused}
+        title="Pause or go on (p)"
+        disabledReason={canPause ? undefined : "A file is shown, which does not move"}
+        icon={isPaused ? <Play aria-hidden className="size-3.5" /> : <Pause aria-hidden className="size-3.5" />}
+      >
+        <span className="max-sm:sr-only">{isPaused ? "Go on" : "Pause"}</span>
+      </Button>
+      <Button
+        onClick={onClear}
+        disabledReason={nothing}
+        title="Clears this view; counters and the engine keep what they have"
+        icon={<Eraser aria-hidden className="size-3.5" />}
+      >
+        <span className="max-sm:sr-only">Clear view</span>
+      </Button>
+      <Button
+        onClick={() => onExport("ndjson")}
+        disabledReason={nothing}
+        title="The messages shown, one JSON object in each line"
+        icon={<Download aria-hidden className="size-3.5" />}
+      >
+        <span className="max-sm:sr-only">NDJSON</span>
+      </Button>
+      <Button
+        onClick={() => onExport("json")}
+        disabledReason={nothing}
+        title="The messages shown, as a JSON array"
+        icon={<Download aria-hidden className="size-3.5" />}
+      >
+        <span className="max-sm:sr-only">JSON</span>
+      </Button>
+      <Button
+        onClick={() => file.current?.click()}
+        title="Shows the messages of a file that was exported here"
+        icon={<Upload aria-hidden className="size-3.5" />}
+      >
+        <span className="max-sm:sr-only">Import</span>
+      </Button>
+      <input
+        ref={file}
+        type="file"
+        aria-label="File with messages"
+        accept=".json,.ndjson,.jsonl"
+        className="hidden"
+        onChange={(event) => {
+          const chosen = event.target.files?.[0];
+          if (chosen !== undefined) onImport(chosen);
+          event.target.value = "";
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+import { z } from "zod/mini";
+import type { MonitorRow, TappedMessage } from "./message.ts";
+
+/** Characters of a file that is read. */
+export const MAX_FILE = 64 * 1024 * 1024;
+
+const messageSchema = z.object({
+  direction: z.enum(["inbound", "outbound"]),
+  timestamp: z.number(),
+  connection_id: z.string(),
+  stream: z.nullable(z.string()),
+  group: z.nullable(z.string()),
+  type: z.string(),
+  bytes: z.number(),
+  payload: z.string(),
+  truncated: z.boolean(),
+});
+
+/** The messages of the rows, oldest first, as they came. */
+export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json"): string {
+  const messages = rows
+    .filter((row) => row.kind === "message")
+    .map(({ kind: _kind, id: _id, seq: _seq, ...message }) => message)
+    .reverse();
+  return format === "json" ? JSON.stringify(messages, undefined, 2) : messages.map((message) => `${JSON.stringify(message)}\n`).join("");
+}
+
+/** Reads what `exportText` wrote, in either form. Lines that are no message are counted. Throws Error where nothing is. */
+export function importText(text: string): { readonly messages: readonly TappedMessage[]; readonly refused: number } {
+  if (text.length > MAX_FILE) throw new Error(`the file has more than ${MAX_FILE / 1024 / 1024} MiB`);
+  const values: unknown[] = text.trimStart().startsWith("[")
+    ? (JSON.parse(text) as unknown[])
+    : text
+        .split("\n")
+        .filter((line) => line.trim() !== "")
+        .map(jsonOf);
+  const read = values.map((value) => messageSchema.safeParse(value));
+  const messages = read.flatMap((each) => (each.success ? [each.data] : []));
+  if (messages.length === 0) throw new Error("the file holds no message: it takes what this page exports, JSON or one JSON object in each line");
+  return { messages, refused: read.length - messages.length };
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

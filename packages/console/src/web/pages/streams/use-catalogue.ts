@@ -1,0 +1,34 @@
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { call } from "../../lib/api.ts";
+import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
+
+export interface StreamGroup {
+  readonly group_id: string;
+  readonly items: number | null;
+  readonly subscribers: number;
+}
+export interface Stream {
+  readonly name: string;
+  readonly type: "user" | "system";
+  readonly groups: readonly StreamGroup[];
+  readonly subscribers: number;
+}
+
+const REFRESH_MS = 3_000;
+
+/** Every stream with its groups, asked for every 3 s: the engine does not tell of them by itself. */
+export function useCatalogue(): UseQueryResult<readonly Stream[]> {
+  const { phase, generation } = useLiveState();
+  return useQuery({
+    queryKey: ["streams", generation],
+    queryFn: async ({ signal }) => (await call<{ readonly streams: readonly Stream[] }>("engine::streams::list", { include_system: true }, { signal })).streams,
+    refetchInterval: phase === "live" ? REFRESH_MS : false,
+    placeholderData: (before) => before,
+  });
+}
+
+/** Whether svc-stream runs; undefined while that is not known. */
+export function useHasStreamModule(): boolean | undefined {
+  const workers = useLiveCollection<{ readonly id: string; readonly name: string }>("svc.workers", ({ id }) => id);
+  return workers.loaded ? workers.items.some(({ name }) => name === "svc-stream") : undefined;
+}
