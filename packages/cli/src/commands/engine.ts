@@ -101,6 +101,7 @@ function requireConfigFile(configFile: string, options: EngineOptions): void {
 }
 
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
+  keepYoungHeapSmall();
   const optimiseAgain = startUnoptimised();
   // Loaded here and not above: the other commands must not wait for the engine's code.
   const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([import("@svc/engine"), import("../start-failure.ts")]);
@@ -123,7 +124,6 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
   });
   try {
     engine = await startEngine({ configFile, overrides, env: shell.env, logger });
-    keepYoungHeapSmall();
     return engine;
   } catch (error) {
     throw await explainStartFailure(error);
