@@ -8,6 +8,7 @@ import { type LogForm, textLine } from "../log-lines.ts";
 import type { Shell } from "../shell.ts";
 import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
+import { startUnoptimised } from "../unoptimised-start.ts";
 import { keepYoungHeapSmall } from "../young-heap.ts";
 import { configOption, parsePort } from "./options.ts";
 import { UnknownCommand } from "./unknown-command.ts";
@@ -100,6 +101,8 @@ function requireConfigFile(configFile: string, options: EngineOptions): void {
 }
 
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
+  keepYoungHeapSmall();
+  const optimiseAgain = startUnoptimised();
   // Loaded here and not above: the other commands must not wait for the engine's code.
   const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([import("@svc/engine"), import("../start-failure.ts")]);
   const overrides = {
@@ -121,9 +124,10 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
   });
   try {
     engine = await startEngine({ configFile, overrides, env: shell.env, logger });
-    keepYoungHeapSmall();
     return engine;
   } catch (error) {
     throw await explainStartFailure(error);
+  } finally {
+    optimiseAgain();
   }
 }

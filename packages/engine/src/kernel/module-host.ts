@@ -9,6 +9,7 @@ import { describeIssues } from "./describe-issues.ts";
 import type { Directory } from "./directory.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 import type { Kernel } from "./kernel.ts";
+import { schemaOf } from "./late-schema.ts";
 import {
   type FunctionSpec,
   type HttpMount,
@@ -296,10 +297,10 @@ export class ModuleHost {
     const unregister = this.#kernel.registry.register(spec.id as FunctionId, provider, {
       description: spec.summary,
       get requestFormat() {
-        return jsonSchemaOf(spec.input);
+        return jsonSchemaOf(schemaOf(spec.input));
       },
       get responseFormat() {
-        return spec.output === undefined ? undefined : jsonSchemaOf(spec.output);
+        return spec.output === undefined ? undefined : jsonSchemaOf(schemaOf(spec.output));
       },
       metadata: spec.internal === true ? { internal: true } : undefined,
       timeoutMs: undefined,

@@ -1,6 +1,7 @@
 import { CallError, MAX_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
 import type { Call, Provider, Refusal } from "./call.ts";
 import { describeIssues } from "./describe-issues.ts";
+import { schemaOf } from "./late-schema.ts";
 import type { Logger } from "./logger.ts";
 import type { CallerAccess, FunctionSpec, HandlerContext } from "./module.ts";
 import { PendingCalls } from "./pending-calls.ts";
@@ -128,16 +129,17 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
   } catch (thrown) {
     return CallError.from(thrown);
   }
-  let parsed = spec.input.safeParse(value);
+  const schema = schemaOf(spec.input);
+  let parsed = schema.safeParse(value);
   if (!parsed.success) {
     const asked = withoutExtras(value);
-    if (asked !== value) parsed = spec.input.safeParse(asked);
+    if (asked !== value) parsed = schema.safeParse(asked);
   }
   if (parsed.success) return { value: parsed.data };
   // A call without a payload asks for the defaults, where there are defaults for everything.
-  const defaults = value === null ? spec.input.safeParse({}) : undefined;
+  const defaults = value === null ? schema.safeParse({}) : undefined;
   if (defaults?.success) return { value: defaults.data };
-  return new CallError("invalid_input", `${spec.id}: ${describeIssues(parsed.error, { whole: "the payload", schema: spec.input, value })}`, {
+  return new CallError("invalid_input", `${spec.id}: ${describeIssues(parsed.error, { whole: "the payload", schema, value })}`, {
     details: { function_id: spec.id },
   });
 }

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
 import type { ComponentReport, HealthProbe } from "./health-contract.ts";
+import type { LateSchema } from "./late-schema.ts";
 import type { Logger } from "./logger.ts";
 import type { Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
@@ -94,14 +95,14 @@ export interface FunctionSpec<Input> {
   /** Left out of lists and counts, unless they are asked for what is internal: another name of a function that is there. */
   readonly internal?: boolean;
   /** The engine parses the payload with it before `handle` runs; a payload that does not fit is answered with `invalid_input`. */
-  readonly input: z.ZodType<Input>;
+  readonly input: LateSchema<z.ZodType<Input>>;
   /**
    * Members of the payload that `input` is handed unread, as a `Payload`: their text is kept to the digit. `value` is a member of the payload,
    * `items[].value` one of each element of the array `items`. Such a member is JSON, and `input` has nothing of it to check.
    */
   readonly rawMembers?: readonly string[];
   /** What it answers, for listings and docs. */
-  readonly output?: z.ZodType;
+  readonly output?: LateSchema<z.ZodType>;
   /** The result is written as JSON; a `Payload` is passed on unread. Throw a CallError to fail with a code. */
   handle(input: Input, context: HandlerContext): Awaitable<unknown>;
 }

@@ -54,6 +54,10 @@ export interface SpanRecord {
   readonly sampled: boolean;
   /** About how many bytes it takes in memory. Cheap to read. */
   readonly size: number;
+  /** For whoever keeps what runs. */
+  pendingPlace?: number | undefined;
+  /** To be called when it will be kept longer than those that came with it. */
+  unpack?(): void;
 }
 
 /** Milliseconds; 0 while it is pending. For the hot path: the times themselves are worked out at each reading. */

@@ -34,7 +34,7 @@ export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<u
   provideFunction({
     id: "engine::telemetry::status",
     summary: "Where telemetry comes from, what is kept of it, where it is sent, and what was dropped",
-    input: z.looseObject({}),
+    input: () => z.looseObject({}),
     async handle() {
       const config = parts.config();
       return {

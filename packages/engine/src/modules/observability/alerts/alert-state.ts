@@ -6,29 +6,30 @@ import { operatorOf } from "./operator.ts";
 const ms = z.number().nullable();
 
 /** How an alert stands: the published members first. */
-export const alertStateSchema = z.object({
-  name: z.string(),
-  firing: z.boolean(),
-  last_evaluated: ms.meta({ description: "ms since 1970" }),
-  last_triggered: ms,
-  current_value: z.number().nullable().meta({ description: "Null: no series of this name and labels has a value in the window" }),
-  threshold: z.number(),
-  operator: z.string().meta({ description: "E.g. GreaterThan" }),
-  metric: z.string(),
-  labels: z.record(z.string(), z.string()),
-  window_seconds: z.number(),
-  rate: z.boolean(),
-  for_seconds: z.number(),
-  cooldown_seconds: z.number(),
-  enabled: z.boolean(),
-  source: z.enum(["config", "runtime"]).meta({ description: "Rules of the config file are changed there; they can be switched off and silenced here" }),
-  silenced_until: ms,
-  last_resolved: ms,
-  action: z.record(z.string(), z.string()).meta({ description: "A webhook's URL without what may be secret in it" }),
-  action_failures: z.number(),
-  last_action_error: z.string().nullable(),
-});
-type AlertState = z.infer<typeof alertStateSchema>;
+export const alertStateSchema = () =>
+  z.object({
+    name: z.string(),
+    firing: z.boolean(),
+    last_evaluated: ms.meta({ description: "ms since 1970" }),
+    last_triggered: ms,
+    current_value: z.number().nullable().meta({ description: "Null: no series of this name and labels has a value in the window" }),
+    threshold: z.number(),
+    operator: z.string().meta({ description: "E.g. GreaterThan" }),
+    metric: z.string(),
+    labels: z.record(z.string(), z.string()),
+    window_seconds: z.number(),
+    rate: z.boolean(),
+    for_seconds: z.number(),
+    cooldown_seconds: z.number(),
+    enabled: z.boolean(),
+    source: z.enum(["config", "runtime"]).meta({ description: "Rules of the config file are changed there; they can be switched off and silenced here" }),
+    silenced_until: ms,
+    last_resolved: ms,
+    action: z.record(z.string(), z.string()).meta({ description: "A webhook's URL without what may be secret in it" }),
+    action_failures: z.number(),
+    last_action_error: z.string().nullable(),
+  });
+type AlertState = z.infer<ReturnType<typeof alertStateSchema>>;
 
 export function alertState(alert: Alert, now: number): AlertState {
   const { rule } = alert;

@@ -15,7 +15,7 @@ const MAX_PAGE = 1_000;
 const LIST = "engine::alerts::list";
 
 const name = z.string().min(1).max(256);
-const eventShape = z.looseObject({ name: z.string(), firing: z.boolean(), state: z.enum(["firing", "resolved"]), timestamp: z.number() });
+const eventShape = () => z.looseObject({ name: z.string(), firing: z.boolean(), state: z.enum(["firing", "resolved"]), timestamp: z.number() });
 
 export interface AlertFunctions {
   /** Takes the rules of a changed config. */
@@ -72,8 +72,8 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
   provideFunction({
     id: LIST,
     summary: "Alerts and how they stand",
-    input: z.object({}),
-    output: z.object({ alerts: z.array(alertStateSchema), firing_count: z.number(), timestamp: z.number() }),
+    input: () => z.object({}),
+    output: () => z.object({ alerts: z.array(alertStateSchema()), firing_count: z.number(), timestamp: z.number() }),
     async handle() {
       const now = clock.now();
       const states = (await alerts()).all().map((alert) => alertState(alert, now));
@@ -83,8 +83,8 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
   provideFunction({
     id: "engine::alerts::evaluate",
     summary: "Evaluates all alerts at once, as happens every 5 s; answers those that began to fire",
-    input: z.object({}),
-    output: z.object({ evaluated: z.number(), triggered_alerts: z.array(eventShape), timestamp: z.number() }),
+    input: () => z.object({}),
+    output: () => z.object({ evaluated: z.number(), triggered_alerts: z.array(eventShape()), timestamp: z.number() }),
     async handle() {
       const all = await alerts();
       const triggered_alerts = all.evaluate();
@@ -94,15 +94,16 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
   provideFunction({
     id: "engine::alerts::history",
     summary: "When alerts began and ceased to fire, the latest first; the last 1,000, since the engine started",
-    input: z.object({
-      name: name.optional(),
-      limit: z.number().int().min(1).max(MAX_PAGE).default(100),
-      cursor: z
-        .string()
-        .regex(/^\d{1,15}$/, { message: "is not one that a page came with" })
-        .optional(),
-    }),
-    output: z.object({ events: z.array(eventShape), cursor: z.string().nullable(), total: z.number() }),
+    input: () =>
+      z.object({
+        name: name.optional(),
+        limit: z.number().int().min(1).max(MAX_PAGE).default(100),
+        cursor: z
+          .string()
+          .regex(/^\d{1,15}$/, { message: "is not one that a page came with" })
+          .optional(),
+      }),
+    output: () => z.object({ events: z.array(eventShape()), cursor: z.string().nullable(), total: z.number() }),
     handle: async ({ name: wanted, limit, cursor }) =>
       (await alerts()).history.page({ name: wanted, limit, cursor: cursor === undefined ? undefined : Number(cursor) }),
   });
@@ -133,8 +134,8 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
   provideFunction({
     id: "engine::alerts::delete",
     summary: "Deletes an alert that was made at run time",
-    input: z.strictObject({ name }),
-    output: z.object({ success: z.literal(true) }),
+    input: () => z.strictObject({ name }),
+    output: () => z.object({ success: z.literal(true) }),
     async handle({ name: wanted }) {
       await (await alerts()).remove(wanted);
       return { success: true };
@@ -143,11 +144,12 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
   provideFunction({
     id: "engine::alerts::silence",
     summary: "Has an alert give no notice that it fires, for a while or until an instant; 0 seconds ends that. It goes on being evaluated",
-    input: z.strictObject({
-      name,
-      seconds: z.number().min(0).max(MAX_SILENCE_SECONDS).optional(),
-      until: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional().meta({ description: "ms since 1970" }),
-    }),
+    input: () =>
+      z.strictObject({
+        name,
+        seconds: z.number().min(0).max(MAX_SILENCE_SECONDS).optional(),
+        until: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional().meta({ description: "ms since 1970" }),
+      }),
     output: alertStateSchema,
     async handle({ name: wanted, seconds, until }) {
       if ((seconds === undefined) === (until === undefined)) throw new CallError("invalid_input", "engine::alerts::silence: give `seconds` or `until`");

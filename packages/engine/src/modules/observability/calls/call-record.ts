@@ -69,6 +69,7 @@ export class CallRecord implements SpanRecord, CallSpan {
   /** Its place in the history, counted from 1. */
   sequence = 0;
   inHistory = false;
+  pendingPlace = -1;
   /** What the history has counted of it. */
   countedBytes = 0;
   readonly #host: RecordHost;

@@ -5,20 +5,21 @@ import type { Redactor } from "./redact.ts";
 
 const text = z.string().max(256);
 
-export const invocationsQuerySchema = z.object({
-  function_id: text.nullish(),
-  status: z.enum(["ok", "error", "pending", "cancelled", "timeout"]).nullish(),
-  source: text.nullish().meta({ description: "call, http, cron, event, queue, state, stream, console, cli, engine" }),
-  worker: text.nullish().meta({ description: "Name or id of the worker that ran it" }),
-  caller: text.nullish().meta({ description: "Name or id of the worker that called" }),
-  trace_id: text.nullish(),
-  start_time: z.number().nullish().meta({ description: "Milliseconds since 1970: begun then or later" }),
-  end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: begun then or earlier" }),
-  include_internal: z.boolean().nullish(),
-  cursor: text.nullish(),
-  limit: z.int().min(1).max(1_000).nullish(),
-});
-export type InvocationsQuery = z.infer<typeof invocationsQuerySchema>;
+export const invocationsQuerySchema = () =>
+  z.object({
+    function_id: text.nullish(),
+    status: z.enum(["ok", "error", "pending", "cancelled", "timeout"]).nullish(),
+    source: text.nullish().meta({ description: "call, http, cron, event, queue, state, stream, console, cli, engine" }),
+    worker: text.nullish().meta({ description: "Name or id of the worker that ran it" }),
+    caller: text.nullish().meta({ description: "Name or id of the worker that called" }),
+    trace_id: text.nullish(),
+    start_time: z.number().nullish().meta({ description: "Milliseconds since 1970: begun then or later" }),
+    end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: begun then or earlier" }),
+    include_internal: z.boolean().nullish(),
+    cursor: text.nullish(),
+    limit: z.int().min(1).max(1_000).nullish(),
+  });
+export type InvocationsQuery = z.infer<ReturnType<typeof invocationsQuerySchema>>;
 
 /** `engine::invocations::*`. A restricted caller sees calls of functions that it may call itself. */
 export function provideInvocations(
@@ -35,7 +36,7 @@ export function provideInvocations(
   provideFunction({
     id: "engine::invocations::get",
     summary: "One call with its input, its output or its error; null when it is no longer kept",
-    input: z.object({ invocation_id: text }),
+    input: () => z.object({ invocation_id: text }),
     handle: async ({ invocation_id }, { access }) => (await queries()).getInvocation(parts.history, invocation_id, mayCall(access), parts.redactor()),
   });
 }

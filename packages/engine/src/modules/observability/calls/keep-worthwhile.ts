@@ -1,5 +1,4 @@
 import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "../model.ts";
-import { CallRecord } from "./call-record.ts";
 
 /** How long spans of traces that were not sampled wait for a reason to keep them, and how many; the oldest go first. */
 export const HOLD_MS = 10_000;
@@ -122,7 +121,7 @@ export class WorthwhileSpans implements SpanSink {
       this.#spans[at] = undefined;
       this.#heldSpans--;
       // It will be kept longer than those around it.
-      if (span instanceof CallRecord) span.unpack();
+      span.unpack?.();
       this.#sink.ended(span);
     }
     while (this.#places > 0 && this.#spans[this.#first] === undefined) this.#dropFirst();
@@ -140,5 +139,7 @@ export class WorthwhileSpans implements SpanSink {
 
 /** Equal for equal trace ids; rarely for others. */
 function keyOf(traceId: string): number {
-  return Number.parseInt(traceId.slice(-KEY_DIGITS), 16) | 0;
+  let key = 0;
+  for (let at = traceId.length - KEY_DIGITS; at < traceId.length; at++) key = (key << 4) ^ traceId.charCodeAt(at);
+  return key;
 }

@@ -37,6 +37,7 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   readonly links: readonly SpanLink[];
   status: "ok" | "error" | "unset" = "unset";
   statusDescription: string | undefined;
+  pendingPlace = -1;
   readonly #host: ModuleSpanHost;
   readonly #anchor: TimeAnchor;
   readonly #start: number;

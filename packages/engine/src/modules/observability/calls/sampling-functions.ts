@@ -10,7 +10,7 @@ export function provideSamplingRules(
   provideFunction({
     id: "engine::sampling::rules",
     summary: "Which traces and logs are kept",
-    input: z.looseObject({}),
+    input: () => z.looseObject({}),
     handle: () => {
       const { sampling, sampling_ratio, logs_sampling_ratio } = config();
       return {

@@ -13,19 +13,20 @@ const LOOK_MS = 10_000;
 const COMPONENTS = ["otel", "metrics", "logs", "spans", "disk", "store", "queues", "adapters", "event_loop"] as const;
 
 const statusSchema = z.enum(["healthy", "degraded", "unhealthy", "disabled"]);
-const answer = z.object({
-  status: statusSchema.exclude(["disabled"]),
-  components: z.record(
-    z.string(),
-    z.object({
-      status: statusSchema,
-      details: z.string(),
-      since_ms: z.number().optional().meta({ description: "First seen with this status, ms since 1970" }),
-    }),
-  ),
-  timestamp: z.number().meta({ description: "ms since 1970" }),
-  version: z.string(),
-});
+const answer = () =>
+  z.object({
+    status: statusSchema.exclude(["disabled"]),
+    components: z.record(
+      z.string(),
+      z.object({
+        status: statusSchema,
+        details: z.string(),
+        since_ms: z.number().optional().meta({ description: "First seen with this status, ms since 1970" }),
+      }),
+    ),
+    timestamp: z.number().meta({ description: "ms since 1970" }),
+    version: z.string(),
+  });
 
 export interface HealthOptions {
   /** The config in force. */
@@ -50,7 +51,7 @@ export function startHealth(context: ModuleContext<ObservabilityConfig>, options
   context.provideFunction({
     id: "engine::health::check",
     summary: "How the engine and its parts are: which one is unwell, since when, and what to do",
-    input: z.object({}),
+    input: () => z.object({}),
     output: answer,
     async handle() {
       await disk.look();
@@ -73,8 +74,8 @@ export function startHealth(context: ModuleContext<ObservabilityConfig>, options
   };
 }
 
-function checkOf(reports: readonly ComponentReport[], timestamp: number, version: string): z.input<typeof answer> {
-  const components: z.input<typeof answer>["components"] = Object.create(null);
+function checkOf(reports: readonly ComponentReport[], timestamp: number, version: string): z.input<ReturnType<typeof answer>> {
+  const components: z.input<ReturnType<typeof answer>>["components"] = Object.create(null);
   for (const component of COMPONENTS) components[component] = { status: "disabled", details: "not in use" };
   for (const { component, status, details, sinceMs } of reports) components[component] = { status, details, since_ms: sinceMs };
   const has = (status: HealthStatus): boolean => reports.some((report) => report.status === status);

@@ -11,7 +11,7 @@ const text = z.string().max(MAX_TEXT);
 const names = z.array(text).max(MAX_LIST);
 
 /** Members that every function over entries understands. */
-export const logFilterMembers = {
+export const logFilterMembers = () => ({
   start_time: z.number().nullish().meta({ description: "Milliseconds since 1970: from then on" }),
   end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: until then" }),
   trace_id: text.nullish(),
@@ -26,9 +26,8 @@ export const logFilterMembers = {
   regex: z.string().max(512).nullish().meta({ description: "JavaScript regular expression, searched in the body; it has a time limit" }),
   filters: filtersSchema.nullish(),
   exclude: z.object({ services: names.nullish(), text: text.nullish() }).nullish(),
-};
-const logFilterInput = z.object(logFilterMembers);
-export type LogFilterInput = z.infer<typeof logFilterInput>;
+});
+export type LogFilterInput = z.infer<z.ZodObject<ReturnType<typeof logFilterMembers>>>;
 
 /** Throws `invalid_input` for a regular expression that is none. */
 export function logFilterOf(input: LogFilterInput): LogFilter {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../kernel/clock.ts";
+import { schemaOf } from "../../../kernel/late-schema.ts";
 import { createLogger } from "../../../kernel/logger.ts";
 import { Redactor } from "../calls/redact.ts";
 import { DiskSpanStore } from "./disk/disk-span-store.ts";
@@ -49,7 +50,7 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
 
   function list(store: SpanStore, filters: Record<string, unknown> = {}, more: Partial<TraceListRequest> = {}) {
     return store.list({
-      filters: traceFiltersSchema.parse(filters),
+      filters: schemaOf(traceFiltersSchema).parse(filters),
       ...{ sortBy: "start_time", descending: true, after: undefined, offset: 0, limit: 100, spans: "root", ...more },
     });
   }

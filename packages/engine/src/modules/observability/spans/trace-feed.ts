@@ -1,4 +1,5 @@
 import type { Clock } from "../../../kernel/clock.ts";
+import { schemaOf } from "../../../kernel/late-schema.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { SpanRecord } from "../model.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";
@@ -65,7 +66,7 @@ export class TraceFeed {
     this.#changed = new Set();
     this.#isLooking = true;
     try {
-      const filters = traceFiltersSchema.parse({ trace_ids: traceIds });
+      const filters = schemaOf(traceFiltersSchema).parse({ trace_ids: traceIds });
       const request = { filters, sortBy: "start_time", descending: false, after: undefined, offset: 0, limit: MAX_CHANGED, spans: "none" } as const;
       const { rows } = await this.#store.list(request);
       if (this.#isAsked && rows.length > 0) this.#tell(rows);

@@ -8,7 +8,7 @@ const traceId = z.string().min(1).max(64);
 const milliseconds = z.number();
 
 /** What traces are chosen by. */
-const filterMembers = {
+const filterMembers = () => ({
   trace_id: traceId.optional(),
   trace_ids: z.array(traceId).max(MAX_TRACE_IDS).optional(),
   service_name: name.optional().meta({ description: "Part of the name of a service in the trace, case-blind" }),
@@ -31,22 +31,23 @@ const filterMembers = {
   exclude_attributes: attributePairsSchema.optional().meta({ description: "Attributes that no span of the trace has" }),
   include_internal: z.boolean().default(false),
   search_all_spans: z.boolean().default(false),
-};
+});
 
-export const traceFiltersSchema = z.object(filterMembers);
-export type TraceFilters = z.infer<typeof traceFiltersSchema>;
+export const traceFiltersSchema = () => z.object(filterMembers());
+export type TraceFilters = z.infer<ReturnType<typeof traceFiltersSchema>>;
 
 export const traceSortSchema = z.enum(["start_time", "duration", "name", "spans"]);
 export type TraceSort = z.infer<typeof traceSortSchema>;
 
-export const traceListSchema = z.object({
-  ...filterMembers,
-  offset: z.int().min(0).max(1_000_000).default(0),
-  limit: z.int().min(1).max(1_000).default(100),
-  cursor: cursorSchema.optional().meta({ description: "The answer's `cursor` of the page before; offset is not counted then" }),
-  sort_by: traceSortSchema.default("start_time"),
-  sort_order: z.enum(["asc", "desc"]).default("desc"),
-});
+export const traceListSchema = () =>
+  z.object({
+    ...filterMembers(),
+    offset: z.int().min(0).max(1_000_000).default(0),
+    limit: z.int().min(1).max(1_000).default(100),
+    cursor: cursorSchema.optional().meta({ description: "The answer's `cursor` of the page before; offset is not counted then" }),
+    sort_by: traceSortSchema.default("start_time"),
+    sort_order: z.enum(["asc", "desc"]).default("desc"),
+  });
 
 /** Where a page begins: behind the row with this value of the sort, and this id among rows of the same value. */
 export interface TracePosition {

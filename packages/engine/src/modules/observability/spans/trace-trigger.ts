@@ -1,5 +1,6 @@
 import { Payload } from "@svc/protocol";
 import { z } from "zod";
+import { schemaOf } from "../../../kernel/late-schema.ts";
 import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { SpanRecord } from "../model.ts";
@@ -78,7 +79,7 @@ export class TraceTriggers {
     const refusal = binding.callRefusal("engine::traces::list");
     if (refusal !== undefined) throw refusal;
     const { service_name, status, min_duration_ms, function_id } = binding.settings;
-    const matchesFilters = factsMatcher(traceFiltersSchema.parse({ service_name, status, min_duration_ms }));
+    const matchesFilters = factsMatcher(schemaOf(traceFiltersSchema).parse({ service_name, status, min_duration_ms }));
     const matches = (facts: TraceFacts): boolean => matchesFilters(facts) && (function_id === undefined || facts.functionId === function_id);
     const bound: Bound = { binding, matches, told: new Recent(), underWay: 0 };
     this.#bound.add(bound);

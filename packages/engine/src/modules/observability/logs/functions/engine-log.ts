@@ -5,16 +5,17 @@ import type { Attributes, AttributeValue, LogEntry } from "../../../../kernel/te
 import { boundAttributes, cutText, MAX_NAME_CHARACTERS, MAX_VALUE_CHARACTERS } from "../bounded-record.ts";
 import { validSpanId, validTraceId } from "../record-of-entry.ts";
 
-const input = z.object({
-  message: z.string(),
-  trace_id: z.string().nullish(),
-  span_id: z.string().nullish(),
-  data: z
-    .custom<Payload>((value) => value instanceof Payload)
-    .meta({ description: "Any JSON value; members of an object become attributes" })
-    .optional(),
-  service_name: z.string().nullish(),
-});
+const input = () =>
+  z.object({
+    message: z.string(),
+    trace_id: z.string().nullish(),
+    span_id: z.string().nullish(),
+    data: z
+      .custom<Payload>((value) => value instanceof Payload)
+      .meta({ description: "Any JSON value; members of an object become attributes" })
+      .optional(),
+    service_name: z.string().nullish(),
+  });
 
 const SEVERITY_NUMBERS = { info: 9, warn: 13, error: 17, debug: 5, trace: 1 } as const;
 

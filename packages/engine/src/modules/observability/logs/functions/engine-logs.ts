@@ -70,7 +70,7 @@ export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext
   provideFunction({
     id: "engine::logs::clear",
     summary: "Deletes all log entries that are kept",
-    input: z.looseObject({}),
+    input: () => z.looseObject({}),
     handle: async () => (await from.answers())?.clear() ?? disabled({ success: true }),
   });
 }

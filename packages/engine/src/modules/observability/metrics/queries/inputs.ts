@@ -8,26 +8,28 @@ import type { Series } from "../series.ts";
 const time = z.number().min(0).max(8.64e15).nullish();
 const name = z.string().max(256);
 
-export const metricsListInput = z.object({
-  start_time: time,
-  end_time: time,
-  metric_name: name.nullish(),
-  aggregate_interval: z.number().min(1).max(604_800).nullish().meta({ description: "Seconds" }),
-});
-export const seriesInput = z.object({
-  names: z.array(name).max(100).nullish().meta({ description: "Default: every metric" }),
-  labels: z.record(z.string(), z.string()).nullish().meta({ description: "Only series that have all of these" }),
-  start_time: time.meta({ description: "Default: 15 min before the end" }),
-  end_time: time.meta({ description: "Default: now" }),
-  step_seconds: z.number().int().min(5).max(604_800).default(5),
-  aggregate: z
-    .enum(["avg", "sum", "max", "rate", "p50", "p95", "p99"])
-    .nullish()
-    .meta({ description: "Default: the mean of gauges, the rate of counters, p95 of histograms" }),
-});
-export const functionsInput = z.object({ window_seconds: z.number().int().min(5).max(604_800).default(900) });
-export const workersInput = z.object({});
-export const rollupsInput = z.object({ start_time: time, end_time: time, level: z.number().int().min(0).max(2).nullish(), metric_name: name.nullish() });
+export const metricsListInput = () =>
+  z.object({
+    start_time: time,
+    end_time: time,
+    metric_name: name.nullish(),
+    aggregate_interval: z.number().min(1).max(604_800).nullish().meta({ description: "Seconds" }),
+  });
+export const seriesInput = () =>
+  z.object({
+    names: z.array(name).max(100).nullish().meta({ description: "Default: every metric" }),
+    labels: z.record(z.string(), z.string()).nullish().meta({ description: "Only series that have all of these" }),
+    start_time: time.meta({ description: "Default: 15 min before the end" }),
+    end_time: time.meta({ description: "Default: now" }),
+    step_seconds: z.number().int().min(5).max(604_800).default(5),
+    aggregate: z
+      .enum(["avg", "sum", "max", "rate", "p50", "p95", "p99"])
+      .nullish()
+      .meta({ description: "Default: the mean of gauges, the rate of counters, p95 of histograms" }),
+  });
+export const functionsInput = () => z.object({ window_seconds: z.number().int().min(5).max(604_800).default(900) });
+export const workersInput = () => z.object({});
+export const rollupsInput = () => z.object({ start_time: time, end_time: time, level: z.number().int().min(0).max(2).nullish(), metric_name: name.nullish() });
 
 /** What a restricted caller may see: nothing of functions that it may not call, nor of workers that it may not see. */
 export function maySee({ labels }: Pick<Series, "labels">, access: CallerAccess | undefined, seesWorker: (id: string) => boolean): boolean {

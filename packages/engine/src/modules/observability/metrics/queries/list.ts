@@ -20,7 +20,7 @@ interface Parts {
 }
 
 /** `engine::metrics::list`, as published, with `names` besides. */
-export function metricsListAnswer(input: z.output<typeof metricsListInput>, { store, stats, workers, sees }: Parts) {
+export function metricsListAnswer(input: z.output<ReturnType<typeof metricsListInput>>, { store, stats, workers, sees }: Parts) {
   const { start_time, end_time, metric_name, aggregate_interval } = input;
   const now = store.timeLine.now();
   const isWanted = (record: MetricRecord): boolean => metric_name == null || record.name === metric_name;
@@ -41,7 +41,7 @@ export function metricsListAnswer(input: z.output<typeof metricsListInput>, { st
   };
 }
 
-function isWithin(ms: number, { start_time, end_time }: z.output<typeof metricsListInput>): boolean {
+function isWithin(ms: number, { start_time, end_time }: z.output<ReturnType<typeof metricsListInput>>): boolean {
   return (start_time == null || ms >= start_time) && (end_time == null || ms <= end_time);
 }
 
@@ -104,7 +104,7 @@ function metricOf({ name, description, unit, type, points, resource, scopeName }
 
 /** By the level of rollups that is nearest to what was asked, and each series by itself: what they mix cannot be told apart again. */
 function aggregated(
-  { start_time, end_time, metric_name }: z.output<typeof metricsListInput>,
+  { start_time, end_time, metric_name }: z.output<ReturnType<typeof metricsListInput>>,
   { store, sees, now, seconds }: Pick<Parts, "store" | "sees"> & { readonly now: number; readonly seconds: number },
 ): readonly unknown[] {
   const to = end_time == null ? now : Math.min(now, store.timeLine.stored(end_time));

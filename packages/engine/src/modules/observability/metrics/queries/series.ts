@@ -13,7 +13,7 @@ const MAX_SERIES = 1_000;
 const MAX_POINTS = 2_000;
 const DEFAULT_RANGE_MS = 900_000;
 
-type Input = z.output<typeof seriesInput>;
+type Input = z.output<ReturnType<typeof seriesInput>>;
 type Aggregate = NonNullable<Input["aggregate"]>;
 type Point = readonly [ms: number, value: number | null];
 

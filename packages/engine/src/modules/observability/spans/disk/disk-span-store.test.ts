@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../../kernel/clock.ts";
+import { schemaOf } from "../../../../kernel/late-schema.ts";
 import { createLogger, type LogRecord } from "../../../../kernel/logger.ts";
 import { manualClock } from "../../../../testing/index.ts";
 import { Redactor } from "../../calls/redact.ts";
@@ -42,7 +43,7 @@ function open(file: string, parts: Partial<DiskSpanStoreParts> = {}): DiskSpanSt
 
 async function list(store: SpanStore, filters: Record<string, unknown> = {}) {
   const request = { sortBy: "start_time", descending: false, after: undefined, offset: 0, limit: 1_000, spans: "none" } as const;
-  return store.list({ ...request, filters: traceFiltersSchema.parse(filters) });
+  return store.list({ ...request, filters: schemaOf(traceFiltersSchema).parse(filters) });
 }
 
 async function roots(store: SpanStore, filters: Record<string, unknown> = {}): Promise<string[]> {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { schemaOf } from "../../../../kernel/late-schema.ts";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import { readCursor, writeCursor } from "../../query/cursor.ts";
 import type { TracePage } from "../span-store.ts";
@@ -41,7 +42,7 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
   context.provideFunction({
     id: "engine::traces::facets",
     summary: "How many of the traces that match have which status, service, function, trigger type or attribute",
-    input: z.object({ ...traceFiltersSchema.shape, facets: z.array(attributeName).min(1).max(20).default(DEFAULT_FACETS) }),
+    input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, facets: z.array(attributeName).min(1).max(20).default(DEFAULT_FACETS) }),
     async handle({ facets, ...filters }) {
       const { exact, ...counted } = await traceFacets(functions.store(), filters, facets);
       return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }) };
@@ -50,7 +51,7 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
   context.provideFunction({
     id: "engine::traces::histogram",
     summary: "The traces that match over time, and over their durations",
-    input: z.object({ ...traceFiltersSchema.shape, buckets: z.int().min(1).max(1_000).default(60) }),
+    input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, buckets: z.int().min(1).max(1_000).default(60) }),
     async handle({ buckets, ...filters }) {
       const { exact, ...counted } = await traceHistogram(functions.store(), filters, buckets);
       return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }) };
@@ -59,15 +60,16 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
   context.provideFunction({
     id: "engine::traces::group_by",
     summary: "Traces that share the value of an attribute, the latest group first",
-    input: z.object({
-      attribute: attributeName,
-      since_ms: z.number().optional().meta({ description: "Milliseconds since 1970; earlier traces are left out" }),
-      limit: z.int().min(1).max(1_000).default(100),
-      include_internal: z.boolean().default(false),
-      label_attribute: attributeName.optional().meta({ description: "Attribute whose value names the group; default the value itself" }),
-    }),
+    input: () =>
+      z.object({
+        attribute: attributeName,
+        since_ms: z.number().optional().meta({ description: "Milliseconds since 1970; earlier traces are left out" }),
+        limit: z.int().min(1).max(1_000).default(100),
+        include_internal: z.boolean().default(false),
+        label_attribute: attributeName.optional().meta({ description: "Attribute whose value names the group; default the value itself" }),
+      }),
     async handle({ attribute, since_ms, limit, include_internal, label_attribute }) {
-      const filters = traceFiltersSchema.parse({ include_internal, start_time: since_ms, filters: [{ key: attribute, op: "exists" }] });
+      const filters = schemaOf(traceFiltersSchema).parse({ include_internal, start_time: since_ms, filters: [{ key: attribute, op: "exists" }] });
       return { groups: await groupTraces(functions.store(), filters, { attribute, label: label_attribute, limit }) };
     },
   });

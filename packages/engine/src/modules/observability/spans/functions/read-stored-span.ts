@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { schemaOf } from "../../../../kernel/late-schema.ts";
 import type { AttributeValue } from "../../../../kernel/telemetry-contract.ts";
 import type { SpanRecord } from "../../model.ts";
 
@@ -10,40 +11,41 @@ const nanos = z
 const attributes = z.record(z.string().max(512), z.json()).refine((map) => Object.keys(map).length <= MAX_ATTRIBUTES);
 
 /** What of an exported span is read back. */
-const storedSpanSchema = z.object({
-  trace_id: z.string().regex(/^[0-9a-f]{32}$/),
-  span_id: z.string().regex(/^[0-9a-f]{16}$/),
-  parent_span_id: z
-    .string()
-    .regex(/^[0-9a-f]{16}$/)
-    .nullish(),
-  name: z.string().max(4_096),
-  kind: z.enum(["internal", "server", "client", "producer", "consumer"]).default("internal"),
-  start_time_unix_nano_text: nanos,
-  end_time_unix_nano_text: nanos.nullish(),
-  status: z.enum(["ok", "error", "unset"]).default("unset"),
-  status_description: z.string().max(65_536).optional(),
-  internal: z.boolean().default(false),
-  service_name: z.string().max(256),
-  worker_id: z.string().max(256).nullish(),
-  attributes_map: attributes.default({}),
-  events: z
-    .array(z.object({ name: z.string().max(4_096), timestamp_unix_nano_text: nanos, attributes_map: attributes.default({}) }))
-    .max(1_024)
-    .default([]),
-  links: z
-    .array(z.object({ trace_id: z.string().max(32), span_id: z.string().max(16), attributes_map: attributes.default({}) }))
-    .max(1_024)
-    .default([]),
-  baggage: z.record(z.string(), z.string()).default({}),
-  resource: attributes.default({}),
-  instrumentation_scope_name: z.string().max(512).optional(),
-  instrumentation_scope_version: z.string().max(512).optional(),
-});
+const storedSpanSchema = () =>
+  z.object({
+    trace_id: z.string().regex(/^[0-9a-f]{32}$/),
+    span_id: z.string().regex(/^[0-9a-f]{16}$/),
+    parent_span_id: z
+      .string()
+      .regex(/^[0-9a-f]{16}$/)
+      .nullish(),
+    name: z.string().max(4_096),
+    kind: z.enum(["internal", "server", "client", "producer", "consumer"]).default("internal"),
+    start_time_unix_nano_text: nanos,
+    end_time_unix_nano_text: nanos.nullish(),
+    status: z.enum(["ok", "error", "unset"]).default("unset"),
+    status_description: z.string().max(65_536).optional(),
+    internal: z.boolean().default(false),
+    service_name: z.string().max(256),
+    worker_id: z.string().max(256).nullish(),
+    attributes_map: attributes.default({}),
+    events: z
+      .array(z.object({ name: z.string().max(4_096), timestamp_unix_nano_text: nanos, attributes_map: attributes.default({}) }))
+      .max(1_024)
+      .default([]),
+    links: z
+      .array(z.object({ trace_id: z.string().max(32), span_id: z.string().max(16), attributes_map: attributes.default({}) }))
+      .max(1_024)
+      .default([]),
+    baggage: z.record(z.string(), z.string()).default({}),
+    resource: attributes.default({}),
+    instrumentation_scope_name: z.string().max(512).optional(),
+    instrumentation_scope_version: z.string().max(512).optional(),
+  });
 
 /** The span of a line; undefined when it is none. A span that had not ended when it was exported never will: it is taken in as ended where it began. */
 export function readStoredSpan(line: string): SpanRecord | undefined {
-  const parsed = storedSpanSchema.safeParse(jsonIn(line));
+  const parsed = schemaOf(storedSpanSchema).safeParse(jsonIn(line));
   if (!parsed.success) return undefined;
   const { data } = parsed;
   const { "service.name": _, ...resource } = data.resource;

@@ -29,19 +29,20 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
   context.provideFunction({
     id: "engine::traces::tree",
     summary: "A trace as trees of spans, page by page; spans whose parents came on a page before, or are nested too deep, are roots",
-    input: z.object({
-      trace_id: traceId,
-      root_span_id: spanId.optional().meta({ description: "Only this span and those below it" }),
-      max_depth: z.int().min(0).max(100_000).optional().meta({ description: "0: only the roots. child_count tells what is left out" }),
-      limit: z.int().min(1).max(20_000).default(2_000),
-      cursor: cursorSchema.optional(),
-    }),
+    input: () =>
+      z.object({
+        trace_id: traceId,
+        root_span_id: spanId.optional().meta({ description: "Only this span and those below it" }),
+        max_depth: z.int().min(0).max(100_000).optional().meta({ description: "0: only the roots. child_count tells what is left out" }),
+        limit: z.int().min(1).max(20_000).default(2_000),
+        cursor: cursorSchema.optional(),
+      }),
     handle: async (input) => treePage(await functions.store().spansOf(input.trace_id), input),
   });
   context.provideFunction({
     id: "engine::traces::spans",
     summary: "The spans of a trace by their beginning",
-    input: z.object({ trace_id: traceId, cursor: cursorSchema.optional(), limit: z.int().min(1).max(10_000).default(1_000) }),
+    input: () => z.object({ trace_id: traceId, cursor: cursorSchema.optional(), limit: z.int().min(1).max(10_000).default(1_000) }),
     async handle({ trace_id, cursor, limit }) {
       const all = await functions.store().spansOf(trace_id);
       const { page, next } = pageAfter(all, { kind: "spans", cursor, limit, idOf: (span) => span.spanId });
@@ -51,7 +52,7 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
   context.provideFunction({
     id: "engine::traces::get_span",
     summary: "One span with its events, links, baggage and resource; null when it is not kept",
-    input: z.object({ trace_id: traceId, span_id: spanId }),
+    input: () => z.object({ trace_id: traceId, span_id: spanId }),
     async handle({ trace_id, span_id }) {
       const span = await functions.store().span(trace_id, span_id);
       return span === undefined ? null : storedSpan(span);
@@ -60,7 +61,7 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
   context.provideFunction({
     id: "engine::traces::compare",
     summary: "Two traces over each other: what came, what went, what took longer",
-    input: z.object({ a: traceId, b: traceId }),
+    input: () => z.object({ a: traceId, b: traceId }),
     async handle({ a, b }) {
       const [left, right] = await Promise.all([spansThatAreThere(functions.store(), a), spansThatAreThere(functions.store(), b)]);
       const { rows, truncated } = compareTraces(left, right);

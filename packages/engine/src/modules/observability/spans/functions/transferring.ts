@@ -1,6 +1,7 @@
 import { CallError, channelRefSchema } from "@svc/protocol";
 import { z } from "zod";
 import type { Clock } from "../../../../kernel/clock.ts";
+import { schemaOf } from "../../../../kernel/late-schema.ts";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { DropCounter, SpanRecord } from "../../model.ts";
 import { readLines, writeLines } from "../../transfer/line-channel.ts";
@@ -31,8 +32,8 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
   context.provideFunction({
     id: "engine::traces::export",
     summary: "Writes the spans of the traces that match into a channel, a line of JSON each; with otlp_json a line is an OTLP request of one trace",
-    input: z.object({ ...traceFiltersSchema.shape, format: formatSchema }),
-    output: z.object({ lines }),
+    input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, format: formatSchema }),
+    output: () => z.object({ lines }),
     handle({ format, ...filters }, { caller }) {
       const store = functions.store();
       enter();
@@ -47,8 +48,8 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
   context.provideFunction({
     id: "engine::traces::import",
     summary: "Takes in spans from a channel, as engine::traces::export writes them; a line, or a span of a request, that is none is counted as refused",
-    input: z.object({ lines, format: formatSchema }),
-    output: z.object({ imported: z.int().min(0), refused: z.int().min(0) }),
+    input: () => z.object({ lines, format: formatSchema }),
+    output: () => z.object({ imported: z.int().min(0), refused: z.int().min(0) }),
     async handle(input, { signal }) {
       const store = functions.store();
       enter();
@@ -65,8 +66,8 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
   context.provideFunction({
     id: "engine::traces::clear",
     summary: "Removes every span that is kept; it administers the engine",
-    input: z.object({}),
-    output: z.object({ success: z.literal(true) }),
+    input: () => z.object({}),
+    output: () => z.object({ success: z.literal(true) }),
     async handle() {
       await functions.store().clear();
       return { success: true };

@@ -1,13 +1,12 @@
 import type { Redactor } from "../../calls/redact.ts";
-import type { DropCounter, SpanRecord } from "../../model.ts";
+import { type DropCounter, durationOf, type SpanRecord } from "../../model.ts";
 import { redactSpan } from "../redact-span.ts";
 import type { SpanStore, SpanStoreStats, TracePage } from "../span-store.ts";
 import { microsOf } from "../trace-facts.ts";
 import type { TraceListRequest } from "../trace-query.ts";
+import { PendingSpans } from "./pending-spans.ts";
 import { SpanRing } from "./span-ring.ts";
 
-/** Spans that run are remembered up to this number; of further ones only the end is told. */
-const MAX_PENDING = 10_000;
 /** Part of the room that spans of traces with an error, or slow ones, may take once they would have to go. */
 const KEPT_SHARE = 0.25;
 /** Traces that are remembered as worth keeping. */
@@ -33,31 +32,28 @@ export class MemorySpanStore implements SpanStore {
   readonly #redactor: () => Redactor;
   readonly #ring = new SpanRing();
   readonly #kept = new SpanRing();
-  readonly #pending = new Set<SpanRecord>();
+  readonly #pending = new PendingSpans();
   readonly #keptTraces = new Set<string>();
-  #slowNanos: bigint | undefined;
 
   /** `redactor`: as configured now. */
   constructor(limits: MemoryLimits, { drops, redactor }: { readonly drops: DropCounter; readonly redactor: () => Redactor }) {
     this.#limits = limits;
     this.#drops = drops;
     this.#redactor = redactor;
-    this.#slowNanos = slowNanosOf(limits);
   }
 
   /** What is over goes at once. */
   setLimits(limits: MemoryLimits): void {
     this.#limits = limits;
-    this.#slowNanos = slowNanosOf(limits);
     this.#makeRoom();
   }
 
   started(span: SpanRecord): void {
-    if (this.#pending.size < MAX_PENDING) this.#pending.add(span);
+    this.#pending.add(span);
   }
 
   ended(span: SpanRecord): void {
-    this.#pending.delete(span);
+    this.#pending.remove(span);
     const size = span.size;
     if (size > MAX_SPAN_BYTES) {
       this.#drops.dropped("spans", "span_too_large", 1);
@@ -126,7 +122,8 @@ export class MemorySpanStore implements SpanStore {
   }
 
   #isSlow(span: SpanRecord): boolean {
-    return this.#slowNanos !== undefined && span.endUnixNano !== undefined && span.endUnixNano - span.startUnixNano >= this.#slowNanos;
+    const { keepSlowMs } = this.#limits;
+    return keepSlowMs > 0 && durationOf(span) >= keepSlowMs;
   }
 
   #keep(traceId: string): void {
@@ -153,10 +150,9 @@ export class MemorySpanStore implements SpanStore {
   #moveOn(): void {
     const bytes = this.#ring.bytes;
     const span = this.#ring.shift();
-    if (span !== undefined && this.#keptTraces.has(span.traceId)) this.#kept.push(span, bytes - this.#ring.bytes);
+    // The trace id of most is worked out at each reading.
+    if (span === undefined || this.#keptTraces.size === 0 || !this.#keptTraces.has(span.traceId)) return;
+    span.unpack?.();
+    this.#kept.push(span, bytes - this.#ring.bytes);
   }
-}
-
-function slowNanosOf({ keepSlowMs }: MemoryLimits): bigint | undefined {
-  return keepSlowMs > 0 ? BigInt(Math.round(keepSlowMs * 1e6)) : undefined;
 }
