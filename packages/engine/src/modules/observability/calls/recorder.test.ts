@@ -199,6 +199,23 @@ describe("spans of calls", () => {
     expect(answer.traceparent).toMatch(W3C);
   });
 
+  test("are not made of queues that a console or a command looks at, but when a worker uses them", async () => {
+    const queue = defineModule({
+      name: "queue",
+      summary: "",
+      config: z.unknown(),
+      start({ provideFunction }) {
+        provideFunction({ id: "engine::queue::topics", summary: "", input: z.unknown(), handle: () => [] });
+        return { stop: () => {} };
+      },
+    });
+    engine = await observedEngine({}, { modules: [queue], config: { queue: null } });
+    for (const kind of ["console", "cli"] as const) await (await engine.connectWorker({ kind })).call("engine::queue::topics");
+    expect(engine.spans).toEqual([]);
+    await (await engine.connectWorker()).call("engine::queue::topics");
+    expect(engine.spanOf("engine::queue::topics").internal).toBe(false);
+  });
+
   test("are not made while it is switched off, but calls are counted; and again when it is switched on", async () => {
     const { caller } = await twoHops({ enabled: false });
     const answer = await caller.call("math::add", {}, { traceparent: OUTSIDE });
