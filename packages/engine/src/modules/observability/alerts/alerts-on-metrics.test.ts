@@ -49,4 +49,13 @@ describe("alerts on the metrics of calls", () => {
     advance(10_000);
     expect(await firing()).toEqual([]);
   });
+  it("say that they cannot fire while metrics are off", async () => {
+    const alert = { name: "errors", metric: "svc.calls.errors", threshold: 1 };
+    const started = await inMemoryEngine({ modules: [observability], config: { "svc-observability": { metrics_enabled: false, alerts: [alert] } } });
+    engine = started;
+    const listed = async () => ((await started.call("engine::alerts::list", {})) as { alerts: readonly unknown[] }).alerts;
+    expect(await listed()).toMatchObject([{ name: "errors", current_value: null, problem: expect.stringContaining("metrics_enabled") }]);
+    await started.applyModules([{ name: "svc-observability", config: { metrics_enabled: true, alerts: [alert] } }]);
+    expect(await listed()).toMatchObject([{ name: "errors", problem: null }]);
+  });
 });
