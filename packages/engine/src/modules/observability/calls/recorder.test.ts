@@ -216,6 +216,21 @@ describe("spans of calls", () => {
     expect(engine.spanOf("engine::queue::topics").internal).toBe(false);
   });
 
+  test("that are kept for being slow keep no texts of others that are not kept", async () => {
+    const clock = manualClock();
+    engine = await observedEngine({ sampling_ratio: 0 }, { clock });
+    const worker = await engine.connectWorker();
+    worker.serve("work::slow", () => {
+      clock.advance(2_000);
+      return "x";
+    });
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    await engine.call("work::slow", {});
+    expect(engine.spanOf("work::slow")).toMatchObject({ sampled: false, durationMs: 2_000 });
+    expect(engine.calls.recorder.otherTexts.chunk.length).toBe(0);
+  });
+
   test("are not made while it is switched off, but calls are counted; and again when it is switched on", async () => {
     const { caller } = await twoHops({ enabled: false });
     const answer = await caller.call("math::add", {}, { traceparent: OUTSIDE });
