@@ -3,7 +3,7 @@ import { startTestEngine, type TestEngine } from "./support/engine.ts";
 import { ClientFailure, node11, node22, publishedClients } from "./support/published-client.ts";
 import { offer, quiet, settled, workshop } from "./support/workshop.ts";
 
-// Protocol section 18, statement 40, and telemetry as far as a client notices it. Statement 39 comes with observability.
+// Protocol section 18, statements 39 and 40, and telemetry as far as a client notices it.
 
 const { client: start, connected, raw, tap } = workshop();
 let engine: TestEngine;
@@ -88,6 +88,22 @@ describe.each([node11, node22])("telemetry of $name", (client) => {
     await worker.run("shutdown");
     expect(wire.frames.filter(({ path, from }) => path === "/otel" && from === "engine")).toEqual([]);
     expect(engine.logged("error")).toEqual([]);
+  });
+
+  it("statement 39: what it logs is found by engine::logs::list, with its trace and its service", async () => {
+    const worker = await connected(
+      client,
+      engine.address,
+      { workerName: `logging-${client.version}`, otel: { serviceName: `logging-${client.version}` } },
+      { env: { OTEL_ENABLED: "true" } },
+    );
+    const message = `a line of ${client.version}`;
+    await worker.run("log", { message, data: { n: 1 } });
+    const caller = await raw(engine.address);
+    const found = async (): Promise<unknown> =>
+      ((await caller.call("engine::logs::list", { data: { text: message } })).result as { readonly logs: readonly unknown[] }).logs[0];
+    await expect.poll(found, { timeout: 30_000 }).toMatchObject({ body: message, service_name: `logging-${client.version}` });
+    await worker.run("shutdown");
   });
 
   it("carries a trace from caller to callee: the engine hands on its own span in the same trace, and gives the context back", async () => {

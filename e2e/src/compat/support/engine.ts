@@ -16,7 +16,7 @@ export interface TestEngine {
   readonly streams: string;
   /** Everything that it logged since its last start, JSON lines. */
   output(): string;
-  /** Log records at this level. */
+  /** Log records at this level, without those that say how busy the machine is. */
   logged(level: string): Readonly<Record<string, unknown>>[];
   /** Names of the connected workers. */
   workers(): Promise<string[]>;
@@ -49,7 +49,7 @@ export async function startTestEngine(config = CONFIG): Promise<TestEngine> {
         .split("\n")
         .filter((line) => line.startsWith("{"))
         .map((line) => JSON.parse(line) as Record<string, unknown>)
-        .filter((record) => record.level === level),
+        .filter((record) => record.level === level && record.component !== "event_loop"),
     async workers() {
       const response = await fetch(`http://127.0.0.1:${ports.http}/_console/invoke`, {
         method: "POST",

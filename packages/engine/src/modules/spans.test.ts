@@ -149,7 +149,8 @@ describe("the span of a call from the console", () => {
   });
 
   it("is left out for what looks at the engine itself", async () => {
-    await invoke("engine::queue::topics");
+    const response = await invoke("engine::queue::topics");
+    expect(response.headers.get("x-svc-trace-id")).toBeNull();
     await invoke("nope");
     await spans.span("console nope");
     expect(spans.ended.some(({ name }) => name.startsWith("console engine::"))).toBe(false);

@@ -125,9 +125,10 @@ function payloadOf(text: string, members: Readonly<Record<string, unknown>>): Pa
 async function call(body: Invocation, response: ServerResponse, context: ModuleContext<unknown>): Promise<void> {
   // Who looks at the engine itself leaves no trace: a console that asks each second would show nothing but its own questions.
   const span = body.function_id.startsWith("engine::") || body.function_id.startsWith("worker::") ? undefined : beginSpan(body, context);
-  const traceparent = span?.traceparent ?? newTraceparent();
+  const traceparent = span === undefined ? undefined : (span.traceparent ?? newTraceparent());
   const invocationId = randomUUID();
-  const headers = { "x-svc-invocation-id": invocationId, "x-svc-trace-id": traceparent.slice(3, 35) };
+  // Without a trace no id of one: whoever follows it would find nothing.
+  const headers = { "x-svc-invocation-id": invocationId, ...(traceparent === undefined ? {} : { "x-svc-trace-id": traceparent.slice(3, 35) }) };
   const { payload } = body;
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
@@ -135,7 +136,7 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
   const options = {
     invocationId,
     timeoutMs: body.timeout_ms,
-    traceparent: span === undefined ? undefined : traceparent,
+    traceparent,
     metadata: body.metadata === undefined ? undefined : Payload.fromValue(body.metadata),
   };
   try {

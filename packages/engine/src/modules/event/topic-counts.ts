@@ -13,9 +13,9 @@ export interface TopicCount {
 
 /** What happened in each topic since the module started. */
 export class TopicCounts {
-  /** Those published to longest ago first. */
   /** Of all topics, forgotten ones too. */
   readonly totals = { published: 0, failed: 0, dropped: 0 };
+  /** Those published to longest ago first. */
   readonly #counts = new Map<string, { -readonly [Member in keyof TopicCount]: TopicCount[Member] }>();
 
   published(topic: string, at: number): void {

@@ -16,7 +16,7 @@ import { startOtlp } from "./otlp/start-otlp.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
 import type { SpanStoreStats } from "./spans/span-store.ts";
 import { startSpans } from "./spans/start-spans.ts";
-import { provideTelemetryStatus, type StoreFigures } from "./status.ts";
+import { measureStores, provideTelemetryStatus, type StatusParts, type StoreFigures } from "./status.ts";
 
 /** Joins the parts of the module. */
 export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
@@ -48,15 +48,22 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
     context.telemetry.collect(
       new JoinedCollector(calls.recorder, { log: (entry) => logs.log(entry), ingest: (signal, body, source) => otlp.ingest(signal, body, source) }),
     );
+    const stored: Pick<StatusParts, "spans" | "logs"> = {
+      spans: () => {
+        const stats = spans.store?.stats();
+        return stats instanceof Promise ? stats.then(figuresOf) : figuresOf(stats);
+      },
+      logs: () => figuresOf(logs.figures()),
+    };
     provideTelemetryStatus(context, {
       config: () => config,
       drops,
       exports,
       otlp,
       metrics: () => metrics.counts(),
-      spans: async () => figuresOf(await spans.store?.stats()),
-      logs: () => figuresOf(logs.figures()),
+      ...stored,
     });
+    measureStores(context.telemetry, stored);
     const alerts = await provideAlerts(context, metrics.reader);
     running.push(() => alerts.stop());
     running.push(startHealth(context, { config: () => config }));

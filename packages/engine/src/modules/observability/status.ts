@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Awaitable, ModuleContext } from "../../kernel/module.ts";
+import type { Measurement, Telemetry } from "../../kernel/telemetry-contract.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import type { DropCounts } from "./drop-counts.ts";
 import { protocolOf } from "./export/collector.ts";
@@ -52,6 +53,22 @@ export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<u
       };
     },
   });
+}
+
+/** `svc.telemetry.spans`, `svc.telemetry.logs`: how much is stored. */
+export function measureStores({ provideMeasurements }: Pick<Telemetry, "provideMeasurements">, parts: Pick<StatusParts, "spans" | "logs">): void {
+  const measured = (spans: StoreFigures | undefined): readonly Measurement[] => [
+    ...gauge("svc.telemetry.spans", "Spans that are kept", spans),
+    ...gauge("svc.telemetry.logs", "Log entries that are kept", parts.logs?.()),
+  ];
+  provideMeasurements(() => {
+    const spans = parts.spans?.();
+    return spans instanceof Promise ? spans.then(measured) : measured(spans);
+  });
+}
+
+function gauge(name: string, description: string, figures: StoreFigures | undefined): readonly Measurement[] {
+  return figures === undefined ? [] : [{ name, type: "gauge", description, value: figures.stored }];
 }
 
 /** An address may carry a password. */

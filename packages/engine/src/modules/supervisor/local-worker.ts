@@ -12,8 +12,9 @@ import { ManifestError } from "../../local-workers/manifest-error.ts";
 import { type ProcessGroup, startProcessGroup } from "../../local-workers/process-group.ts";
 import { type AddressFacts, addressVariables } from "./address-variables.ts";
 import type { Candidate } from "./connections.ts";
+import { HeldEntries } from "./held-entries.ts";
 import { LogFile } from "./log-file.ts";
-import { type OutputLine, outputEntry } from "./output-entry.ts";
+import { isOfOurLogger, type OutputLine, outputEntry } from "./output-entry.ts";
 import type { RunRecords } from "./run-records.ts";
 import { SourceWatch } from "./source-watch.ts";
 import { READY_TIMEOUT_MS, WorkerProcess } from "./worker-process.ts";
@@ -269,11 +270,12 @@ export class LocalWorker {
   #makeProcess(index: number): WorkerProcess {
     const label = this.entry.replicas === 1 ? "" : `#${index + 1}`;
     const which = labelled(label);
+    const held = new HeldEntries(this.#parts.clock);
     return new WorkerProcess({
       name: this.entry.name,
       clock: this.#parts.clock,
       random: Math.random,
-      spawn: () => this.#spawn(label, index),
+      spawn: () => this.#spawn(label, (line) => this.#tell(line, index, held)),
       lastError: () => this.output.newest(`err${label}`),
       haveRegistered: this.#parts.haveRegistered,
       observer: {
@@ -282,13 +284,14 @@ export class LocalWorker {
         ready: () => this.#ready(label),
         crashed: (end, next) => {
           this.output.line("svc", `process${label} ${next.reason ?? ""}`.trim());
+          for (const entry of held.take()) this.#parts.telemetry.log(entry);
           this.#log.warn("a worker's process ended unasked", { ...which, end, next: next.state, reason: next.reason, log: this.output.file });
         },
       },
     });
   }
 
-  #spawn(label: string, index: number): ProcessGroup {
+  #spawn(label: string, onLine: (line: OutputLine) => void): ProcessGroup {
     const manifest = this.#manifest;
     if (manifest === undefined) throw new Error(`${this.entry.name} has no manifest yet`);
     const { clock } = this.#parts;
@@ -299,7 +302,7 @@ export class LocalWorker {
       clock,
       env: { ...workerEnvironment(manifest), ...addressVariables(this.#parts, this.entry.env), SVC_WORKER_NAME: this.entry.name, ...this.entry.env },
       capture: ({ stdout, stderr }) => {
-        const tell = (stream: "stdout" | "stderr") => (text: string) => this.#tell({ text, stream, worker: this.entry.name, pid, timeMs: clock.now() }, index);
+        const tell = (stream: "stdout" | "stderr") => (text: string) => onLine({ text, stream, worker: this.entry.name, pid, timeMs: clock.now() });
         this.output.capture(`out${label}`, stdout, tell("stdout"));
         this.output.capture(`err${label}`, stderr, tell("stderr"));
       },
@@ -308,10 +311,13 @@ export class LocalWorker {
     return group;
   }
 
-  /** Makes a line of a process a log entry. */
-  #tell(line: OutputLine, index: number): void {
-    const entry = outputEntry(line, () => this.#parts.sendLogs(this.#processes[index]?.connections ?? new Set()));
-    if (entry !== undefined) this.#parts.telemetry.log(entry);
+  /** Makes a line of a process a log entry, unless the process sends the entry itself. */
+  #tell(line: OutputLine, index: number, held: HeldEntries): void {
+    const entry = outputEntry(line);
+    if (entry === undefined) return;
+    const { sendLogs, telemetry } = this.#parts;
+    if (isOfOurLogger(entry) && sendLogs(this.#processes[index]?.connections ?? new Set())) held.add(entry);
+    else telemetry.log(entry);
   }
 
   #record(group: ProcessGroup, label: string): void {

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { outputEntry } from "./output-entry.ts";
 
 const line = (text: string, stream: "stdout" | "stderr" = "stdout") => ({ text, stream, worker: "shop", pid: 7, timeMs: 100 });
-const entryOf = (text: string, sdkSends = false) => outputEntry(line(text), () => sdkSends);
+const entryOf = (text: string) => outputEntry(line(text));
 
 describe("a line that a worker printed", () => {
   it.each(["stdout", "stderr"] as const)("is an entry of level INFO, with its stream and process, from %s", (stream) => {
-    expect(outputEntry(line("\u001b[31mred\u001b[0m", stream), () => false)).toEqual({
+    expect(outputEntry(line("\u001b[31mred\u001b[0m", stream))).toEqual({
       timeMs: 100,
       severity: 9,
       body: "\u001b[31mred\u001b[0m",
@@ -41,12 +41,8 @@ describe("a line that a worker printed", () => {
     expect(entryOf('{"severity":"CRITICAL","message":"py"}')).toMatchObject({ severity: 21, body: "py", timeMs: 100 });
   });
 
-  it("with an id is left out while its worker sends the entries itself, and else has the id, by which doubles are known", () => {
-    const text = '{"level":"info","message":"a","log_id":"x1"}';
-    expect(entryOf(text, true)).toBeUndefined();
-    expect(entryOf(text, false)?.attributes).toMatchObject({ "svc.log.id": "x1" });
-    expect(entryOf('{"level":"info","message":"a"}', true)).toMatchObject({ body: "a" });
-    expect(entryOf("print", true)).toMatchObject({ body: "print" });
+  it("with an id has the id, by which doubles are known", () => {
+    expect(entryOf('{"level":"info","message":"a","log_id":"x1"}')?.attributes).toMatchObject({ "svc.log.id": "x1" });
   });
 
   it.each(["{", '{"level":{}}', '{"level":"loud","message":"a"}', "[1]", '{"message":"no level"}', "{}"])(

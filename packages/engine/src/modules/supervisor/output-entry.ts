@@ -30,14 +30,16 @@ const SEVERITIES: ReadonlyMap<string, number> = new Map([
   ["60", 21],
 ]);
 
+const LOG_ID = "svc.log.id";
+
 /** Members of a JSON line that are something else than an attribute. Our SDKs' loggers write time, level, message, trace_id, span_id and log_id. */
 const TAKEN: ReadonlySet<string> = new Set(["time", "timestamp", "level", "severity", "message", "msg", "trace_id", "span_id", "log_id"]);
 
 /**
  * The log entry for a line. A line of JSON with a level is taken apart; any other is of level INFO whichever stream it came on, since many
- * programs write all they have to say to stderr. Undefined: the worker's SDK sends this entry itself (`sdkSends`), and it would be there twice.
+ * programs write all they have to say to stderr. Undefined: the line is blank.
  */
-export function outputEntry(line: OutputLine, sdkSends: () => boolean): LogEntry | undefined {
+export function outputEntry(line: OutputLine): LogEntry | undefined {
   const { text, stream, worker, pid, timeMs } = line;
   if (text.trim() === "") return undefined;
   const origin = { "log.iostream": stream, "svc.worker.name": worker, ...(pid === undefined ? {} : { "svc.worker.pid": pid }) };
@@ -45,11 +47,10 @@ export function outputEntry(line: OutputLine, sdkSends: () => boolean): LogEntry
   if (json === undefined) return { timeMs, severity: INFO, body: text, attributes: origin, service: worker };
   const { members, severity } = json;
   const logId = textOf(members.log_id);
-  if (logId !== undefined && sdkSends()) return undefined;
   const attributes: Record<string, AttributeValue> = Object.create(null);
   for (const [name, value] of Object.entries(members)) if (!TAKEN.has(name)) Object.assign(attributes, attributesOf(name, value));
   Object.assign(attributes, origin);
-  if (logId !== undefined) attributes["svc.log.id"] = logId;
+  if (logId !== undefined) attributes[LOG_ID] = logId;
   return {
     timeMs: timeOf(members.time ?? members.timestamp) ?? timeMs,
     severity,
@@ -59,6 +60,11 @@ export function outputEntry(line: OutputLine, sdkSends: () => boolean): LogEntry
     spanId: textOf(members.span_id),
     service: worker,
   };
+}
+
+/** Whether it is a line of our SDKs' loggers, which an SDK may send by itself as well. */
+export function isOfOurLogger({ attributes }: LogEntry): boolean {
+  return attributes !== undefined && Object.hasOwn(attributes, LOG_ID);
 }
 
 function levelledJson(text: string): { readonly members: Attributes; readonly severity: number } | undefined {

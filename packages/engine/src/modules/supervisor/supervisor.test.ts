@@ -104,6 +104,31 @@ async function connectAs(name: string, pid?: number): Promise<InMemoryWorker> {
   return worker;
 }
 
+describe("a supervised worker that sends the lines of its logger itself", () => {
+  it("is not told by its output as well, but for its last lines when it ends unasked", async () => {
+    const line = (message: string) => `{"level":"error","message":"${message}","log_id":"id of ${message}"}`;
+    const script = `echo up $$ here\nwhile [ ! -f first ]; do sleep 0.05; done\necho '${line("early")}'\necho printed\nwhile [ ! -f second ]; do sleep 0.05; done\necho '${line("last words")}'\nexit 1\n`;
+    await writeWorker("crasher", { script });
+    await startEngine([entry("crasher", { watch: false })]);
+    const told: string[] = [];
+    engine.kernel.telemetry.collect({
+      callStarted: () => undefined,
+      callRefused: () => {},
+      startSpan: ({ traceparent }) => ({ traceparent, setAttribute: () => {}, end: () => {} }),
+      log: ({ body }) => told.push(body),
+      ingest: () => {},
+    });
+    const pid = await runningPid("crasher");
+    (await engine.connectWorker({ name: "crasher", pid, features: ["logs"] })).serve("crasher::hello", () => "hi");
+    await statusWith("crasher", ({ state }) => state === "ready");
+    await writeFile(join(project, "crasher", "first"), "");
+    await vi.waitUntil(() => told.includes("printed"), TIMEOUT);
+    expect(told).not.toContain("early");
+    await writeFile(join(project, "crasher", "second"), "");
+    await vi.waitUntil(() => told.includes("last words"), TIMEOUT);
+  });
+});
+
 describe("a supervised worker", () => {
   it("gets the engine's token, in the published clients' address too where they need it, unless its entry names another (gap 55)", async () => {
     const script = "echo up $SVC_URL $III_URL $SVC_TOKEN\nexec sleep 300\n";

@@ -28,10 +28,11 @@ export const alertStateSchema = () =>
     action: z.record(z.string(), z.string()).meta({ description: "A webhook's URL without what may be secret in it" }),
     action_failures: z.number(),
     last_action_error: z.string().nullable(),
+    problem: z.string().nullable().meta({ description: "Why it cannot fire at present, whatever happens" }),
   });
-type AlertState = z.infer<ReturnType<typeof alertStateSchema>>;
+export type AlertState = z.infer<ReturnType<typeof alertStateSchema>>;
 
-export function alertState(alert: Alert, now: number): AlertState {
+export function alertState(alert: Alert, now: number, problem: string | undefined): AlertState {
   const { rule } = alert;
   return {
     name: rule.name,
@@ -54,6 +55,7 @@ export function alertState(alert: Alert, now: number): AlertState {
     action: shownAction(rule.action),
     action_failures: alert.failures,
     last_action_error: alert.lastFailure ?? null,
+    problem: problem ?? null,
   };
 }
 

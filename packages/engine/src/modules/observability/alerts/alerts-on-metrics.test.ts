@@ -49,4 +49,32 @@ describe("alerts on the metrics of calls", () => {
     advance(10_000);
     expect(await firing()).toEqual([]);
   });
+  it("fire when there is nobody any more to run a function", async () => {
+    const clock = manualClock();
+    const rule = { name: "gone", metric: "svc.calls.errors", labels: { function_id: "work::gone" }, operator: ">=", threshold: 2 };
+    const started = await inMemoryEngine({ modules: [observability], config: { "svc-observability": { alerts: [rule] } }, clock });
+    engine = started;
+    const worker = await started.connectWorker();
+    worker.serve("work::gone", () => 1);
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    await started.call("work::gone", {});
+    worker.say({ type: "unregisterfunction", id: "work::gone" });
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    for (let made = 0; made < 2; made++) await expect(started.call("work::gone", {})).rejects.toMatchObject({ code: "function_not_found" });
+    clock.advance(5_000);
+    clock.advance(5_000);
+    expect(await started.call("engine::alerts::list", {})).toMatchObject({ firing_count: 1 });
+  });
+
+  it("say that they cannot fire while metrics are off", async () => {
+    const alert = { name: "errors", metric: "svc.calls.errors", threshold: 1 };
+    const started = await inMemoryEngine({ modules: [observability], config: { "svc-observability": { metrics_enabled: false, alerts: [alert] } } });
+    engine = started;
+    const listed = async () => ((await started.call("engine::alerts::list", {})) as { alerts: readonly unknown[] }).alerts;
+    expect(await listed()).toMatchObject([{ name: "errors", current_value: null, problem: expect.stringContaining("metrics_enabled") }]);
+    await started.applyModules([{ name: "svc-observability", config: { metrics_enabled: true, alerts: [alert] } }]);
+    expect(await listed()).toMatchObject([{ name: "errors", problem: null }]);
+  });
 });

@@ -6,7 +6,7 @@ import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import { checkUrl } from "../../../outbound-http/url-policy.ts";
 import { type AlertRule, alertChangesSchema, alertRuleSchema, type ObservabilityConfig } from "../config.ts";
 import type { Alert } from "./alert.ts";
-import { alertState, alertStateSchema } from "./alert-state.ts";
+import { type AlertState, alertState, alertStateSchema } from "./alert-state.ts";
 import type { Alerts } from "./alerts.ts";
 import type { MetricReader } from "./metric-reader.ts";
 
@@ -16,6 +16,9 @@ const LIST = "engine::alerts::list";
 
 const name = z.string().min(1).max(256);
 const eventShape = () => z.looseObject({ name: z.string(), firing: z.boolean(), state: z.enum(["firing", "resolved"]), timestamp: z.number() });
+
+/** As it is told now. */
+type Show = (alert: Alert) => AlertState;
 
 export interface AlertFunctions {
   /** Takes the rules of a changed config. */
@@ -29,17 +32,18 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
   let rules: readonly AlertRule[] = context.config.alerts;
   let opened: Promise<Alerts> | undefined;
   let loaded: Alerts | undefined;
+  const show: Show = (alert) => alertState(alert, context.clock.now(), reader.problem());
   const stream = context.streams.provideSystemStream({
     name: "svc.alerts",
     summary: "Alerts as they change, fire and resolve",
     snapshot(id, access) {
       const mayLook = access?.callRefusal(LIST) === undefined;
-      const states = mayLook ? (loaded?.all() ?? []).map((alert) => alertState(alert, context.clock.now())) : [];
+      const states = mayLook ? (loaded?.all() ?? []).map(show) : [];
       return JSON.stringify(id === undefined ? states : (states.find((state) => state.name === id) ?? null));
     },
   });
   const onChange = (op: "create" | "update" | "delete", alert: Alert): void => {
-    if (stream.subscribers > 0) stream.publish({ id: alert.rule.name, type: op, json: JSON.stringify(alertState(alert, context.clock.now())) });
+    if (stream.subscribers > 0) stream.publish({ id: alert.rule.name, type: op, json: JSON.stringify(show(alert)) });
   };
   const alerts = (): Promise<Alerts> => {
     if (opened !== undefined) return opened;
@@ -55,8 +59,8 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
     return opening;
   };
   if (rules.length > 0 || existsSync(file)) await alerts();
-  provideLooking(context, alerts);
-  provideChanging(context, alerts);
+  provideLooking(context, alerts, show);
+  provideChanging(context, alerts, show);
   return {
     async reconfigure(next) {
       rules = next;
@@ -68,7 +72,7 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
   };
 }
 
-function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>): void {
+function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
   provideFunction({
     id: LIST,
     summary: "Alerts and how they stand",
@@ -76,7 +80,7 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
     output: () => z.object({ alerts: z.array(alertStateSchema()), firing_count: z.number(), timestamp: z.number() }),
     async handle() {
       const now = clock.now();
-      const states = (await alerts()).all().map((alert) => alertState(alert, now));
+      const states = (await alerts()).all().map(show);
       return { alerts: states, firing_count: states.filter(({ firing }) => firing).length, timestamp: now };
     },
   });
@@ -109,7 +113,7 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
   });
 }
 
-function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>): void {
+function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
   const { clock, provideFunction } = context;
   provideFunction({
     id: "engine::alerts::create",
@@ -118,7 +122,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     output: alertStateSchema,
     async handle(rule, caller) {
       refuseAction(rule.action, context, caller);
-      return alertState(await (await alerts()).create(rule), clock.now());
+      return show(await (await alerts()).create(rule));
     },
   });
   provideFunction({
@@ -128,7 +132,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     output: alertStateSchema,
     async handle({ name: wanted, ...changes }, caller) {
       refuseAction(changes.action, context, caller);
-      return alertState(await (await alerts()).update(wanted, changes), clock.now());
+      return show(await (await alerts()).update(wanted, changes));
     },
   });
   provideFunction({
@@ -155,7 +159,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
       if ((seconds === undefined) === (until === undefined)) throw new CallError("invalid_input", "engine::alerts::silence: give `seconds` or `until`");
       const now = clock.now();
       const end = until ?? now + (seconds ?? 0) * 1_000;
-      return alertState(await (await alerts()).silence(wanted, end > now ? end : undefined), clock.now());
+      return show(await (await alerts()).silence(wanted, end > now ? end : undefined));
     },
   });
 }

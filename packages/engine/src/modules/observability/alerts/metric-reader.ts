@@ -7,4 +7,6 @@ export interface MetricReader {
    * window. `metric` is a name of ours, e.g. `svc.calls`, or of a worker's own. Never throws.
    */
   value(metric: string, labels: Readonly<Record<string, string>>, windowSeconds: number, rate: boolean): number | null;
+  /** Why nothing is measured at present; undefined while it is. */
+  problem(): string | undefined;
 }

@@ -90,6 +90,8 @@ export class CallRecord implements SpanRecord, CallSpan {
   #packedAt = 0;
   #outputAt = 0;
   #packedEnd = 0;
+  /** It keeps its texts by itself. */
+  #isApart = false;
   readonly #hasParent: boolean;
   #hasInput = false;
   #hasOutput = false;
@@ -194,6 +196,7 @@ export class CallRecord implements SpanRecord, CallSpan {
 
   /** It will be kept longer than those around it, which must not be kept with it. */
   unpack(): void {
+    this.#isApart = true;
     if (this.#packed === undefined) return;
     const { traceId, spanId, parentSpanId, invocationId, input, output } = this;
     this.#traceId = traceId;
@@ -380,6 +383,7 @@ export class CallRecord implements SpanRecord, CallSpan {
   }
 
   #pack(arena: TextArena): void {
+    if (this.#isApart) return;
     const input = this.#input ?? "";
     const output = this.#output ?? "";
     const invocationId = this.#invocationId ?? "";

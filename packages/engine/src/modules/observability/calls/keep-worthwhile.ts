@@ -57,15 +57,21 @@ export class WorthwhileSpans implements SpanSink {
       return;
     }
     if (this.#kept.size > 0 && this.#kept.has(span.traceId)) {
-      this.#sink.ended(span);
+      this.#handOn(span);
       return;
     }
     if (this.#isWorthwhile(span)) {
       this.#keep(span.traceId);
-      this.#sink.ended(span);
+      this.#handOn(span);
       return;
     }
     this.#hold(span);
+  }
+
+  /** It will be kept longer than those around it. */
+  #handOn(span: SpanRecord): void {
+    span.unpack?.();
+    this.#sink.ended(span);
   }
 
   /** Forgets what waits, e.g. when everything is cleared. */
@@ -120,9 +126,7 @@ export class WorthwhileSpans implements SpanSink {
       if (span === undefined || (this.#heldAt[at] as number) <= oldest || span.traceId !== traceId) continue;
       this.#spans[at] = undefined;
       this.#heldSpans--;
-      // It will be kept longer than those around it.
-      span.unpack?.();
-      this.#sink.ended(span);
+      this.#handOn(span);
     }
     while (this.#places > 0 && this.#spans[this.#first] === undefined) this.#dropFirst();
   }

@@ -199,6 +199,38 @@ describe("spans of calls", () => {
     expect(answer.traceparent).toMatch(W3C);
   });
 
+  test("are not made of queues that a console or a command looks at, but when a worker uses them", async () => {
+    const queue = defineModule({
+      name: "queue",
+      summary: "",
+      config: z.unknown(),
+      start({ provideFunction }) {
+        provideFunction({ id: "engine::queue::topics", summary: "", input: z.unknown(), handle: () => [] });
+        return { stop: () => {} };
+      },
+    });
+    engine = await observedEngine({}, { modules: [queue], config: { queue: null } });
+    for (const kind of ["console", "cli"] as const) await (await engine.connectWorker({ kind })).call("engine::queue::topics");
+    expect(engine.spans).toEqual([]);
+    await (await engine.connectWorker()).call("engine::queue::topics");
+    expect(engine.spanOf("engine::queue::topics").internal).toBe(false);
+  });
+
+  test("that are kept for being slow keep no texts of others that are not kept", async () => {
+    const clock = manualClock();
+    engine = await observedEngine({ sampling_ratio: 0 }, { clock });
+    const worker = await engine.connectWorker();
+    worker.serve("work::slow", () => {
+      clock.advance(2_000);
+      return "x";
+    });
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    await engine.call("work::slow", {});
+    expect(engine.spanOf("work::slow")).toMatchObject({ sampled: false, durationMs: 2_000 });
+    expect(engine.calls.recorder.otherTexts.chunk.length).toBe(0);
+  });
+
   test("are not made while it is switched off, but calls are counted; and again when it is switched on", async () => {
     const { caller } = await twoHops({ enabled: false });
     const answer = await caller.call("math::add", {}, { traceparent: OUTSIDE });

@@ -18,6 +18,7 @@ import { isSampled, isTraceparent, newSpanId, newTraceId, spanIdOf, traceIdOf } 
 /** Puts a call off instead of making it. */
 const ENQUEUE = "engine::queue::enqueue";
 const CONSOLE = "console";
+const CLI = "cli";
 
 export type RecorderConfig = Pick<
   ObservabilityConfig,
@@ -115,9 +116,12 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     const { traceparent } = call;
     if (!isTraceparent(traceparent)) {
       if (facts.internal) return undefined;
+      const source = this.#sources.of(call.caller, undefined);
+      // Queues are looked at as often as the rest of the engine.
+      if (facts.isOfEngine && (source === CONSOLE || source === CLI)) return undefined;
       const traceId = newTraceId();
       const sampled = this.#sampler.keepsAll || this.#sampler.decideRoot(traceId, facts.functionId, resource.service, startedAt);
-      return new CallRecord(this, facts, resource, call, startedAt, this.#sources.of(call.caller, undefined), traceId, newSpanId(), undefined, sampled);
+      return new CallRecord(this, facts, resource, call, startedAt, source, traceId, newSpanId(), undefined, sampled);
     }
     const traceId = traceIdOf(traceparent);
     const parentSpanId = spanIdOf(traceparent);
@@ -166,6 +170,8 @@ class Facts implements FunctionFacts {
   readonly functionId: string;
   readonly stats: FunctionFacts["stats"];
   readonly internal: boolean;
+  /** Whoever provides it, it is about the engine. */
+  readonly isOfEngine: boolean;
   readonly defers: boolean;
   /** Who ran the last call. */
   resource: Resource | undefined;
@@ -174,6 +180,7 @@ class Facts implements FunctionFacts {
     this.functionId = functionId;
     this.stats = stats;
     this.internal = isInternal(functionId);
+    this.isOfEngine = functionId.startsWith("engine::") || functionId.startsWith("worker::");
     this.defers = functionId === ENQUEUE;
   }
 }

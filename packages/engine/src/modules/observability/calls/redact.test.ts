@@ -13,6 +13,9 @@ describe("JSON is shown with the values of hidden members masked", () => {
     ['["password","x"]', '["password","x"]'],
     ['"password"', '"password"'],
     ['{"note":"password: x"}', '{"note":"password: x"}'],
+    ['{"url":"/login?user=ann&password=x","n":1}', '{"url":"/login?user=ann&password=***","n":1}'],
+    ['{"referer":"https://a.b/c?api%5fkey=x#f"}', '{"referer":"https://a.b/c?api%5fkey=***#f"}'],
+    ['{"q":"who? I say: token=1"}', '{"q":"who? I say: token=1"}'],
   ])("%s", (text, shown) => {
     expect(redactor.json(text)).toBe(shown);
   });
@@ -24,6 +27,7 @@ describe("JSON is shown with the values of hidden members masked", () => {
     ['{"password":"ends in a backslash\\', '{"password":"***"'],
     ['{"a":1,"passwo', '{"a":1,"passwo'],
     ['{"password":12345', '{"password":"***"'],
+    ['{"url":"/login?password=se', '{"url":"/login?password=***"'],
   ])("also where it is cut off: %s", (text, shown) => {
     expect(redactor.json(text)).toBe(shown);
   });
@@ -75,6 +79,14 @@ describe("attributes are shown with hidden ones masked", () => {
     // Of the conventions before, which many libraries still write.
     expect(redactor.attribute("http.url", "https://a.b/c?token=x")).toBe("https://a.b/c?token=***");
     expect(redactor.attribute("http.target", "/c?token=x&n=1")).toBe("/c?token=***&n=1");
+    expect(redactor.attribute("target", "/c?token=x")).toBe("/c?token=***");
+  });
+
+  test("a megabyte of a URL takes no longer than a glance", () => {
+    const started = performance.now();
+    for (const text of ["a".repeat(1e6), `?${"a".repeat(1e6)}`, "?=".repeat(5e5), `/x?a=${"b".repeat(1e6)}`, "a=&".repeat(3e5)])
+      redactor.attribute("url.full", text);
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 
   test("a name like one of objects' own is a name like any other", () => {

@@ -52,11 +52,26 @@ export class Redactor {
 
   /** A URL, or only its query, with the values of hidden parameters masked. */
   query(url: string): string {
-    return url.replace(/([^?&#=]+)=([^&#]*)/g, (pair, name: string) => (this.hides(decoded(name)) ? `${name}=${MASK}` : pair));
+    let shown = "";
+    /** What of `url` is in `shown`. */
+    let done = 0;
+    let at = 0;
+    // Each character is looked at a few times at most: the text may come from anywhere, and be long.
+    for (let equals = url.indexOf("="); equals !== -1; equals = url.indexOf("=", at)) {
+      let start = equals;
+      while (start > at && !isOneOf("?&#", url, start - 1)) start--;
+      at = equals + 1;
+      if (start === equals) continue;
+      while (at < url.length && !isOneOf("&#", url, at)) at++;
+      if (!this.hides(decoded(url.slice(start, equals)))) continue;
+      shown += `${url.slice(done, equals + 1)}${MASK}`;
+      done = at;
+    }
+    return done === 0 ? url : shown + url.slice(done);
   }
 
   #value(value: AttributeValue, depth: number): AttributeValue {
-    if (typeof value === "string") return looksLikeJson(value) ? this.json(value) : value;
+    if (typeof value === "string") return looksLikeJson(value) ? this.json(value) : looksLikeUrl(value) ? this.query(value) : value;
     if (typeof value !== "object" || value === null) return value;
     if (depth >= MAX_DEPTH) return MASK;
     if (isList(value)) return value.map((element) => this.#value(element, depth + 1));
@@ -95,8 +110,13 @@ export class Redactor {
     return done === 0 ? text : shown + text.slice(done);
   }
 
-  /** A string that holds JSON, masked in the same way; undefined when there is nothing to change. */
+  /** A string that holds JSON, or a URL with a query, masked in the same way; undefined when there is nothing to change. */
   #nestedText(token: string, nesting: number): string | undefined {
+    if (looksLikeUrl(token)) {
+      const url = stringOf(token);
+      const shown = this.query(url);
+      if (shown !== url) return JSON.stringify(shown);
+    }
     const opening = token.charCodeAt(1);
     if (opening !== 0x7b && opening !== 0x5b && opening !== 0x22 && opening !== 0x5c && opening !== 0x20) return undefined;
     const inner = stringOf(token);
@@ -123,8 +143,18 @@ function decoded(text: string): string {
   }
 }
 
+function isOneOf(characters: string, text: string, at: number): boolean {
+  return characters.includes(text[at] as string);
+}
+
 function looksLikeJson(text: string): boolean {
   return /^\s*[{["]/.test(text);
+}
+
+/** A query behind a path or an address, as requests carry it in their `url`. Prose with a question mark has a space somewhere before its `=`. */
+function looksLikeUrl(text: string): boolean {
+  const query = text.indexOf("?");
+  return query !== -1 && text.indexOf("=", query) !== -1 && /^"?[^\s?"]*\?[^\s=]*=/.test(text);
 }
 
 /** Past the closing quote of the string that begins at `start`, or the end of the text. */

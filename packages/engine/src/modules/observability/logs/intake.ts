@@ -37,10 +37,10 @@ export class LogIntake implements LogSink {
     return true;
   }
 
-  #isDouble({ attributes, resource }: LogRecord): boolean {
-    const given = attributes[LOG_ID];
-    if (typeof given !== "string" || given.length > 64) return false;
-    const id = `${resource.service} ${given}`;
+  /** By the id alone: a line goes by the name in the config, and a frame by that which the worker gave itself. */
+  #isDouble({ attributes }: LogRecord): boolean {
+    const id = attributes[LOG_ID];
+    if (typeof id !== "string" || id.length > 64) return false;
     if (this.#remembered.has(id)) return true;
     this.#remembered.add(id);
     const [oldest] = this.#remembered;

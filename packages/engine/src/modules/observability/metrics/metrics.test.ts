@@ -51,6 +51,42 @@ async function calls(engine: InMemoryEngine, id: string, count: number): Promise
 }
 
 describe("metrics of the engine", () => {
+  it("leave out what happened while they were off, which was not within the 5 s after it", async () => {
+    let total = 0;
+    const { clock, engine, series } = await start({}, () => [{ name: "meter.total", type: "counter", value: total }]);
+    const sumOf = async (name: string): Promise<number> =>
+      (await series({ names: [name], aggregate: "sum" })).flatMap(({ points }) => points).reduce((sum, [, value]) => sum + (value ?? 0), 0);
+    const switchTo = (metrics_enabled: boolean) =>
+      engine.applyModules([
+        { name: OBSERVABILITY, config: { metrics_enabled } },
+        { name: "meter", config: {} },
+      ]);
+    await calls(engine, "math::add", 3);
+    total = 3;
+    clock.advance(5_000);
+    await switchTo(false);
+    await calls(engine, "math::add", 100);
+    total = 103;
+    clock.advance(60_000);
+    await switchTo(true);
+    clock.advance(5_000);
+    await calls(engine, "math::add", 1);
+    total = 104;
+    clock.advance(5_000);
+    expect([await sumOf("svc.calls"), await sumOf("meter.total")]).toEqual([4, 4]);
+  });
+
+  it("tell how many spans and log entries are kept", async () => {
+    const { clock, engine, series } = await start();
+    await calls(engine, "math::add", 2);
+    const latest = async (name: string): Promise<number> => {
+      clock.advance(5_000);
+      return (await series({ names: [name] }))[0]?.points.findLast(([, value]) => value !== null)?.[1] ?? -1;
+    };
+    await expect.poll(() => latest("svc.telemetry.spans")).toBe(2);
+    expect(await latest("svc.telemetry.logs")).toBeGreaterThanOrEqual(0);
+  });
+
   it("count calls by function and outcome, over time (gap 47)", async () => {
     const { clock, engine, series, ask } = await start();
     await calls(engine, "math::add", 10);

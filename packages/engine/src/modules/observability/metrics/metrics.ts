@@ -67,13 +67,16 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
   const counts = new BuiltInCounts({ store, stats, workers: totals });
   const modules = new ModuleFigures({ telemetry, store, clock, drops });
   let samples = 0;
+  /** Nothing was sampled for a while, until now. */
+  let resumes = false;
   const sampler = new Sampler({
     clock,
     timeLine,
     sample(at) {
       calls.sample(at);
       engine.sample(at);
-      modules.sample(at);
+      modules.sample(at, { skips: resumes });
+      resumes = false;
       counts.sample(at);
       workers.sample();
       live.sampled(at);
@@ -116,7 +119,7 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
   if (config.metrics_enabled) start();
   return {
     sink: { add: (metric) => (config.metrics_enabled ? outside.add(metric) : undefined) },
-    reader: metricReader(store),
+    reader: metricReader(store, () => (config.metrics_enabled ? undefined : "nothing is measured: metrics_enabled of svc-observability is false")),
     snapshot: () => snapshotOf(store, resource),
     counts: () => ({ series: store.size, limit: store.limit }),
     async reconfigure(next) {
@@ -124,8 +127,12 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
       const before = config;
       config = next;
       if (before.metrics_enabled === next.metrics_enabled) return;
-      if (next.metrics_enabled) start();
-      else pause();
+      if (next.metrics_enabled) {
+        calls.skip();
+        counts.skip();
+        resumes = true;
+        start();
+      } else pause();
     },
     stop() {
       pause();

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../testing/index.ts";
 import { DropCounts } from "../drop-counts.ts";
 import type { MetricPoint, MetricRecord } from "../model.ts";
+import { CALLS } from "./names.ts";
 import { OutsideMetrics } from "./outside-metrics.ts";
 import { metricReader } from "./reader.ts";
 import { NumberSeries, type Series } from "./series.ts";
@@ -139,10 +140,17 @@ describe("metrics from outside", () => {
   it("with ever new attributes fill no more than the cap, and those that are there go on", () => {
     const { add, drops, store, reader } = scene();
     for (let index = 0; index < 10_000; index++) add("counter", [[1, { user: String(index) }]]);
-    expect(store.size).toBe(100);
-    expect(drops.entries()).toEqual([{ signal: "metrics", reason: "series_limit", count: 9_900 }]);
+    expect(store.size).toBe(75);
+    expect(drops.entries()).toEqual([{ signal: "metrics", reason: "series_limit", count: 9_925 }]);
     add("counter", [[4, { user: "7" }]]);
     expect(reader.value("orders", { user: "7" }, 60, false)).toBe(4);
+  });
+
+  it("with ever new attributes leave room for the engine's own, which alerts watch", () => {
+    const { add, store } = scene();
+    for (let index = 0; index < 1_000; index++) add("counter", [[1, { user: String(index) }]]);
+    for (let index = 0; index < 25; index++) expect(store.number(CALLS, { function_id: `f::${index}`, outcome: "error" })).toBeDefined();
+    expect(store.number(CALLS, { function_id: "f::more", outcome: "error" })).toBeUndefined();
   });
 
   it("with attributes too many or too long are dropped whole", () => {

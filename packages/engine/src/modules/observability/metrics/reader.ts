@@ -9,9 +9,12 @@ import { histogramIn, numbersIn, type Window } from "./window.ts";
 export const CALL_ERRORS = `${CALLS.name}.errors`;
 
 /** The store of series as alert rules see it. */
-export function metricReader(store: SeriesStore): MetricReader {
+export function metricReader(store: SeriesStore, problem: () => string | undefined = () => undefined): MetricReader {
   return {
+    problem,
     value(metric, labels, windowSeconds, rate) {
+      // Of a counter that nobody reads it is not known that it does not grow.
+      if (problem() !== undefined) return null;
       const now = store.timeLine.now();
       const window = { from: now - windowSeconds * 1_000, to: now };
       const isErrors = metric === CALL_ERRORS;

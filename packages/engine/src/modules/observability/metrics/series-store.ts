@@ -7,11 +7,13 @@ import type { TimeLine } from "./time-line.ts";
 
 /** Histograms of all series together; what there is no room for is counted in totals only. */
 const MAX_HISTOGRAM_BYTES = 32 * 1024 * 1024;
+/** Of all places those that series from outside may take: who sends ever new labels must not blind the engine, and its alerts, to itself. */
+const OUTSIDE_SHARE = 0.75;
 /** A series of the engine's own that was silent for so long has nothing left in any rollup. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 export interface StoreLimits {
-  /** Series; further ones are dropped and counted. */
+  /** Series; further ones are dropped and counted. A quarter is for the engine's own. */
   readonly maxSeries: number;
   /** A series that came from outside, or is of one worker, and was silent for so long is forgotten, in milliseconds. */
   readonly retentionMs: number;
@@ -24,6 +26,8 @@ export class SeriesStore {
   readonly #drops: DropCounter;
   readonly #byName = new Map<string, { readonly info: MetricInfo; readonly series: Map<string, Series> }>();
   #size = 0;
+  /** Of them those that came from outside. */
+  #outside = 0;
   #histogramBytes = 0;
   readonly #budget: ByteBudget = {
     take: (bytes) => {
@@ -80,6 +84,7 @@ export class SeriesStore {
     const group = this.#byName.get(name);
     if (group?.series.delete(keyOf(series.labels, series.origin)) !== true) return;
     this.#size--;
+    if (series.origin !== undefined) this.#outside--;
     series.dispose();
     if (group.series.size === 0) this.#byName.delete(name);
   }
@@ -110,7 +115,7 @@ export class SeriesStore {
     const key = keyOf(labels, origin);
     const known = group?.series.get(key);
     if (known !== undefined) return known;
-    if (this.#size >= this.limit) {
+    if (this.#size >= this.limit || (origin !== undefined && this.#outside >= Math.floor(this.limit * OUTSIDE_SHARE))) {
       this.#drops.dropped("metrics", "series_limit", 1);
       return undefined;
     }
@@ -121,6 +126,7 @@ export class SeriesStore {
     const made = make({ info: group.info, labels, origin, since: this.timeLine.now() });
     group.series.set(key, made);
     this.#size++;
+    if (origin !== undefined) this.#outside++;
     return made;
   }
 }

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../../../kernel/module.ts";
 import type { SpanRecord, SpanSink } from "../model.ts";
 import type { TraceFacts } from "./trace-facts.ts";
 import { durationUsOf } from "./trace-facts.ts";
@@ -44,7 +45,7 @@ export interface SpanStore extends SpanSink {
   spansOf(traceId: string): Promise<readonly SpanRecord[]>;
   span(traceId: string, spanId: string): Promise<SpanRecord | undefined>;
   clear(): Promise<void>;
-  stats(): Promise<SpanStoreStats>;
+  stats(): Awaitable<SpanStoreStats>;
   /** Everything that it was told is where it stays: in memory at once, on disk after a write. */
   flush(): Promise<void>;
   close(): Promise<void>;

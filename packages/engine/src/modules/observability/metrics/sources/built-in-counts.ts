@@ -13,12 +13,22 @@ export class BuiltInCounts {
   }
 
   sample(at: number): void {
-    const { store, stats, workers } = this.#parts;
-    const now = { deferred: stats.totals().deferred, spawns: workers.spawns, deaths: workers.deaths };
+    const { store } = this.#parts;
+    const now = this.#now();
     // Zero counts as well: there is such a series, and it did not grow.
     store.number(CALLS_DEFERRED, {})?.increase(at, Math.max(0, now.deferred - this.#known.deferred));
     store.number(WORKER_SPAWNS, {})?.increase(at, now.spawns - this.#known.spawns);
     store.number(WORKER_DEATHS, {})?.increase(at, now.deaths - this.#known.deaths);
     this.#known = now;
+  }
+
+  /** What happened until now, while nobody sampled, is left out. */
+  skip(): void {
+    this.#known = this.#now();
+  }
+
+  #now(): { readonly deferred: number; readonly spawns: number; readonly deaths: number } {
+    const { stats, workers } = this.#parts;
+    return { deferred: stats.totals().deferred, spawns: workers.spawns, deaths: workers.deaths };
   }
 }

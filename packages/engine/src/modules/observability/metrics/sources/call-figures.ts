@@ -36,6 +36,14 @@ export class CallFigures {
     this.#store.number(CALLS_IN_FLIGHT, {})?.set(at, inFlight);
   }
 
+  /** What happened until now, while nobody sampled, is left out: it did not happen within the next 5 s. */
+  skip(): void {
+    this.#stats.forEach((functionId, stats) => {
+      const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, countOf(stats, outcome)])) as Record<Outcome, number>;
+      this.#known.set(functionId, { counts, durations: stats.durations.counts() });
+    });
+  }
+
   #function(functionId: string, stats: FunctionStats, at: number): void {
     let known = this.#known.get(functionId);
     if (known === undefined) {

@@ -15,6 +15,11 @@ interface Parts {
   readonly drops: DropCounter;
 }
 
+interface When {
+  readonly at: number;
+  readonly skips: boolean;
+}
+
 /** What modules measure. One that does not answer in time is not asked again until it has. */
 export class ModuleFigures {
   readonly #parts: Parts;
@@ -26,7 +31,8 @@ export class ModuleFigures {
     this.#parts = parts;
   }
 
-  sample(at: number): void {
+  /** `skips`: what counters grew by until now, while nobody sampled, is left out. */
+  sample(at: number, { skips }: { readonly skips: boolean } = { skips: false }): void {
     for (const measure of this.#parts.telemetry.measures) {
       if (this.#busy.has(measure)) continue;
       let answer: Iterable<Measurement> | Promise<Iterable<Measurement>>;
@@ -36,12 +42,12 @@ export class ModuleFigures {
         this.#parts.drops.dropped("metrics", "measurement_failed", 1);
         continue;
       }
-      if (answer instanceof Promise) this.#wait(measure, answer, at);
-      else this.#take(answer, at);
+      if (answer instanceof Promise) this.#wait(measure, answer, { at, skips });
+      else this.#take(answer, { at, skips });
     }
   }
 
-  #wait(measure: Measure, answer: Promise<Iterable<Measurement>>, at: number): void {
+  #wait(measure: Measure, answer: Promise<Iterable<Measurement>>, when: When): void {
     this.#busy.add(measure);
     let isLate = false;
     const cancel = this.#parts.clock.after(DEADLINE_MS, () => {
@@ -50,7 +56,7 @@ export class ModuleFigures {
     });
     answer
       .then((measurements) => {
-        if (!isLate) this.#take(measurements, at);
+        if (!isLate) this.#take(measurements, when);
       })
       .catch(() => this.#parts.drops.dropped("metrics", "measurement_failed", 1))
       .finally(() => {
@@ -59,7 +65,7 @@ export class ModuleFigures {
       });
   }
 
-  #take(measurements: Iterable<Measurement>, at: number): void {
+  #take(measurements: Iterable<Measurement>, { at, skips }: When): void {
     let count = 0;
     for (const { name, type, unit = "1", description = "", labels = {}, value } of measurements) {
       if (!Number.isFinite(value)) continue;
@@ -77,7 +83,7 @@ export class ModuleFigures {
       this.#totals.set(series, value);
       // Less than before: the module was started again and counts from 0.
       const more = value < before ? value : value - before;
-      if (more > 0) series.increase(at, more);
+      if (more > 0 && !skips) series.increase(at, more);
     }
   }
 }

@@ -85,7 +85,7 @@ export class MemorySpanStore implements SpanStore {
     this.#keptTraces.clear();
   }
 
-  async stats(): Promise<SpanStoreStats> {
+  stats(): SpanStoreStats {
     const oldest = [this.#kept.oldest, this.#ring.oldest].filter((span) => span !== undefined).map((span) => microsOf(span.startUnixNano) / 1_000);
     return {
       stored: this.#count,
