@@ -89,9 +89,9 @@ async function measureTrace({ system, browser, worker }) {
   worker.registerFunction("wide::leaf", () => null);
   worker.registerFunction("wide::root", () => fill(SPANS - 1, (at) => worker.call({ function_id: "wide::leaf", payload: at })).then(() => null));
   await worker.call({ function_id: "wide::root", payload: null, timeout_ms: 120_000 });
-  const { traces } = await worker.call({ function_id: "engine::traces::list", payload: { name: "wide::root", limit: 1 } });
+  const { spans } = await worker.call({ function_id: "engine::traces::list", payload: { name: "wide::root", limit: 1 } });
   const begin = Date.now();
-  const page = await openPage(browser, `${system.url}/traces/${traces[0].trace_id}`);
+  const page = await openPage(browser, `${system.url}/traces/${spans[0].trace_id}`);
   const grid = page.getByRole("treegrid", { name: "Spans" });
   await grid.waitFor();
   await page.waitForFunction((count) => Number(document.querySelector('[role="treegrid"]')?.getAttribute("aria-rowcount")) > count, SPANS, { timeout: 60_000 });
