@@ -1,8 +1,9 @@
 // `node scripts/console-speed.mjs [trace] [logs] [streams]`: measures the console's page against its bars, with a real engine and browser. A trace of
 // 10,000 spans and a list of 100,000 log entries open and scroll without a task over 200 ms; 2,000 messages a second for a minute leave the counters exact
 // and the memory bounded.
-import { build, buildConsolePage, bundleCli } from "./setup.mjs";
+
 import { openBrowser, startSystem } from "./console-system.mjs";
+import { build, buildConsolePage, bundleCli } from "./setup.mjs";
 import { interruptSignal, reportFailure, stepRunner } from "./steps.mjs";
 
 const CONFIG = `workers:
@@ -107,14 +108,17 @@ async function measureTrace({ system, browser, worker }) {
 }
 
 async function measureLogs({ system, browser, worker }) {
-  await fill(LOGS, (at) => worker.call({ function_id: "engine::log::info", payload: { message: `order ${at} was packed`, service_name: "shop", data: { at } } }));
+  await fill(LOGS, (at) =>
+    worker.call({ function_id: "engine::log::info", payload: { message: `order ${at} was packed`, service_name: "shop", data: { at } } }),
+  );
   const page = await openPage(browser, `${system.url}/logs?range=all`);
   const grid = page.getByRole("grid").first();
   await grid.waitFor();
   const opening = await longestTask(page);
   const rows = () => grid.evaluate((element) => Number(element.getAttribute("aria-rowcount")));
   const deadline = Date.now() + 180_000;
-  const loaded = () => page.evaluate(() => Number(/([\d,]+) loaded/.exec(document.body.innerText)?.[1]?.replaceAll(",", "") ?? 0));
+  const footer = page.getByText(/^[\d,]+ loaded/);
+  const loaded = async () => Number(((await footer.textContent()) ?? "").split(" ")[0].replaceAll(",", ""));
   while ((await loaded()) < LOGS && Date.now() < deadline) {
     await grid.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
