@@ -85,8 +85,17 @@ export const searchSchemas = {
     /** Filters that are kept and switched off, as the grammar of filters writes them. */
     off: list,
   }),
-  flow: z.object({ focus: text, layers: list }),
-  config: z.object({ section: text }),
+  flow: z.object({
+    focus: text,
+    hops: number,
+    q: text,
+    range,
+    system: flag,
+    dir: z.optional(z.enum(["lr", "tb"])),
+    view: z.optional(z.enum(["list"])),
+    layers: list,
+  }),
+  config: z.object({ section: text, q: text, changed: flag }),
 } as const;
 
 export type PageName = keyof typeof searchSchemas;

@@ -45,6 +45,11 @@ export function probes(): Promise<readonly Probe[]> {
   return get<readonly Probe[]>("/api/probes");
 }
 
+/** Has the console's server look at once what it reaches, and tell. */
+export async function probeNow(): Promise<readonly Probe[]> {
+  return dataOf<readonly Probe[]>("/api/probes", await post("/api/probes", "{}", "/api/probes", undefined));
+}
+
 /** Sends a request to the engine's HTTP port, as the HTTP tester does. */
 export async function sendHttp(request: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<HttpTestResult> {
   return dataOf<HttpTestResult>("the HTTP request", await post("/api/http-request", JSON.stringify(request), "the HTTP request", signal));

@@ -1,11 +1,26 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import {
+  copyLineDown,
+  copyLineUp,
+  deleteLine,
+  history,
+  historyKeymap,
+  indentLess,
+  indentMore,
+  indentWithTab,
+  moveLineDown,
+  moveLineUp,
+  selectParentSyntax,
+  simplifySelection,
+  standardKeymap,
+  toggleTabFocusMode,
+} from "@codemirror/commands";
 import { json, jsonParseLinter } from "@codemirror/lang-json";
-import { bracketMatching, defaultHighlightStyle, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { linter, lintGutter, lintKeymap } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState } from "@codemirror/state";
-import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { EditorView, type KeyBinding, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import { styleNonce } from "../lib/page-token.ts";
@@ -28,6 +43,20 @@ export const colors = HighlightStyle.define([
   { tag: tags.number, color: "var(--warn)" },
   { tag: [tags.bool, tags.null], color: "var(--info)" },
 ]);
+
+/** What is of use in JSON, by the keys of CodeMirror's own list, which would bring comments and more with it. */
+const lineKeymap: readonly KeyBinding[] = [
+  { key: "Alt-ArrowUp", run: moveLineUp },
+  { key: "Alt-ArrowDown", run: moveLineDown },
+  { key: "Shift-Alt-ArrowUp", run: copyLineUp },
+  { key: "Shift-Alt-ArrowDown", run: copyLineDown },
+  { key: "Escape", run: simplifySelection },
+  { key: "Mod-i", run: selectParentSyntax, preventDefault: true },
+  { key: "Mod-[", run: indentLess },
+  { key: "Mod-]", run: indentMore },
+  { key: "Shift-Mod-k", run: deleteLine },
+  { key: "Ctrl-m", mac: "Shift-Alt-m", run: toggleTabFocusMode },
+];
 
 export default function JsonEditorImpl({ label, value, schema, onChange, onSubmit, onSave, readOnly = false, className }: JsonEditorProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -53,7 +82,8 @@ export default function JsonEditorImpl({ label, value, schema, onChange, onSubmi
             { key: "Mod-s", run: act("onSave"), preventDefault: true },
             ...completionKeymap,
             ...closeBracketsKeymap,
-            ...defaultKeymap,
+            ...lineKeymap,
+            ...standardKeymap,
             ...historyKeymap,
             ...searchKeymap,
             ...foldKeymap,
@@ -72,7 +102,6 @@ export default function JsonEditorImpl({ label, value, schema, onChange, onSubmi
           lintGutter(),
           theme,
           syntaxHighlighting(colors),
-          syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
           EditorView.lineWrapping,
           EditorState.readOnly.of(readOnly),
           EditorView.contentAttributes.of({ "aria-label": label }),

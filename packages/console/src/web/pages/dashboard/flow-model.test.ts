@@ -3,8 +3,16 @@ import type { FunctionFigures } from "../../lib/function-figures.ts";
 import { type FlowSpan, flowOf, seenCalls, triggerLabel } from "./flow-model.ts";
 
 function span(id: string, parent: string | null, functionId: string | undefined, status = "ok"): FlowSpan {
-  return { trace_id: "t", span_id: id, parent_span_id: parent, status, attributes_map: functionId === undefined ? {} : { "svc.function_id": functionId } };
+  const attributes_map = functionId === undefined ? {} : { "svc.function_id": functionId, "svc.invocation_id": `i-${id}` };
+  return { trace_id: "t", span_id: id, parent_span_id: parent, status, attributes_map };
 }
+
+it("takes no job for a call of its function, which would call itself", () => {
+  const job: FlowSpan = { trace_id: "t", span_id: "2", parent_span_id: "1", status: "ok", attributes_map: { "svc.function_id": "mail::send" } };
+  expect(seenCalls([span("1", null, "orders::take"), job, span("3", "2", "mail::send")])).toEqual([
+    { from: "orders::take", to: "mail::send", calls: 1, errors: 0 },
+  ]);
+});
 
 it("finds the caller above spans that are no function's", () => {
   const spans = [

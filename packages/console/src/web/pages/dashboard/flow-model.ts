@@ -82,7 +82,9 @@ export function seenCalls(spans: readonly FlowSpan[]): readonly SeenCall[] {
   return [...found.values()];
 }
 
+/** The function of a call. Jobs on their way name the function that they are for, too, and are no call of it. */
 function functionOf(span: FlowSpan): string | undefined {
+  if (span.attributes_map["svc.invocation_id"] === undefined) return undefined;
   const id = span.attributes_map["svc.function_id"];
   return typeof id === "string" ? id : undefined;
 }

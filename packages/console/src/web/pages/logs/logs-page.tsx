@@ -1,16 +1,14 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PauseButton } from "../../ui/pause-button.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
-import { Tabs } from "../../ui/tabs.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import { StoredActions, Switches } from "./actions.tsx";
 import { plainText } from "./ansi.ts";
-import { Around } from "./around.tsx";
 import { Breakdown } from "./breakdown.tsx";
 import { columnsOf, DEFAULT_COLUMNS } from "./columns.tsx";
 import { ColumnsMenu } from "./columns-menu.tsx";
@@ -18,12 +16,14 @@ import { FilterBar } from "./filter-bar.tsx";
 import { type LogSearch, searchOfChips } from "./filter-terms.ts";
 import { FindBar } from "./find-bar.tsx";
 import { Histogram } from "./histogram.tsx";
-import { LogDetail } from "./log-detail.tsx";
 import { LogList } from "./log-list.tsx";
 import { findRows, rowsOf } from "./rows.ts";
 import { DEFAULT_RANGE, useLogQuery } from "./use-log-query.ts";
 import { useLogView } from "./use-log-view.ts";
 import { useLogCounts, useLogSession } from "./use-logs.ts";
+
+/** With what it shows values by; loaded when the first entry is opened. */
+const LogTabs = lazy(() => import("./log-tabs.tsx"));
 
 const route = getRouteApi("/logs/{-$logId}");
 
@@ -158,28 +158,15 @@ export default function LogsPage() {
           title={(selected === undefined ? undefined : plainText(selected.body.slice(0, 120))) ?? (logId === undefined ? "" : `Entry ${logId}`)}
           detail={
             logId === undefined ? undefined : (
-              <Detail key={logId} id={logId} known={selected} onColumn={(key) => change({ cols: withColumn(search.cols, key) })} />
+              <Suspense fallback={null}>
+                <LogTabs key={logId} id={logId} known={selected} onColumn={(key) => change({ cols: withColumn(search.cols, key) })} />
+              </Suspense>
             )
           }
           onClose={() => select(undefined)}
         />
       </div>
     </Page>
-  );
-}
-
-function Detail({ id, known, onColumn }: React.ComponentProps<typeof LogDetail>) {
-  const [tab, setTab] = useState("entry");
-  return (
-    <Tabs
-      label="Of this entry"
-      value={tab}
-      onChange={setTab}
-      tabs={[
-        { value: "entry", label: "Entry", content: <LogDetail id={id} known={known} onColumn={onColumn} /> },
-        { value: "around", label: "50 around it", content: <Around id={id} /> },
-      ]}
-    />
   );
 }
 

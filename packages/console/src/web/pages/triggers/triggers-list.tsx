@@ -65,7 +65,7 @@ function columnsOf(crons: ReadonlyMap<string, CronTrigger> | undefined, isBeside
   const type: Column<TriggerRow> = {
     key: "type",
     header: "Type",
-    width: "minmax(4.5rem,0.5fr)",
+    width: "minmax(4.5rem,0.6fr)",
     cell: ofTrigger(({ trigger_type }) => {
       const Icon = KIND_ICONS[kindOf(trigger_type)];
       return (
@@ -171,7 +171,7 @@ function CronSummary({ expression, timezone, next }: { readonly expression: stri
       {next !== undefined && (
         <span className="text-ink-2">
           {" · "}
-          <Ago ms={Date.parse(next)} />
+          {Date.parse(next) > Date.now() ? <Ago ms={Date.parse(next)} /> : "due"}
         </span>
       )}
     </span>

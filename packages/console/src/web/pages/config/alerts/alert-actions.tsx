@@ -1,0 +1,76 @@
+import { useState } from "react";
+import { Button } from "../../../ui/button.tsx";
+import { ConfirmDialog } from "../../../ui/dialog.tsx";
+import { useNow } from "../../../ui/time.tsx";
+import { type Alert, type AlertChange, useAlertChange } from "./use-alerts.ts";
+
+const SILENCES = [
+  { label: "15 min", seconds: 900 },
+  { label: "1 h", seconds: 3_600 },
+  { label: "8 h", seconds: 28_800 },
+  { label: "24 h", seconds: 86_400 },
+] as const;
+
+export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert; readonly refusal: string | undefined; readonly onEdit: () => void }) {
+  const { name, enabled, source, silenced_until: until } = alert;
+  const [isAsking, setAsking] = useState(false);
+  const change = useAlertChange();
+  const now = useNow();
+  const isSilent = until !== null && until > now;
+  const run = (functionId: AlertChange["functionId"], payload: Readonly<Record<string, unknown>>): void =>
+    change.mutate({ functionId, payload: { name, ...payload } }, { onSuccess: () => setAsking(false) });
+  const isOurs = source === "runtime";
+  const ofTheFile = isOurs ? undefined : "It stands in the config file: change it there";
+  return (
+    <>
+      <span className="flex flex-wrap items-center gap-1">
+        {isSilent ? (
+          <Button disabledReason={refusal} isPending={change.isPending} onClick={() => run("engine::alerts::silence", { seconds: 0 })}>
+            End the silence
+          </Button>
+        ) : (
+          <select
+            aria-label={`Silence ${name}`}
+            className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5 disabled:opacity-50"
+            value=""
+            disabled={refusal !== undefined || change.isPending}
+            title={refusal ?? "It gives no notice for a while; it is still evaluated"}
+            onChange={(event) => run("engine::alerts::silence", { seconds: Number(event.target.value) })}
+          >
+            <option value="" disabled>
+              Silence…
+            </option>
+            {SILENCES.map(({ label, seconds }) => (
+              <option key={seconds} value={seconds}>
+                for {label}
+              </option>
+            ))}
+          </select>
+        )}
+        <Button disabledReason={refusal} isPending={change.isPending} onClick={() => run("engine::alerts::update", { enabled: !enabled })}>
+          {enabled ? "Switch off" : "Switch on"}
+        </Button>
+        <Button disabledReason={refusal ?? ofTheFile} onClick={onEdit}>
+          Edit
+        </Button>
+        <Button look="danger" disabledReason={refusal ?? ofTheFile} onClick={() => setAsking(true)}>
+          Delete
+        </Button>
+      </span>
+      {change.error !== null && (
+        <p role="alert" className="mt-1 text-danger">
+          {change.error.message}
+        </p>
+      )}
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Delete the alert ${name}?`}
+        description="It is watched no longer. When it fired stays in the history until the engine stops."
+        action="Delete the alert"
+        isPending={change.isPending}
+        onConfirm={() => run("engine::alerts::delete", {})}
+      />
+    </>
+  );
+}

@@ -1,0 +1,195 @@
+import { type ReactNode, useId, useState } from "react";
+import { Button } from "../../../ui/button.tsx";
+import { Dialog } from "../../../ui/dialog.tsx";
+import { type AlertDraft, type DraftProblems, draftOf, NEW_ALERT, OPERATORS, problemsOf, ruleOf } from "./alert-draft.ts";
+import { type Alert, useAlertChange, useMetricNames } from "./use-alerts.ts";
+
+const FIELD = "h-8 w-full min-w-0 rounded-md border border-line-strong/60 bg-surface px-2";
+
+/** Makes an alert, or changes one that was made here; `alert` undefined: a new one. */
+export function AlertForm({
+  alert,
+  refusal,
+  onClose,
+}: {
+  readonly alert: Alert | undefined;
+  readonly refusal: string | undefined;
+  readonly onClose: () => void;
+}) {
+  const [draft, setDraft] = useState<AlertDraft>(alert === undefined ? NEW_ALERT : draftOf(alert));
+  const [isTried, setTried] = useState(false);
+  const change = useAlertChange();
+  const formId = useId();
+  const problems: DraftProblems = isTried ? problemsOf(draft) : {};
+  const set = (next: Partial<AlertDraft>): void => setDraft({ ...draft, ...next });
+  const send = (): void => {
+    setTried(true);
+    if (Object.keys(problemsOf(draft)).length > 0) return;
+    const functionId = alert === undefined ? "engine::alerts::create" : "engine::alerts::update";
+    change.mutate({ functionId, payload: ruleOf(draft) }, { onSuccess: onClose });
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={alert === undefined ? "New alert" : `Edit ${alert.name}`}
+      description="The engine looks every 5 s. It is kept over restarts."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form={formId} isPending={change.isPending} disabledReason={refusal}>
+            {alert === undefined ? "Create" : "Save"}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id={formId}
+        noValidate
+        className="grid grid-cols-1 gap-3 sm:grid-cols-2"
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
+        }}
+      >
+        <Field label="Name" problem={problems.name} isWide>
+          {(aria) => (
+            <input {...aria} className={FIELD} value={draft.name} disabled={alert !== undefined} onChange={(event) => set({ name: event.target.value })} />
+          )}
+        </Field>
+        <MetricField draft={draft} set={set} problem={problems.metric} />
+        <Field label="Fires when the value is">
+          {(aria) => (
+            <select {...aria} className={FIELD} value={draft.operator} onChange={(event) => set({ operator: event.target.value })}>
+              {OPERATORS.map((operator) => (
+                <option key={operator}>{operator}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <TextField label="Threshold" field="threshold" {...{ draft, set, problems }} />
+        <TextField label="Window in seconds" field="windowSeconds" {...{ draft, set, problems }} />
+        <TextField label="Must hold for, in seconds" field="forSeconds" {...{ draft, set, problems }} />
+        <TextField label="Between two notices, in seconds" field="cooldownSeconds" {...{ draft, set, problems }} />
+        <label className="flex items-center gap-2 self-end pb-1.5 text-ink-2">
+          <input type="checkbox" checked={draft.rate} onChange={(event) => set({ rate: event.target.checked })} />
+          Compare the increase per second
+        </label>
+        <Field label="Only series with these labels, one name=value to a line" problem={problems.labels} isWide>
+          {(aria) => (
+            <textarea
+              {...aria}
+              rows={2}
+              className={`${FIELD} h-auto py-1 font-mono`}
+              value={draft.labels}
+              onChange={(event) => set({ labels: event.target.value })}
+            />
+          )}
+        </Field>
+        <ActionFields draft={draft} set={set} problems={problems} hasOne={alert !== undefined} />
+      </form>
+      {change.error !== null && (
+        <p role="alert" className="mt-3 text-danger">
+          It was not saved: {change.error.message}
+        </p>
+      )}
+    </Dialog>
+  );
+}
+
+interface Parts {
+  readonly draft: AlertDraft;
+  readonly set: (next: Partial<AlertDraft>) => void;
+  readonly problems: DraftProblems;
+}
+
+function MetricField({ draft, set, problem }: Omit<Parts, "problems"> & { readonly problem: string | undefined }) {
+  const { data } = useMetricNames();
+  const listId = useId();
+  const known = data?.names.find(({ name }) => name === draft.metric);
+  return (
+    <Field label="Metric" problem={problem} isWide note={known === undefined ? undefined : `${known.description}; a ${known.type}, in ${known.unit}`}>
+      {(aria) => (
+        <>
+          <input {...aria} list={listId} className={`${FIELD} font-mono`} value={draft.metric} onChange={(event) => set({ metric: event.target.value })} />
+          <datalist id={listId}>
+            {data?.names.map(({ name, description }) => (
+              <option key={name} value={name}>
+                {description}
+              </option>
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
+  );
+}
+
+function ActionFields({ draft, set, problems, hasOne }: Parts & { readonly hasOne: boolean }) {
+  const hasTarget = draft.action === "webhook" || draft.action === "function";
+  return (
+    <>
+      <Field label="When it fires">
+        {(aria) => (
+          <select {...aria} className={FIELD} value={draft.action} onChange={(event) => set({ action: event.target.value as AlertDraft["action"] })}>
+            {hasOne && <option value="keep">do as now</option>}
+            <option value="log">write a log entry</option>
+            <option value="webhook">send a webhook</option>
+            <option value="function">call a function</option>
+          </select>
+        )}
+      </Field>
+      {hasTarget && <TextField label={draft.action === "webhook" ? "Address" : "Function id"} field="target" {...{ draft, set, problems }} />}
+    </>
+  );
+}
+
+function TextField({
+  label,
+  field,
+  draft,
+  set,
+  problems,
+}: Parts & { readonly label: string; readonly field: "threshold" | "windowSeconds" | "forSeconds" | "cooldownSeconds" | "target" }) {
+  return (
+    <Field label={label} problem={problems[field]}>
+      {(aria) => <input {...aria} className={FIELD} value={draft[field]} onChange={(event) => set({ [field]: event.target.value })} />}
+    </Field>
+  );
+}
+
+interface FieldAria {
+  readonly id: string;
+  readonly "aria-invalid": boolean;
+  readonly "aria-describedby": string | undefined;
+}
+
+function Field({
+  label,
+  problem,
+  note,
+  isWide = false,
+  children,
+}: {
+  readonly label: string;
+  readonly problem?: string | undefined;
+  readonly note?: string | undefined;
+  readonly isWide?: boolean;
+  readonly children: (aria: FieldAria) => ReactNode;
+}) {
+  const id = useId();
+  const said = problem ?? note;
+  return (
+    <div className={isWide ? "flex min-w-0 flex-col gap-1 sm:col-span-2" : "flex min-w-0 flex-col gap-1"}>
+      <label htmlFor={id} className="text-ink-2">
+        {label}
+      </label>
+      {children({ id, "aria-invalid": problem !== undefined, "aria-describedby": said === undefined ? undefined : `${id}-said` })}
+      {said !== undefined && (
+        <span id={`${id}-said`} className={problem === undefined ? "text-[12px] text-ink-3" : "text-[12px] text-danger"}>
+          {said}
+        </span>
+      )}
+    </div>
+  );
+}

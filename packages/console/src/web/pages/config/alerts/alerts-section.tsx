@@ -1,0 +1,165 @@
+import { Bell, BellOff, Plus } from "lucide-react";
+import { useState } from "react";
+import { useWriteRefusal } from "../../../app/hello.tsx";
+import { useLiveState } from "../../../lib/use-live.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Button } from "../../../ui/button.tsx";
+import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
+import { isModuleMissing, ModuleMissing } from "../../../ui/module-missing.tsx";
+import { Ago, Timestamp, useNow } from "../../../ui/time.tsx";
+import { PlainTable, Section } from "../section.tsx";
+import { AlertActions } from "./alert-actions.tsx";
+import { operatorSign } from "./alert-draft.ts";
+import { AlertForm } from "./alert-form.tsx";
+import { type Alert, useAlertHistory, useAlerts } from "./use-alerts.ts";
+
+/** Alerts of the engine: how they stand, and what can be done about them. */
+export default function AlertsSection() {
+  const { phase } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const [isNew, setNew] = useState(false);
+  const [edited, setEdited] = useState<Alert>();
+  const { data, error, isPending, refetch } = useAlerts();
+  if (isModuleMissing(error)) return <ModuleMissing module="svc-observability" what="Alerting" />;
+  return (
+    <>
+      <Section
+        title="Alerts"
+        description="Looked at every 5 s; those of the config file are changed there"
+        controls={
+          <Button icon={<Plus aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setNew(true)}>
+            New alert
+          </Button>
+        }
+      >
+        <DataRegion
+          loading={isPending}
+          error={error}
+          empty={data?.alerts.length === 0}
+          emptyState={
+            <EmptyState title="There is no alert" snippet={SNIPPET}>
+              An alert watches a metric and tells when it passes a threshold. Make one here, or in the config file.
+            </EmptyState>
+          }
+          retry={() => void refetch()}
+        >
+          <PlainTable
+            label="Alerts"
+            rows={data?.alerts ?? []}
+            idOf={({ name }) => name}
+            columns={[
+              { header: "Alert", cell: (alert) => <NameAndRule alert={alert} />, className: "min-w-52" },
+              { header: "State", cell: (alert) => <AlertState alert={alert} /> },
+              {
+                header: "Now",
+                align: "right",
+                cell: ({ current_value: now }) => (now === null ? <span title="No series has a value in the window">–</span> : round(now)),
+              },
+              { header: "Fired", cell: ({ last_triggered: at }) => (at === null ? "never" : <Ago ms={at} className="whitespace-nowrap" />) },
+              { header: "Does", cell: (alert) => <Action alert={alert} /> },
+              { header: "Actions", cell: (alert) => <AlertActions alert={alert} refusal={refusal} onEdit={() => setEdited(alert)} /> },
+            ]}
+          />
+        </DataRegion>
+      </Section>
+      <History />
+      {isNew && <AlertForm alert={undefined} refusal={refusal} onClose={() => setNew(false)} />}
+      {edited !== undefined && <AlertForm alert={edited} refusal={refusal} onClose={() => setEdited(undefined)} />}
+    </>
+  );
+}
+
+const SNIPPET = `workers:
+  - name: svc-observability
+    config:
+      alerts:
+        - name: many errors
+          metric: svc.calls
+          labels: { status: error }
+          threshold: 10`;
+
+function NameAndRule({ alert }: { readonly alert: Alert }) {
+  const labels = Object.entries(alert.labels).map(([name, value]) => `${name}=${value}`);
+  return (
+    <>
+      <span className="font-medium">{alert.name}</span>
+      <span className="block text-ink-3">
+        <code>
+          {alert.metric}
+          {labels.length > 0 && `{${labels.join(", ")}}`}
+        </code>{" "}
+        {operatorSign(alert.operator)} {alert.threshold}
+        {alert.rate && " a second"} in {alert.window_seconds} s{alert.for_seconds > 0 && `, for ${alert.for_seconds} s`}
+      </span>
+    </>
+  );
+}
+
+function AlertState({ alert }: { readonly alert: Alert }) {
+  const now = useNow();
+  const isSilent = alert.silenced_until !== null && alert.silenced_until > now;
+  return (
+    <span className="flex flex-col items-start gap-1">
+      {!alert.enabled ? (
+        <Badge>Switched off</Badge>
+      ) : alert.firing ? (
+        <Badge tone="danger" icon={<Bell aria-hidden className="size-3" />}>
+          Firing
+        </Badge>
+      ) : (
+        <Badge tone="ok">Quiet</Badge>
+      )}
+      {isSilent && (
+        <Badge tone="warn" icon={<BellOff aria-hidden className="size-3" />}>
+          Silenced until <Timestamp ms={alert.silenced_until ?? 0} withMs={false} />
+        </Badge>
+      )}
+    </span>
+  );
+}
+
+function Action({ alert }: { readonly alert: Alert }) {
+  const target = alert.action.url ?? alert.action.path;
+  return (
+    <>
+      {alert.action.type === "log" ? "writes a log entry" : alert.action.type}
+      {target !== undefined && <code className="block break-all">{target}</code>}
+      {alert.action_failures > 0 && (
+        <span className="block text-danger">
+          failed {alert.action_failures} times{alert.last_action_error !== null && `: ${alert.last_action_error}`}
+        </span>
+      )}
+      <span className="block text-ink-3">{alert.source === "config" ? "from the config file" : "made at run time"}</span>
+    </>
+  );
+}
+
+function History() {
+  const { data, error } = useAlertHistory();
+  if (error !== null && data === undefined) {
+    return (
+      <p role="alert" className="text-danger">
+        When alerts fired cannot be had: {error.message}
+      </p>
+    );
+  }
+  if (data === undefined || data.events.length === 0) return null;
+  return (
+    <Section title="When they fired" description={`The last ${data.events.length} of ${data.total}, since the engine started`}>
+      <PlainTable
+        label="When alerts fired"
+        rows={data.events}
+        idOf={({ name, timestamp, state }) => `${timestamp} ${name} ${state}`}
+        columns={[
+          { header: "Time", cell: ({ timestamp }) => <Timestamp ms={timestamp} as="date" className="whitespace-nowrap" /> },
+          { header: "Alert", cell: ({ name }) => name },
+          { header: "What", cell: ({ state }) => (state === "firing" ? <Badge tone="danger">began to fire</Badge> : <Badge tone="ok">ceased</Badge>) },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function round(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toPrecision(4);
+}

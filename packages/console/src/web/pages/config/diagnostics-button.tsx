@@ -1,0 +1,31 @@
+import { useMutation } from "@tanstack/react-query";
+import { FileDown } from "lucide-react";
+import { useLiveState } from "../../lib/use-live.ts";
+import { Button } from "../../ui/button.tsx";
+import { download } from "../../ui/json-view.tsx";
+import { diagnostics } from "./diagnostics.ts";
+
+export function DiagnosticsButton() {
+  const { phase } = useLiveState();
+  const make = useMutation({
+    mutationFn: () => diagnostics({ user_agent: navigator.userAgent, width: innerWidth, height: innerHeight, connection: phase }),
+    onSuccess: (text) => download(text, `svc-diagnostics-${new Date().toISOString().replace(/[:.]/g, "-")}.json`),
+  });
+  return (
+    <>
+      {make.error !== null && (
+        <span role="alert" className="text-danger">
+          {make.error.message}
+        </span>
+      )}
+      <Button
+        icon={<FileDown aria-hidden className="size-3.5" />}
+        title="Versions, settings, health and connectivity as JSON, without secrets, payloads, state and logs"
+        isPending={make.isPending}
+        onClick={() => make.mutate()}
+      >
+        Diagnostics
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import type { Probe } from "../../../contract/api.ts";
+import { call, hello, probes } from "../../lib/api.ts";
+import { redact } from "./redact.ts";
+
+/** What the bundle asks the engine for; lists that hold users' payloads are not among them. */
+const FUNCTIONS = [
+  "engine::info",
+  "engine::config::effective",
+  "engine::health::check",
+  "engine::telemetry::status",
+  "engine::sampling::rules",
+  "engine::alerts::list",
+  "queue::list",
+] as const;
+
+interface WorkerFacts {
+  readonly name: string;
+  readonly runtime: string;
+  readonly version: string | null;
+  readonly kind: string;
+  readonly function_count: number;
+  readonly connected_at_ms: number;
+}
+
+/** How the system stands, as JSON for somebody who is to help: without secrets, payloads, state and logs. What could not be had says why. */
+export async function diagnostics(browser: Readonly<Record<string, unknown>>): Promise<string> {
+  const [console, reached, workers, ...answers] = await Promise.all([
+    settled(hello()),
+    settled<readonly Probe[]>(probes()),
+    settled(
+      call<{ readonly workers: readonly WorkerFacts[] }>("engine::workers::list", { include_internal: true }).then(({ workers: all }) => all.map(factsOf)),
+    ),
+    ...FUNCTIONS.map((functionId) => settled(call(functionId))),
+  ]);
+  const engine = Object.fromEntries(FUNCTIONS.map((functionId, at) => [functionId, answers[at]]));
+  return `${JSON.stringify(redact({ made_at: new Date().toISOString(), browser, console, probes: reached, workers, engine }), undefined, 2)}\n`;
+}
+
+function factsOf({ name, runtime, version, kind, function_count, connected_at_ms }: WorkerFacts): WorkerFacts {
+  return { name, runtime, version, kind, function_count, connected_at_ms };
+}
+
+async function settled<Value>(answer: Promise<Value>): Promise<Value | { readonly not_known: string }> {
+  try {
+    return await answer;
+  } catch (error) {
+    return { not_known: (error as Error).message };
+  }
+}

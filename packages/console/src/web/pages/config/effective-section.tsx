@@ -1,0 +1,74 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { DataRegion } from "../../ui/data-region.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
+import { effectiveYaml } from "./export-text.ts";
+import type { Setting } from "./model.ts";
+import { PlainTable, Section } from "./section.tsx";
+import { SettingValue, Source } from "./setting-value.tsx";
+import { useEffectiveConfig } from "./use-config.ts";
+
+const route = getRouteApi("/config");
+
+interface Row extends Setting {
+  readonly part: string;
+}
+
+/** Every setting of the engine and its modules, with who said so. */
+export function EffectiveSection() {
+  const { data, error, isPending, refetch } = useEffectiveConfig();
+  const { q: wanted = "", changed: isChangedOnly = false } = route.useSearch();
+  const navigate = route.useNavigate();
+  const show = (change: { readonly q?: string | undefined; readonly changed?: boolean | undefined }): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  const all: readonly Row[] = [
+    ...(data?.settings.filter(({ key }) => key.startsWith("engine.")) ?? []).map((setting) => ({ ...setting, part: "engine", key: setting.key.slice(7) })),
+    ...(data?.modules ?? []).flatMap(({ instance, settings }) => settings.map((setting) => ({ ...setting, part: instance }))),
+  ];
+  const words = wanted.toLowerCase();
+  const rows = all.filter(({ part, key, source }) => `${part}.${key}`.toLowerCase().includes(words) && (!isChangedOnly || source !== "default"));
+  return (
+    <Section
+      title="Engine settings"
+      description="In effect now, with where each comes from"
+      controls={
+        <>
+          <label className="flex items-center gap-1.5 text-ink-2">
+            <input type="checkbox" checked={isChangedOnly} onChange={(event) => show({ changed: event.target.checked || undefined })} />
+            Only what somebody set
+          </label>
+          <SearchBox label="Search settings" value={wanted} onChange={(q) => show({ q: q || undefined })} />
+          {data !== undefined && <CopyButton withText text={() => effectiveYaml(data)} label="Copy as YAML" />}
+        </>
+      }
+    >
+      <DataRegion
+        loading={isPending}
+        error={error}
+        empty={data !== undefined && rows.length === 0}
+        filtered={
+          wanted === "" && !isChangedOnly
+            ? undefined
+            : {
+                what: "No setting fits.",
+                clear: () => show({ q: undefined, changed: undefined }),
+              }
+        }
+        emptyState={<p className="p-4 text-ink-2">The engine tells of no settings.</p>}
+        retry={() => void refetch()}
+      >
+        <PlainTable
+          label="Engine settings"
+          rows={rows}
+          idOf={({ part, key }) => `${part}.${key}`}
+          columns={[
+            { header: "Part", cell: ({ part }) => <span className="whitespace-nowrap text-ink-2">{part}</span> },
+            { header: "Setting", cell: ({ key }) => <code>{key}</code> },
+            { header: "Value", cell: ({ key, value }) => <SettingValue name={key} value={value} />, className: "min-w-48" },
+            { header: "From", cell: ({ source }) => <Source source={source} /> },
+          ]}
+        />
+      </DataRegion>
+    </Section>
+  );
+}

@@ -1,0 +1,35 @@
+import type { ConsoleSetting } from "../../../contract/api.ts";
+import { useHello } from "../../app/hello.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { SkeletonRows } from "../../ui/data-region.tsx";
+import { consoleEnv } from "./export-text.ts";
+import { type PlainColumn, PlainTable, Section } from "./section.tsx";
+import { SettingValue, Source } from "./setting-value.tsx";
+
+const COLUMNS: readonly PlainColumn<ConsoleSetting>[] = [
+  { header: "Flag", cell: ({ flag }) => <code className="whitespace-nowrap">{flag}</code> },
+  { header: "Value", cell: ({ flag, value }) => <SettingValue name={flag} value={value} /> },
+  { header: "From", cell: ({ source }) => <Source source={source} /> },
+  { header: "Default", cell: ({ default: standard }) => <code className="text-ink-2">{String(standard)}</code> },
+  { header: "Variable", cell: ({ env }) => (env === null ? <span className="text-ink-3">–</span> : <code>{env}</code>) },
+];
+
+/** How this console was started. */
+export function FlagsSection() {
+  const hello = useHello();
+  return (
+    <Section
+      title="Flags of the console"
+      description="A flag beats its variable, the variable beats the default"
+      controls={hello !== undefined && <CopyButton withText text={() => consoleEnv(hello.settings)} label="Copy as env and command" />}
+    >
+      {hello === undefined ? (
+        <div className="p-4">
+          <SkeletonRows rows={6} />
+        </div>
+      ) : (
+        <PlainTable label="Flags of the console" columns={COLUMNS} rows={hello.settings} idOf={({ flag }) => flag} />
+      )}
+    </Section>
+  );
+}

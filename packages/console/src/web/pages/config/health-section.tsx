@@ -1,0 +1,62 @@
+import { CircleAlert, CircleCheck, CircleMinus, CircleX } from "lucide-react";
+import { Badge } from "../../ui/badge.tsx";
+import { DataRegion } from "../../ui/data-region.tsx";
+import { isModuleMissing, ModuleMissing } from "../../ui/module-missing.tsx";
+import { Ago } from "../../ui/time.tsx";
+import type { HealthState } from "./model.ts";
+import { PlainTable, Section } from "./section.tsx";
+import { useHealth } from "./use-config.ts";
+
+const LOOKS = {
+  healthy: { label: "Healthy", tone: "ok", icon: CircleCheck },
+  degraded: { label: "Degraded", tone: "warn", icon: CircleAlert },
+  unhealthy: { label: "Unhealthy", tone: "danger", icon: CircleX },
+  disabled: { label: "Off", tone: "neutral", icon: CircleMinus },
+} as const;
+
+export function HealthBadge({ state }: { readonly state: HealthState }) {
+  const { label, tone, icon: Icon } = LOOKS[state];
+  return (
+    <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />}>
+      {label}
+    </Badge>
+  );
+}
+
+export function HealthSection() {
+  const { data, error, isPending, refetch } = useHealth();
+  return (
+    <Section title="Health" description="The engine and its parts, every 5 s" controls={data !== undefined && <HealthBadge state={data.status} />}>
+      {isModuleMissing(error) ? (
+        <ModuleMissing module="svc-observability" what="Health" />
+      ) : (
+        <DataRegion loading={isPending} error={error} empty={false} emptyState={null} retry={() => void refetch()}>
+          <PlainTable
+            label="Parts of the engine"
+            rows={Object.entries(data?.components ?? {})}
+            idOf={([name]) => name}
+            columns={[
+              { header: "Part", cell: ([name]) => <span className="whitespace-nowrap">{name.replaceAll("_", " ")}</span> },
+              { header: "State", cell: ([, { status }]) => <HealthBadge state={status} /> },
+              { header: "Since", cell: ([, { since_ms: since }]) => (since === undefined ? "–" : <Ago ms={since} className="whitespace-nowrap" />) },
+              { header: "Details", cell: ([, { details }]) => <Details text={details} />, className: "min-w-60" },
+            ]}
+          />
+        </DataRegion>
+      )}
+    </Section>
+  );
+}
+
+/** `svc-state: takes writes; svc-queue: …`, one to a line. */
+function Details({ text }: { readonly text: string }) {
+  return (
+    <>
+      {text.split("; ").map((part) => (
+        <span key={part} className="block">
+          {part}
+        </span>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import type { ConsoleSetting } from "../../../contract/api.ts";
+import { portRows, sdkRows, versionMismatch } from "./model.ts";
+
+function setting(flag: string, value: number, source: ConsoleSetting["source"] = "default"): ConsoleSetting {
+  return { flag, value, source, default: value, env: null };
+}
+
+it("tells each port in effect, its default, and where the console looks", () => {
+  const flags = [setting("--port", 0, "flag"), setting("--engine-port", 9000, "flag"), setting("--ws-port", 3112), setting("--bridge-port", 49134)];
+  const engine = [
+    { key: "svc-http.port", value: 3111, source: "default" },
+    { key: "engine.bridge.port", value: 49134, source: "file" },
+  ];
+  const rows = portRows(flags, engine, "http://localhost:23403");
+  expect(rows.map(({ name, port, standard, source, lookedFor }) => [name, port, standard, source, lookedFor?.port, lookedFor?.source])).toEqual([
+    ["Engine HTTP API", 3111, 3111, "default", 9000, "flag"],
+    ["Engine WebSocket server", null, 3112, null, 3112, "default"],
+    ["Engine SDK bridge", 49134, 49134, "file", 49134, "default"],
+    ["Console web UI", 23403, 3113, "flag", undefined, undefined],
+  ]);
+});
+
+it("groups workers by the SDK that they speak, modules left out", () => {
+  const worker = (id: string, runtime: string, version: string | null, kind = "worker") => ({ id, name: id, runtime, version, kind });
+  const rows = sdkRows([worker("a", "node", "0.1.0"), worker("b", "python", null), worker("c", "node", "0.1.0"), worker("m", "engine", null, "module")]);
+  expect(rows.map(({ runtime, version, workers }) => [runtime, version, workers.map(({ id }) => id)])).toEqual([
+    ["node", "0.1.0", ["a", "c"]],
+    ["python", null, ["b"]],
+  ]);
+});
+
+it("warns of versions that differ in more than a patch", () => {
+  expect(versionMismatch("The console", "0.1.4", "0.1.0")).toBeUndefined();
+  expect(versionMismatch("The console", "0.2.0", "0.1.0")).toContain("0.2.0");
+  expect(versionMismatch("The console", "1.5.0", "1.0.0")).toBeUndefined();
+});

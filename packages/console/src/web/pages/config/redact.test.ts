@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { isSecretSetting, redact, redactText } from "./redact.ts";
+
+it("takes users and passwords out of addresses, wherever they stand", () => {
+  expect(redactText("redis://me:hunter2@db:6379/0 and https://x.example/?api_key=abc&x=1#top")).toBe(
+    "redis://***@db:6379/0 and https://x.example/?api_key=***&x=1#top",
+  );
+  expect(redactText("Authorization: Bearer abc.def")).toBe("Authorization: Bearer ***");
+  expect(redactText("ws://localhost:3112/a@b")).toBe("ws://localhost:3112/a@b");
+});
+
+it("masks members that are called like secrets, and settings whose key is", () => {
+  const bundle = {
+    settings: [
+      { key: "engine.token", value: "hunter2", source: "env" },
+      { key: "engine.bridge.token", value: "optional", source: "default" },
+      { key: "adapter", value: { config: { password: "p", url: "redis://:p@db" } }, source: "file" },
+    ],
+    cookies: ["a=b"],
+    count: 3,
+  };
+  const text = JSON.stringify(redact(bundle));
+  for (const secret of ["hunter2", '"p"', ":p@", "a=b"]) expect(text).not.toContain(secret);
+  expect(redact(bundle)).toMatchObject({ settings: [{ key: "engine.token", value: "***" }, { value: "optional" }, { source: "file" }], count: 3 });
+});
+
+it("does not take a switch for a secret", () => {
+  expect(isSecretSetting("--token-file", "/run/token")).toBe(true);
+  expect(isSecretSetting("require_token", true)).toBe(false);
+  expect(isSecretSetting("port", 3113)).toBe(false);
+});

@@ -1,0 +1,36 @@
+import { bytes } from "../../lib/time.ts";
+import { Ago } from "../../ui/time.tsx";
+import type { StoreFigures } from "./model.ts";
+
+/** How much of what may be kept is kept; the fuller of count and bytes decides the bar. */
+export function UsageBar({ name, figures, off }: { readonly name: string; readonly figures: StoreFigures | null; readonly off?: string }) {
+  if (figures === null) {
+    return (
+      <div>
+        <h3 className="font-medium">{name}</h3>
+        <p className="text-ink-3">{off}</p>
+      </div>
+    );
+  }
+  const { stored, limit, bytes: used, max_bytes: most, disk_bytes: onDisk, oldest_ms: oldest } = figures;
+  const share = Math.min(1, Math.max(limit === null || limit === 0 ? 0 : stored / limit, most === 0 ? 0 : used / most));
+  return (
+    <div className="flex flex-col gap-1">
+      <h3 className="font-medium">{name}</h3>
+      <div aria-hidden className="h-1.5 overflow-hidden rounded-full bg-raised">
+        <div className={share > 0.9 ? "h-full bg-warn" : "h-full bg-accent"} style={{ width: `${Math.max(share * 100, stored > 0 ? 1 : 0)}%` }} />
+      </div>
+      <p className="text-ink-2">
+        {stored.toLocaleString("en-GB")}
+        {limit !== null && ` of ${limit.toLocaleString("en-GB")}`}
+        {most > 0 && ` · ${bytes(used)} of ${bytes(most)}`}
+        {onDisk !== undefined && ` · ${bytes(onDisk)} on disk`}
+      </p>
+      {oldest !== null && (
+        <p className="text-ink-3">
+          The oldest is from <Ago ms={oldest} />
+        </p>
+      )}
+    </div>
+  );
+}
