@@ -117,7 +117,12 @@ function Node({ value, label, openTo, path }: { readonly value: JsonValue; reado
     return (
       <div className="break-words pl-4">
         {head}
-        <button type="button" className="text-warn underline decoration-dotted" onClick={() => setAsked(true)} title="Show the value">
+        <button
+          type="button"
+          className="inline-flex min-h-6 items-center text-warn underline decoration-dotted"
+          onClick={() => setAsked(true)}
+          title="Show the value"
+        >
           {MASK} reveal
         </button>
       </div>
