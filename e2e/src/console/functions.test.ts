@@ -186,10 +186,10 @@ it("calls without waiting, and puts a call on a queue", async () => {
 
   await type(page, '{"by":"queue"}');
   await page.getByLabel("Mode").selectOption({ label: "Put on a queue" });
-  await page.getByLabel("Queue").fill("");
+  await page.getByRole("textbox", { name: "Queue" }).fill("");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await page.getByRole("alert").getByText("Name the queue").waitFor();
-  await page.getByLabel("Queue").fill("default");
+  await page.getByRole("textbox", { name: "Queue" }).fill("default");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText("Enqueued", { exact: true }).waitFor();
   await result(page)
