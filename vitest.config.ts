@@ -25,6 +25,8 @@ export default defineConfig({
           environment: "node",
           testTimeout: 240_000,
           hookTimeout: 240_000,
+          // Whole processes and a browser: on a busy machine the second that is the default is nothing.
+          expect: { poll: { timeout: 20_000 } },
           fileParallelism: false,
         },
       },

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Worker } from "@svc/sdk";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { axeViolations } from "./support/axe.ts";
+import { startConsole } from "./support/console-process.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
 import { live, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
 
@@ -20,6 +22,8 @@ const FAILED = /Failed to load resource: the server responded with a status of (
 let system: RunningSystem;
 let browser: Browser;
 let worker: Worker;
+/** What the function of this name was called with. */
+const noted: unknown[] = [];
 /** Tells that the function that never answers was withdrawn. */
 let withdrawn: Promise<void>;
 
@@ -30,6 +34,8 @@ beforeAll(async () => {
   worker.registerFunction("orders::create", (input) => ({ got: input }), { description: "Takes an order", request_format: ORDER });
   worker.registerFunction("orders::fail", () => Promise.reject(new TypeError("no stock")));
   worker.registerFunction("echo", (input) => input);
+  worker.registerFunction("noted", (input) => noted.push(input));
+  worker.registerFunction("keys", () => ({ user: "ada", password: "hunter2", inner: [{ api_key: { live: "k-123" } }] }));
   worker.registerFunction("big", () => "x".repeat(5 * 1024 * 1024));
   withdrawn = new Promise((resolve) => {
     worker.registerFunction(
@@ -75,9 +81,9 @@ it("lists each function with its triggers, workers and status as they come and g
   await row.getByText("available").waitFor();
   const other = await system.worker("second");
   other.registerFunction("orders::late", () => 1);
-  await page.getByRole("row").filter({ hasText: "orders::late" }).waitFor({ timeout: 2_000 });
+  await page.getByRole("row").filter({ hasText: "orders::late" }).waitFor();
   await other.shutdown();
-  await page.getByRole("row").filter({ hasText: "orders::late" }).waitFor({ state: "detached", timeout: 2_000 });
+  await page.getByRole("row").filter({ hasText: "orders::late" }).waitFor({ state: "detached" });
   expect(faults).toEqual([]);
   await close();
 });
@@ -164,11 +170,90 @@ it("keeps what was typed when the schema changes, and the result with the functi
   await page.getByRole("tab", { name: "Invoke" }).click();
   expect(await result(page).count()).toBe(0);
   await page.goBack();
-  await page.goBack();
   await page.locator(".cm-content").getByText("mine").waitFor();
   await other.shutdown();
   expect(faults).toEqual([]);
   await close();
+});
+
+it("calls without waiting, and puts a call on a queue", async () => {
+  const { page, faults, close } = await open("/functions/noted?tab=invoke");
+  await type(page, '{"by":"void"}');
+  await page.getByLabel("Mode").selectOption({ label: "Fire and forget" });
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await result(page).getByText("Sent", { exact: true }).waitFor();
+  await expect.poll(() => noted).toEqual([{ by: "void" }]);
+
+  await type(page, '{"by":"queue"}');
+  await page.getByLabel("Mode").selectOption({ label: "Put on a queue" });
+  await page.getByRole("textbox", { name: "Queue" }).fill("");
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await page.getByRole("alert").getByText("Name the queue").waitFor();
+  await page.getByRole("textbox", { name: "Queue" }).fill("default");
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await result(page).getByText("Enqueued", { exact: true }).waitFor();
+  await result(page)
+    .getByText(/as job/)
+    .waitFor();
+  await expect.poll(() => noted).toEqual([{ by: "void" }, { by: "queue" }]);
+  await result(page).getByRole("link", { name: "default" }).click();
+  await page.waitForURL(/\/queues\/default/);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("masks secrets in what it shows, copies and downloads, until they are asked for", async () => {
+  const { page, faults, close } = await open("/functions/keys?tab=invoke");
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await result(page).getByText('"ada"').waitFor();
+  const copied = async (): Promise<unknown> => {
+    await result(page).getByRole("button", { name: "Copy the result" }).click();
+    await result(page).getByRole("button", { name: "Copied" }).waitFor();
+    const text = (await page.evaluate("navigator.clipboard.readText()")) as string;
+    await result(page).getByRole("button", { name: "Copy the result" }).waitFor();
+    return JSON.parse(text);
+  };
+  const downloaded = async (): Promise<unknown> => {
+    const [download] = await Promise.all([page.waitForEvent("download"), result(page).getByRole("button", { name: "Download" }).click()]);
+    return JSON.parse(readFileSync(await download.path(), "utf8"));
+  };
+  const masked = { user: "ada", password: "••••••", inner: [{ api_key: "••••••" }] };
+  const whole = { user: "ada", password: "hunter2", inner: [{ api_key: { live: "k-123" } }] };
+  expect(await textOf(result(page))).not.toMatch(/hunter2|k-123/);
+  await result(page).getByRole("button", { name: "Raw" }).click();
+  expect(await textOf(result(page))).not.toMatch(/hunter2|k-123/);
+  expect([await copied(), await downloaded()]).toEqual([masked, masked]);
+  await result(page).getByRole("button", { name: "Reveal secrets" }).click();
+  expect(await textOf(result(page))).toMatch(/hunter2[\s\S]*k-123/);
+  expect([await copied(), await downloaded()]).toEqual([whole, whole]);
+  await result(page).getByRole("button", { name: "Tree" }).click();
+  await result(page).getByText('"hunter2"').waitFor();
+  await result(page).getByRole("button", { name: "Reveal secrets" }).click();
+  expect(await textOf(result(page))).not.toContain("hunter2");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("calls nothing from a console that is read-only, and says why", async () => {
+  const readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
+  try {
+    const { page, faults, close } = await openPage(browser, `${readOnly.url}/functions/noted?tab=invoke`);
+    await live(page);
+    const before = noted.length;
+    const call = page.getByRole("button", { name: "Invoke", exact: true });
+    await expect.poll(() => call.getAttribute("title")).toMatch(/read-only/);
+    expect(await call.isDisabled()).toBe(true);
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("tab", { name: "History" }).click();
+    await page.getByRole("grid", { name: "Invocations" }).getByRole("row").nth(1).click();
+    expect(await page.getByRole("button", { name: "Replay", exact: true }).isDisabled()).toBe(true);
+    expect(noted).toHaveLength(before);
+    expect(faults).toEqual([]);
+    await close();
+  } finally {
+    await readOnly.stop();
+  }
 });
 
 it("withdraws a call that never ends", async () => {
@@ -197,17 +282,18 @@ it("edits the same value in a form", async () => {
 });
 
 it("copies a curl command that gives the same result in a shell", async () => {
-  const { page, close } = await open("/functions/echo?tab=invoke");
+  const { page, faults, close } = await open("/functions/echo?tab=invoke");
   await type(page, `{"text":"it's $HOME","n":1}`);
   await page.getByRole("button", { name: "Copy as…" }).click();
   await page.getByRole("button", { name: "Copy as curl" }).click();
   const text = (await page.evaluate("navigator.clipboard.readText()")) as string;
   expect((await run("sh", ["-c", text])).stdout.trim()).toBe(`{"text":"it's $HOME","n":1}`);
+  expect(faults).toEqual([]);
   await close();
 });
 
 it("keeps an input as a template for the next time", async () => {
-  const { page, close } = await open("/functions/echo?tab=invoke");
+  const { page, faults, close } = await open("/functions/echo?tab=invoke");
   await type(page, '{"n":9007199254740993}');
   await page.getByRole("button", { name: "Templates…" }).click();
   await page.getByLabel("Name").fill("the big one");
@@ -217,6 +303,7 @@ it("keeps an input as a template for the next time", async () => {
   await page.getByRole("button", { name: "Templates…" }).click();
   await page.getByRole("button", { name: "the big one", exact: true }).click();
   await page.locator(".cm-content").getByText("9007199254740993").waitFor();
+  expect(faults).toEqual([]);
   await close();
 });
 

@@ -70,7 +70,7 @@ it("lists queues, topics and subscribers with what they hold, and follows them",
   await row(page, "audit::log").waitFor();
   await call("queue::pause", { queue: "held" });
   await call("queue::enqueue", { queue: "held", function_id: "mail::send", data: { to: "a" } });
-  await row(page, "held").getByText("Paused").waitFor({ timeout: 5_000 });
+  await row(page, "held").getByText("Paused").waitFor();
   await row(page, "held").getByRole("gridcell", { name: "1", exact: true }).waitFor();
   expect(faults).toEqual([]);
   await close();
@@ -132,7 +132,7 @@ it("pauses, resumes and purges, the last once the name is typed", async () => {
   await page.getByRole("button", { name: "Resume" }).waitFor();
   expect(await stats("filled")).toMatchObject({ paused: true });
   await call("queue::enqueue", { queue: "filled", function_id: "mail::send", data: { to: "a", n: 1 } });
-  await row(page, "mail::send").waitFor({ timeout: 5_000 });
+  await row(page, "mail::send").waitFor();
   await page.getByRole("button", { name: "Purge" }).click();
   const purge = page.getByRole("dialog").getByRole("button", { name: "Purge" });
   expect(await purge.isDisabled()).toBe(true);

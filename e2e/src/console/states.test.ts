@@ -186,11 +186,11 @@ it("says that an open item was changed or deleted elsewhere, and lets it be put 
   const { page, faults, close } = await states("/watched/x");
   await page.getByText("version 1", { exact: true }).waitFor();
   await set("watched", "x", { n: 2 });
-  await page.getByText("Changed elsewhere: version 1 is now 2.").waitFor({ timeout: 5_000 });
+  await page.getByText("Changed elsewhere: version 1 is now 2.").waitFor();
   await page.getByRole("button", { name: "View diff" }).click();
   await page.getByRole("textbox", { name: "What was changed elsewhere" }).waitFor();
   await worker.call({ function_id: "state::delete", payload: { scope: "watched", key: "x" } });
-  await page.getByText("This item was deleted.").waitFor({ timeout: 5_000 });
+  await page.getByText("This item was deleted.").waitFor();
   await page.getByRole("button", { name: "Put it back" }).click();
   await expect.poll(() => get("watched", "x")).toEqual({ n: 2 });
   expect(faults).toEqual([]);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,8 +15,9 @@ const FILE = /^\/assets\/|^\/[\w.-]+\.(?:css|ico|js|json|map|png|svg|txt|webmani
 /** Serves the built web application: hashed assets for ever, index.html for every page's address, with a nonce for styles and the page's token. */
 export class Assets {
   readonly #dir: string;
-  readonly #serve: ReturnType<typeof sirv>;
-  #index: string | undefined;
+  /** Knows the files that were there when it was made. */
+  #serve: ReturnType<typeof sirv>;
+  #index: { readonly html: string; readonly version: string } | undefined;
 
   /** Throws Error when the application is not built. */
   constructor(dir: string = WEB_DIR) {
@@ -26,7 +27,7 @@ export class Assets {
       );
     }
     this.#dir = dir;
-    this.#serve = sirv(dir, { etag: true, brotli: true, gzip: true, dotfiles: false, extensions: [], setHeaders });
+    this.#serve = filesOf(dir);
   }
 
   /** `path` is the request's, without its query. */
@@ -39,6 +40,8 @@ export class Assets {
       await this.#page(request, response, pageToken);
       return;
     }
+    // A file that has gone since, e.g. because the page is being built anew, breaks this answer off and nothing else.
+    response.on("pipe", (file) => file.on("error", () => response.destroy()));
     this.#serve(request, response, () => {
       response
         .writeHead(404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...SECURITY_HEADERS })
@@ -47,10 +50,10 @@ export class Assets {
   }
 
   async #page(request: IncomingMessage, response: ServerResponse, pageToken: string): Promise<void> {
-    this.#index ??= await readFile(join(this.#dir, "index.html"), "utf8");
+    const index = await this.#currentIndex();
     const nonce = randomBytes(16).toString("base64url");
     // Both are random letters and digits: nothing that anybody chose reaches the HTML.
-    const html = this.#index.replaceAll("__NONCE__", nonce).replaceAll("__PAGE_TOKEN__", pageToken);
+    const html = index.replaceAll("__NONCE__", nonce).replaceAll("__PAGE_TOKEN__", pageToken);
     response.writeHead(200, {
       ...SECURITY_HEADERS,
       "content-type": "text/html; charset=utf-8",
@@ -60,6 +63,27 @@ export class Assets {
     });
     response.end(request.method === "HEAD" ? undefined : html);
   }
+
+  /** As it is now: one that was built anew names other files. While there is none, as it was. */
+  async #currentIndex(): Promise<string> {
+    const path = join(this.#dir, "index.html");
+    try {
+      const { mtimeMs, size } = await stat(path);
+      const version = `${mtimeMs} ${size}`;
+      if (this.#index?.version !== version) {
+        const html = await readFile(path, "utf8");
+        if (this.#index !== undefined) this.#serve = filesOf(this.#dir);
+        this.#index = { html, version };
+      }
+    } catch (error) {
+      if (this.#index === undefined) throw error;
+    }
+    return this.#index.html;
+  }
+}
+
+function filesOf(dir: string): ReturnType<typeof sirv> {
+  return sirv(dir, { etag: true, brotli: true, gzip: true, dotfiles: false, extensions: [], setHeaders });
 }
 
 function policyOf(nonce: string): string {

@@ -33,6 +33,8 @@ export interface TestConsole {
   readonly port: number;
   readonly pageToken: string;
   readonly console: RunningConsole;
+  /** Where the page lies. */
+  readonly webDir: string;
   /** Sends a request as it is, with the Host of a browser unless said otherwise. */
   send(path: string, asked?: Asked): Promise<Answer>;
   /** As the page does: JSON, with its token. */
@@ -92,6 +94,7 @@ export async function testConsole(
     port,
     pageToken,
     console,
+    webDir,
     send,
     ask: (path, body, more = {}) =>
       send(path, {

@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import WebSocket from "ws";
 import { startConsole } from "./console-server.ts";
@@ -190,6 +192,23 @@ describe("files", () => {
       expect(headers).toMatchObject({ "content-encoding": encoding, "content-type": expect.stringMatching(/javascript/), vary: "Accept-Encoding" });
     }
     expect((await served.send("/favicon.svg")).headers["cache-control"]).toBe("no-cache");
+  });
+
+  it("may be built anew under the console: what has gone breaks one answer off, and the new ones are served", async () => {
+    const other = await testConsole();
+    try {
+      rmSync(join(other.webDir, "assets/main-1.js"));
+      await expect(other.send("/assets/main-1.js")).rejects.toThrow(/hang up|aborted|ECONNRESET/);
+      rmSync(join(other.webDir, "index.html"));
+      expect((await other.send("/functions")).status).toBe(200);
+      writeFileSync(join(other.webDir, "assets/main-2.js"), "export const two = 2;\n");
+      writeFileSync(join(other.webDir, "index.html"), '<!doctype html><script src="/assets/main-2.js"></script>');
+      expect((await other.send("/functions")).body).toContain("main-2.js");
+      expect((await other.send("/assets/main-2.js")).body).toBe("export const two = 2;\n");
+      expect((await other.send("/assets/main-1.js")).status).toBe(404);
+    } finally {
+      await other.stop();
+    }
   });
 
   it("and pages are read only", async () => {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { maskedPreview } from "./secrets.ts";
+import { parseJson } from "./json.ts";
+import { maskedPreview, maskedText, maskedValue } from "./secrets.ts";
 
 it("masks secrets by the names of members, at any depth", () => {
   expect(maskedPreview('{"user":"a","password":"hun\\"ter2","inner":{"api_key":12,"x":true}}', 200)).toBe(
@@ -19,4 +20,23 @@ it("masks a secret whose value is cut off by the length", () => {
 it("makes one line of the beginning", () => {
   expect(maskedPreview('{\n  "a": 1\n}', 100)).toBe('{ "a": 1 }');
   expect(maskedPreview(JSON.stringify("y".repeat(500)), 20)).toBe(`"${"y".repeat(19)}…`);
+});
+
+it("masks a whole text, digits and order kept, and leaves one without secrets as it was written", () => {
+  expect(maskedText('{"n":12345678901234567890,"auth_token":{"a":["s3cret"]},"list":[{"password":"s3cret"}],"cookie":null,"secret":""}')).toBe(
+    JSON.stringify({ n: 0, auth_token: "••••••", list: [{ password: "••••••" }], cookie: null, secret: "" }, undefined, 2).replace(
+      '"n": 0',
+      '"n": 12345678901234567890',
+    ),
+  );
+  for (const text of ['{ "a" : 1.50 }', "[1,2]", '"token"', "it broke"]) expect(maskedText(text)).toBe(text);
+  const value = parseJson('{"a":[{"b":9007199254740993}]}');
+  expect(maskedValue(value)).toBe(value);
+});
+
+it("masks the beginning of a text as well, however long", () => {
+  expect(maskedText('{"password":"s3cret","b":[1,')).toBe('{"password":"••••••","b":[1,');
+  expect(maskedText('{"a":1,"secrets":["s3cret","an')).not.toContain("s3cret");
+  const long = `{"text":"${"x".repeat(1_000_000)}","password":"s3cret`;
+  expect(maskedText(long).slice(-25)).toBe('xxxx","password":"••••••"');
 });

@@ -1,7 +1,7 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { type ReactNode, useMemo, useState } from "react";
+import { createContext, type ReactNode, useContext, useMemo, useState } from "react";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../lib/json.ts";
-import { isSecretName } from "../lib/secrets.ts";
+import { isSecretMember, MASK, maskedText, maskedValue } from "../lib/secrets.ts";
 import { bytes } from "../lib/time.ts";
 import { Button } from "./button.tsx";
 import { cn } from "./cn.ts";
@@ -11,22 +11,33 @@ import { CopyButton } from "./copy-button.tsx";
 const LARGE = 256 * 1024;
 const PAGE = 100;
 
-/** JSON as a tree: opened as far as one looks, numbers to the digit, secrets masked until asked for. */
+/** Whether secrets are shown. */
+const Revealed = createContext(false);
+
+/** JSON as a tree: opened as far as one looks, numbers to the digit. Secrets are masked until asked for, in what is copied and downloaded too. */
 export function JsonView({
   text,
   name = "value",
   openTo = 2,
+  isPlain = false,
   className,
 }: {
   readonly text: string;
   readonly name?: string;
   readonly openTo?: number;
+  /** It holds no secrets, whatever its members are called, e.g. a schema. */
+  readonly isPlain?: boolean;
   readonly className?: string;
 }) {
   const [isForced, setForced] = useState(false);
   const [isRaw, setRaw] = useState(false);
   const isLarge = text.length > LARGE && !isForced;
+  const [isAsked, setAsked] = useState(false);
+  const isRevealed = isPlain || isAsked;
   const parsed = useMemo(() => (isLarge ? undefined : read(text)), [text, isLarge]);
+  // Of what is too large to be shown nobody knows before it is copied.
+  const hasSecrets = !isPlain && (parsed === undefined || parsed.masked !== parsed.shown);
+  const given = (): string => (isRevealed ? text : maskedText(text));
   return (
     <div className={cn("flex min-h-0 flex-col", className)}>
       <div className="flex items-center gap-1 pb-1 text-[11px] text-ink-3">
@@ -37,8 +48,18 @@ export function JsonView({
             {isRaw ? "Tree" : "Raw"}
           </Button>
         )}
-        <CopyButton text={text} label={`Copy ${name}`} className="h-6 w-6" />
-        <Button look="ghost" className="h-6 px-1.5 text-[11px]" onClick={() => download(text, `${name}.json`)}>
+        {hasSecrets && (
+          <Button look="ghost" className="h-6 px-1.5 text-[11px]" aria-pressed={isRevealed} onClick={() => setAsked(!isAsked)}>
+            Reveal secrets
+          </Button>
+        )}
+        <CopyButton text={given} label={`Copy ${name}`} className="h-6 w-6" />
+        <Button
+          look="ghost"
+          className="h-6 px-1.5 text-[11px]"
+          title={hasSecrets && !isRevealed ? "With secrets masked" : undefined}
+          onClick={() => download(given(), `${name}.json`)}
+        >
           Download
         </Button>
       </div>
@@ -51,20 +72,29 @@ export function JsonView({
         </p>
       ) : parsed.ok && !isRaw ? (
         <div className="overflow-auto rounded-md bg-raised p-2 font-mono text-[12px]">
-          <Node value={parsed.value} openTo={openTo} path="$" />
+          <Revealed value={isRevealed}>
+            <Node value={parsed.value} openTo={openTo} path="$" />
+          </Revealed>
         </div>
       ) : (
-        <pre className="overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">{parsed.ok ? formatJson(parsed.value) : text}</pre>
+        <pre className="overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">{isRevealed ? parsed.shown : parsed.masked}</pre>
       )}
     </div>
   );
 }
 
-function read(text: string): { readonly ok: true; readonly value: JsonValue } | { readonly ok: false } {
+/** What stands for a text where it is not drawn as a tree: as it is, and with secrets masked. */
+interface AsText {
+  readonly shown: string;
+  readonly masked: string;
+}
+
+function read(text: string): AsText & ({ readonly ok: true; readonly value: JsonValue } | { readonly ok: false }) {
   try {
-    return { ok: true, value: parseJson(text) };
+    const value = parseJson(text);
+    return { ok: true, value, shown: formatJson(value), masked: formatJson(maskedValue(value)) };
   } catch {
-    return { ok: false };
+    return { ok: false, shown: text, masked: maskedText(text) };
   }
 }
 
@@ -80,12 +110,29 @@ export function download(text: string, name: string, type = "application/json"):
 function Node({ value, label, openTo, path }: { readonly value: JsonValue; readonly label?: string; readonly openTo: number; readonly path: string }) {
   const [isOpen, setOpen] = useState(openTo > 0);
   const [shown, setShown] = useState(PAGE);
+  const isRevealed = useContext(Revealed);
+  const [isAsked, setAsked] = useState(false);
   const head = label === undefined ? null : <span className="text-violet">{JSON.stringify(label)}: </span>;
+  if (label !== undefined && !isRevealed && !isAsked && isSecretMember(label, value)) {
+    return (
+      <div className="break-words pl-4">
+        {head}
+        <button
+          type="button"
+          className="inline-flex min-h-6 items-center text-warn underline decoration-dotted"
+          onClick={() => setAsked(true)}
+          title="Show the value"
+        >
+          {MASK} reveal
+        </button>
+      </div>
+    );
+  }
   if (typeof value !== "object" || value === null || isBigNumber(value)) {
     return (
       <div className="break-words pl-4">
         {head}
-        <Scalar value={value} isSecret={label !== undefined && isSecretName(label)} />
+        <Scalar value={value} />
       </div>
     );
   }
@@ -121,15 +168,7 @@ function Node({ value, label, openTo, path }: { readonly value: JsonValue; reado
   );
 }
 
-function Scalar({ value, isSecret }: { readonly value: JsonValue; readonly isSecret: boolean }): ReactNode {
-  const [isRevealed, setRevealed] = useState(false);
-  if (isSecret && value !== null && value !== "" && !isRevealed) {
-    return (
-      <button type="button" className="text-warn underline decoration-dotted" onClick={() => setRevealed(true)} title="Show the value">
-        •••••• reveal
-      </button>
-    );
-  }
+function Scalar({ value }: { readonly value: JsonValue }): ReactNode {
   if (value === null) return <span className="text-ink-3">null</span>;
   if (typeof value === "string") return <span className="whitespace-pre-wrap text-ok">{JSON.stringify(value)}</span>;
   if (typeof value === "boolean") return <span className="text-info">{String(value)}</span>;

@@ -1,5 +1,5 @@
 import { Tabs as Radix } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { useHotkey } from "../lib/hotkeys.ts";
 
 export interface TabSpec {
@@ -21,16 +21,20 @@ export function Tabs({
   readonly value: string;
   readonly onChange: (value: string) => void;
 }) {
+  const list = useRef<HTMLDivElement>(null);
   const step = (by: number): void => {
     const at = tabs.findIndex((tab) => tab.value === value);
-    const next = tabs[(at + by + tabs.length) % tabs.length];
-    if (next !== undefined) onChange(next.value);
+    const to = (at + by + tabs.length) % tabs.length;
+    const next = tabs[to];
+    // The focus goes along, and chooses the tab: left on the one before, Enter, with Ctrl too, would go back to that.
+    if (list.current?.contains(document.activeElement) === true) list.current.querySelectorAll<HTMLElement>('[role="tab"]')[to]?.focus();
+    else if (next !== undefined) onChange(next.value);
   };
   useHotkey("[", "Previous tab", () => step(-1));
   useHotkey("]", "Next tab", () => step(1));
   return (
     <Radix.Root value={value} onValueChange={onChange} className="flex min-h-0 flex-1 flex-col">
-      <Radix.List aria-label={label} className="flex shrink-0 gap-1 overflow-x-auto border-line border-b px-3">
+      <Radix.List ref={list} aria-label={label} className="flex shrink-0 gap-1 overflow-x-auto border-line border-b px-3">
         {tabs.map((tab) => (
           <Radix.Trigger
             key={tab.value}

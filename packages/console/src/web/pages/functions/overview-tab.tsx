@@ -25,7 +25,7 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
           items={item.workers.map(({ id, name }) => ({
             key: id,
             content: (
-              <Link to="/workers/{-$workerId}" params={{ workerId: id }} className="text-accent underline">
+              <Link to="/workers/{-$workerId}" params={{ workerId: id }} className="inline-flex min-h-6 items-center gap-1 text-accent underline">
                 {name} <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
               </Link>
             ),
@@ -37,7 +37,7 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
           items={item.triggers.map(({ id, type }) => ({
             key: id,
             content: (
-              <Link to="/triggers/{-$triggerId}" params={{ triggerId: id }} className="inline-flex items-center gap-2 text-accent underline">
+              <Link to="/triggers/{-$triggerId}" params={{ triggerId: id }} className="inline-flex min-h-6 items-center gap-2 text-accent underline">
                 <Badge>{type}</Badge>
                 <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
               </Link>

@@ -70,7 +70,7 @@ function SchemaSection({ title, schema, note }: { readonly title: string; readon
           )}
           <details>
             <summary className="cursor-pointer text-accent">As JSON</summary>
-            <JsonView text={JSON.stringify(schema, undefined, 2)} name={`${title.toLowerCase()}-schema`} openTo={4} className="pt-2" />
+            <JsonView text={JSON.stringify(schema, undefined, 2)} name={`${title.toLowerCase()}-schema`} openTo={4} isPlain className="pt-2" />
           </details>
         </>
       )}

@@ -231,6 +231,38 @@ describe("spans of calls", () => {
     expect(engine.calls.recorder.otherTexts.chunk.length).toBe(0);
   });
 
+  test("are not made of what a console or a command asks of modules, which is counted", async () => {
+    const keeps = defineModule({
+      name: "keeps",
+      summary: "",
+      config: z.unknown(),
+      start({ provideFunction }) {
+        provideFunction({ id: "keep::get", summary: "", input: z.unknown(), handle: () => 7 });
+        return { stop: () => {} };
+      },
+    });
+    engine = await observedEngine({}, { modules: [keeps], config: { keeps: null } });
+    const [worker, page, command] = await Promise.all(["worker", "console", "cli"].map((kind) => engine.connectWorker({ name: kind, kind })));
+    worker?.serve("math::add", () => 3);
+    await worker?.call("engine::none");
+
+    // The console has a span of its own for each call, which what follows from the call then hangs below.
+    expect((await page?.call("keep::get", {}, { traceparent: OUTSIDE }))?.result).toBe(7);
+    await page?.call("keep::get");
+    await command?.call("keep::get");
+    await page?.call("keep::none");
+    expect(engine.spans).toEqual([]);
+    expect([...engine.calls.history]).toEqual([]);
+    expect(engine.calls.stats.of("keep::get")).toMatchObject({ calls: 3, ok: 3 });
+
+    await page?.call("math::add");
+    await command?.call("math::add");
+    await command?.call("keep::get", {}, { traceparent: OUTSIDE });
+    await worker?.call("keep::get");
+    await engine.call("keep::get");
+    expect(engine.spans.map(({ name }) => name)).toEqual(["math::add", "math::add", "keep::get", "keep::get", "keep::get"]);
+  });
+
   test("are not made while it is switched off, but calls are counted; and again when it is switched on", async () => {
     const { caller } = await twoHops({ enabled: false });
     const answer = await caller.call("math::add", {}, { traceparent: OUTSIDE });

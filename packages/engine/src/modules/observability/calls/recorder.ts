@@ -79,7 +79,8 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     const facts = this.#functions.get(call.functionId) ?? this.#add(call.functionId);
     facts.stats.begin();
     if (facts.defers) this.#stats.countDeferred();
-    const record = this.#records ? this.#recordOf(call, facts, this.#resourceOf(provider, facts), startedAt) : undefined;
+    const isRecorded = this.#records && !(provider.builtIn && this.#isAsked(call));
+    const record = isRecorded ? this.#recordOf(call, facts, this.#resourceOf(provider, facts), startedAt) : undefined;
     if (record === undefined) return new CountedCall(facts.stats, startedAt, call.traceparent, this.clock);
     this.history.begun(record);
     this.sink.started(record);
@@ -91,7 +92,8 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     const now = this.clock.monotonic();
     const facts = this.#functions.get(call.functionId) ?? new Facts(call.functionId, this.#stats.ofRefused(call.functionId));
     facts.stats.refuse(this.clock.anchorAt(now).offsetMs + now);
-    if (!this.#records) return;
+    // A console asks modules that may not be configured, again and again.
+    if (!this.#records || this.#sources.toolOf(call.caller) === CONSOLE) return;
     const record = this.#recordOf(call, facts, this.resource, now);
     if (record === undefined) return;
     this.history.begun(record);
@@ -129,6 +131,15 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     if (facts.internal && source === CONSOLE) return undefined;
     const sampled = this.#sampler.parentBased ? isSampled(traceparent) : this.#sampler.decide(traceId, facts.functionId, resource.service);
     return new CallRecord(this, facts, resource, call, startedAt, source, traceId, newSpanId(), parentSpanId, sampled);
+  }
+
+  /**
+   * Whether somebody only looks at or changes what a module keeps, with a console or a command: a console that asks each second would fill the store with
+   * itself. What a console does on somebody's behalf it has the engine invoke (`/_console/invoke`); a command may be part of a trace.
+   */
+  #isAsked({ caller, traceparent }: ObservedCall): boolean {
+    const tool = this.#sources.toolOf(caller);
+    return tool === CONSOLE || (tool !== undefined && !isTraceparent(traceparent));
   }
 
   #idsFor(parent: string | undefined, name: string, service: string): { traceId: string; spanId: string; parentSpanId: string | undefined; sampled: boolean } {

@@ -46,6 +46,13 @@ export class Sources {
     return (parentSpanId === undefined ? undefined : this.#openSpans.get(parentSpanId)) ?? "engine";
   }
 
+  /** The kind of a caller that is connected and no worker, but a tool of somebody who operates the engine: `console` or `cli`. */
+  toolOf(caller: Caller | undefined): "console" | "cli" | undefined {
+    if (caller === undefined || caller.worker_id.startsWith(MODULE)) return undefined;
+    const source = this.of(caller, undefined);
+    return source === "console" || source === "cli" ? source : undefined;
+  }
+
   /** `svc-http` is `http`. */
   ofModule(name: string): Source {
     let source = this.#ofModules.get(name);
