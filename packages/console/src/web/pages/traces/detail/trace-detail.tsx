@@ -72,7 +72,17 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
           }
         />
       </div>
-      <Views view={view} traceId={traceId} forest={forest} nowMs={nowMs} search={search} spanId={spanId} onSearch={change} onSelect={select} />
+      <Views
+        view={view}
+        traceId={traceId}
+        forest={forest}
+        total={trace.total}
+        nowMs={nowMs}
+        search={search}
+        spanId={spanId}
+        onSearch={change}
+        onSelect={select}
+      />
     </>
   );
   return (
@@ -147,6 +157,7 @@ function Views({
   view,
   traceId,
   forest,
+  total,
   nowMs,
   search,
   spanId,
@@ -156,6 +167,7 @@ function Views({
   readonly view: View;
   readonly traceId: string;
   readonly forest: TraceForest;
+  readonly total: number;
   readonly nowMs: number;
   readonly search: TraceSearch;
   readonly spanId: string | undefined;
@@ -164,7 +176,7 @@ function Views({
 }) {
   const [closed, setClosed] = useState(ALL_OPEN);
   const [zoom, setZoom] = useState<ViewWindow>();
-  const found = useFoundSpans(traceId, view === "waterfall" ? (search.span ?? "") : "", forest.spanCount);
+  const found = useFoundSpans(traceId, view === "waterfall" ? (search.span ?? "") : "", total);
   const filter = useMemo<SpanFilter>(
     () => ({ text: search.span ?? "", errorsOnly: search.errors === true, minMs: search.least, service: search.part, found: found.ids }),
     [search.span, search.errors, search.least, search.part, found.ids],

@@ -10,10 +10,10 @@ export interface FoundSpans {
 }
 
 /** The spans that the engine finds by a text, in attributes too; again when the trace has grown. */
-export function useFoundSpans(traceId: string, text: string, spanCount: number): FoundSpans {
+export function useFoundSpans(traceId: string, text: string, total: number): FoundSpans {
   const words = text.trim();
   const { data, error, isFetching, refetch } = useQuery({
-    queryKey: ["trace-text", traceId, words, spanCount],
+    queryKey: ["trace-text", traceId, words, total],
     enabled: words !== "",
     queryFn: async ({ signal }) => {
       const ids = new Set<string>();
