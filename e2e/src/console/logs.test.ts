@@ -109,6 +109,30 @@ describe("the Logs page", () => {
     await close();
   });
 
+  it("copies an entry with all digits, also when it is asked to before they have come", async () => {
+    await log("info", "a large number", { service_name: "digits", data: { total: 200 } });
+    const { page, faults, close } = await openPage(browser, `${system.console.url}/logs?source=digits`);
+    await live(page);
+    let arrive: () => void = () => undefined;
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    await page.route("**/api/call", async (route) => {
+      if (route.request().postData()?.includes("engine::logs::get") !== true) return route.continue();
+      const answer = await route.fetch();
+      await arrived;
+      return route.fulfill({ response: answer, body: (await answer.text()).replace('"total":200', '"total":9007199254740993') });
+    });
+    await page.getByRole("row").filter({ hasText: "a large number" }).first().click();
+    await page.getByRole("button", { name: "Copy as JSON" }).click();
+    await page.locator('button[aria-busy="true"]', { hasText: "Copy as JSON" }).waitFor();
+    arrive();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toContain('"total": 9007199254740993');
+    expect(faults).toEqual([]);
+    await close();
+  });
+
   it.each([
     ["light", 1440],
     ["dark", 390],

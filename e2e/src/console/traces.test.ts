@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Worker } from "@svc/sdk";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -132,6 +133,26 @@ it("goes from view to view, each of them in the address", async () => {
   await row(page, "caller-worker").filter({ hasText: "math-worker" }).waitFor();
   await page.goto(`${system.console.url}/traces/${traceId}?compare=${traceId}`);
   await page.getByRole("grid", { name: "Differences" }).getByText("same").first().waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("finds spans by what their attributes hold, and copies the trace with all of them", async () => {
+  const { page, faults, close } = await openPage(browser, `${system.console.url}/traces`);
+  const traceId = await traceIdOf(page, "orders::sum");
+  await page.goto(`${system.console.url}/traces/${traceId}?span=${encodeURIComponent("svc.function_id=math::add")}`);
+  await page.getByText(/^[1-9]\d* of \d+ match$/).waitFor();
+  await page.getByRole("treegrid").getByRole("row").filter({ hasText: "math::add" }).first().waitFor();
+  await page.getByRole("searchbox", { name: "Filter spans" }).fill("svc.function_id=math::nothing");
+  await page.getByText("No span matches").waitFor();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await page.getByRole("treegrid").getByRole("row").filter({ hasText: "math::add" }).first().waitFor();
+  await page.getByRole("button", { name: "Copy JSON" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  const copied = JSON.parse((await page.evaluate("navigator.clipboard.readText()")) as string) as readonly { readonly attributes: readonly string[][] }[];
+  expect(copied.flatMap(({ attributes }) => attributes)).toContainEqual(["svc.function_id", "math::add"]);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export OTLP" }).click()]);
+  expect(await readFile(await file.path(), "utf8")).toContain('"key":"svc.function_id","value":{"stringValue":"math::add"}');
   expect(faults).toEqual([]);
   await close();
 });

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
@@ -114,6 +117,34 @@ it("keeps what it shows while the engine is away, says so, and tells of the rest
   expect(new URL(page.url()).search).toBe("?system=true");
   await close();
   await own.stop();
+});
+
+it("restarts a worker of the config file after asking, and follows it until its new process is connected", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-restarted-"));
+  const sdk = new URL("../../../packages/sdk/dist/node.js", import.meta.url);
+  const code = `import { connect } from ${JSON.stringify(sdk.href)};\nconnect().registerFunction("counter::pid", () => process.pid);\n`;
+  writeFileSync(join(folder, "worker.mjs"), code);
+  writeFileSync(join(folder, "svc.worker.yaml"), "name: counter\nruntime: {kind: node, entry: worker.mjs}\nscripts: {start: node worker.mjs}\n");
+  const own = await startSystem({ config: `workers:\n  - name: counter\n    path: ${folder}\n` });
+  const caller = await own.worker("caller");
+  const ready = () => caller.call({ function_id: "worker::wait", payload: { name: "counter", timeout_ms: 60_000 }, timeout_ms: 70_000 });
+  const pid = () => caller.call<number>({ function_id: "counter::pid", payload: {} });
+  await ready();
+  const before = await pid();
+  const { page, faults, close } = await openPage(browser, `${own.console.url}/workers?q=counter`);
+  await page.getByRole("row").filter({ hasText: "counter" }).first().click();
+  await page.getByRole("button", { name: "Restart", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  expect(await pid()).toBe(before);
+  await page.getByRole("button", { name: "Restart", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Restart counter" }).click();
+  await page.getByText("counter is connected again").waitFor({ timeout: 60_000 });
+  await ready();
+  expect(await pid()).not.toBe(before);
+  expect(faults).toEqual([]);
+  await close();
+  await own.stop();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in the %s theme", async (theme) => {

@@ -4,37 +4,44 @@ import { copyText } from "../lib/clipboard.ts";
 import { Button } from "./button.tsx";
 
 const SHOWN_MS = 1_500;
+const SAID = { idle: undefined, waiting: undefined, copied: "Copied", unread: "It could not be read", failed: "The browser refused" } as const;
 
-/** Puts text on the clipboard and says that it did. */
+/** Puts text on the clipboard and says that it did; text that has yet to come is waited for. */
 export function CopyButton({
   text,
   label,
   withText = false,
   className,
 }: {
-  readonly text: string | (() => string);
+  readonly text: string | (() => string | Promise<string>);
   readonly label: string;
   readonly withText?: boolean;
   readonly className?: string;
 }) {
-  const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
+  const [state, setState] = useState<keyof typeof SAID>("idle");
   useEffect(() => {
-    if (state === "idle") return;
+    if (state === "idle" || state === "waiting") return;
     const timer = setTimeout(() => setState("idle"), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [state]);
   const copy = (): void => {
-    copyText(typeof text === "string" ? text : text()).then(
+    const given = typeof text === "string" ? text : text();
+    if (typeof given !== "string") {
+      setState("waiting");
+      given.catch(() => setState("unread"));
+    }
+    copyText(given).then(
       () => setState("copied"),
-      () => setState("failed"),
+      () => setState((before) => (before === "unread" ? before : "failed")),
     );
   };
-  const said = state === "copied" ? "Copied" : state === "failed" ? "The browser refused" : label;
+  const said = SAID[state] ?? label;
   return (
     <Button
       look={withText ? "plain" : "ghost"}
       className={className}
       onClick={copy}
+      isPending={state === "waiting"}
       aria-label={said}
       title={said}
       icon={state === "copied" ? <Check aria-hidden className="size-3.5 text-ok" /> : <Copy aria-hidden className="size-3.5" />}

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { callText } from "../../lib/api.ts";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../../lib/json.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
-import { ErrorState, SkeletonRows } from "../../ui/data-region.tsx";
+import { DataRegion, ErrorState, SkeletonRows } from "../../ui/data-region.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { ansiParts, plainText } from "./ansi.ts";
@@ -21,7 +21,8 @@ export function LogDetail({ id, known, onColumn }: { readonly id: string; readon
     queryFn: async ({ signal }) => parseJson(await callText("engine::logs::get", JSON.stringify({ id }), { signal })) as Values,
     retry: false,
   });
-  const log = data !== undefined && Object.hasOwn(data, "id") ? (data as unknown as Log) : known;
+  const exact = isEntry(data) ? data : undefined;
+  const log = (exact as unknown as Log | undefined) ?? known;
   if (log === undefined) {
     if (isPending) return <SkeletonRows rows={6} />;
     return error === null ? (
@@ -30,10 +31,24 @@ export function LogDetail({ id, known, onColumn }: { readonly id: string; readon
       <ErrorState error={error} retry={() => void refetch()} />
     );
   }
-  return <Entry log={log} onColumn={onColumn} />;
+  // What the list knows has lost digits of large numbers: who copies it gets the exact entry, or is told that it cannot be had.
+  const exactJson = async (): Promise<string> => {
+    const entry = exact ?? (await refetch({ cancelRefetch: false })).data;
+    if (!isEntry(entry)) throw new Error("the entry cannot be read");
+    return formatJson(entry);
+  };
+  return (
+    <DataRegion loading={false} error={error} retry={() => void refetch()} empty={false} emptyState={null}>
+      <Entry log={log} exactJson={exactJson} onColumn={onColumn} />
+    </DataRegion>
+  );
 }
 
-function Entry({ log, onColumn }: { readonly log: Log; readonly onColumn: (key: string) => void }) {
+function isEntry(answer: Values | undefined): answer is Values {
+  return answer !== undefined && answer !== null && Object.hasOwn(answer, "id");
+}
+
+function Entry({ log, exactJson, onColumn }: { readonly log: Log; readonly exactJson: () => Promise<string>; readonly onColumn: (key: string) => void }) {
   const json = jsonBody(log.body);
   const functionId = functionOf(log);
   const worker = workerOf(log);
@@ -84,7 +99,7 @@ function Entry({ log, onColumn }: { readonly log: Log; readonly onColumn: (key: 
           <h3 className="flex-1 font-medium">Message</h3>
           <CopyButton text={() => plainText(log.body)} label="Copy the message" withText className="h-6 text-[12px]" />
           <CopyButton text={line} label="Copy with its time" withText className="h-6 text-[12px]" />
-          <CopyButton text={() => formatJson(log as unknown as JsonValue)} label="Copy as JSON" withText className="h-6 text-[12px]" />
+          <CopyButton text={exactJson} label="Copy as JSON" withText className="h-6 text-[12px]" />
         </div>
         {json === undefined ? <Body text={log.body} /> : <JsonView text={json} name="message" openTo={3} />}
       </section>

@@ -161,6 +161,24 @@ describe("other functions of traces", () => {
     expect(await engine.call("engine::traces::get_span", { trace_id: traceIdOf(1), span_id: spanIdOf(9) })).toBeNull();
   });
 
+  it("read the spans of one without what only details need, or only the ids of those with a text", async () => {
+    const { engine, sink } = await start();
+    const events = [{ name: "e", timeUnixNano: 7n, attributes: { k: "v" } }];
+    for (const id of [1, 2, 3]) sink.ended(sampleSpan({ id, startMs: id, events, attributes: { tenant: `Shop ${id}` } }));
+    const lean = (await engine.call("engine::traces::spans", { trace_id: traceIdOf(1), detail: "lean" })) as { spans: readonly object[] };
+    expect(lean).toMatchObject({ total: 3, spans: [{ span_id: spanIdOf(1), events: [{ name: "e", timestamp_unix_nano_text: "7" }] }, {}, {}] });
+    expect(lean.spans[0]).not.toHaveProperty("attributes");
+    expect(JSON.stringify(lean)).not.toContain("Shop");
+    const found = { trace_id: traceIdOf(1), detail: "ids", text: "  tenant=SHOP 2 " };
+    expect(await engine.call("engine::traces::spans", found)).toEqual({ spans: [{ span_id: spanIdOf(2) }], total: 1, cursor: null });
+    const page = (text: string, cursor?: string) =>
+      engine.call("engine::traces::spans", { trace_id: traceIdOf(1), detail: "ids", text, limit: 1, cursor }) as Promise<{ total: number; cursor: string }>;
+    const first = await page("shop");
+    expect(first).toMatchObject({ total: 3, spans: [{ span_id: spanIdOf(1) }] });
+    expect(await page("shop", first.cursor)).toMatchObject({ spans: [{ span_id: spanIdOf(2) }] });
+    expect(await page("shop nowhere")).toEqual({ spans: [], total: 0, cursor: null });
+  });
+
   it("count over all that matches, over time, over durations and by the value of an attribute", async () => {
     const { engine, sink } = await start();
     for (let n = 0; n < 20; n += 1) {

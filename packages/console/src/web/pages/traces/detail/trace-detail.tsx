@@ -19,6 +19,7 @@ import { TraceCompare } from "./trace-compare.tsx";
 import { TraceHeader } from "./trace-header.tsx";
 import { TraceMap } from "./trace-map.tsx";
 import { TraceNotes } from "./trace-notes.tsx";
+import { useFoundSpans } from "./use-found-spans.ts";
 import { useTrace } from "./use-trace.ts";
 import { Waterfall } from "./waterfall.tsx";
 import { WaterfallToolbar } from "./waterfall-toolbar.tsx";
@@ -59,7 +60,7 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
   const view: View = search.compare === undefined ? (search.view ?? "waterfall") : "compare";
   const content = forest !== undefined && (
     <>
-      <TraceHeader traceId={traceId} forest={forest} spans={trace.spans} nowMs={nowMs} onCompare={() => setComparing(true)} />
+      <TraceHeader traceId={traceId} forest={forest} nowMs={nowMs} onCompare={() => setComparing(true)} />
       <TraceNotes forest={forest} loaded={forest.spanCount} total={trace.isComplete ? forest.spanCount : trace.total} />
       <div className="border-line border-b bg-surface px-3 py-1">
         <FilterTabs<View>
@@ -71,7 +72,17 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
           }
         />
       </div>
-      <Views view={view} traceId={traceId} forest={forest} nowMs={nowMs} search={search} spanId={spanId} onSearch={change} onSelect={select} />
+      <Views
+        view={view}
+        traceId={traceId}
+        forest={forest}
+        total={trace.total}
+        nowMs={nowMs}
+        search={search}
+        spanId={spanId}
+        onSearch={change}
+        onSelect={select}
+      />
     </>
   );
   return (
@@ -113,8 +124,9 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
                 <p className="p-4 text-ink-2">{trace.isComplete ? "This trace has no such span, or it has not come." : "The span is being loaded."}</p>
               ) : (
                 <SpanPane
+                  traceId={traceId}
                   node={node}
-                  span={node.span}
+                  lean={node.span}
                   forest={forest}
                   nowMs={nowMs}
                   tab={search.tab}
@@ -145,6 +157,7 @@ function Views({
   view,
   traceId,
   forest,
+  total,
   nowMs,
   search,
   spanId,
@@ -154,6 +167,7 @@ function Views({
   readonly view: View;
   readonly traceId: string;
   readonly forest: TraceForest;
+  readonly total: number;
   readonly nowMs: number;
   readonly search: TraceSearch;
   readonly spanId: string | undefined;
@@ -162,9 +176,10 @@ function Views({
 }) {
   const [closed, setClosed] = useState(ALL_OPEN);
   const [zoom, setZoom] = useState<ViewWindow>();
+  const found = useFoundSpans(traceId, view === "waterfall" ? (search.span ?? "") : "", total);
   const filter = useMemo<SpanFilter>(
-    () => ({ text: search.span ?? "", errorsOnly: search.errors === true, minMs: search.least, service: search.part }),
-    [search.span, search.errors, search.least, search.part],
+    () => ({ text: search.span ?? "", errorsOnly: search.errors === true, minMs: search.least, service: search.part, found: found.ids }),
+    [search.span, search.errors, search.least, search.part, found.ids],
   );
   const lengthMs = Math.max(0.001, forest.lengthMs, forest.isPending ? nowMs : 0);
   const matching = useMemo(
@@ -186,13 +201,19 @@ function Views({
         view={zoom}
         lengthMs={lengthMs}
         onView={setZoom}
-        shownText={matching === undefined ? "" : `${matching} of ${forest.spanCount} match`}
+        shownText={matching === undefined ? "" : `${matching} of ${forest.spanCount} match${found.isSearching ? ", searching attributes …" : ""}`}
       />
-      {matching === 0 ? (
-        <EmptyState title="No span matches">
-          <Button onClick={() => onSearch({ span: undefined, errors: undefined, least: undefined, part: undefined })}>Clear the filters</Button>
-        </EmptyState>
-      ) : (
+      <DataRegion
+        loading={matching === 0 && found.isSearching}
+        error={found.error}
+        retry={found.retry}
+        empty={matching === 0}
+        emptyState={
+          <EmptyState title="No span matches">
+            <Button onClick={() => onSearch({ span: undefined, errors: undefined, least: undefined, part: undefined })}>Clear the filters</Button>
+          </EmptyState>
+        }
+      >
         <Waterfall
           forest={forest}
           nowMs={nowMs}
@@ -205,7 +226,7 @@ function Views({
           selectedId={spanId}
           onSelect={onSelect}
         />
-      )}
+      </DataRegion>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Download, Ellipsis, FileText, GitCompare, Link2, Play } from "lucide-react";
+import { Ellipsis, FileText, GitCompare, Link2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useCopyLink } from "../../../app/copy-link.ts";
 import { duration } from "../../../lib/time.ts";
@@ -7,25 +7,26 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { cn } from "../../../ui/cn.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
-import { download } from "../../../ui/json-view.tsx";
 import { useIsNarrow } from "../../../ui/split.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
 import { TraceStatusBadge } from "../list/trace-columns.tsx";
 import type { TraceForest } from "../model/span-forest.ts";
-import { markdownOf, otlpOf } from "../model/trace-text.ts";
-import { attributeOf, type StoredSpan, type TraceStatus } from "../model/trace-types.ts";
+import { markdownOf } from "../model/trace-text.ts";
+import type { TraceStatus } from "../model/trace-types.ts";
+import { buttonLink } from "./button-link.ts";
+import { ExportTrace } from "./export-trace.tsx";
+import { wholeTrace } from "./read-spans.ts";
+import { Replay } from "./replay.tsx";
 
 /** What the trace is, and what can be done with it. */
 export function TraceHeader({
   traceId,
   forest,
-  spans,
   nowMs,
   onCompare,
 }: {
   readonly traceId: string;
   readonly forest: TraceForest;
-  readonly spans: readonly StoredSpan[];
   readonly nowMs: number;
   readonly onCompare: () => void;
 }) {
@@ -57,7 +58,7 @@ export function TraceHeader({
           {duration(Math.max(forest.lengthMs, forest.isPending ? nowMs : 0))}
           {forest.isPending && " so far"}
         </Fact>
-        <Fact name="Began">{root?.span !== undefined && <Timestamp ms={root.span.start_time_ms} as="date" />}</Fact>
+        <Fact name="Began">{root?.span !== undefined && <Timestamp ms={millisOf(root.span.start_time_unix_nano_text)} as="date" />}</Fact>
         <Fact name="Spans">{forest.spanCount}</Fact>
         <Fact name="Services">{forest.services.length}</Fact>
         <Fact name="Errors">{forest.errorCount}</Fact>
@@ -72,11 +73,9 @@ export function TraceHeader({
         <Button onClick={copyLink} icon={<Link2 aria-hidden className="size-3.5" />}>
           Copy link
         </Button>
-        <CopyButton text={() => JSON.stringify(spans, undefined, 2)} label="Copy JSON" withText />
+        <CopyButton text={async () => JSON.stringify(await wholeTrace(traceId), undefined, 2)} label="Copy JSON" withText />
         <CopyButton text={() => markdownOf(traceId, forest, link)} label="Copy Markdown" withText />
-        <Button onClick={() => download(JSON.stringify(otlpOf(spans)), `trace-${traceId}.otlp.json`)} icon={<Download aria-hidden className="size-3.5" />}>
-          Export OTLP
-        </Button>
+        <ExportTrace traceId={traceId} />
         <Link className={buttonLink} to="/logs/{-$logId}" params={{ logId: undefined }} search={{ trace: traceId }}>
           <FileText aria-hidden className="size-3.5" />
           Logs of this trace
@@ -84,33 +83,15 @@ export function TraceHeader({
         <Button onClick={onCompare} icon={<GitCompare aria-hidden className="size-3.5" />}>
           Compare with…
         </Button>
-        <Replay forest={forest} />
+        <Replay traceId={traceId} spanCount={forest.spanCount} />
       </div>
     </div>
   );
 }
 
-/** The first call of the trace, in the form that invokes it. */
-function Replay({ forest }: { readonly forest: TraceForest }) {
-  const first = forest.nodes.find(({ span }) => span !== undefined && attributeOf(span.attributes, "svc.invocation_id") !== undefined)?.span;
-  const functionId = first === undefined ? undefined : attributeOf(first.attributes, "svc.function_id");
-  const invocationId = first === undefined ? undefined : attributeOf(first.attributes, "svc.invocation_id");
-  if (functionId === undefined || invocationId === undefined) return null;
-  return (
-    <Link
-      className={buttonLink}
-      to="/functions/{-$functionId}"
-      params={{ functionId }}
-      search={{ tab: "invoke", inv: invocationId }}
-      title={`Invoke ${functionId} with what it got then`}
-    >
-      <Play aria-hidden className="size-3.5" />
-      Edit &amp; replay
-    </Link>
-  );
+function millisOf(unixNano: string): number {
+  return Number(BigInt(unixNano) / 1_000_000n);
 }
-
-const buttonLink = "inline-flex h-7 items-center gap-1.5 whitespace-nowrap rounded-md border border-line bg-surface px-2.5 hover:bg-hover";
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (

@@ -82,8 +82,8 @@ it("hides what is below closed spans", () => {
 });
 
 it("keeps the ancestors of what a filter finds, and marks them", () => {
-  const forest = growForest([span("a", null, 0, 10), span("b", "a", 1, 4), span("c", "b", 2, 3, { attributes: [["order", "77"]] }), span("d", "a", 5, 6)]);
-  const rows = visibleRows(forest, new Set(["b"]), { ...NO_FILTER, text: "order=77" }, 0);
+  const forest = growForest([span("a", null, 0, 10), span("b", "a", 1, 4), span("c", "b", 2, 3), span("d", "a", 5, 6)]);
+  const rows = visibleRows(forest, new Set(["b"]), { ...NO_FILTER, text: "order=77", found: new Set(["c"]) }, 0);
   expect(rows.map(({ node, isContext }) => [node.id, isContext])).toEqual([
     ["a", true],
     ["b", true],

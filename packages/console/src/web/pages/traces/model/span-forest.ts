@@ -1,10 +1,10 @@
-import { type StoredSpan, statusOfSpan, type TraceStatus } from "./trace-types.ts";
+import { type LeanSpan, statusOfSpan, type TraceStatus } from "./trace-types.ts";
 
 /** A span in its trace. Times are milliseconds since the trace began, with fractions. */
 export interface SpanNode {
   readonly id: string;
   /** Undefined: a parent that never came; those that name it hang below this. */
-  readonly span: StoredSpan | undefined;
+  readonly span: LeanSpan | undefined;
   readonly name: string;
   readonly service: string;
   readonly status: TraceStatus;
@@ -46,7 +46,7 @@ const SKEW_MS = 1;
 const ZERO_IDS = /^0*$/;
 
 /** Joins the spans of a trace to trees. Each is in it once, whatever parents they name. */
-export function growForest(spans: readonly StoredSpan[]): TraceForest {
+export function growForest(spans: readonly LeanSpan[]): TraceForest {
   const starts = spans.map((span) => BigInt(span.start_time_unix_nano_text));
   const startUnixNano = starts.reduce(earlier, starts[0] ?? 0n);
   const byId = new Map<string, SpanNode>();
@@ -80,14 +80,14 @@ function earlier(a: bigint, b: bigint): bigint {
   return b;
 }
 
-function nodeOf(span: StoredSpan, start: bigint, traceStart: bigint): SpanNode {
+function nodeOf(span: LeanSpan, start: bigint, traceStart: bigint): SpanNode {
   const startMs = Number(start - traceStart) / 1e6;
   const endMs = span.end_time_unix_nano_text === null ? undefined : Math.max(startMs, Number(BigInt(span.end_time_unix_nano_text) - traceStart) / 1e6);
   const facts = { id: span.span_id, span, name: span.name, service: span.service_name, status: statusOfSpan(span), startMs, endMs };
   return { ...facts, parent: undefined, children: [], depth: 0, at: 0 };
 }
 
-function isTop(span: StoredSpan): boolean {
+function isTop(span: LeanSpan): boolean {
   return span.parent_span_id === null || ZERO_IDS.test(span.parent_span_id);
 }
 

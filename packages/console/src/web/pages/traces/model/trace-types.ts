@@ -34,21 +34,27 @@ export interface SpanLink {
   readonly attributes: readonly Attribute[];
 }
 
-export interface StoredSpan {
-  readonly trace_id: string;
+/** A span as far as it takes to draw it among thousands. */
+export interface LeanSpan {
   readonly span_id: string;
   readonly parent_span_id: string | null;
   readonly name: string;
   readonly kind: string;
   readonly start_time_unix_nano_text: string;
   readonly end_time_unix_nano_text: string | null;
-  readonly start_time_ms: number;
-  readonly duration_ms: number | null;
   readonly status: "ok" | "error" | "unset";
   readonly status_description?: string;
+  readonly service_name: string;
+  readonly events: readonly Pick<SpanEvent, "name" | "timestamp_unix_nano_text">[];
+}
+
+/** A span with all that is known of it. */
+export interface StoredSpan extends LeanSpan {
+  readonly trace_id: string;
+  readonly start_time_ms: number;
+  readonly duration_ms: number | null;
   readonly pending?: true;
   readonly internal: boolean;
-  readonly service_name: string;
   readonly worker_id: string | null;
   readonly attributes: readonly Attribute[];
   /** The same with their types; large numbers have lost digits here. */
@@ -106,7 +112,7 @@ export interface CompareAnswer {
 }
 
 /** An ended span whose status is unset counts as OK; one that has not ended is Pending. */
-export function statusOfSpan(span: Pick<StoredSpan, "status" | "end_time_unix_nano_text">): TraceStatus {
+export function statusOfSpan(span: Pick<LeanSpan, "status" | "end_time_unix_nano_text">): TraceStatus {
   if (span.status === "error") return "error";
   return span.end_time_unix_nano_text === null ? "pending" : "ok";
 }

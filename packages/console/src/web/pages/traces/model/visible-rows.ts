@@ -5,6 +5,8 @@ export interface SpanFilter {
   readonly errorsOnly: boolean;
   readonly minMs: number | undefined;
   readonly service: string | undefined;
+  /** Ids of spans that the engine found by the text, which looks into attributes too. */
+  readonly found?: ReadonlySet<string> | undefined;
 }
 
 export interface Row {
@@ -17,15 +19,16 @@ export function isFiltering(filter: SpanFilter): boolean {
   return filter.text !== "" || filter.errorsOnly || filter.minMs !== undefined || filter.service !== undefined;
 }
 
-/** Every word has to be in the name, the service, the ids, or an attribute. */
+/** Every word of the text has to be in the name, the service, the id or the description; in attributes the engine looks. */
 export function matches(node: SpanNode, filter: SpanFilter, nowMs: number): boolean {
   if (node.span === undefined) return false;
   if (filter.errorsOnly && node.status !== "error") return false;
   if (filter.service !== undefined && node.service !== filter.service) return false;
   if (filter.minMs !== undefined && endOf(node, nowMs) - node.startMs < filter.minMs) return false;
   if (filter.text === "") return true;
-  const { attributes, status_description = "" } = node.span;
-  const hay = `${node.name}\n${node.service}\n${node.id}\n${status_description}\n${attributes.map(([key, text]) => `${key}=${text}`).join("\n")}`.toLowerCase();
+  if (filter.found?.has(node.id) === true) return true;
+  const { status_description = "" } = node.span;
+  const hay = `${node.name}\n${node.service}\n${node.id}\n${status_description}`.toLowerCase();
   return filter.text
     .toLowerCase()
     .split(/\s+/)

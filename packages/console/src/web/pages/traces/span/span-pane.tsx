@@ -1,30 +1,41 @@
 import { CopyButton } from "../../../ui/copy-button.tsx";
+import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
 import type { SpanNode, TraceForest } from "../model/span-forest.ts";
 import { spanMarkdown } from "../model/trace-text.ts";
-import type { StoredSpan } from "../model/trace-types.ts";
+import type { LeanSpan, StoredSpan } from "../model/trace-types.ts";
 import { BaggageTab, LinksTab } from "./context-tabs.tsx";
 import { ErrorsTab, errorsOf } from "./errors-tab.tsx";
 import { InfoTab } from "./info-tab.tsx";
 import { LogsTab } from "./logs-tab.tsx";
 import { TagsTab } from "./tags-tab.tsx";
+import { useSpan } from "./use-span.ts";
 
-/** All that is known of one span. */
-export function SpanPane({
-  node,
-  span,
-  forest,
-  nowMs,
-  tab,
-  onTab,
-}: {
+interface SpanPaneProps {
   readonly node: SpanNode;
-  readonly span: StoredSpan;
   readonly forest: TraceForest;
   readonly nowMs: number;
   readonly tab: string | undefined;
   readonly onTab: (tab: string) => void;
-}) {
+}
+
+/** All that is known of one span, which is more than the trace is drawn by. */
+export function SpanPane({ traceId, lean, ...rest }: SpanPaneProps & { readonly traceId: string; readonly lean: LeanSpan }) {
+  const { span, error, retry } = useSpan(traceId, lean);
+  return (
+    <DataRegion
+      loading={span === undefined}
+      error={error}
+      retry={retry}
+      empty={span === null}
+      emptyState={<EmptyState title="This span is kept no longer">It had to go for newer ones.</EmptyState>}
+    >
+      {span !== undefined && span !== null && <WholeSpan {...rest} span={span} />}
+    </DataRegion>
+  );
+}
+
+function WholeSpan({ node, span, forest, nowMs, tab, onTab }: SpanPaneProps & { readonly span: StoredSpan }) {
   const errors = errorsOf(span);
   const tabs = [
     { value: "info", label: "Info", content: <InfoTab node={node} span={span} forest={forest} nowMs={nowMs} /> },

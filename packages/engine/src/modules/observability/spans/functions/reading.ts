@@ -5,8 +5,9 @@ import type { SpanRecord } from "../../model.ts";
 import { cursorSchema, readCursor, writeCursor } from "../../query/cursor.ts";
 import { compareTraces } from "../compare-traces.ts";
 import { MAX_READ_SPANS, type SpanStore } from "../span-store.ts";
+import { textMatcher } from "../span-text.ts";
 import { growForest, preorder, type SpanNode, servicesOf } from "../span-tree.ts";
-import { type StoredSpan, storedSpan, traceSummary } from "../stored-span.ts";
+import { leanSpan, type StoredSpan, storedSpan, traceSummary } from "../stored-span.ts";
 import { addToFacts, newFacts } from "../trace-facts.ts";
 import type { TraceFunctions } from "./provide-traces.ts";
 
@@ -23,6 +24,8 @@ const spanId = z
 const spanCursor = z.tuple([z.string()]);
 
 type TreeSpan = StoredSpan & { readonly children: TreeSpan[]; readonly child_count: number };
+
+const FORMS = { full: storedSpan, lean: leanSpan, ids: (span: SpanRecord) => ({ span_id: span.spanId }) } as const;
 
 /** Functions about one trace, or two. */
 export function provideReading(context: ModuleContext<unknown>, functions: TraceFunctions): void {
@@ -42,11 +45,22 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
   context.provideFunction({
     id: "engine::traces::spans",
     summary: "The spans of a trace by their beginning",
-    input: () => z.object({ trace_id: traceId, cursor: cursorSchema.optional(), limit: z.int().min(1).max(10_000).default(1_000) }),
-    async handle({ trace_id, cursor, limit }) {
-      const all = await functions.store().spansOf(trace_id);
+    input: () =>
+      z.object({
+        trace_id: traceId,
+        cursor: cursorSchema.optional(),
+        limit: z.int().min(1).max(10_000).default(1_000),
+        text: z.string().max(1_000).optional().meta({ description: "Only spans with every word of it in their name, service, id, description or attributes" }),
+        detail: z
+          .enum(["full", "lean", "ids"])
+          .default("full")
+          .meta({ description: "lean: without attributes, links, baggage and resource, events by name and time; ids: only the spans' ids" }),
+      }),
+    async handle({ trace_id, cursor, limit, text, detail }) {
+      const kept = await functions.store().spansOf(trace_id);
+      const all = text === undefined ? kept : kept.filter(textMatcher(text));
       const { page, next } = pageAfter(all, { kind: "spans", cursor, limit, idOf: (span) => span.spanId });
-      return { spans: page.map(storedSpan), total: all.length, cursor: next };
+      return { spans: page.map<object>(FORMS[detail]), total: all.length, cursor: next };
     },
   });
   context.provideFunction({

@@ -1,0 +1,35 @@
+import { Download } from "lucide-react";
+import { useState } from "react";
+import { Button } from "../../../ui/button.tsx";
+import { download } from "../../../ui/json-view.tsx";
+import { otlpOf } from "../model/trace-text.ts";
+import { wholeTrace } from "./read-spans.ts";
+
+/** The whole trace as a file that any collector of OpenTelemetry takes. */
+export function ExportTrace({ traceId }: { readonly traceId: string }) {
+  const [isPending, setPending] = useState(false);
+  const [failure, setFailure] = useState<string>();
+  const save = async (): Promise<void> => {
+    setPending(true);
+    setFailure(undefined);
+    try {
+      download(JSON.stringify(otlpOf(await wholeTrace(traceId))), `trace-${traceId}.otlp.json`);
+    } catch (error) {
+      setFailure(`The export failed: ${(error as Error).message}`);
+    } finally {
+      setPending(false);
+    }
+  };
+  return (
+    <>
+      <Button isPending={isPending} onClick={() => void save()} icon={<Download aria-hidden className="size-3.5" />}>
+        Export OTLP
+      </Button>
+      {failure !== undefined && (
+        <p role="alert" className="basis-full text-danger">
+          {failure}
+        </p>
+      )}
+    </>
+  );
+}
