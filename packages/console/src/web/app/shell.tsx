@@ -32,7 +32,8 @@ export function Shell() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   // What is typed right after the key must not be lost while its code comes.
   useEffect(() => {
-    const timer = setTimeout(() => void loadPalette(), PALETTE_LOADED_AFTER_MS);
+    // Whoever opens it asks again, where the console's server was away.
+    const timer = setTimeout(() => void loadPalette().catch(() => undefined), PALETTE_LOADED_AFTER_MS);
     return () => clearTimeout(timer);
   }, []);
   useHotkey("mod+k", "Command palette", () => setPaletteOpen(true));
