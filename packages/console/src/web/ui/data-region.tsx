@@ -110,8 +110,7 @@ function ErrorBar({ error, retry }: { readonly error: Error; readonly retry?: ((
   return (
     <div role="alert" className="flex items-center gap-3 border-danger/40 border-b bg-danger-soft px-4 py-1.5 text-danger">
       <span className="min-w-0 flex-1 truncate">
-        {error instanceof ApiFailure ? `${error.what}: ` : ""}
-        {error.message}. What is shown may be out of date.
+        {error instanceof ApiFailure ? `${error.what}: ${error.message} (${error.code})` : error.message}. What is shown may be out of date.
       </span>
       {retry !== undefined && (
         <Button look="ghost" className="text-danger" onClick={retry}>

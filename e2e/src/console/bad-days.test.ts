@@ -1,0 +1,215 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { StandInEngine } from "./support/stand-in-engine.ts";
+import { live, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
+
+/** What the browser writes of answers with a failing status and of sockets that break, which these tests bring about. */
+const BROKEN = [/Failed to load resource/, /WebSocket connection/];
+const NASTY = '<img src=x onerror="document.title=1">/..%2f&?#';
+
+/** Each page with a text that it shows for the data of these tests. */
+const PAGES = [
+  ["/", "Latest errors"],
+  ["/workers", "bookkeeper"],
+  ["/functions", "books::add"],
+  ["/triggers", "/books"],
+  ["/states", "shelves"],
+  ["/streams", "chapters"],
+  ["/queues", "audit"],
+  ["/traces", "books::add"],
+  ["/logs", "a book was added"],
+] as const;
+
+let system: RunningSystem;
+let browser: Browser;
+let engine: StandInEngine;
+let console: ConsoleProcess;
+let readOnly: ConsoleProcess;
+
+beforeAll(async () => {
+  system = await startSystem();
+  browser = await startBrowser();
+  engine = await StandInEngine.start(system.ports);
+  console = await startConsole({ engine: engine.ports });
+  readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
+  const worker = await system.worker("bookkeeper");
+  worker.registerFunction("books::add", () => 1);
+  await worker.registerTrigger({ type: "http", function_id: "books::add", config: { api_path: "/books", http_method: "POST" } }).registered;
+  await worker.registerTrigger({ type: "durable:subscriber", function_id: "books::add", config: { topic: "audit" } }).registered;
+  await worker.call({ function_id: "books::add" });
+  await worker.call({ function_id: "state::set", payload: { scope: "shelves", key: "top", value: 1 } });
+  await worker.call({ function_id: "state::set", payload: { scope: NASTY, key: NASTY, value: NASTY } });
+  await worker.call({ function_id: "stream::set", payload: { stream_name: "chapters", group_id: "one", item_id: "1", data: {} } });
+  await worker.call({ function_id: "engine::log::info", payload: { message: "a book was added" } });
+});
+
+beforeEach(() => engine.asIs());
+
+afterAll(async () => {
+  await browser?.close();
+  await Promise.all([console?.stop(), readOnly?.stop()]);
+  await engine?.goAway();
+  await system?.stop();
+});
+
+async function open(path: string, of: ConsoleProcess = console, options: PageOptions = {}): Promise<WatchedPage> {
+  const watched = await openPage(browser, `${of.url}${path}`, { expected: BROKEN, ...options });
+  watched.page.setDefaultTimeout(10_000);
+  return watched;
+}
+
+const content = (page: Page) => page.locator("#content");
+const away = (page: Page) => page.getByRole("alert").filter({ hasText: "The engine cannot be reached" });
+
+describe.each(PAGES)("%s", (path, shows) => {
+  it("opened without an engine claims nothing, and fills by itself when there is one", async () => {
+    await engine.goAway();
+    const { page, faults, close } = await open(path);
+    await away(page).waitFor();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    expect(
+      await content(page)
+        .getByText(/^(?:No .* is (?:connected|registered)|Nothing is stored|There is no queue|No trace yet|There are no log entries yet)/)
+        .count(),
+    ).toBe(0);
+    await engine.comeBack();
+    await live(page);
+    await content(page).getByText(shows).first().waitFor();
+    // A first engine is no restarted one.
+    expect(await page.getByText("The engine was restarted at").count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("leaves out what it does not know of its address, says so, and shows the rest", async () => {
+    const { page, faults, close } = await open(`${path}?nonsense=1&dir=sideways&range=%00&level=%7B%7D&size=7&type=%5B%5D`);
+    await page.getByText("left out").getByText("nonsense").waitFor();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await live(page);
+    expect(await content(page).getByText("This could not be shown").count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  });
+});
+
+it.each(["workers", "functions", "triggers", "states", "streams", "queues", "traces", "logs"])(
+  "/%s shows an id with markup and slashes as text",
+  async (name) => {
+    const { page, faults, close } = await open(`/${name}/${encodeURIComponent(NASTY)}`);
+    await live(page);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await content(page).getByText("onerror=").first().waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  },
+);
+
+it("shows values with markup as text, from the list to the item", async () => {
+  const { page, faults, close } = await open("/states");
+  await page.getByRole("grid", { name: "Groups" }).getByText(NASTY).click();
+  await page
+    .getByRole("grid", { name: `Items of ${NASTY}` })
+    .getByText(NASTY)
+    .first()
+    .click();
+  await page.getByRole("button", { name: "Delete the item" }).waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Delete the item" }).waitFor();
+  expect(await page.locator('img[src="x"]').count()).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("is live again after every connection broke, with nothing lost from the page", async () => {
+  const { page, faults, close } = await open("/workers?q=bookkeeper");
+  await live(page);
+  await page.getByRole("row").filter({ hasText: "bookkeeper" }).click();
+  await page.getByRole("tab", { name: /Functions/ }).click();
+  engine.drop();
+  await away(page).waitFor();
+  await live(page);
+  await page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
+  expect(await page.getByText("The engine was restarted at").count()).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("tells which port is the wrong one", async () => {
+  const wrong = await startConsole({ engine: { ...system.ports, realtime: 1 } });
+  const { page, faults, close } = await open("/workers", wrong);
+  await page.getByRole("alert").filter({ hasText: "its WebSocket port (WebSocket server: nothing listens there)" }).waitFor();
+  expect(await away(page).filter({ hasText: "its worker port" }).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
+  await wrong.stop();
+});
+
+it("goes on by itself on a page whose console was started again, without an engine in between", async () => {
+  const own = await startConsole({ engine: engine.ports });
+  const { page, faults, close } = await open("/queues", own);
+  await live(page);
+  await content(page).getByText("audit").first().waitFor();
+  await own.stop("SIGKILL");
+  await page.getByRole("alert").filter({ hasText: "The console's server cannot be reached" }).waitFor();
+  await engine.goAway();
+  const next = await startConsole({ engine: engine.ports, port: Number(new URL(own.url).port) });
+  await away(page).waitFor({ timeout: 20_000 });
+  await content(page).getByText("audit").first().waitFor();
+  await engine.comeBack();
+  await live(page);
+  expect(faults).toEqual([]);
+  await close();
+  await next.stop();
+});
+
+it("asks again only once what is slow has come, and lets somebody leave meanwhile", async () => {
+  const arrive = engine.delay("state::groups");
+  const { page, faults, close } = await open("/states");
+  await content(page).getByRole("status", { name: "Loading" }).first().waitFor();
+  await page.getByRole("link", { name: "Queues", exact: true }).click();
+  await content(page).getByText("audit").first().waitFor();
+  arrive();
+  await page.goBack();
+  await content(page).getByText("shelves").first().waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+describe("a read-only console", () => {
+  it.each([
+    ["/states/shelves/top", ["Add item", "Import", "Delete the item"]],
+    ["/functions/books::add?tab=invoke", ["Invoke"]],
+  ] as const)("switches off what changes something on %s, and says why", async (path, names) => {
+    const { page, faults, close } = await open(path, readOnly);
+    await live(page);
+    for (const name of names) {
+      const button = content(page).getByRole("button", { name, exact: true }).first();
+      await button.and(page.locator(":disabled")).waitFor();
+      expect(await button.getAttribute("title")).toContain("read-only");
+    }
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it.each([
+    ["/api/call", { function_id: "state::set", payload: { scope: "shelves", key: "top", value: 2 } }],
+    ["/api/call", { function_id: "books::add", payload: {} }],
+    ["/_console/invoke", { function_id: "books::add", payload: {} }],
+    ["/api/http-request", { method: "POST", path: "/books", headers: [] }],
+  ])("refuses a change on the server, too: %s %j", async (path, body) => {
+    const { page, close } = await open("/workers", readOnly);
+    const answer = await page.evaluate(
+      `fetch(${JSON.stringify(path)}, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-svc-console": document.querySelector('meta[name="svc-page-token"]').content },
+        body: ${JSON.stringify(JSON.stringify(body))},
+      }).then(async (response) => [response.status, (await response.json()).error.code])`,
+    );
+    expect(answer).toEqual([403, "read_only"]);
+    await close();
+  });
+});

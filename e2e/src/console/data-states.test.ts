@@ -1,0 +1,221 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { StandInEngine } from "./support/stand-in-engine.ts";
+import { live, openPage, type WatchedPage } from "./support/watched-page.ts";
+
+const CONFIG = `workers:
+  - name: svc-http
+  - name: svc-state
+  - name: svc-stream
+  - name: svc-cron
+  - name: svc-event
+  - name: svc-queue
+    config: {queue_configs: {emails: {}}}
+`;
+/** What the browser writes of an answer with a failing status, and of sockets that break: the tests bring both about. */
+const BROKEN = [/Failed to load resource/, /WebSocket connection/];
+
+/** A list of a page: where it is from, and what it shows. */
+interface List {
+  readonly path: string;
+  /** The function that answers with it, or the stream that it follows. */
+  readonly source: { readonly call: string; readonly nothing: object } | { readonly stream: string };
+  /** A text of the list with the data of these tests. */
+  readonly shows: string;
+  readonly emptyTitle: string;
+  /** A query that fits nothing; undefined where the list has no filter. */
+  readonly fitsNothing: string | undefined;
+}
+
+const NO_PAGE = { cursor: null, next_cursor: null, total: 0 };
+
+const LISTS: readonly List[] = [
+  { path: "/workers", source: { stream: "svc.workers" }, shows: "bookkeeper", emptyTitle: "No worker is connected", fitsNothing: "q=zzz" },
+  { path: "/functions", source: { stream: "svc.functions" }, shows: "books::add", emptyTitle: "No function is registered", fitsNothing: "q=zzz" },
+  { path: "/triggers", source: { stream: "svc.triggers" }, shows: "/books", emptyTitle: "No trigger is registered", fitsNothing: "q=zzz&type=http" },
+  {
+    path: "/states",
+    source: { call: "state::groups", nothing: { ...NO_PAGE, items: [] } },
+    shows: "shelves",
+    emptyTitle: "Nothing is stored",
+    fitsNothing: "gq=zzz",
+  },
+  {
+    path: "/states/shelves",
+    source: { call: "state::entries", nothing: { ...NO_PAGE, items: [] } },
+    shows: "top",
+    emptyTitle: "This group holds nothing",
+    fitsNothing: "q=zzz",
+  },
+  {
+    path: "/streams",
+    source: { call: "engine::streams::list", nothing: { streams: [] } },
+    shows: "chapters",
+    emptyTitle: "No stream holds an item",
+    fitsNothing: undefined,
+  },
+  { path: "/queues", source: { call: "queue::list", nothing: { queues: [] } }, shows: "emails", emptyTitle: "There is no queue", fitsNothing: "q=zzz" },
+  {
+    path: "/traces",
+    source: { call: "engine::traces::list", nothing: { ...NO_PAGE, spans: [] } },
+    shows: "books::add",
+    emptyTitle: "No trace yet",
+    fitsNothing: "service=zzz",
+  },
+  {
+    path: "/logs",
+    source: { call: "engine::logs::list", nothing: { ...NO_PAGE, logs: [] } },
+    shows: "a book was added",
+    emptyTitle: "There are no log entries yet",
+    fitsNothing: "q=zzz",
+  },
+  {
+    path: "/",
+    source: { call: "engine::traces::list", nothing: { ...NO_PAGE, spans: [] } },
+    shows: "books::add",
+    emptyTitle: "Nothing failed in this time.",
+    fitsNothing: undefined,
+  },
+];
+
+let system: RunningSystem;
+let browser: Browser;
+let engine: StandInEngine;
+let console: ConsoleProcess;
+
+beforeAll(async () => {
+  system = await startSystem({ config: CONFIG });
+  browser = await startBrowser();
+  engine = await StandInEngine.start(system.ports);
+  console = await startConsole({ engine: engine.ports });
+  const worker = await system.worker("bookkeeper");
+  worker.registerFunction("books::add", () => 1);
+  await worker.registerTrigger({ type: "http", function_id: "books::add", config: { api_path: "/books", http_method: "POST" } }).registered;
+  await worker.call({ function_id: "books::add" });
+  await worker.call({ function_id: "state::set", payload: { scope: "shelves", key: "top", value: 1 } });
+  await worker.call({ function_id: "stream::set", payload: { stream_name: "chapters", group_id: "one", item_id: "1", data: {} } });
+  await worker.call({ function_id: "engine::log::info", payload: { message: "a book was added" } });
+});
+
+beforeEach(() => engine.asIs());
+
+afterAll(async () => {
+  await browser?.close();
+  await console?.stop();
+  await engine?.goAway();
+  await system?.stop();
+});
+
+async function open(path: string): Promise<WatchedPage> {
+  const watched = await openPage(browser, `${console.url}${path}`, { expected: BROKEN });
+  watched.page.setDefaultTimeout(10_000);
+  return watched;
+}
+const content = (page: Page) => page.locator("#content");
+const shown = (page: Page, { shows }: List) => content(page).getByText(shows).first();
+
+describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list) => {
+  const { source, emptyTitle, fitsNothing } = list;
+
+  it("shows that it loads while the answer is on its way, and claims nothing meanwhile", async () => {
+    let arrive = (): void => engine.asIs();
+    if ("call" in source) arrive = engine.delay(source.call);
+    else engine.stream(source.stream, { kind: "hold" });
+    const { page, faults, close } = await open(path);
+    await live(page);
+    await content(page).getByRole("status", { name: "Loading" }).first().waitFor();
+    expect(await content(page).getByText(emptyTitle).count()).toBe(0);
+    arrive();
+    await shown(page, list).waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("says what it would hold where there is nothing", async () => {
+    if ("call" in source) engine.answer(source.call, () => source.nothing);
+    // What is logged now comes live, too.
+    if (path === "/logs") engine.stream("svc.logs", { kind: "items", items: [] });
+    if ("stream" in source) engine.stream(source.stream, { kind: "items", items: [] });
+    const { page, faults, close } = await open(path);
+    await content(page).getByText(emptyTitle).waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it.runIf(fitsNothing !== undefined)("tells filters that hide everything from having nothing, and takes them off", async () => {
+    const { page, faults, close } = await open(`${path}?${fitsNothing}`);
+    await content(page).getByText("Nothing matches").waitFor();
+    expect(await content(page).getByText(emptyTitle).count()).toBe(0);
+    await page.getByRole("button", { name: "Clear the filters" }).click();
+    await shown(page, list).waitFor();
+    expect(new URL(page.url()).search).not.toContain("zzz");
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("shows an error with its words where the data would be, and recovers", async () => {
+    if ("call" in source) engine.fail(source.call, "storage_failed", "the disk has gone for a walk");
+    else engine.stream(source.stream, { kind: "refuse" });
+    const { page, faults, close } = await open(path);
+    // A region that has the data from elsewhere too says only that it is out of date.
+    const alert = content(page)
+      .getByRole("alert")
+      .filter({ hasText: "call" in source ? "storage_failed" : "" })
+      .first();
+    await alert.getByText("call" in source ? "the disk has gone for a walk" : "you may not join it today").waitFor();
+    expect(await content(page).getByText(emptyTitle).count()).toBe(0);
+    engine.asIs();
+    // A stream is joined again by itself; a call that failed is made again by whoever asked.
+    if ("call" in source) {
+      const retry = content(page).getByRole("button", { name: "Try again" }).first();
+      await retry.or(shown(page, list)).first().waitFor();
+      if (await retry.isVisible()) await retry.click();
+    }
+    await shown(page, list).waitFor({ timeout: 20_000 });
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("keeps its data while the engine is away, and is up to date again by itself", async () => {
+    const { page, faults, close } = await open(path);
+    await live(page);
+    await shown(page, list).waitFor();
+    await engine.goAway();
+    await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor({ timeout: 10_000 });
+    await shown(page, list).waitFor();
+    const asked = "call" in source ? engine.asked(source.call) : 0;
+    engine.beAnother(`another-${path}`);
+    await engine.comeBack();
+    await live(page);
+    await page.getByText("The engine was restarted at").waitFor();
+    await shown(page, list).waitFor();
+    if ("call" in source) await expect.poll(() => engine.asked(source.call)).toBeGreaterThan(asked);
+    expect(faults).toEqual([]);
+    await close();
+  });
+});
+
+it.each([
+  ["/states/shelves/top", ["Add item", "Import", "Delete the item"]],
+  ["/queues/emails", ["Pause"]],
+  ["/functions/books::add?tab=invoke", ["Invoke"]],
+] as const)("%s switches off what changes something while the engine is away, and says why", async (path, names) => {
+  const { page, faults, close } = await open(path);
+  await live(page);
+  for (const name of names) await expect.poll(() => content(page).getByRole("button", { name, exact: true }).first().isEnabled()).toBe(true);
+  await engine.goAway();
+  await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor({ timeout: 10_000 });
+  for (const name of names) {
+    const button = content(page).getByRole("button", { name, exact: true }).first();
+    expect(await button.isDisabled()).toBe(true);
+    expect(await button.getAttribute("title")).toBe("The engine cannot be reached");
+  }
+  await engine.comeBack();
+  await live(page);
+  for (const name of names) await expect.poll(() => content(page).getByRole("button", { name, exact: true }).first().isEnabled()).toBe(true);
+  expect(faults).toEqual([]);
+  await close();
+});
