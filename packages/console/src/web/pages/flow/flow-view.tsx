@@ -40,9 +40,9 @@ export default function FlowView() {
   const navigate = route.useNavigate();
   const { phase } = useLiveState();
   const refusal = useWriteRefusal(phase);
-  const { loaded, error, graph: whole, notObserved, observed, retry } = useFlowData(rangeMs(range) ?? LONGEST_MS, system);
+  const { loaded, isComplete, error, graph: whole, notObserved, observed, retry } = useFlowData(rangeMs(range) ?? LONGEST_MS, system);
   const graph = useMemo(() => partOf(whole, flowId, focus, hops), [whole, flowId, focus, hops]);
-  const { places, layout, move } = usePlaces(graph, `${flowId ?? "system"}${dir === "tb" ? "@tb" : ""}`, dir === "tb" ? "TB" : "LR", refusal);
+  const { places, layout, move } = usePlaces(graph, `${flowId ?? "system"}${dir === "tb" ? "@tb" : ""}`, dir === "tb" ? "TB" : "LR", refusal, loaded && isComplete);
   const found = useMemo(() => {
     const words = q.toLowerCase();
     return words === "" ? undefined : new Set(graph.nodes.filter(({ label, kind }) => `${label} ${kind}`.toLowerCase().includes(words)).map(({ id }) => id));
@@ -110,8 +110,7 @@ export default function FlowView() {
             <option value="lr">left to right</option>
             <option value="tb">top to bottom</option>
           </select>
-          <Button
-            disabledReason={refusal ?? (layout.state.kind === "saved" && layout.state.atMs === undefined ? "It is the automatic layout" : undefined)}
+          <Button disabledReason={refusal}
             onClick={() => void layout.reset()}
           >
             Reset layout

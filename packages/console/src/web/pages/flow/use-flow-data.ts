@@ -64,6 +64,8 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
 
 export interface FlowData {
   readonly loaded: boolean;
+  /** Calls were looked for too: only then is a first layout worth making, since what stands is not moved by what comes later. */
+  readonly isComplete: boolean;
   readonly error: Error | null;
   readonly graph: Graph;
   /** Why calls are not shown; undefined when they are. */
@@ -113,6 +115,7 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
   const isRefused = functions.status === "refused" || triggers.status === "refused";
   return {
     loaded: functions.loaded && triggers.loaded,
+    isComplete: [observed, queues, streams, scopes].every(({ data, error }) => data !== undefined || error !== null),
     error: isRefused ? new ApiFailure("svc.functions", { code: "refused", message: refusal ?? "refused" }) : null,
     ...{ graph, observed: observed.data },
     notObserved: observed.error === null ? undefined : observed.error.message,

@@ -12,7 +12,7 @@ export interface PlacesNow {
 }
 
 /** Where the nodes stand: as saved, as moved here, the rest by the automatic layout; what stands is not moved by what comes later. */
-export function usePlaces(graph: Graph, flow: string, direction: "LR" | "TB", refusal: string | undefined): PlacesNow {
+export function usePlaces(graph: Graph, flow: string, direction: "LR" | "TB", refusal: string | undefined, isComplete: boolean): PlacesNow {
   const layout = useSavedLayout(flow, refusal);
   const auto = useAutoLayout(graph, direction);
   const [places, setPlaces] = useState<Places>();
@@ -24,7 +24,7 @@ export function usePlaces(graph: Graph, flow: string, direction: "LR" | "TB", re
     setPlaces(undefined);
   }, [loaded]);
   useEffect(() => {
-    if (auto === undefined || loaded === undefined) return;
+    if (auto === undefined || loaded === undefined || !isComplete) return;
     const [, ids, ways] = JSON.parse(auto.shape) as [string, string[], [string, string][]];
     const next = placeNodes(
       ids,
@@ -35,7 +35,7 @@ export function usePlaces(graph: Graph, flow: string, direction: "LR" | "TB", re
     // Nodes that are away keep their place for when they come back.
     kept.current = new Map([...kept.current, ...next]);
     setPlaces(next);
-  }, [auto, loaded]);
+  }, [auto, loaded, isComplete]);
   const move = useCallback(
     (moved: Places): void => {
       kept.current = new Map([...kept.current, ...moved]);
