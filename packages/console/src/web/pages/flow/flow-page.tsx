@@ -1,5 +1,36 @@
+import { lazy, Suspense } from "react";
+import { useHello } from "../../app/hello.tsx";
+import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { Page } from "../../ui/page.tsx";
 
+const FlowView = lazy(() => import("./flow-view.tsx"));
+
 export default function FlowPage() {
-  return <Page title="Flow">{null}</Page>;
+  const hello = useHello();
+  if (hello === undefined) {
+    return (
+      <Page title="Flow">
+        <div className="p-4">
+          <SkeletonRows rows={6} />
+        </div>
+      </Page>
+    );
+  }
+  if (!hello.flow_enabled) {
+    return (
+      <Page title="Flow">
+        <EmptyState
+          title="The Flow page is not switched on"
+          snippet={"svc-console --enable-flow\n\nSVC_ENABLE_FLOW=1 svc console      # the same by a variable"}
+        >
+          It draws the whole system as a graph: triggers, functions, and what functions use. Start the console with <code>--enable-flow</code> to have it.
+        </EmptyState>
+      </Page>
+    );
+  }
+  return (
+    <Suspense fallback={<Page title="Flow">{null}</Page>}>
+      <FlowView />
+    </Suspense>
+  );
 }

@@ -1,0 +1,113 @@
+import type { ReactNode } from "react";
+import { Button } from "../../ui/button.tsx";
+import { HrefLink } from "../../ui/href-link.tsx";
+import { type Graph, type GraphNode, KIND_NAMES } from "./model/flow-graph.ts";
+
+/** What the graph knows of a node, with ways to its page and to its neighbours. */
+export function FlowDetail({
+  graph,
+  node,
+  hops,
+  onSelect,
+  onHops,
+  onFlow,
+}: {
+  readonly graph: Graph;
+  readonly node: GraphNode;
+  readonly hops: number | undefined;
+  readonly onSelect: (id: string) => void;
+  readonly onHops: (hops: number | undefined) => void;
+  readonly onFlow: (id: string) => void;
+}) {
+  const before = graph.edges.filter(({ to }) => to === node.id);
+  const after = graph.edges.filter(({ from }) => from === node.id);
+  return (
+    <div className="flex flex-col gap-4 p-4">
+      <dl className="grid grid-cols-[6rem_minmax(0,1fr)] gap-y-1.5">
+        <dt className="text-ink-2">Kind</dt>
+        <dd>{KIND_NAMES[node.kind]}</dd>
+        <dt className="text-ink-2">Name</dt>
+        <dd>
+          <HrefLink href={node.href} className="break-all font-mono text-accent underline">
+            {node.label}
+          </HrefLink>
+        </dd>
+        {node.kind === "function" && (
+          <>
+            <dt className="text-ink-2">Calls</dt>
+            <dd>
+              {node.calls} in the range{node.errors > 0 && <span className="text-danger">, {node.errors} failed</span>}
+            </dd>
+          </>
+        )}
+        {node.note !== undefined && (
+          <>
+            <dt className="text-ink-2">Note</dt>
+            <dd className="break-words text-danger">{node.note}</dd>
+          </>
+        )}
+      </dl>
+      <div className="flex flex-wrap items-center gap-2">
+        {node.kind === "function" && (
+          <HrefLink href={`${node.href}?tab=invoke`} className="inline-flex h-7 items-center rounded-md border border-line px-2.5 hover:bg-hover">
+            Invoke
+          </HrefLink>
+        )}
+        <Button onClick={() => onFlow(node.id)}>Show only what it leads to</Button>
+        <label className="flex items-center gap-1.5 text-ink-2">
+          Around it
+          <select
+            className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5 text-ink"
+            value={hops ?? ""}
+            onChange={(event) => onHops(event.target.value === "" ? undefined : Number(event.target.value))}
+          >
+            <option value="">everything</option>
+            <option value="1">1 step</option>
+            <option value="2">2 steps</option>
+            <option value="3">3 steps</option>
+          </select>
+        </label>
+      </div>
+      <Neighbours title="Comes from" edges={before} idOf={({ from }) => from} {...{ graph, onSelect }} />
+      <Neighbours title="Leads to" edges={after} idOf={({ to }) => to} {...{ graph, onSelect }} />
+    </div>
+  );
+}
+
+function Neighbours({
+  title,
+  edges,
+  idOf,
+  graph,
+  onSelect,
+}: {
+  readonly title: string;
+  readonly edges: Graph["edges"];
+  readonly idOf: (edge: Graph["edges"][number]) => string;
+  readonly graph: Graph;
+  readonly onSelect: (id: string) => void;
+}): ReactNode {
+  if (edges.length === 0) return null;
+  return (
+    <section>
+      <h3 className="mb-1 font-medium text-ink-2">{title}</h3>
+      <ul className="flex flex-col gap-1">
+        {edges.map((edge) => {
+          const id = idOf(edge);
+          const node = graph.nodes.find((each) => each.id === id);
+          return (
+            <li key={`${edge.kind} ${id}`} className="flex flex-wrap items-baseline gap-x-2">
+              <button type="button" className="break-all text-left font-mono text-[12px] text-accent underline" onClick={() => onSelect(id)}>
+                {node?.label ?? id}
+              </button>
+              <span className="text-[12px] text-ink-3">
+                {node !== undefined && KIND_NAMES[node.kind]},{" "}
+                {edge.kind === "declared" ? "declared" : `seen ${edge.calls}×${edge.errors > 0 ? `, ${edge.errors} failed` : ""}`}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}

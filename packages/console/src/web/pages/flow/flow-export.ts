@@ -1,0 +1,68 @@
+import { NODE, type Places } from "./layout/place.ts";
+import { type Graph, KIND_NAMES } from "./model/flow-graph.ts";
+import { toneOf } from "./node-looks.tsx";
+
+/** The colour of a token, e.g. `ink`, in the present theme. */
+export type ColorOf = (token: string) => string;
+
+const MARGIN = 24;
+const LABEL_CHARACTERS = 26;
+
+/** The graph as a picture that stands by itself: no styles and fonts from elsewhere. */
+export function svgOf(graph: Graph, places: Places, colorOf: ColorOf): string {
+  const points = graph.nodes.map(({ id }) => places.get(id) ?? { x: 0, y: 0 });
+  const left = Math.min(...points.map(({ x }) => x)) - MARGIN;
+  const top = Math.min(...points.map(({ y }) => y)) - MARGIN;
+  const width = Math.max(...points.map(({ x }) => x)) + NODE.width + MARGIN - left;
+  const height = Math.max(...points.map(({ y }) => y)) + NODE.height + MARGIN - top;
+  const edges = graph.edges.map(({ from, to, kind, calls, errors }) => {
+    const [a, b] = [places.get(from), places.get(to)];
+    if (a === undefined || b === undefined) return "";
+    const [x1, y1, x2, y2] = [a.x + NODE.width, a.y + NODE.height / 2, b.x, b.y + NODE.height / 2];
+    const bend = Math.max(40, Math.abs(x2 - x1) / 2);
+    const color = colorOf(errors > 0 ? "danger" : "line-strong");
+    const line = `<path d="M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}" fill="none" stroke="${color}" stroke-width="1.5"${kind === "observed" ? ' stroke-dasharray="6 4"' : ""}/>`;
+    const label =
+      kind === "observed"
+        ? `<text x="${(x1 + x2) / 2}" y="${(y1 + y2) / 2 - 4}" text-anchor="middle" font-size="11" fill="${colorOf("ink-2")}">${calls}×</text>`
+        : "";
+    return line + label;
+  });
+  const boxes = graph.nodes.map((node) => {
+    const { x, y } = places.get(node.id) ?? { x: 0, y: 0 };
+    const label = node.label.length > LABEL_CHARACTERS ? `${node.label.slice(0, LABEL_CHARACTERS - 1)}…` : node.label;
+    return [
+      `<g><title>${escapeXml(`${KIND_NAMES[node.kind]} ${node.label}`)}</title>`,
+      `<rect x="${x}" y="${y}" width="${NODE.width}" height="${NODE.height}" rx="6" fill="${colorOf("surface")}" stroke="${colorOf(node.errors > 0 ? "danger" : "line-strong")}"/>`,
+      `<rect x="${x}" y="${y}" width="6" height="${NODE.height}" rx="3" fill="${colorOf(toneOf(node))}"/>`,
+      `<text x="${x + 16}" y="${y + 22}" font-size="12" font-family="monospace" fill="${colorOf("ink")}">${escapeXml(label)}</text>`,
+      `<text x="${x + 16}" y="${y + 40}" font-size="11" fill="${colorOf("ink-3")}">${KIND_NAMES[node.kind]}</text></g>`,
+    ].join("");
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${left} ${top} ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif"><rect x="${left}" y="${top}" width="${width}" height="${height}" fill="${colorOf("canvas")}"/>${edges.join("")}${boxes.join("")}</svg>`;
+}
+
+function escapeXml(text: string): string {
+  const escapes: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
+  // Control characters may not stand in XML at all.
+  return text.replace(/[<>&"]/g, (character) => escapes[character] ?? "").replace(/\p{Cc}/gu, " ");
+}
+
+/** The same as a bitmap, twice as large for sharp screens, as far as browsers draw. Rejects where they do not. */
+export async function pngOf(svg: string): Promise<Blob> {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const scale = Math.min(2, 8_000 / Math.max(image.width, image.height));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(image.width * scale);
+  canvas.height = Math.round(image.height * scale);
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob === null ? reject(new Error("the browser made no picture")) : resolve(blob)), "image/png"),
+  );
+}
+
+export function graphJson(graph: Graph, places: Places): string {
+  return `${JSON.stringify({ nodes: graph.nodes.map((node) => ({ ...node, position: places.get(node.id) ?? null })), edges: graph.edges }, undefined, 2)}\n`;
+}

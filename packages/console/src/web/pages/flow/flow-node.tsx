@@ -1,0 +1,46 @@
+import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
+import { cn } from "../../ui/cn.ts";
+import { type GraphNode, KIND_NAMES } from "./model/flow-graph.ts";
+import { ICONS, TONE_CLASSES, toneOf } from "./node-looks.tsx";
+
+export type FlowNodeType = Node<{ readonly node: GraphNode; readonly isDim: boolean; readonly isFocus: boolean; readonly isVertical: boolean }, "flow">;
+
+export function describe(node: GraphNode): string {
+  const figures = node.kind === "function" ? `, ${node.calls} calls${node.errors > 0 ? `, ${node.errors} failed` : ""}` : "";
+  return `${KIND_NAMES[node.kind]} ${node.label}${figures}${node.note === undefined ? "" : `, ${node.note}`}`;
+}
+
+/** One node: what it is by icon and colour, its name, how it is. */
+export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: NodeProps<FlowNodeType>) {
+  const Icon = ICONS[node.kind];
+  const isFailing = node.errors > 0 || (node.note !== undefined && node.kind !== "state");
+  return (
+    <div
+      title={describe(node)}
+      data-kind={node.kind}
+      data-method={node.method}
+      className={cn(
+        "flex h-full items-center gap-2 rounded-md border bg-surface px-2 text-left transition-opacity",
+        isFailing ? "border-danger" : "border-line-strong",
+        isFocus && "outline outline-2 outline-accent outline-offset-1",
+        isDim && "opacity-25",
+      )}
+    >
+      <Handle type="target" position={isVertical ? Position.Top : Position.Left} isConnectable={false} className="opacity-0" />
+      <span aria-hidden className={cn("flex size-7 shrink-0 items-center justify-center rounded", TONE_CLASSES[toneOf(node)])}>
+        <Icon className="size-4" />
+      </span>
+      <span className="min-w-0">
+        <span className="block truncate font-mono text-[12px] text-ink">{node.label}</span>
+        <span className={cn("block truncate text-[11px]", isFailing ? "text-danger" : "text-ink-3")}>{subtitle(node)}</span>
+      </span>
+      <Handle type="source" position={isVertical ? Position.Bottom : Position.Right} isConnectable={false} className="opacity-0" />
+    </div>
+  );
+}
+
+function subtitle(node: GraphNode): string {
+  if (node.note !== undefined) return node.note;
+  if (node.kind !== "function") return KIND_NAMES[node.kind];
+  return node.errors > 0 ? `${node.calls} calls, ${node.errors} failed` : `${node.calls} calls`;
+}

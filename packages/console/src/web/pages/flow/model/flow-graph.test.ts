@@ -1,0 +1,67 @@
+import { expect, it } from "vitest";
+import { downstream, type Graph, type GraphSources, graphOf, neighbourhood, only } from "./flow-graph.ts";
+
+const NOTHING: GraphSources = {
+  ...{ functions: [], triggers: [], seen: [], uses: [], figures: new Map(), queues: [], streams: [], scopes: [], system: false },
+};
+const trigger = (id: string, trigger_type: string, function_id: string, config: unknown) => ({
+  ...{ id, trigger_type, function_id, config, internal: false, status: "active", reason: null },
+});
+
+it("draws triggers, functions and what they use, declared and observed apart", () => {
+  const graph = graphOf({
+    ...NOTHING,
+    functions: [{ function_id: "a" }, { function_id: "b" }, { function_id: "engine::x", internal: true }],
+    triggers: [
+      trigger("1", "http", "a", { api_path: "/a", http_method: "delete" }),
+      trigger("2", "queue", "b", { queue: "mails" }),
+      trigger("3", "cron", "gone", {}),
+    ],
+    seen: [{ from: "a", to: "b", calls: 3, errors: 1 }],
+    uses: [{ from: "a", to: "state::set", kind: "state", name: "orders", calls: 2, errors: 0 }],
+    figures: new Map([["a", { calls: 9, errors: 2 }]]),
+    queues: ["mails", "idle"],
+  });
+  expect(graph.nodes.map(({ id, kind, method, calls }) => [id, kind, method, calls])).toEqual([
+    ["function a", "function", undefined, 9],
+    ["function b", "function", undefined, 0],
+    ["queue mails", "queue", undefined, 0],
+    ["queue idle", "queue", undefined, 0],
+    ["trigger 1", "http", "DELETE", 0],
+    ["trigger 2", "queue-trigger", undefined, 0],
+    ["trigger 3", "cron", undefined, 0],
+    ["state orders", "state", undefined, 0],
+  ]);
+  expect(graph.edges.map(({ from, to, kind, calls, errors }) => `${from} > ${to} ${kind} ${calls} ${errors}`)).toEqual([
+    "trigger 1 > function a declared 0 0",
+    "trigger 2 > function b declared 0 0",
+    "queue mails > trigger 2 declared 0 0",
+    "function a > function b observed 3 1",
+    "function a > state orders observed 2 0",
+  ]);
+});
+
+it("says why a trigger does not work", () => {
+  const [, node] = graphOf({
+    ...NOTHING,
+    functions: [{ function_id: "a" }],
+    triggers: [{ ...trigger("1", "queue", "a", {}), status: "error", reason: "no such queue" }],
+  }).nodes;
+  expect(node?.note).toBe("error: no such queue");
+});
+
+const RING: Graph = {
+  nodes: graphOf({ ...NOTHING, functions: ["a", "b", "c", "d"].map((function_id) => ({ function_id })) }).nodes,
+  edges: [
+    ["a", "b"],
+    ["b", "c"],
+    ["c", "a"],
+    ["d", "a"],
+  ].map(([from, to]) => ({ from: `function ${from}`, to: `function ${to}`, kind: "observed", calls: 1, errors: 0 })),
+};
+
+it("finds what a node leads to, in circles too, and what is around it", () => {
+  expect([...downstream(RING, "function a")].sort()).toEqual(["function a", "function b", "function c"]);
+  expect([...neighbourhood(RING, "function d", 1)]).toEqual(["function d", "function a"]);
+  expect(only(RING, neighbourhood(RING, "function d", 1)).edges).toHaveLength(1);
+});

@@ -1,0 +1,198 @@
+import { type SeenCall, triggerLabel } from "../../dashboard/flow-model.ts";
+import { kindOf } from "../../triggers/model.ts";
+
+// The whole system as a graph: what occasions a function, what it calls, and what it uses.
+
+export type NodeKind = "http" | "cron" | "event" | "queue-trigger" | "state-trigger" | "trigger" | "function" | "state" | "queue" | "stream" | "topic";
+
+export interface GraphNode {
+  /** The kind of thing and its id, e.g. `function orders::create`: stays the same, since layouts are kept by it. */
+  readonly id: string;
+  readonly kind: NodeKind;
+  readonly label: string;
+  /** Of HTTP triggers. */
+  readonly method: string | undefined;
+  /** Where more is told of it. */
+  readonly href: string;
+  readonly internal: boolean;
+  readonly calls: number;
+  readonly errors: number;
+  readonly note: string | undefined;
+}
+
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  /** `declared`: by a trigger. `observed`: in traces. */
+  readonly kind: "declared" | "observed";
+  readonly calls: number;
+  readonly errors: number;
+}
+
+export interface Graph {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+export interface TriggerFacts {
+  readonly id: string;
+  readonly trigger_type: string;
+  readonly function_id: string;
+  readonly config: unknown;
+  readonly internal: boolean;
+  readonly status: string;
+  readonly reason: string | null;
+}
+
+export interface FunctionFacts {
+  readonly function_id: string;
+  readonly internal?: boolean;
+}
+
+/** A use of something that the engine provides: which, where that is known. */
+export interface Use extends SeenCall {
+  readonly kind: "state" | "stream" | "queue" | "topic";
+  readonly name: string | undefined;
+}
+
+export interface GraphSources {
+  readonly functions: readonly FunctionFacts[];
+  readonly triggers: readonly TriggerFacts[];
+  /** Of function to function. */
+  readonly seen: readonly SeenCall[];
+  readonly uses: readonly Use[];
+  readonly figures: ReadonlyMap<string, { readonly calls: number; readonly errors: number }>;
+  /** By name: queues and streams that there are, used or not. */
+  readonly queues: readonly string[];
+  readonly streams: readonly string[];
+  readonly scopes: readonly string[];
+  readonly system: boolean;
+}
+
+const TRIGGER_KINDS: Readonly<Record<string, NodeKind>> = { http: "http", cron: "cron", event: "event", queue: "queue-trigger", state: "state-trigger" };
+const PAGES = { state: "/states", stream: "/streams?stream=", queue: "/queues", topic: "/triggers?type=event" } as const;
+const WHOLE = { state: "state", stream: "streams", queue: "queues", topic: "events" } as const;
+
+export function graphOf(sources: GraphSources): Graph {
+  const nodes = new Map<string, GraphNode>();
+  const edges = new Map<string, GraphEdge>();
+  const addEdge = (edge: GraphEdge): void => {
+    if (!nodes.has(edge.from) || !nodes.has(edge.to)) return;
+    const key = `${edge.kind}\n${edge.from}\n${edge.to}`;
+    const before = edges.get(key);
+    edges.set(key, before === undefined ? edge : { ...edge, calls: edge.calls + before.calls, errors: edge.errors + before.errors });
+  };
+  for (const { function_id: id, internal = false } of sources.functions) {
+    if (internal && !sources.system) continue;
+    const figures = sources.figures.get(id);
+    nodes.set(functionNode(id), {
+      ...{ id: functionNode(id), kind: "function", label: id, method: undefined, href: `/functions/${encodeURIComponent(id)}`, internal },
+      ...{ calls: figures?.calls ?? 0, errors: figures?.errors ?? 0, note: undefined },
+    });
+  }
+  const addThing = (kind: Use["kind"], name: string | undefined): string => {
+    const node = thingNode(kind, name);
+    if (!nodes.has(node.id)) nodes.set(node.id, node);
+    return node.id;
+  };
+  for (const name of sources.queues) addThing("queue", name);
+  for (const name of sources.streams) addThing("stream", name);
+  for (const name of sources.scopes) addThing("state", name);
+  for (const trigger of sources.triggers) {
+    if (trigger.internal && !sources.system) continue;
+    const node = triggerNode(trigger);
+    nodes.set(node.id, node);
+    addEdge({ from: node.id, to: functionNode(trigger.function_id), kind: "declared", calls: 0, errors: 0 });
+    const source = sourceOf(trigger);
+    if (source !== undefined) addEdge({ from: addThing(source.kind, source.name), to: node.id, kind: "declared", calls: 0, errors: 0 });
+  }
+  for (const { from, to, calls, errors } of sources.seen) {
+    addEdge({ from: functionNode(from), to: functionNode(to), kind: "observed", calls, errors });
+  }
+  for (const { from, kind, name, calls, errors } of sources.uses) {
+    if (nodes.has(functionNode(from))) addEdge({ from: functionNode(from), to: addThing(kind, name), kind: "observed", calls, errors });
+  }
+  return { nodes: [...nodes.values()], edges: [...edges.values()] };
+}
+
+export function functionNode(id: string): string {
+  return `function ${id}`;
+}
+
+function triggerNode(trigger: TriggerFacts): GraphNode {
+  const label = triggerLabel(trigger);
+  const kind = TRIGGER_KINDS[kindOf(trigger.trigger_type)] ?? "trigger";
+  return {
+    ...{ id: `trigger ${trigger.id}`, kind, label, href: `/triggers/${encodeURIComponent(trigger.id)}`, internal: trigger.internal, calls: 0, errors: 0 },
+    method: kind === "http" ? (label.split(" ", 1)[0] ?? "GET").toUpperCase() : undefined,
+    note: trigger.status === "active" ? undefined : `${trigger.status}${trigger.reason === null ? "" : `: ${trigger.reason}`}`,
+  };
+}
+
+function thingNode(kind: Use["kind"], name: string | undefined): GraphNode {
+  const path = kind === "topic" || name === undefined ? PAGES[kind].replace(/\?stream=$/, "") : kind === "stream" ? PAGES.stream : `${PAGES[kind]}/`;
+  const href = kind === "topic" || name === undefined ? path : path + encodeURIComponent(name);
+  return {
+    ...{ id: `${kind} ${name ?? "*"}`, kind, label: name ?? WHOLE[kind], method: undefined, href, internal: false, calls: 0, errors: 0 },
+    note: name === undefined ? "which one is not known" : undefined,
+  };
+}
+
+/** What a trigger waits for, where that is a thing of its own. Patterns are none. */
+function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "state" | "queue" | "stream"; readonly name: string } | undefined {
+  const facts = (typeof config === "object" && config !== null ? config : {}) as Readonly<Record<string, unknown>>;
+  const name = (...keys: readonly string[]): string | undefined =>
+    keys.map((key) => facts[key]).find((value) => typeof value === "string" && value !== "") as string | undefined;
+  const [kind, found] =
+    trigger_type === "queue"
+      ? (["queue", name("queue", "topic")] as const)
+      : trigger_type.startsWith("state")
+        ? (["state", name("scope")] as const)
+        : (["stream", trigger_type === "stream" ? name("stream_name") : undefined] as const);
+  return found === undefined || found.includes("*") ? undefined : { kind, name: found };
+}
+
+/** What can be reached from a node along the arrows. */
+export function downstream(graph: Graph, start: string): ReadonlySet<string> {
+  return reach(graph, start, Number.POSITIVE_INFINITY, ({ from, to }, at) => (from === at ? to : undefined));
+}
+
+/** A node and all within so many steps of it, either way. */
+export function neighbourhood(graph: Graph, start: string, hops: number): ReadonlySet<string> {
+  return reach(graph, start, hops, ({ from, to }, at) => (from === at ? to : to === at ? from : undefined));
+}
+
+function reach(graph: Graph, start: string, hops: number, step: (edge: GraphEdge, at: string) => string | undefined): ReadonlySet<string> {
+  const found = new Set([start]);
+  let edge: readonly string[] = [start];
+  for (let hop = 0; hop < hops && edge.length > 0; hop++) {
+    const next = new Set<string>();
+    for (const at of edge) {
+      for (const each of graph.edges) {
+        const to = step(each, at);
+        if (to !== undefined && !found.has(to)) next.add(to);
+      }
+    }
+    for (const id of next) found.add(id);
+    edge = [...next];
+  }
+  return found;
+}
+
+export function only(graph: Graph, ids: ReadonlySet<string>): Graph {
+  return { nodes: graph.nodes.filter(({ id }) => ids.has(id)), edges: graph.edges.filter(({ from, to }) => ids.has(from) && ids.has(to)) };
+}
+
+export const KIND_NAMES: Readonly<Record<NodeKind, string>> = {
+  http: "HTTP trigger",
+  cron: "Cron trigger",
+  event: "Event trigger",
+  "queue-trigger": "Queue trigger",
+  "state-trigger": "State trigger",
+  trigger: "Trigger",
+  function: "Function",
+  state: "State",
+  queue: "Queue",
+  stream: "Stream",
+  topic: "Topic",
+};

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { nameInInput, type UseCall, usesOf, worthReading } from "./uses.ts";
+
+const call = (invocationId: string, isError = false): UseCall => ({ from: "a", to: "state::set", kind: "state", invocationId, isError });
+
+it("names a use by its input, and those unread by the only one that was seen", () => {
+  expect(usesOf([call("1"), call("2", true)], new Map([["1", "orders"]]))).toEqual([
+    { from: "a", to: "state::set", kind: "state", name: "orders", calls: 2, errors: 1 },
+  ]);
+  const two = usesOf(
+    [call("1"), call("2"), call("3")],
+    new Map([
+      ["1", "orders"],
+      ["2", "stock"],
+    ]),
+  );
+  expect(two.map(({ name, calls }) => [name, calls])).toEqual([
+    ["orders", 1],
+    ["stock", 1],
+    [undefined, 1],
+  ]);
+});
+
+it("reads the name out of JSON that may be cut", () => {
+  expect(nameInInput("state", '{"scope":"orders","key":"k"}')).toBe("orders");
+  expect(nameInInput("topic", '{"topic":"order.created"}')).toBe("order.created");
+  expect(nameInInput("state", '{"scope":"ord')).toBeUndefined();
+  expect(nameInInput("state", undefined)).toBeUndefined();
+});
+
+it("reads some inputs of each pair, and none twice", () => {
+  expect(worthReading([call("1"), call("2"), call("3"), call("4")], (id) => id === "1", 3, 9).map(({ invocationId }) => invocationId)).toEqual(["2", "3"]);
+});

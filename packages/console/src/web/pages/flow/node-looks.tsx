@@ -1,0 +1,47 @@
+import { Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
+import type { GraphNode, NodeKind } from "./model/flow-graph.ts";
+
+/** The specification's table of node visuals; streams are ours. */
+export const ICONS: Readonly<Record<NodeKind, LucideIcon>> = {
+  http: Globe,
+  cron: Clock,
+  event: Zap,
+  "queue-trigger": ListOrdered,
+  "state-trigger": Database,
+  trigger: Zap,
+  function: CodeXml,
+  state: Database,
+  queue: ListOrdered,
+  stream: Radio,
+  topic: Zap,
+};
+
+const METHODS: Readonly<Record<string, string>> = { GET: "info", POST: "ok", PUT: "warn", PATCH: "violet", DELETE: "danger" };
+const KINDS: Readonly<Record<NodeKind, string>> = {
+  http: "accent",
+  cron: "violet",
+  event: "warn",
+  "queue-trigger": "info",
+  "state-trigger": "ok",
+  trigger: "violet",
+  function: "accent",
+  state: "ok",
+  queue: "info",
+  stream: "violet",
+  topic: "warn",
+};
+
+/** The name of the colour token: of HTTP triggers by method, of the others by kind. */
+export function toneOf({ kind, method }: Pick<GraphNode, "kind" | "method">): string {
+  return method === undefined ? KINDS[kind] : (METHODS[method] ?? "accent");
+}
+
+/** As class names that Tailwind finds. */
+export const TONE_CLASSES: Readonly<Record<string, string>> = {
+  info: "bg-info-soft text-info",
+  ok: "bg-ok-soft text-ok",
+  warn: "bg-warn-soft text-warn",
+  violet: "bg-violet-soft text-violet",
+  danger: "bg-danger-soft text-danger",
+  accent: "bg-accent-soft text-accent",
+};

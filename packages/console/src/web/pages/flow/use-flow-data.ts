@@ -1,0 +1,124 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { ApiFailure, call } from "../../lib/api.ts";
+import { BY_CONSOLES } from "../../lib/by-consoles.ts";
+import { useFunctionFigures } from "../../lib/function-figures.ts";
+import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
+import { usePolledCall } from "../../lib/use-polled-call.ts";
+import { type FlowSpan, type SeenCall, seenCalls } from "../dashboard/flow-model.ts";
+import { varied } from "../dashboard/use-seen-calls.ts";
+import { useModules } from "../functions/use-functions.ts";
+import { type FunctionFacts, type Graph, graphOf, type TriggerFacts, type Use } from "./model/flow-graph.ts";
+import { callsOfThings, nameInInput, usesOf, withoutUses, worthReading } from "./model/uses.ts";
+
+const EVERY_MS = 15_000;
+const LISTED = 500;
+const TRACES = 40;
+const SPANS = 400;
+/** Inputs that are read to know which scope, stream or queue was used: of each pair so many, at most so many a round. */
+const INPUTS_EACH = 3;
+const INPUTS = 30;
+const SCOPES = 200;
+
+/** What inputs named, by invocation; read once. */
+const namesRead = new Map<string, string | undefined>();
+const MOST_NAMES = 2_000;
+
+interface ListedFunction extends FunctionFacts {
+  readonly internal: boolean;
+  readonly workers: readonly { readonly id: string }[];
+}
+
+interface Observed {
+  readonly seen: readonly SeenCall[];
+  readonly uses: readonly Use[];
+  readonly read: number;
+  readonly total: number;
+}
+
+async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> {
+  const listed = await call<{ readonly spans: readonly { readonly trace_id: string; readonly name: string }[]; readonly total: number }>(
+    "engine::traces::list",
+    { limit: LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
+    { signal },
+  );
+  const ids = varied(listed.spans, TRACES);
+  const trees = await Promise.all(
+    ids.map((trace_id) => call<{ readonly spans: readonly FlowSpan[] }>("engine::traces::spans", { trace_id, limit: SPANS }, { signal })),
+  );
+  const spans = trees.flatMap(({ spans: own }) => own);
+  const calls = callsOfThings(spans);
+  if (namesRead.size > MOST_NAMES) namesRead.clear();
+  await Promise.all(
+    worthReading(calls, (id) => namesRead.has(id), INPUTS_EACH, INPUTS).map(async ({ invocationId, kind }) => {
+      const found = await call<{ readonly input?: { readonly json: string } | null } | null>(
+        "engine::invocations::get",
+        { invocation_id: invocationId },
+        { signal },
+      );
+      namesRead.set(invocationId, nameInInput(kind, found?.input?.json));
+    }),
+  );
+  return { seen: withoutUses(seenCalls(spans)), uses: usesOf(calls, namesRead), read: ids.length, total: listed.total };
+}
+
+export interface FlowData {
+  readonly loaded: boolean;
+  /** Calls were looked for too: only then is a first layout worth making, since what stands is not moved by what comes later. */
+  readonly isComplete: boolean;
+  readonly error: Error | null;
+  readonly graph: Graph;
+  /** Why calls are not shown; undefined when they are. */
+  readonly notObserved: string | undefined;
+  readonly observed: Observed | undefined;
+  readonly retry: () => void;
+}
+
+/** The whole system: what there is comes live, what was seen of the latest traces each 15 s. */
+export function useFlowData(rangeMs: number, system: boolean): FlowData {
+  const { phase } = useLiveState();
+  const functions = useLiveCollection<ListedFunction>("svc.functions", ({ function_id }) => function_id);
+  const triggers = useLiveCollection<TriggerFacts>("svc.triggers", ({ id }) => id);
+  const modules = useModules();
+  const figures = useFunctionFigures(Math.max(60, Math.round(rangeMs / 1000)));
+  const queues = usePolledCall<{ readonly queues: readonly { readonly queue: string }[] }>("queue::list", ["flow"], () => ({}), { everyMs: EVERY_MS });
+  const streams = usePolledCall<{ readonly streams: readonly { readonly name: string }[] }>("engine::streams::list", ["flow"], () => ({}), {
+    everyMs: EVERY_MS,
+  });
+  const scopes = usePolledCall<{ readonly items: readonly { readonly scope: string }[] }>("state::groups", ["flow"], () => ({ limit: SCOPES }), {
+    everyMs: EVERY_MS,
+  });
+  const observed = useQuery({
+    queryKey: ["flow observed", rangeMs],
+    queryFn: ({ signal }) => observe(rangeMs, signal),
+    refetchInterval: phase === "live" ? EVERY_MS : false,
+    placeholderData: keepPreviousData,
+  });
+  const graph = useMemo(
+    () =>
+      graphOf({
+        functions: functions.items.map(({ function_id, internal, workers }) => ({
+          function_id,
+          // What modules provide is what functions use, and has nodes by what it keeps: scopes, queues, streams.
+          internal: internal || (workers.length > 0 && workers.every(({ id }) => modules.has(id))),
+        })),
+        ...{ triggers: triggers.items, system },
+        ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [] },
+        figures: new Map(figures.data?.functions.map((each) => [each.function_id, each])),
+        queues: queues.data?.queues.map(({ queue }) => queue) ?? [],
+        streams: streams.data?.streams.map(({ name }) => name) ?? [],
+        scopes: scopes.data?.items.map(({ scope }) => scope).filter((scope) => system || !scope.startsWith("__")) ?? [],
+      }),
+    [functions.items, modules, triggers.items, observed.data, figures.data, queues.data, streams.data, scopes.data, system],
+  );
+  const refusal = functions.reason ?? triggers.reason;
+  const isRefused = functions.status === "refused" || triggers.status === "refused";
+  return {
+    loaded: functions.loaded && triggers.loaded,
+    isComplete: [observed, queues, streams, scopes].every(({ data, error }) => data !== undefined || error !== null),
+    error: isRefused ? new ApiFailure("svc.functions", { code: "refused", message: refusal ?? "refused" }) : null,
+    ...{ graph, observed: observed.data },
+    notObserved: observed.error === null ? undefined : observed.error.message,
+    retry: () => void observed.refetch(),
+  };
+}
