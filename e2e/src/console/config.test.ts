@@ -24,7 +24,11 @@ it("shows what is reached, the ports in effect with their source, telemetry and 
   await live(page);
   await page.locator('[data-probe="engine_http"]').getByText("Reached", { exact: true }).waitFor();
   const bridge = page.getByRole("row").filter({ hasText: "Engine SDK bridge" });
-  await bridge.filter({ hasText: String(system.ports.bridge) }).filter({ hasText: "49134" }).filter({ hasText: "flag" }).waitFor();
+  await bridge
+    .filter({ hasText: String(system.ports.bridge) })
+    .filter({ hasText: "49134" })
+    .filter({ hasText: "flag" })
+    .waitFor();
   await page.getByText("kept in the engine for this console").waitFor();
   await page.getByRole("heading", { name: "Versions" }).waitFor();
   await page.getByRole("button", { name: "Test now" }).click();

@@ -60,7 +60,7 @@ it("keeps a layout for the next visit and for another browser, until it is reset
   await second.close();
 });
 
-it("explains the flag where it is off, and says which module is missing where layouts cannot be kept", async () => {
+it("explains the flag where it is off, and has no entry in the sidebar", async () => {
   const bare = await startSystem({ config: "workers:\n  - name: svc-http\n" });
   const { page, close } = await openPage(browser, `${bare.console.url}/flow`, { expected: [/.*/] });
   await page.getByText("The Flow page is not switched on").waitFor();

@@ -50,7 +50,12 @@ export function SearchBox({
         className="h-full w-full rounded-md border border-line-strong/60 bg-surface pr-7 pl-7 placeholder:text-ink-3 [&::-webkit-search-cancel-button]:hidden"
       />
       {text !== "" && (
-        <button type="button" aria-label="Clear the search" onClick={() => setText("")} className="absolute right-1 rounded p-1 text-ink-3 hover:text-ink">
+        <button
+          type="button"
+          aria-label="Clear the search"
+          onClick={() => setText("")}
+          className="absolute right-0.5 flex size-6 items-center justify-center rounded text-ink-3 hover:text-ink"
+        >
           <X aria-hidden className="size-3.5" />
         </button>
       )}

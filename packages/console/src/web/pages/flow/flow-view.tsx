@@ -8,7 +8,6 @@ import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
-import { ListDetail } from "../../ui/split.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import { ExportMenu } from "./export-menu.tsx";
 import { FlowDetail } from "./flow-detail.tsx";
@@ -16,6 +15,7 @@ import { FlowList } from "./flow-list.tsx";
 import { usePlaces } from "./layout/use-places.ts";
 import { downstream, type Graph, neighbourhood, only } from "./model/flow-graph.ts";
 import { SaveStatus } from "./save-status.tsx";
+import { SidePane } from "./side-pane.tsx";
 import { type FlowData, useFlowData } from "./use-flow-data.ts";
 
 const FlowCanvas = lazy(() => import("./flow-canvas.tsx"));
@@ -42,7 +42,13 @@ export default function FlowView() {
   const refusal = useWriteRefusal(phase);
   const { loaded, isComplete, error, graph: whole, notObserved, observed, retry } = useFlowData(rangeMs(range) ?? LONGEST_MS, system);
   const graph = useMemo(() => partOf(whole, flowId, focus, hops), [whole, flowId, focus, hops]);
-  const { places, layout, move } = usePlaces(graph, `${flowId ?? "system"}${dir === "tb" ? "@tb" : ""}`, dir === "tb" ? "TB" : "LR", refusal, loaded && isComplete);
+  const { places, layout, move } = usePlaces(
+    graph,
+    `${flowId ?? "system"}${dir === "tb" ? "@tb" : ""}`,
+    dir === "tb" ? "TB" : "LR",
+    refusal,
+    loaded && isComplete,
+  );
   const found = useMemo(() => {
     const words = q.toLowerCase();
     return words === "" ? undefined : new Set(graph.nodes.filter(({ label, kind }) => `${label} ${kind}`.toLowerCase().includes(words)).map(({ id }) => id));
@@ -110,9 +116,7 @@ export default function FlowView() {
             <option value="lr">left to right</option>
             <option value="tb">top to bottom</option>
           </select>
-          <Button disabledReason={refusal}
-            onClick={() => void layout.reset()}
-          >
+          <Button disabledReason={refusal} onClick={() => void layout.reset()}>
             Reset layout
           </Button>
           <ExportMenu graph={graph} places={places ?? new Map()} />
@@ -134,22 +138,27 @@ export default function FlowView() {
         <span className="flex-1" />
         <SaveStatus layout={layout} />
       </div>
-      <ListDetail
-        id="flow"
-        list={list}
-        title={selected?.label ?? focus ?? ""}
-        detail={
-          focus === undefined ? undefined : selected !== undefined ? (
-            <FlowDetail {...{ graph, node: selected, hops }} onSelect={select} onHops={(next) => search({ hops: next })} onFlow={openFlow} />
-          ) : loaded ? (
-            <EmptyState title="This is not in the graph">
-              Nothing called <code className="break-all">{focus}</code> is connected now, or it is hidden by what is shown.
-            </EmptyState>
-          ) : null
-        }
-        onClose={() => select(undefined)}
-      />
+      <div className="relative flex min-h-0 min-w-0 flex-1">
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col">{list}</div>
+        {focus !== undefined && (
+          <SidePane title={selected?.label ?? focus} onClose={() => select(undefined)}>
+            {selected !== undefined ? (
+              <FlowDetail {...{ graph, node: selected, hops }} onSelect={select} onHops={(next) => search({ hops: next })} onFlow={openFlow} />
+            ) : (
+              loaded && <NotThere id={focus} />
+            )}
+          </SidePane>
+        )}
+      </div>
     </Page>
+  );
+}
+
+function NotThere({ id }: { readonly id: string }) {
+  return (
+    <EmptyState title="This is not in the graph">
+      Nothing called <code className="break-all">{id}</code> is connected now, or it is hidden by what is shown.
+    </EmptyState>
   );
 }
 

@@ -1,0 +1,21 @@
+import { X } from "lucide-react";
+import type { ReactNode } from "react";
+import { useHotkey } from "../../lib/hotkeys.ts";
+import { Button } from "../../ui/button.tsx";
+
+/** A detail beside the graph, which stays as it is: were it drawn anew, zoom, place and focus would be lost. Narrow: over it. */
+export function SidePane({ title, onClose, children }: { readonly title: string; readonly onClose: () => void; readonly children: ReactNode }) {
+  useHotkey("Escape", "Close the detail", onClose, "Flow");
+  return (
+    <section
+      aria-label={title}
+      className="flex w-96 max-w-full shrink-0 flex-col border-line border-l bg-canvas max-md:absolute max-md:inset-0 max-md:z-10 max-md:w-full"
+    >
+      <header className="flex min-h-10 items-center gap-2 border-line border-b bg-surface px-3">
+        <h2 className="min-w-0 flex-1 truncate font-medium">{title}</h2>
+        <Button look="ghost" aria-label="Close the detail" onClick={onClose} icon={<X aria-hidden className="size-4" />} />
+      </header>
+      <div className="min-h-0 flex-1 overflow-auto">{children}</div>
+    </section>
+  );
+}
