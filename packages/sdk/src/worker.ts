@@ -1,68 +1,44 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
-import { AbortWatch } from "./abort-watch.ts";
 import type { Active, ActiveCall, Ambient } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
-import { CallRunner, type FunctionEntry } from "./call-runner.ts";
+import { CallRunner } from "./call-runner.ts";
 import type { CallRequest, EnqueueReceipt, EnqueueRequest, Handler, Inferred, PayloadOf, ResultOf, ResultType } from "./calls.ts";
 import type { ChannelReader, ReadRef } from "./channels/channel-reader.ts";
-import type { OpenChannelSocket } from "./channels/channel-socket.ts";
 import type { ChannelWriter, WriteRef } from "./channels/channel-writer.ts";
 import { type Channel, type ChannelOptions, Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import { connected } from "./connected.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
 import { WorkerCron } from "./cron/worker-cron.ts";
-import { DeadlineTimer } from "./deadline-timer.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
 import type { Functions } from "./functions.ts";
-import { type HttpFunction, httpFunctionProblem, notHere } from "./http-function.ts";
+import type { HttpFunction } from "./http-function.ts";
 import { introductionOf } from "./introduction.ts";
 import { type JsonCallRequest, JsonPayload } from "./json-call.ts";
 import { type Logger, unthrowing } from "./logger.ts";
-import type { Greeting, WorkerOptions } from "./options.ts";
-import type { OutboundCall } from "./outbound-call.ts";
+import type { WorkerOptions } from "./options.ts";
+import { MAX_BACKLOG_BYTES, OutgoingCalls } from "./outgoing-calls.ts";
+import { OwnRegistrations } from "./own-registrations.ts";
+import type { Platform } from "./platform.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
-import { nameRefusal, requestRefusal, timeoutProblem } from "./refusals.ts";
+import { nameRefusal, timeoutProblem } from "./refusals.ts";
 import type { ConfigFor, FunctionOptions, HandFormat, Registration, ResultFor, TriggerTypeInput } from "./registration-options.ts";
-import { type Format, isZodSchema, type OutputOf, toJsonSchema, type ZodSchema } from "./schema.ts";
+import type { Format, OutputOf, ZodSchema } from "./schema.ts";
 import { Session } from "./session.ts";
 import { quiet, within } from "./shutdown.ts";
-import type { OpenSocket } from "./socket.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
 import type { Span, SpanOptions } from "./telemetry/own-span.ts";
 import { telemetryOf } from "./telemetry/telemetry-options.ts";
-import type { ProcessFigures } from "./telemetry/worker-gauges.ts";
 import { workerLogger } from "./telemetry/worker-logger.ts";
 import { WorkerTelemetry } from "./telemetry/worker-telemetry.ts";
-import { type ProvidedType, type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
+import { type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
 import { type TriggerTypeRef, triggerTypeRef } from "./trigger-type-ref.ts";
 import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.ts";
 
-/** Bytes that may wait to be written; above it new calls are refused with `overloaded`. */
-export const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
 /** Bytes of answers that may wait besides; above it the engine counts as stuck and the connection is made anew. */
 const STUCK_BACKLOG_BYTES = 4 * MAX_BACKLOG_BYTES;
 const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
-
-/** What a platform brings along. */
-export interface Platform {
-  readonly openSocket: OpenSocket;
-  readonly openChannelSocket: OpenChannelSocket;
-  readonly ambient: Ambient;
-  readonly clock: Clock;
-  readonly newId: () => string;
-  readonly random?: (() => number) | undefined;
-  readonly greeting: Greeting;
-  readonly name: string;
-  readonly logger: Logger;
-  /** Whether telemetry is sent where the options do not say, and what the variable `SVC_TELEMETRY` says. */
-  readonly telemetry: { readonly byDefault: boolean; readonly variable: string | undefined };
-  /** Absent: the platform cannot tell how its process is. */
-  readonly figures?: ProcessFigures | undefined;
-  /** The workers are being shut down because the process ends. Default: never. */
-  readonly processIsEnding?: (() => boolean) | undefined;
-}
 
 export interface WaitOptions {
   readonly timeout_ms?: number | undefined;
@@ -92,8 +68,8 @@ export class Worker {
   readonly #providers: TriggerProviders;
   readonly #triggers: Triggers;
   readonly #channels: Channels;
-  readonly #aborts: AbortWatch;
-  readonly #deadlines: DeadlineTimer;
+  readonly #own: OwnRegistrations;
+  readonly #calls: OutgoingCalls;
   readonly #stateListeners = new Set<(state: ConnectionState) => void>();
   #id: string | undefined;
   #shutdown: Promise<void> | undefined;
@@ -172,7 +148,7 @@ export class Worker {
           return workerLogger(logger, { worker: name, functionId: call.function_id, invocationId: call.invocation_id, traceparent }, logEntries);
         },
         channels: this.#channels,
-        startCall: (request, call, signal) => this.#start(request, undefined, this.#within(call), signal),
+        startCall: (request, call, signal) => this.#calls.start(request, undefined, this.#within(call), signal),
         span: (call, spanName, body, spanOptions) => this.#telemetry.span(spanName, body, spanOptions, this.#within(call)),
       },
       answers: {
@@ -182,8 +158,14 @@ export class Worker {
     });
     this.#providers = new TriggerProviders({ logger: this.#logger, answer: (binding, error) => this.#session.answerBinding(binding, error) });
     this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
-    this.#aborts = new AbortWatch((call) => this.#session.abort(call));
-    this.#deadlines = new DeadlineTimer({ clock: platform.clock, nextMs: () => this.#session.nextDeadlineMs, expire: (nowMs) => this.#session.advance(nowMs) });
+    this.#own = new OwnRegistrations({ session: this.#session, runner: this.#runner, providers: this.#providers });
+    this.#calls = new OutgoingCalls({
+      session: this.#session,
+      connection: this.#connection,
+      ambient,
+      clock,
+      isShuttingDown: () => this.#shutdown !== undefined,
+    });
     const helpers = { call: (request: CallRequest) => this.call<unknown>(request), channels: this.#channels };
     this.state = new WorkerState(helpers);
     this.stream = new WorkerStream(helpers);
@@ -244,33 +226,7 @@ export class Worker {
   registerFunction(id: string, elsewhere: HttpFunction, options?: FunctionOptions): Registration;
   registerFunction(id: string, handler: Handler<never> | HttpFunction, options: FunctionOptions = {}): Registration {
     this.#requireOpen();
-    const elsewhere = typeof handler === "function" ? undefined : handler;
-    const refusal = typeof handler === "function" ? undefined : httpFunctionProblem(handler);
-    if (refusal !== undefined) throw new TypeError(`the handler of function ${id} ${refusal}`);
-    const problem = timeoutProblem(options.timeout_ms, `timeout_ms of function ${id}`);
-    if (problem !== undefined) throw new TypeError(problem);
-    this.#session.registerFunction({
-      id,
-      description: options.description,
-      request_format: toJsonSchema(options.request_format, `request_format of function ${id}`),
-      response_format: toJsonSchema(options.response_format, `response_format of function ${id}`),
-      metadata: options.metadata,
-      timeout_ms: options.timeout_ms,
-      validate: options.validate,
-      invocation: elsewhere,
-    });
-    // Every overload ties the handler's input to what the schema gives or to what the author says comes in.
-    const entry: FunctionEntry = {
-      handler: typeof handler === "function" ? (handler as Handler<unknown>) : notHere(id),
-      schema: isZodSchema(options.request_format) ? options.request_format : undefined,
-    };
-    this.#runner.add(id, entry);
-    return {
-      id,
-      unregister: () => {
-        if (this.#runner.remove(id, entry)) this.#session.unregisterFunction(id);
-      },
-    };
+    return this.#own.addFunction(id, handler, options);
   }
 
   /**
@@ -291,23 +247,7 @@ export class Worker {
     handlers: TriggerHandlers<ConfigFor<Config>>,
   ): TriggerTypeRef<Config, Call> {
     this.#requireOpen();
-    const { id } = type;
-    this.#session.registerTriggerType({
-      id,
-      description: type.description,
-      trigger_request_format: toJsonSchema(type.trigger_request_format, `trigger_request_format of trigger type ${id}`),
-      call_request_format: toJsonSchema(type.call_request_format, `call_request_format of trigger type ${id}`),
-      validate: type.validate,
-    });
-    // The handlers get what the schema gives, or whatever comes where there is none.
-    const provided: ProvidedType = {
-      handlers: handlers as TriggerHandlers,
-      schema: isZodSchema(type.trigger_request_format) ? type.trigger_request_format : undefined,
-    };
-    this.#providers.add(id, provided);
-    return triggerTypeRef(this, id, () => {
-      if (this.#providers.remove(id, provided)) this.#session.unregisterTriggerType(id);
-    });
+    return triggerTypeRef(this, type.id, this.#own.addTriggerType(type, handlers as TriggerHandlers));
   }
 
   /**
@@ -315,7 +255,7 @@ export class Worker {
    * waits for the connection (1,000 at most). A call that was sent is never sent again: at most once.
    */
   call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>> {
-    return this.#start(request as CallRequest, undefined, this.#ambient.current(), request.signal) as Promise<ResultType<Result, Id>>;
+    return this.#calls.start(request as CallRequest, undefined, this.#ambient.current(), request.signal) as Promise<ResultType<Result, Id>>;
   }
 
   /**
@@ -324,12 +264,12 @@ export class Worker {
    */
   async callJson({ payload = "null", ...request }: JsonCallRequest): Promise<string> {
     const call = { ...request, payload: new JsonPayload(payload, request.function_id) };
-    return (await this.#start(call, undefined, this.#ambient.current(), request.signal)) as string;
+    return (await this.#calls.start(call, undefined, this.#ambient.current(), request.signal)) as string;
   }
 
   /** Calls a function and wants no answer. Resolves when the call was written; whether it arrives and how it ends is not told. */
   async callVoid<const Id extends string = string>(request: CallRequest<Id>): Promise<void> {
-    await this.#start(request as CallRequest, { type: "void" }, this.#ambient.current(), request.signal);
+    await this.#calls.start(request as CallRequest, { type: "void" }, this.#ambient.current(), request.signal);
     await this.#connection.flushed();
   }
 
@@ -338,7 +278,7 @@ export class Worker {
     const action = { type: "enqueue", queue: request.queue } as const;
     const problem = nameRefusal(request.queue, "the queue's name");
     if (problem !== undefined) return Promise.reject(new CallError("invalid_name", problem));
-    return this.#start(request as CallRequest, action, this.#ambient.current(), request.signal) as Promise<EnqueueReceipt>;
+    return this.#calls.start(request as CallRequest, action, this.#ambient.current(), request.signal) as Promise<EnqueueReceipt>;
   }
 
   /**
@@ -397,7 +337,7 @@ export class Worker {
     this.#telemetry.flush();
     await this.#connection.stop();
     this.#triggers.close();
-    this.#deadlines.stop();
+    this.#calls.stop();
     await within(this.#clock, timeoutMs, this.#providers.settled());
   }
 
@@ -405,48 +345,10 @@ export class Worker {
     if (this.#shutdown !== undefined) throw new CallError("draining", "the worker is shutting down or was shut down; nothing can be registered any more");
   }
 
-  #start(request: CallRequest, action: OutboundCall["action"], parent: Active | undefined, signal: AbortSignal | undefined): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const refusal = this.#refusalOf(request, parent, signal);
-      if (refusal !== undefined) throw refusal;
-      const headers = this.#ambient.headers(parent);
-      const pending = this.#session.call(
-        {
-          action,
-          functionId: request.function_id,
-          payload: request.payload,
-          metadata: request.metadata,
-          timeoutMs: request.timeout_ms,
-          traceparent: headers?.traceparent,
-          baggage: headers?.baggage,
-        },
-        this.#clock.monotonicMs(),
-        resolve,
-        reject,
-      );
-      if (pending.ended) return;
-      if (signal !== undefined) this.#aborts.watch(signal, pending);
-      this.#deadlines.update();
-    });
-  }
-
   /** What runs just now of a call: a span within it, or the call itself. */
   #within(call: ActiveCall): Active {
     const current = this.#ambient.current();
     return current?.activeCall === call ? current : call;
-  }
-
-  /** Why a call is not even begun, or undefined. */
-  #refusalOf(request: CallRequest, parent: Active | undefined, signal: AbortSignal | undefined): CallError | undefined {
-    const refusal = requestRefusal(request, signal);
-    if (refusal !== undefined) return refusal;
-    const id = request.function_id;
-    if (this.#shutdown !== undefined && (parent?.running !== true || this.connectionState === "closed")) {
-      return new CallError("draining", `the worker is shutting down and makes no new calls; function ${id} was not called`);
-    }
-    if (this.connectionState === "failed") return notConnected(this.#connection, `function ${id} was not called: gave up connecting to`);
-    if (this.#connection.bufferedBytes <= MAX_BACKLOG_BYTES) return undefined;
-    return new CallError("overloaded", `over ${MAX_BACKLOG_BYTES} bytes wait to be written to the engine; function ${id} was not called, slow down`);
   }
 
   #send(frame: string): void {

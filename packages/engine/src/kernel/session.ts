@@ -1,21 +1,14 @@
 import {
   CallError,
   type Caller,
-  encodeGuardedInvoke,
-  encodeGuardedResult,
   encodeMessage,
-  encodePublishedInvoke,
-  encodePublishedResult,
   type Feature,
   type Frame,
   type FunctionId,
-  frameBytes,
   type InvocationId,
-  MAX_FRAME_BYTES,
   type Message,
   type MessageOf,
   Payload,
-  PUBLISHED_PYTHON_MAX_FRAME_BYTES,
   type TriggerId,
   type TriggerTypeId,
   type UndecodableFrame,
@@ -26,13 +19,13 @@ import { refusalToCall } from "./access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
 import type { TriggerStatus } from "./directory.ts";
 import { dispatch } from "./handlers/index.ts";
-import { metadataWithJob } from "./job-metadata.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Logger } from "./logger.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { Scope, type Undo } from "./scope.ts";
 import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
 import type { BindingHold } from "./trigger-registry.ts";
+import { frameOfAnswer, frameOfCall } from "./worker-frames.ts";
 
 /** What a session needs of the connection below it. */
 export interface SessionOutlet {
@@ -66,11 +59,6 @@ interface StandingTrigger {
   /** Ends the watch over the functions that it names. */
   readonly unwatch: Undo;
 }
-
-/** A frame that was within the limit may grow by the envelope's members on its way through. */
-const FRAME_MARGIN_BYTES = 64 * 1024;
-/** Answers up to this size are sent even to a caller whose queue is full: there are as many as it has calls in flight. */
-const SMALL_ANSWER_BYTES = 4 * 1024;
 
 const NO_FEATURES: ReadonlySet<Feature> = new Set();
 
@@ -280,7 +268,7 @@ export class Session implements Provider, TriggerOwner {
 
   deliver(call: Call): CallError | undefined {
     if (this.held.has(call.id)) return new CallError("invalid_message", `invocation_id ${call.id} is already in use by a call in flight`);
-    const frame = this.#encodeCall(call);
+    const frame = frameOfCall(call, this);
     if (CallError.is(frame)) return frame;
     this.held.hold(call);
     this.#outlet.send(frame);
@@ -333,70 +321,7 @@ export class Session implements Provider, TriggerOwner {
   /** Answers a call that this worker made. `isTraced`: it was made within a trace. Clients of ours that have none are not told the callee's. */
   answer(invocationId: InvocationId, functionId: string, outcome: Outcome, isTraced = true): void {
     if (this.scope.ended) return;
-    this.#outlet.send(this.#frameOfAnswer(invocationId, functionId, outcome, isTraced));
-  }
-
-  /** The answer, or a small one in its place that says why the answer cannot be sent. */
-  #frameOfAnswer(invocationId: InvocationId, functionId: string, outcome: Outcome, isTraced: boolean): Frame {
-    const guarded = this.features.has("tolerates_bad_frames");
-    const refuse = (error: CallError): Frame => {
-      const fields = { invocationId, functionId, error: this.#wireError(error) };
-      return guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
-    };
-    const fields = outcome.ok
-      ? { invocationId, functionId, result: outcome.result, traceparent: isTraced || !guarded ? outcome.traceparent : undefined, baggage: outcome.baggage }
-      : { invocationId, functionId, error: this.#wireError(outcome.error) };
-    if (!guarded && outcome.ok && outcome.result !== undefined && !outcome.result.isJson()) {
-      return refuse(new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`));
-    }
-    const frame = guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
-    const size = frameBytes(frame);
-    if (size > MAX_FRAME_BYTES + FRAME_MARGIN_BYTES) {
-      const problem = `the result of ${functionId} makes a frame of ${size} bytes; the limit is ${MAX_FRAME_BYTES}`;
-      return refuse(new CallError("payload_too_large", problem, { details: { bytes: size, limit: MAX_FRAME_BYTES } }));
-    }
-    // A caller that does not read its answers must not fill the engine's memory with them.
-    if (size > SMALL_ANSWER_BYTES && this.#outlet.isFull()) {
-      return refuse(new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read what it is sent`));
-    }
-    const problem = this.#tooLarge(frame, `the result of ${functionId}`);
-    return problem === undefined ? frame : refuse(problem);
-  }
-
-  #encodeCall(call: Call): Frame | CallError {
-    const { id, payload, traceparent, baggage, metadata } = call;
-    const functionId = this.access === undefined ? call.functionId : this.access.localFunctionId(call.functionId);
-    if (this.features.has("tolerates_bad_frames")) {
-      return encodeGuardedInvoke({
-        invocationId: id,
-        functionId,
-        data: payload,
-        traceparent,
-        baggage,
-        metadata,
-        timeoutMs: this.features.has("deadlines") ? call.effectiveTimeoutMs : undefined,
-        caller: this.features.has("caller") ? call.caller : undefined,
-        job: this.features.has("job") ? call.job : undefined,
-      });
-    }
-    if (!payload.isJson()) return new CallError("invalid_message", "the payload is not JSON");
-    const frame = encodePublishedInvoke({ invocationId: id, functionId, data: payload, traceparent, baggage, metadata: metadataWithJob(metadata, call.job) });
-    return this.#tooLarge(frame, `the payload for ${functionId}`) ?? frame;
-  }
-
-  /** The published Python client drops its connection over a frame above 1 MiB. */
-  #tooLarge(frame: Frame, what: string): CallError | undefined {
-    if (this.introduction?.runtime !== "python" || this.features.size > 0) return undefined;
-    const bytes = typeof frame === "string" ? Buffer.byteLength(frame) : frameBytes(frame);
-    if (bytes <= PUBLISHED_PYTHON_MAX_FRAME_BYTES) return undefined;
-    const limit = PUBLISHED_PYTHON_MAX_FRAME_BYTES;
-    return new CallError("payload_too_large", `${what} makes a frame of ${bytes} bytes; this worker's client takes ${limit}`, { details: { bytes, limit } });
-  }
-
-  #wireError(error: CallError): { code: string; message: string; stacktrace: string | undefined; details?: Readonly<Record<string, unknown>> | undefined } {
-    const { code, message, stacktrace, details } = error;
-    return this.features.has("error_details")
-      ? { code, message, stacktrace, details: { executed: error.executed, ...details } }
-      : { code, message, stacktrace };
+    const isFull = (): boolean => this.#outlet.isFull();
+    this.#outlet.send(frameOfAnswer({ invocationId, functionId, outcome, isTraced }, this, isFull));
   }
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { systemClock } from "../../kernel/clock.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { Attributes } from "../../kernel/telemetry-contract.ts";
 import { provideAlerts } from "./alerts/functions.ts";
@@ -6,6 +7,7 @@ import { observeCalls } from "./calls/observe-calls.ts";
 import { JoinedCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import { DropCounts } from "./drop-counts.ts";
+import { EventLoopLag } from "./event-loop-lag.ts";
 import { startExport } from "./export/start-export.ts";
 import { startHealth } from "./health/health.ts";
 import type { LogStoreFigures } from "./logs/log-store.ts";
@@ -35,7 +37,10 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
     const spans = await startSpans(context, { drops, redactor: calls.redactor });
     running.push(() => spans.stop());
     spanSinks.add(spans.sink);
-    const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, resource });
+    // In the system's time, also where the modules live in another: lateness is real.
+    const lag = new EventLoopLag(systemClock);
+    running.push(() => lag.stop());
+    const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, lag, resource });
     running.push(() => metrics.stop());
     const exports = await startExport(context, { drops, metrics: () => metrics.snapshot(), show: (attributes) => calls.redactor().attributes(attributes) });
     // Metrics are sent a last time as they are at the end, and so before they stop.
@@ -66,7 +71,9 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
     measureStores(context.telemetry, stored);
     const alerts = await provideAlerts(context, metrics.reader);
     running.push(() => alerts.stop());
-    running.push(startHealth(context, { config: () => config }));
+    running.push(startHealth(context, { config: () => config, lag }));
+    // Last: what starting took is no lag.
+    lag.start();
     return {
       async reconfigure(next) {
         if (!isDeepStrictEqual(namesOf(next), namesOf(config)) || spans.reconfigure(next) === "restart" || logs.reconfigure(next) === "restart")

@@ -1,7 +1,9 @@
 import type { CallError, Caller, Job } from "@svc/protocol";
-import type { Attributes, AttributeValue, CallSpan, ObservedCall, ObservedOutcome, SpanKind } from "../../../kernel/telemetry-contract.ts";
+import type { Attributes, CallSpan, ObservedCall, ObservedOutcome, SpanKind } from "../../../kernel/telemetry-contract.ts";
 import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
 import { baggageEntries } from "./baggage-entries.ts";
+import { type CallFailure, failureOf, resultOf } from "./call-failure.ts";
+import { attributesOf, eventsOf } from "./call-span-facts.ts";
 import type { CallResult, FunctionStats } from "./call-stats.ts";
 import { beginningOf, bytesOf, COPY_ABOVE, cutText, isLong } from "./payload-preview.ts";
 import type { SpanClock, TimeAnchor } from "./span-clock.ts";
@@ -10,9 +12,6 @@ import { traceparentOf } from "./trace-ids.ts";
 
 /** About what one record takes besides its payloads, with the frames that small payloads are slices of; bytes. */
 const RECORD_BYTES = 700;
-const MAX_STACK = 16_384;
-const MAX_MESSAGE = 4_096;
-const MAX_DETAILS = 8_192;
 
 const NO_LINKS: readonly SpanLink[] = [];
 
@@ -36,15 +35,6 @@ export interface RecordHost {
   /** Where texts of ended calls go. Two, so that calls that are kept for long do not keep those that are not. */
   readonly sampledTexts: TextArena;
   readonly otherTexts: TextArena;
-}
-
-/** Why a call failed, without the objects that hang on an error. */
-export interface CallFailure {
-  readonly code: string;
-  readonly message: string;
-  readonly stacktrace: string | undefined;
-  /** JSON. */
-  readonly details: string | undefined;
 }
 
 const TRACE_DIGITS = 32;
@@ -280,37 +270,11 @@ export class CallRecord implements SpanRecord, CallSpan {
   }
 
   get attributes(): Attributes {
-    const { caller, job, failure, resource } = this;
-    const attributes: Record<string, AttributeValue> = { "svc.function_id": this.facts.functionId, "svc.invocation_id": this.invocationId };
-    if (resource.workerId !== undefined) attributes["svc.worker.id"] = resource.workerId;
-    attributes["svc.worker.name"] = resource.service;
-    if (caller !== undefined) {
-      attributes["svc.caller.name"] = caller.name;
-      attributes["svc.caller.worker_id"] = caller.worker_id;
-    }
-    if (job !== undefined) {
-      attributes["svc.job.queue"] = job.queue;
-      attributes["svc.job.id"] = job.id;
-      attributes["svc.job.attempt"] = job.attempt;
-    }
-    if (failure !== undefined) attributes["svc.error.code"] = failure.code;
-    return attributes;
+    return attributesOf(this);
   }
 
   get events(): readonly SpanEvent[] {
-    const { input, output, failure } = this;
-    const events: SpanEvent[] = [];
-    if (input !== undefined) events.push(this.#payloadEvent("svc.input", this.startUnixNano, input, this.#inputCut, this.inputBytes));
-    const end = this.endUnixNano;
-    if (end === undefined) return events;
-    if (output !== undefined) events.push(this.#payloadEvent("svc.output", end, output, this.#outputCut, this.outputBytes));
-    if (failure !== undefined) {
-      const { code, message, stacktrace } = failure;
-      const attributes: Record<string, AttributeValue> = { "exception.type": code, "exception.message": message };
-      if (stacktrace !== undefined) attributes["exception.stacktrace"] = stacktrace;
-      events.push({ name: "exception", timeUnixNano: end, attributes });
-    }
-    return events;
+    return eventsOf(this, this.#host.previewLength);
   }
 
   get links(): readonly SpanLink[] {
@@ -419,36 +383,5 @@ export class CallRecord implements SpanRecord, CallSpan {
     if (output.length <= COPY_ABOVE || !isLong(payload)) return;
     this.#outputCut = true;
     this.#outputBytes = bytesOf(payload);
-  }
-
-  #payloadEvent(name: string, timeUnixNano: bigint, text: string, cut: boolean, bytes: number): SpanEvent {
-    const { previewLength } = this.#host;
-    const isCut = text.length > previewLength;
-    const json = isCut ? cutText(text, previewLength) : text;
-    return { name, timeUnixNano, attributes: { "svc.payload.json": json, "svc.payload.truncated": cut || isCut, "svc.payload.bytes": bytes } };
-  }
-}
-
-export function resultOf(error: CallError): CallResult {
-  if (error.code === "call_timeout") return "timeout";
-  return error.code === "call_cancelled" ? "cancelled" : "error";
-}
-
-function failureOf({ code, message, stacktrace, details }: CallError): CallFailure {
-  return {
-    code: code.slice(0, 256),
-    message: message.length > MAX_MESSAGE ? cutText(message, MAX_MESSAGE) : message,
-    stacktrace: stacktrace !== undefined && stacktrace.length > MAX_STACK ? cutText(stacktrace, MAX_STACK) : stacktrace,
-    details: details === undefined ? undefined : detailsText(details),
-  };
-}
-
-/** Details come from handlers: they may be anything, and large. */
-function detailsText(details: Readonly<Record<string, unknown>>): string | undefined {
-  try {
-    const text = JSON.stringify(details);
-    return text.length > MAX_DETAILS ? undefined : text;
-  } catch {
-    return undefined;
   }
 }

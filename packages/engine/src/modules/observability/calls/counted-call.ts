@@ -1,5 +1,5 @@
 import type { CallSpan, ObservedOutcome } from "../../../kernel/telemetry-contract.ts";
-import { resultOf } from "./call-record.ts";
+import { resultOf } from "./call-failure.ts";
 import type { FunctionStats } from "./call-stats.ts";
 import type { SpanClock } from "./span-clock.ts";
 

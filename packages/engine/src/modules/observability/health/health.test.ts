@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../../kernel/clock.ts";
 import { defineModule } from "../../../kernel/module.ts";
 import { inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { manualClock } from "../../../testing/manual-clock.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../config.ts";
+import { EventLoopLag } from "../event-loop-lag.ts";
 import type { DiskLook } from "./disk-look.ts";
 import { type HealthOptions, startHealth } from "./health.ts";
 
@@ -23,12 +25,15 @@ interface Check {
   readonly version: string;
 }
 
-async function checking(options: Omit<HealthOptions, "config"> = {}) {
+async function checking(options: Omit<HealthOptions, "config" | "lag"> = {}) {
+  const lag = new EventLoopLag(options.clock ?? systemClock);
+  lag.start();
+  cleanUps.push(() => lag.stop());
   const module = defineModule<ObservabilityConfig>({
     name: "svc-observability",
     summary: "under test",
     config: observabilityConfigSchema,
-    start: (context) => ({ stop: startHealth(context, { ...options, config: () => context.config }) }),
+    start: (context) => ({ stop: startHealth(context, { ...options, config: () => context.config, lag }) }),
   });
   const dataDir = mkdtempSync(join(tmpdir(), "svc-health-"));
   cleanUps.push(() => rmSync(dataDir, { recursive: true, force: true }));

@@ -3,9 +3,9 @@ import { type Clock, every, systemClock } from "../../../kernel/clock.ts";
 import type { ComponentReport, HealthStatus } from "../../../kernel/health-contract.ts";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { ObservabilityConfig } from "../config.ts";
+import type { EventLoopLag } from "../event-loop-lag.ts";
 import { DiskHealth } from "./disk-health.ts";
 import { type LookAtDisk, lookAtDisk } from "./disk-look.ts";
-import { EventLoopLag } from "./event-loop-lag.ts";
 
 const LOOK_MS = 10_000;
 
@@ -31,8 +31,10 @@ const answer = () =>
 export interface HealthOptions {
   /** The config in force. */
   readonly config: () => ObservabilityConfig;
+  /** The owner starts and stops it. */
+  readonly lag: Pick<EventLoopLag, "health">;
   readonly lookAtDisk?: LookAtDisk;
-  /** Default: the system's, also where the modules live in another time: disks and lateness are real. */
+  /** Default: the system's, also where the modules live in another time: disks are real. */
   readonly clock?: Clock;
 }
 
@@ -44,10 +46,9 @@ export function startHealth(context: ModuleContext<ObservabilityConfig>, options
   const { dataDir, identity, log } = context;
   const clock = options.clock ?? systemClock;
   const disk = new DiskHealth({ folder: dataDir, clock, lookAtDisk: options.lookAtDisk ?? lookAtDisk });
-  const lag = new EventLoopLag(clock);
   reportSignals(context, options.config);
   context.reportHealth("disk", () => disk.health());
-  context.reportHealth("event_loop", () => lag.health());
+  context.reportHealth("event_loop", () => options.lag.health());
   context.provideFunction({
     id: "engine::health::check",
     summary: "How the engine and its parts are: which one is unwell, since when, and what to do",
@@ -65,13 +66,8 @@ export function startHealth(context: ModuleContext<ObservabilityConfig>, options
       (error: unknown) => log.error("health cannot be looked at", { error }),
     );
   };
-  lag.start();
   look();
-  const stopLooking = every(clock, LOOK_MS, look);
-  return () => {
-    stopLooking();
-    lag.stop();
-  };
+  return every(clock, LOOK_MS, look);
 }
 
 function checkOf(reports: readonly ComponentReport[], timestamp: number, version: string): z.input<ReturnType<typeof answer>> {

@@ -5,6 +5,7 @@ import type { CallStats } from "../calls/call-stats.ts";
 import type { WorkerCounts } from "../calls/worker-counts.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounts } from "../drop-counts.ts";
+import type { EventLoopLag } from "../event-loop-lag.ts";
 import type { MetricRecord, MetricSink, Resource } from "../model.ts";
 import { provideMetricFunctions } from "./functions.ts";
 import { LiveMetrics } from "./live-metrics.ts";
@@ -16,7 +17,6 @@ import { snapshotOf } from "./snapshot.ts";
 import { BuiltInCounts } from "./sources/built-in-counts.ts";
 import { CallFigures } from "./sources/call-figures.ts";
 import { EngineFigures } from "./sources/engine-figures.ts";
-import { EventLoopLag } from "./sources/event-loop.ts";
 import { ModuleFigures } from "./sources/module-figures.ts";
 import { WorkerFigures } from "./sources/worker-figures.ts";
 import { TimeLine } from "./time-line.ts";
@@ -47,19 +47,20 @@ export interface MetricsParts {
   readonly totals: WorkerCounts;
   /** Of the whole module. */
   readonly drops: DropCounts;
+  /** The owner starts and stops it. */
+  readonly lag: Pick<EventLoopLag, "takeWorst">;
   /** Who the engine's own series are of. */
   readonly resource: Resource;
 }
 
 /** Starts to sample. */
-export async function startMetrics(context: ModuleContext<Config>, { stats, totals, drops, resource }: MetricsParts): Promise<Metrics> {
+export async function startMetrics(context: ModuleContext<Config>, { stats, totals, drops, lag, resource }: MetricsParts): Promise<Metrics> {
   const { clock, directory, telemetry, streams } = context;
   let config: Config = context.config;
   const timeLine = new TimeLine(clock);
   const limits = () => ({ maxSeries: config.metrics_max_count, retentionMs: config.metrics_retention_seconds * 1_000 });
   const store = new SeriesStore({ timeLine, limits, drops });
   const workers = new WorkerFigures({ store, directory, clock });
-  const lag = new EventLoopLag();
   const outside = new OutsideMetrics({ store, workers, drops });
   const live = new LiveMetrics(store, streams);
   const calls = new CallFigures(stats, store);
@@ -94,12 +95,9 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
   let closePrometheus: Undo = () => {};
 
   function start(): void {
-    lag.start();
+    // What came before is no sample's.
+    lag.takeWorst();
     sampler.start();
-  }
-  function pause(): void {
-    sampler.stop();
-    lag.stop();
   }
   async function serve(next: Config): Promise<void> {
     const { prometheus } = next;
@@ -132,10 +130,10 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
         counts.skip();
         resumes = true;
         start();
-      } else pause();
+      } else sampler.stop();
     },
     stop() {
-      pause();
+      sampler.stop();
       closePrometheus();
     },
   };

@@ -83,7 +83,6 @@ export function traceSummary(facts: TraceFacts) {
     ...(facts.functionId === undefined ? {} : { function_id: facts.functionId }),
   };
 }
-export type TraceSummary = ReturnType<typeof traceSummary>;
 
 function shown(attributes: Attributes): { readonly attributes: [string, string][]; readonly attributes_map: Record<string, AttributeValue> } {
   const pairs: [string, string][] = [];

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import type { Directory } from "../../../../kernel/directory.ts";
 import type { DropCounts } from "../../drop-counts.ts";
+import type { EventLoopLag } from "../../event-loop-lag.ts";
 import {
   ENGINE_CONNECTIONS,
   ENGINE_CPU,
@@ -16,7 +17,6 @@ import {
   WORKERS,
 } from "../names.ts";
 import type { SeriesStore } from "../series-store.ts";
-import type { EventLoopLag } from "./event-loop.ts";
 
 /** File descriptors are counted each so many samples: each minute. */
 const SAMPLES_PER_COUNT = 12;
@@ -24,7 +24,7 @@ const SAMPLES_PER_COUNT = 12;
 interface Parts {
   readonly store: SeriesStore;
   readonly directory: Directory;
-  readonly lag: EventLoopLag;
+  readonly lag: Pick<EventLoopLag, "takeWorst">;
   readonly drops: Pick<DropCounts, "entries">;
 }
 
@@ -61,7 +61,7 @@ export class EngineFigures {
     if (elapsedMs > 0) this.#set(ENGINE_CPU, at, (cpu.user + cpu.system) / 10 / elapsedMs);
     this.#set(ENGINE_RSS, at, process.memoryUsage.rss());
     this.#set(ENGINE_HEAP, at, process.memoryUsage().heapUsed);
-    this.#set(ENGINE_LAG, at, this.#parts.lag.take());
+    this.#set(ENGINE_LAG, at, this.#parts.lag.takeWorst());
     this.#set(ENGINE_UPTIME, at, process.uptime());
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Clock } from "../../../kernel/clock.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { EventLoopLag } from "./event-loop-lag.ts";
 
 /** A clock whose timers run as late as the test says. */
@@ -46,5 +46,17 @@ describe("the lag of the event loop", () => {
     expect(lag.health()).toMatchObject({ status: "healthy", details: expect.stringContaining("2 ms") });
     lag.stop();
     expect(() => tick(0)).toThrow("no timer is set");
+  });
+
+  it("is the longest one since metrics last asked, however long", () => {
+    const { clock, tick } = lateClock();
+    const lag = new EventLoopLag(clock);
+    lag.start();
+    for (const lateMs of [3, 12_000, 7]) tick(lateMs);
+    expect(lag.takeWorst()).toBe(12_000);
+    tick(4);
+    expect(lag.takeWorst()).toBe(4);
+    expect(lag.takeWorst()).toBe(0);
+    lag.stop();
   });
 });

@@ -1,5 +1,5 @@
-import { type Clock, every } from "../../../kernel/clock.ts";
-import type { ComponentHealth } from "../../../kernel/health-contract.ts";
+import { type Clock, every } from "../../kernel/clock.ts";
+import type { ComponentHealth } from "../../kernel/health-contract.ts";
 
 const TICK_MS = 100;
 const WINDOW_MS = 10_000;
@@ -12,12 +12,17 @@ interface Sample {
   readonly lateMs: number;
 }
 
-/** How late timers ran in the last 10 s. A timer of its own, ten times a second: the runtime's histogram would take more memory than all of this module. */
+/**
+ * How late the engine's timers ran: in the last 10 s, for its health, and at worst since the last sample, for metrics. A timer of its own, ten times a
+ * second: the runtime's histogram would take more memory than all of this module.
+ */
 export class EventLoopLag {
   readonly #clock: Clock;
   /** In order of time; those of one window. */
   readonly #samples: Sample[] = [];
   #expected: number;
+  /** Since `takeWorst`. */
+  #worstMs = 0;
   #stop: () => void = () => {};
 
   constructor(clock: Clock) {
@@ -29,7 +34,9 @@ export class EventLoopLag {
     this.#expected = this.#clock.monotonic() + TICK_MS;
     this.#stop = every(this.#clock, TICK_MS, () => {
       const at = this.#clock.monotonic();
-      this.#note(at, Math.min(WINDOW_MS, Math.max(0, at - this.#expected)));
+      const lateMs = Math.max(0, at - this.#expected);
+      this.#worstMs = Math.max(this.#worstMs, lateMs);
+      this.#note(at, Math.min(WINDOW_MS, lateMs));
       this.#forgetOld(at);
       this.#expected = at + TICK_MS;
     });
@@ -37,6 +44,13 @@ export class EventLoopLag {
 
   stop(): void {
     this.#stop();
+  }
+
+  /** The longest since this was last asked, in milliseconds. */
+  takeWorst(): number {
+    const worstMs = this.#worstMs;
+    this.#worstMs = 0;
+    return worstMs;
   }
 
   /** In milliseconds, of the last 10 s; 0 when there is nothing to tell yet. */

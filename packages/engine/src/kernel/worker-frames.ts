@@ -1,0 +1,108 @@
+import {
+  CallError,
+  encodeGuardedInvoke,
+  encodeGuardedResult,
+  encodePublishedInvoke,
+  encodePublishedResult,
+  type Feature,
+  type Frame,
+  type FunctionId,
+  frameBytes,
+  type InvocationId,
+  MAX_FRAME_BYTES,
+  PUBLISHED_PYTHON_MAX_FRAME_BYTES,
+} from "@svc/protocol";
+import type { Call, Outcome } from "./call.ts";
+import { metadataWithJob } from "./job-metadata.ts";
+
+/** A frame that was within the limit may grow by the envelope's members on its way through. */
+const FRAME_MARGIN_BYTES = 64 * 1024;
+/** Answers up to this size are sent even to a caller whose queue is full: there are as many as it has calls in flight. */
+const SMALL_ANSWER_BYTES = 4 * 1024;
+
+/** The worker that a frame is for. */
+interface Addressee {
+  readonly features: ReadonlySet<Feature>;
+  readonly introduction: { readonly runtime: string } | undefined;
+  /** What it calls its functions by, where it is restricted. */
+  readonly access: { localFunctionId(id: FunctionId): FunctionId } | undefined;
+}
+
+interface Answer {
+  readonly invocationId: InvocationId;
+  readonly functionId: string;
+  readonly outcome: Outcome;
+  /** The call was made within a trace. */
+  readonly isTraced: boolean;
+}
+
+interface WireError {
+  readonly code: string;
+  readonly message: string;
+  readonly stacktrace: string | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The answer, or a small one in its place that says why the answer cannot be sent. */
+export function frameOfAnswer({ invocationId, functionId, outcome, isTraced }: Answer, to: Addressee, isFull: () => boolean): Frame {
+  const guarded = to.features.has("tolerates_bad_frames");
+  const refuse = (error: CallError): Frame => {
+    const fields = { invocationId, functionId, error: wireError(error, to) };
+    return guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
+  };
+  const fields = outcome.ok
+    ? { invocationId, functionId, result: outcome.result, traceparent: isTraced || !guarded ? outcome.traceparent : undefined, baggage: outcome.baggage }
+    : { invocationId, functionId, error: wireError(outcome.error, to) };
+  if (!guarded && outcome.ok && outcome.result !== undefined && !outcome.result.isJson()) {
+    return refuse(new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`));
+  }
+  const frame = guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
+  const size = frameBytes(frame);
+  if (size > MAX_FRAME_BYTES + FRAME_MARGIN_BYTES) {
+    const problem = `the result of ${functionId} makes a frame of ${size} bytes; the limit is ${MAX_FRAME_BYTES}`;
+    return refuse(new CallError("payload_too_large", problem, { details: { bytes: size, limit: MAX_FRAME_BYTES } }));
+  }
+  // A caller that does not read its answers must not fill the engine's memory with them.
+  if (size > SMALL_ANSWER_BYTES && isFull()) {
+    return refuse(new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read what it is sent`));
+  }
+  const problem = tooLarge(frame, `the result of ${functionId}`, to);
+  return problem === undefined ? frame : refuse(problem);
+}
+
+/** The call as the worker that runs it reads it, or why it cannot be sent. */
+export function frameOfCall(call: Call, to: Addressee): Frame | CallError {
+  const { id, payload, traceparent, baggage, metadata } = call;
+  const { access, features } = to;
+  const functionId = access === undefined ? call.functionId : access.localFunctionId(call.functionId);
+  if (features.has("tolerates_bad_frames")) {
+    return encodeGuardedInvoke({
+      invocationId: id,
+      functionId,
+      data: payload,
+      traceparent,
+      baggage,
+      metadata,
+      timeoutMs: features.has("deadlines") ? call.effectiveTimeoutMs : undefined,
+      caller: features.has("caller") ? call.caller : undefined,
+      job: features.has("job") ? call.job : undefined,
+    });
+  }
+  if (!payload.isJson()) return new CallError("invalid_message", "the payload is not JSON");
+  const frame = encodePublishedInvoke({ invocationId: id, functionId, data: payload, traceparent, baggage, metadata: metadataWithJob(metadata, call.job) });
+  return tooLarge(frame, `the payload for ${functionId}`, to) ?? frame;
+}
+
+/** The published Python client drops its connection over a frame above 1 MiB. */
+function tooLarge(frame: Frame, what: string, { introduction, features }: Addressee): CallError | undefined {
+  if (introduction?.runtime !== "python" || features.size > 0) return undefined;
+  const bytes = typeof frame === "string" ? Buffer.byteLength(frame) : frameBytes(frame);
+  if (bytes <= PUBLISHED_PYTHON_MAX_FRAME_BYTES) return undefined;
+  const limit = PUBLISHED_PYTHON_MAX_FRAME_BYTES;
+  return new CallError("payload_too_large", `${what} makes a frame of ${bytes} bytes; this worker's client takes ${limit}`, { details: { bytes, limit } });
+}
+
+function wireError(error: CallError, { features }: Addressee): WireError {
+  const { code, message, stacktrace, details } = error;
+  return features.has("error_details") ? { code, message, stacktrace, details: { executed: error.executed, ...details } } : { code, message, stacktrace };
+}

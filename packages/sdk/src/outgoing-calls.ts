@@ -1,0 +1,80 @@
+import { CallError } from "@svc/protocol";
+import { AbortWatch } from "./abort-watch.ts";
+import type { Active, Ambient } from "./active-call.ts";
+import type { CallRequest } from "./calls.ts";
+import type { Clock } from "./clock.ts";
+import { type Connection, notConnected } from "./connection.ts";
+import { DeadlineTimer } from "./deadline-timer.ts";
+import type { OutboundCall } from "./outbound-call.ts";
+import { requestRefusal } from "./refusals.ts";
+import type { Session } from "./session.ts";
+
+/** Bytes that may wait to be written; above it new calls are refused with `overloaded`. */
+export const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
+
+interface Parts {
+  readonly session: Session;
+  readonly connection: Connection;
+  readonly ambient: Ambient;
+  readonly clock: Clock;
+  readonly isShuttingDown: () => boolean;
+}
+
+/** Begins the calls that a worker makes, and ends those whose time is up or whose signal fires. */
+export class OutgoingCalls {
+  readonly #parts: Parts;
+  readonly #aborts: AbortWatch;
+  readonly #deadlines: DeadlineTimer;
+
+  constructor(parts: Parts) {
+    const { session, clock } = parts;
+    this.#parts = parts;
+    this.#aborts = new AbortWatch((call) => session.abort(call));
+    this.#deadlines = new DeadlineTimer({ clock, nextMs: () => session.nextDeadlineMs, expire: (nowMs) => session.advance(nowMs) });
+  }
+
+  /** Rejects with CallError, always by the call's deadline. `parent` is what the call hangs below. */
+  start(request: CallRequest, action: OutboundCall["action"], parent: Active | undefined, signal: AbortSignal | undefined): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.#refusalOf(request, parent, signal);
+      if (refusal !== undefined) throw refusal;
+      const headers = this.#parts.ambient.headers(parent);
+      const pending = this.#parts.session.call(
+        {
+          action,
+          functionId: request.function_id,
+          payload: request.payload,
+          metadata: request.metadata,
+          timeoutMs: request.timeout_ms,
+          traceparent: headers?.traceparent,
+          baggage: headers?.baggage,
+        },
+        this.#parts.clock.monotonicMs(),
+        resolve,
+        reject,
+      );
+      if (pending.ended) return;
+      if (signal !== undefined) this.#aborts.watch(signal, pending);
+      this.#deadlines.update();
+    });
+  }
+
+  /** No deadline is watched any more. */
+  stop(): void {
+    this.#deadlines.stop();
+  }
+
+  /** Why a call is not even begun, or undefined. */
+  #refusalOf(request: CallRequest, parent: Active | undefined, signal: AbortSignal | undefined): CallError | undefined {
+    const refusal = requestRefusal(request, signal);
+    if (refusal !== undefined) return refusal;
+    const { connection, isShuttingDown } = this.#parts;
+    const id = request.function_id;
+    if (isShuttingDown() && (parent?.running !== true || connection.state === "closed")) {
+      return new CallError("draining", `the worker is shutting down and makes no new calls; function ${id} was not called`);
+    }
+    if (connection.state === "failed") return notConnected(connection, `function ${id} was not called: gave up connecting to`);
+    if (connection.bufferedBytes <= MAX_BACKLOG_BYTES) return undefined;
+    return new CallError("overloaded", `over ${MAX_BACKLOG_BYTES} bytes wait to be written to the engine; function ${id} was not called, slow down`);
+  }
+}
