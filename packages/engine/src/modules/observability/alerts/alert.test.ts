@@ -11,6 +11,7 @@ function alertOn(rule: Partial<AlertRule>) {
   const asked: unknown[][] = [];
   let value: number | null = 0;
   const reader: MetricReader = {
+    refresh: () => {},
     problem: () => undefined,
     value(...question) {
       asked.push(question);

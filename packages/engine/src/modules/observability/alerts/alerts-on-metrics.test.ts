@@ -49,6 +49,39 @@ describe("alerts on the metrics of calls", () => {
     advance(10_000);
     expect(await firing()).toEqual([]);
   });
+  it.each([
+    [5, 0.5],
+    [5, 2],
+    [5, 4.6],
+    [5, 4.8],
+    [10, 0.5],
+    [10, 2],
+    [10, 4.6],
+    [10, 4.8],
+  ])("with a window of %d s see three failures within 0.75 s that begin %d s into a step, whenever they are evaluated", async (window_seconds, begin) => {
+    // The evaluations lie where the engine was started within a step.
+    for (const started of [0, 700, 2_500, 4_900]) {
+      const clock = manualClock(Date.UTC(2026, 0, 1) + started);
+      const rule = { name: "failures", metric: "svc.calls.errors", labels: { function_id: "work::fails" }, operator: ">=", threshold: 3, window_seconds };
+      const one = await inMemoryEngine({ modules: [observability], config: { "svc-observability": { alerts: [rule] } }, clock });
+      engine = one;
+      const worker = await one.connectWorker();
+      worker.serve("work::fails", () => {
+        throw new Error("no");
+      });
+      worker.say({ type: "ping" });
+      await worker.next((frame) => frame.type === "pong");
+      clock.advance(20_000 - started + begin * 1_000);
+      for (let made = 0; made < 3; made++) {
+        if (made > 0) clock.advance(375);
+        await expect(one.call("work::fails", {})).rejects.toThrow("no");
+      }
+      clock.advance(5_000);
+      expect(await one.call("engine::alerts::history", {})).toMatchObject({ events: [{ state: "firing", value: 3 }] });
+      await one.stop();
+    }
+  });
+
   it("fire when there is nobody any more to run a function", async () => {
     const clock = manualClock();
     const rule = { name: "gone", metric: "svc.calls.errors", labels: { function_id: "work::gone" }, operator: ">=", threshold: 2 };

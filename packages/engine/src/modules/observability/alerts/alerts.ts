@@ -69,6 +69,7 @@ export class Alerts {
     const { reader, context } = this.#parts;
     const at = { now: context.clock.now(), monotonic: context.clock.monotonic(), instanceId: context.identity.instanceId };
     const begun: AlertEvent[] = [];
+    reader.refresh();
     for (const alert of this.#alerts.values()) {
       const { event, notice } = alert.evaluate(reader, at);
       if (event?.firing === true) begun.push(event);

@@ -1,7 +1,9 @@
 /** What alert rules compare, read from the stored series. */
 export interface MetricReader {
+  /** Takes in what was counted up to now; before an evaluation. Never throws. */
+  refresh(): void;
   /**
-   * The value of a metric over the last `windowSeconds`: of a counter its increase (per second when `rate`), of a gauge or up-down counter its mean, of a
+   * The value of a metric over the last `windowSeconds`, and up to 6.5 s more, since what is kept is kept by steps (5 s within 15 min, longer ones before): of a counter its increase (per second of what was read when `rate`), of a gauge or up-down counter its mean, of a
    * histogram the number of values recorded (per second when `rate`). Series whose labels hold all of `labels` count together: increases are added up,
    * and so are the means of gauges. A counter that began within the window counts from 0. Null when there is no such series, or none with a value in the
    * window. `metric` is a name of ours, e.g. `svc.calls`, or of a worker's own. Never throws.

@@ -28,6 +28,7 @@ export class DurationHistogram {
   sum = 0;
   min = 0;
   max = 0;
+  #recentMax = 0;
   #first = 0;
   #buckets: Uint32Array | undefined;
 
@@ -41,6 +42,7 @@ export class DurationHistogram {
     buckets[at] = (buckets[at] as number) + 1;
     if (this.count === 0 || ms < this.min) this.min = ms;
     if (ms > this.max) this.max = ms;
+    if (ms > this.#recentMax) this.#recentMax = ms;
     this.count++;
     this.sum += ms;
   }
@@ -48,6 +50,13 @@ export class DurationHistogram {
   /** A copy that later durations do not change. */
   counts(): DurationCounts {
     return { count: this.count, sum: this.sum, first: this.#first, buckets: this.#buckets?.slice() ?? NO_DURATIONS.buckets };
+  }
+
+  /** The largest since it was last taken, exactly; 0 when nothing was counted since. There can be one who takes it: the metrics. */
+  takeMax(): number {
+    const max = this.#recentMax;
+    this.#recentMax = 0;
+    return max;
   }
 
   /** See `percentileOf`. */

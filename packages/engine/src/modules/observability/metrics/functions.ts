@@ -37,7 +37,7 @@ export function provideMetricFunctions(
   });
   provideFunction({
     id: "engine::metrics::functions",
-    summary: "Rate, errors and durations of each function's calls in a window up to now",
+    summary: "Rate, errors and durations of each function's calls in a window up to now; the maximum exactly, percentiles to 5 % and never above it",
     input: functionsInput,
     handle: async ({ window_seconds }, context) =>
       (await import("./queries/functions.ts")).functionsAnswer(window_seconds, store, { stats, sees: sight(context) }),

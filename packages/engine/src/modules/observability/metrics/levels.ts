@@ -26,9 +26,9 @@ export function levelAt(index: LevelIndex): Level {
   return LEVELS[index] as Level;
 }
 
-/** The finest level that reaches back from `now` to `from`; the coarsest where none does. */
-export function levelFor(from: number, now: number): LevelIndex {
-  const found = LEVELS.findIndex(({ stepMs, periods }) => Math.round(from / stepMs) > Math.floor(now / stepMs) - periods);
+/** The finest level that reaches back from `now` to `from`, `rounded` to its periods; the coarsest where none does. */
+export function levelFor(from: number, now: number, rounded: (periods: number) => number = Math.round): LevelIndex {
+  const found = LEVELS.findIndex(({ stepMs, periods }) => rounded(from / stepMs) > Math.floor(now / stepMs) - periods);
   return (found === -1 ? LEVELS.length - 1 : found) as LevelIndex;
 }
 

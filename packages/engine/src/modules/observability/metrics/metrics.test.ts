@@ -129,8 +129,33 @@ describe("metrics of the engine", () => {
     const slow = functions.find(({ function_id }) => function_id === "math::slow");
     expect(slow?.p50_ms).toBeCloseTo(4, 0);
     expect(slow?.p95_ms).toBeLessThan(4.3);
-    expect(slow?.max_ms).toBeGreaterThan(760);
+    expect(slow?.max_ms).toBe(800);
     expect(slow?.avg_ms).toBeCloseTo((99 * 4 + 800) / 100, 5);
+  });
+
+  it("tell the longest call of the window to the digit, and no percentile above it", async () => {
+    const { clock, engine, worker, ask } = await start();
+    let takesMs = 0;
+    worker.serve("math::slow", () => {
+      clock.advance(takesMs);
+      return 1;
+    });
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    const longest = async (...durations: number[]) => {
+      for (takesMs of durations) await engine.call("math::slow", {});
+      clock.advance(5_000);
+      const { functions, totals } = await ask<{ functions: readonly { function_id: string }[]; totals: object }>("engine::metrics::functions", {
+        window_seconds: 60,
+      });
+      return [functions.find(({ function_id }) => function_id === "math::slow"), totals];
+    };
+    const highest = (ms: number) => ({ p99_ms: ms, max_ms: ms });
+    expect(await longest(103, 103, 103)).toMatchObject([highest(103), highest(103)]);
+    expect(await longest(1_003)).toMatchObject([highest(1_003), highest(1_003)]);
+    clock.advance(120_000);
+    // It is not that of all times.
+    expect(await longest(50.5)).toMatchObject([highest(50.5), { max_ms: 50.5 }]);
   });
 
   it("keep 15 minutes by 5 s and a week by the hour", async () => {

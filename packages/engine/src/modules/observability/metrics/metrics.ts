@@ -117,7 +117,15 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
   if (config.metrics_enabled) start();
   return {
     sink: { add: (metric) => (config.metrics_enabled ? outside.add(metric) : undefined) },
-    reader: metricReader(store, () => (config.metrics_enabled ? undefined : "nothing is measured: metrics_enabled of svc-observability is false")),
+    reader: metricReader({
+      store,
+      catchUp() {
+        const at = sampler.running();
+        calls.sampleEnded(at);
+        counts.sample(at);
+      },
+      problem: () => (config.metrics_enabled ? undefined : "nothing is measured: metrics_enabled of svc-observability is false"),
+    }),
     snapshot: () => snapshotOf(store, resource),
     counts: () => ({ series: store.size, limit: store.limit }),
     async reconfigure(next) {

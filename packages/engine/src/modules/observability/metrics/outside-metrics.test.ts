@@ -51,7 +51,7 @@ function scene(limits = { maxSeries: 100, retentionMs: 3_600_000 }) {
     expect(all).toHaveLength(1);
     return all[0] as Series;
   };
-  return { clock, drops, store, told, add, only, reader: metricReader(store) };
+  return { clock, drops, store, told, add, only, reader: metricReader({ store }) };
 }
 
 describe("metrics from outside", () => {

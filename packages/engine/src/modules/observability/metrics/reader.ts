@@ -1,22 +1,39 @@
 import type { MetricReader } from "../alerts/metric-reader.ts";
 import { hasLabels } from "./labels.ts";
+import { levelAt } from "./levels.ts";
 import { CALLS } from "./names.ts";
 import { NumberSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
-import { histogramIn, numbersIn, type Window } from "./window.ts";
+import { histogramIn, numbersIn, periodsOf, type Window } from "./window.ts";
 
 /** Calls of every outcome but `ok`, which no single label says. */
 export const CALL_ERRORS = `${CALLS.name}.errors`;
 
+/**
+ * Windows reach back this much more, in milliseconds. Rules are evaluated each 5 s: of what comes together within this time, one evaluation sees all,
+ * also when another falls in its midst.
+ */
+const OVERLAP_MS = 1_500;
+
+export interface MetricReaderParts {
+  readonly store: SeriesStore;
+  /** Takes what was counted since the last sample into the step that is not over. */
+  readonly catchUp?: () => void;
+  readonly problem?: () => string | undefined;
+}
+
 /** The store of series as alert rules see it. */
-export function metricReader(store: SeriesStore, problem: () => string | undefined = () => undefined): MetricReader {
+export function metricReader({ store, catchUp = () => {}, problem = () => undefined }: MetricReaderParts): MetricReader {
   return {
     problem,
+    refresh() {
+      if (problem() === undefined) catchUp();
+    },
     value(metric, labels, windowSeconds, rate) {
       // Of a counter that nobody reads it is not known that it does not grow.
       if (problem() !== undefined) return null;
       const now = store.timeLine.now();
-      const window = { from: now - windowSeconds * 1_000, to: now };
+      const window: Window = { from: now - windowSeconds * 1_000 - OVERLAP_MS, to: now, isWhole: true };
       const isErrors = metric === CALL_ERRORS;
       let sum: number | null = null;
       for (const series of store.of(isErrors ? CALLS.name : metric)) {
@@ -24,7 +41,7 @@ export function metricReader(store: SeriesStore, problem: () => string | undefin
         const value = isErrors && series.labels.outcome === "ok" ? 0 : valueIn(series, window, now);
         if (value !== null) sum = (sum ?? 0) + value;
       }
-      return sum !== null && rate && grows(store, metric) ? sum / windowSeconds : sum;
+      return sum !== null && rate && grows(store, metric) ? sum / secondsOf(window, now) : sum;
     },
   };
 }
@@ -35,6 +52,12 @@ function valueIn(series: Series, window: Window, now: number): number | null {
   const counts = numbersIn(series, window, now);
   if (series.isCounter) return counts?.sum ?? 0;
   return counts === undefined ? null : counts.sum / counts.count;
+}
+
+/** How long the window is in whole periods. */
+function secondsOf(window: Window, now: number): number {
+  const { level, first } = periodsOf(window, now);
+  return (now - first * levelAt(level).stepMs) / 1_000;
 }
 
 function grows(store: SeriesStore, metric: string): boolean {

@@ -7,6 +7,8 @@ import type { HistogramSeries, NumberSeries } from "./series.ts";
 export interface Window {
   readonly from: number;
   readonly to: number;
+  /** It begins with the period in which `from` lies, so that nothing of it is left out. Default: with the nearest one. */
+  readonly isWhole?: boolean;
 }
 
 interface Periods {
@@ -15,12 +17,13 @@ interface Periods {
   readonly last: number;
 }
 
-/** The window in periods of the finest level that reaches back so far, its begin to the nearest one. */
-export function periodsOf({ from, to }: Window, now: number): Periods {
-  const level = levelFor(from, now);
+/** The window in periods of the finest level that reaches back so far. */
+export function periodsOf({ from, to, isWhole = false }: Window, now: number): Periods {
+  const rounded = isWhole ? Math.floor : Math.round;
+  const level = levelFor(from, now, rounded);
   const { stepMs, periods } = levelAt(level);
   const latest = Math.floor(Math.min(to, now) / stepMs);
-  return { level, first: Math.max(Math.round(from / stepMs), latest - periods + 1), last: latest };
+  return { level, first: Math.max(rounded(from / stepMs), latest - periods + 1), last: latest };
 }
 
 /** Undefined when nothing was sampled. */

@@ -65,7 +65,7 @@ function performanceOf(stats: CallStats) {
     min = Math.min(min, durations.min);
     max = Math.max(max, durations.max);
   });
-  const percentile = (percent: number): number => percentileOf(all, percent);
+  const percentile = (percent: number): number => Math.min(Math.max(percentileOf(all, percent), Number.isFinite(min) ? min : 0), max);
   return {
     avg_duration_ms: all.count === 0 ? 0 : all.sum / all.count,
     p50_duration_ms: percentile(50),

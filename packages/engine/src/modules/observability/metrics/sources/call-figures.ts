@@ -36,11 +36,19 @@ export class CallFigures {
     this.#store.number(CALLS_IN_FLIGHT, {})?.set(at, inFlight);
   }
 
+  /** Only of calls that ended: of the others each 5 s have one sample. */
+  sampleEnded(at: number): void {
+    this.#stats.forEach((functionId, stats) => {
+      this.#function(functionId, stats, at);
+    });
+  }
+
   /** What happened until now, while nobody sampled, is left out: it did not happen within the next 5 s. */
   skip(): void {
     this.#stats.forEach((functionId, stats) => {
       const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, countOf(stats, outcome)])) as Record<Outcome, number>;
       this.#known.set(functionId, { counts, durations: stats.durations.counts() });
+      stats.durations.takeMax();
     });
   }
 
@@ -60,7 +68,7 @@ export class CallFigures {
     }
     if (stats.durations.count === known.durations.count) return;
     const durations = stats.durations.counts();
-    const between = durationsBetween(known.durations, durations);
+    const between = { ...durationsBetween(known.durations, durations), max: stats.durations.takeMax() };
     known.durations = durations;
     this.#store.histogram(CALL_DURATION, { function_id: functionId }, DURATION_LAYOUT)?.add(at, between);
   }
