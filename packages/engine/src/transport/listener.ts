@@ -23,15 +23,21 @@ const MAX_CONNECTIONS = 10_000;
 /** How long a client that was refused may take to close its side, in milliseconds. */
 const LINGER_MS = 1_000;
 
+/** What this process listens for, by port: who meets one of these ports again is told so, and not to look for another process. */
+const boundPorts = new Map<number, string>();
+
 /** The port is taken, or may not be bound. The message says which, and what to do. */
 export class ListenError extends Error {
   readonly address: ListenAddress;
 
   constructor(what: string, address: ListenAddress, cause: NodeJS.ErrnoException) {
     const shown = `${address.host}:${address.port}`;
+    const ownUse = boundPorts.get(address.port);
     const reason =
       cause.code === "EADDRINUSE"
-        ? `port ${address.port} is in use by another process (is another svc engine running? find it with: lsof -i :${address.port}); stop that process or choose another port`
+        ? ownUse !== undefined
+          ? `port ${address.port} is in use by this engine itself, for ${ownUse}; choose another port`
+          : `port ${address.port} is in use by another process (is another svc engine running? find it with: lsof -i :${address.port}); stop that process or choose another port`
         : cause.code === "EACCES"
           ? `port ${address.port} may not be bound by this user; choose a port above 1023`
           : cause.message;
@@ -213,6 +219,9 @@ export class Listener {
       server.listen({ host, port, ipv6Only: host.includes(":") }, () => {
         server.removeAllListeners("error");
         server.on("error", () => {});
+        const bound = portOf(server) ?? port;
+        boundPorts.set(bound, this.#what);
+        server.once("close", () => boundPorts.delete(bound));
         resolve(server);
       });
     });

@@ -12,11 +12,11 @@ afterEach(() => {
   for (const listener of open.splice(0)) listener.close();
 });
 
-async function listen(options: { readonly tokenRequired?: boolean; readonly fails?: boolean } = {}): Promise<number> {
+async function listen(options: { readonly tokenRequired?: boolean; readonly fails?: boolean; readonly port?: number } = {}): Promise<number> {
   const listener = await openModuleListener(
     {
       host: "127.0.0.1",
-      port: 0,
+      port: options.port ?? 0,
       what: "tests",
       onRequest(_request, response) {
         if (options.fails === true) throw new Error("a secret of the module");
@@ -92,4 +92,9 @@ test("a port that is taken is told with the listener's name", async () => {
     },
   );
   await expect(again).rejects.toThrow(`cannot listen for tests on 127.0.0.1:${port}`);
+});
+
+test("a port that the engine has itself is told as such, with what it is for", async () => {
+  const port = await listen();
+  await expect(listen({ port })).rejects.toThrow(`port ${port} is in use by this engine itself, for tests; choose another port`);
 });

@@ -47,6 +47,20 @@ describe("a change of the config of svc-observability", () => {
     expect(await engine.call("engine::telemetry::status", {})).toMatchObject({ spans: { limit: 10, stored: 10, unwritten: 0 } });
   });
 
+  it.each([
+    ["service_name", { service_name: "other" }],
+    ["exporter", { exporter: "both", endpoint: "http://127.0.0.1:1" }],
+    ["trace_storage", { trace_storage: {} }],
+  ])("tells once, by its name, that %s makes what is in memory begin anew", async (name, config) => {
+    const { engine } = await withOneCall();
+    const warnings = (): string[] =>
+      engine.logs.filter(({ level, message }) => level === "warn" && message.includes("begin anew")).map(({ message }) => message);
+    expect(await configured(engine, { redact_keys: ["iban"] })).toEqual([]);
+    expect(warnings()).toEqual([]);
+    expect(await configured(engine, { redact_keys: ["iban"], ...config })).toEqual([]);
+    expect(warnings()).toEqual([expect.stringContaining(`\`${name}\` changed`)]);
+  });
+
   it("begins anew only where it changes what spans are kept in", async () => {
     const { engine } = await withOneCall();
     expect(await configured(engine, { trace_storage: {} })).toEqual([]);

@@ -15,6 +15,7 @@ import { startLogs } from "./logs/start-logs.ts";
 import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
 import { startOtlp } from "./otlp/start-otlp.ts";
+import { restartSettings } from "./restart-settings.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
 import type { SpanStoreStats } from "./spans/span-store.ts";
 import { startSpans } from "./spans/start-spans.ts";
@@ -76,8 +77,11 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
     lag.start();
     return {
       async reconfigure(next) {
-        if (!isDeepStrictEqual(namesOf(next), namesOf(config)) || spans.reconfigure(next) === "restart" || logs.reconfigure(next) === "restart")
+        if (!isDeepStrictEqual(namesOf(next), namesOf(config)) || spans.reconfigure(next) === "restart" || logs.reconfigure(next) === "restart") {
+          const settings = restartSettings(config, next);
+          context.log.warn(`svc-observability starts anew, since ${settings} changed: traces, logs, metrics and invocations in memory begin anew`);
           return "restart";
+        }
         await metrics.reconfigure(next);
         await otlp.reconfigure(next);
         await exports.reconfigure(next);

@@ -30,6 +30,8 @@ export interface ExportQueueOptions<T> {
   readonly openSender: () => Promise<Sender<T>>;
   readonly drops: DropCounter;
   readonly clock: Clock;
+  /** Told when it begins to fail, with why, and when it works again, without. */
+  readonly onTurn?: ((reason: string | undefined) => void) | undefined;
 }
 
 export interface ExportState {
@@ -37,6 +39,8 @@ export interface ExportState {
   /** `retrying`: the last request failed; `failing`: so did the ones before, for a while. */
   readonly state: "ok" | "retrying" | "failing";
   readonly last_error?: string;
+  /** Since the first request that failed after the last one that did not. */
+  readonly failing_for_ms?: number;
   readonly queued: number;
   readonly queued_bytes: number;
   readonly sent: number;
@@ -71,6 +75,8 @@ export class ExportQueue<T> {
   #isPausing = false;
   #stopped = false;
   #failures = 0;
+  /** Monotonic. */
+  #failingSinceMs = 0;
   #oddAnswers = 0;
   #sent = 0;
   #dropped = 0;
@@ -86,6 +92,7 @@ export class ExportQueue<T> {
       signal: this.#options.signal,
       state: this.#failures === 0 ? "ok" : this.#failures < FAILING_AFTER ? "retrying" : "failing",
       ...(this.#failures === 0 || this.#lastError === undefined ? {} : { last_error: this.#lastError }),
+      ...(this.#failures === 0 ? {} : { failing_for_ms: this.#options.clock.monotonic() - this.#failingSinceMs }),
       queued: this.#count + this.#batch.length,
       queued_bytes: this.#bytes,
       sent: this.#sent,
@@ -178,12 +185,17 @@ export class ExportQueue<T> {
     if (this.#batch !== batch) return;
     if (result.kind === "sent") {
       this.#lastSuccessMs = this.#options.clock.now();
+      if (this.#failures > 0) this.#options.onTurn?.(undefined);
       this.#failures = 0;
       this.#oddAnswers = 0;
       this.#sent += batch.length - Math.min(batch.length, result.rejected);
       if (result.rejected > 0) this.#drop("export_rejected", Math.min(batch.length, result.rejected));
       this.#letGo(batch);
       return;
+    }
+    if (this.#failures === 0) {
+      this.#failingSinceMs = this.#options.clock.monotonic();
+      this.#options.onTurn?.(result.message);
     }
     this.#failures += 1;
     this.#lastError = result.message;

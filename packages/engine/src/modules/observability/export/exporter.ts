@@ -1,4 +1,5 @@
 import { type Clock, every } from "../../../kernel/clock.ts";
+import type { Logger } from "../../../kernel/logger.ts";
 import type { Signal } from "../../../kernel/telemetry-contract.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSink } from "../model.ts";
@@ -29,6 +30,8 @@ export interface ExporterParts {
   readonly metrics: () => readonly MetricRecord[];
   /** What leaves the engine of attributes. */
   readonly show: ShowAttributes;
+  /** Told when one begins to fail, and when it works again. */
+  readonly log?: Logger;
 }
 
 /**
@@ -42,13 +45,15 @@ export class Exporter implements SpanSink, LogSink {
   readonly #collectMetrics: () => readonly MetricRecord[];
   readonly #stopMetrics: () => void;
 
-  constructor({ config, clock, drops, metrics, show }: ExporterParts) {
+  constructor({ config, clock, drops, metrics, show, log }: ExporterParts) {
     const common = { drops, clock };
+    const onTurn = (signal: Signal) => log && tellTurns(log, signal, collectorAddress(config, signal).url);
     this.#collectMetrics = metrics;
     if (isExported(config, "traces")) {
       this.#spans = new ExportQueue<SpanRecord>({
         ...common,
         signal: "spans",
+        onTurn: onTurn("traces"),
         sizeOf: ({ size }) => size,
         maxBytes: SPANS_MAX_BYTES,
         batchSize: SPANS_PER_REQUEST,
@@ -60,6 +65,7 @@ export class Exporter implements SpanSink, LogSink {
       this.#logs = new ExportQueue<LogRecord>({
         ...common,
         signal: "logs",
+        onTurn: onTurn("logs"),
         sizeOf: sizeOfLog,
         maxBytes: LOGS_MAX_BYTES,
         batchSize: config.logs_batch_size,
@@ -71,6 +77,7 @@ export class Exporter implements SpanSink, LogSink {
       this.#metrics = new ExportQueue<MetricRecord>({
         ...common,
         signal: "metrics",
+        onTurn: onTurn("metrics"),
         sizeOf: ({ points }) => POINT_BYTES * (points.length + 1),
         maxBytes: METRICS_MAX_BYTES,
         batchSize: METRICS_PER_REQUEST,
@@ -107,6 +114,15 @@ export class Exporter implements SpanSink, LogSink {
     if (this.#metrics === undefined) return;
     for (const metric of this.#collectMetrics()) this.#metrics.add(metric);
   }
+}
+
+/** The address without a password, of which a URL may have one. */
+function tellTurns(log: Logger, signal: Signal, url: string): (reason: string | undefined) => void {
+  const endpoint = url.replace(/\/\/[^/@]*@/, "//");
+  return (reason) => {
+    if (reason === undefined) log.info(`${signal} reach the collector again`, { endpoint });
+    else log.warn(`${signal} do not reach the collector; they wait, bounded, and are sent when it is back`, { endpoint, reason });
+  };
 }
 
 async function open<T>(config: ObservabilityConfig, signal: Signal, encode: (records: readonly T[]) => object): Promise<Sender<T>> {

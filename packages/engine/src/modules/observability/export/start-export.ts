@@ -1,11 +1,12 @@
-import type { Clock } from "../../../kernel/clock.ts";
+import type { ModuleContext } from "../../../kernel/module.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { LogRecord, LogSink, SpanRecord, SpanSink } from "../model.ts";
+import { exportHealth } from "./export-health.ts";
 import type { ExportState } from "./export-queue.ts";
 import { isExported } from "./exported.ts";
 import type { Exporter, ExporterParts } from "./exporter.ts";
 
-export type ExportParts = Omit<ExporterParts, "config" | "clock">;
+export type ExportParts = Omit<ExporterParts, "config" | "clock" | "log">;
 
 /** What goes to a collector, where the config names one. Takes spans that are to be kept. */
 export interface Export extends SpanSink, LogSink {
@@ -15,7 +16,10 @@ export interface Export extends SpanSink, LogSink {
 }
 
 /** Loads the exporter only where something is to be sent. */
-export async function startExport(context: { readonly config: ObservabilityConfig; readonly clock: Clock }, parts: ExportParts): Promise<Export> {
+export async function startExport(
+  context: Pick<ModuleContext<ObservabilityConfig>, "config" | "clock" | "log" | "reportHealth">,
+  parts: ExportParts,
+): Promise<Export> {
   let exporter: Exporter | undefined;
   let settings = "";
 
@@ -25,11 +29,12 @@ export async function startExport(context: { readonly config: ObservabilityConfi
     settings = next;
     const before = exporter;
     const isNeeded = isExported(config, "traces") || isExported(config, "logs") || isExported(config, "metrics");
-    exporter = isNeeded ? new (await import("./exporter.ts")).Exporter({ ...parts, config, clock: context.clock }) : undefined;
+    exporter = isNeeded ? new (await import("./exporter.ts")).Exporter({ ...parts, config, clock: context.clock, log: context.log }) : undefined;
     await before?.stop();
   }
 
   await apply(context.config);
+  context.reportHealth("otel", () => exportHealth(exporter?.states ?? []));
   return {
     started() {},
     ended: (span: SpanRecord) => exporter?.ended(span),

@@ -18,7 +18,15 @@ afterEach(async () => {
 const NO_LIMITS: DiskLimits = { maxBytes: 1e12, maxAgeMs: 1e15 };
 
 async function open(file: string, more: Partial<DiskLogsParts> = {}): Promise<DiskLogs> {
-  const logs = await DiskLogs.open({ file, clock: systemClock, log: silentLogger, drops: { dropped: () => {} }, limits: NO_LIMITS, ...more });
+  const logs = await DiskLogs.open({
+    file,
+    clock: systemClock,
+    log: silentLogger,
+    drops: { dropped: () => {} },
+    redact: (shown) => shown,
+    limits: NO_LIMITS,
+    ...more,
+  });
   opened.push(logs);
   return logs;
 }

@@ -5,6 +5,7 @@ import type { Logger } from "../../../kernel/logger.ts";
 import { openStore, type Store } from "../../../store/store.ts";
 import type { DropCounter } from "../model.ts";
 import { sizeOf } from "./bounded-record.ts";
+import type { RedactAttributes } from "./log-json.ts";
 import type { LogFigures, LogProcedures } from "./log-procedures.ts";
 import { rowOf } from "./log-row.ts";
 import type { LogSource, LogStore, LogStoreFigures, StoredLog } from "./log-store.ts";
@@ -35,6 +36,7 @@ export class DiskLogs implements LogStore {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #drops: DropCounter;
+  readonly #redact: RedactAttributes;
   #limits: DiskLimits;
   #figures: LogFigures;
   #waiting: StoredLog[] = [];
@@ -52,6 +54,7 @@ export class DiskLogs implements LogStore {
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#drops = parts.drops;
+    this.#redact = parts.redact;
     this.#limits = parts.limits;
     this.#figures = figures;
     this.#stopTrimming = every(parts.clock, TRIM_EVERY_MS, () => void this.trim());
@@ -167,7 +170,7 @@ export class DiskLogs implements LogStore {
     const written = this.#store
       .call(
         "append",
-        entries.map((entry) => rowOf(entry, arrivedMs)),
+        entries.map((entry) => rowOf(entry, arrivedMs, this.#redact)),
         { bytes },
       )
       .then(
@@ -206,6 +209,8 @@ export interface DiskLogsParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly drops: DropCounter;
+  /** Applied before anything is written. */
+  readonly redact: RedactAttributes;
   readonly limits: DiskLimits;
 }
 

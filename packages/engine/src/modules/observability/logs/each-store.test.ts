@@ -26,6 +26,7 @@ const STORES = {
       clock: systemClock,
       log: silentLogger,
       drops: { dropped: (signal, reason, count) => expect.unreachable(`${signal} ${reason} ${count}`) },
+      redact: (shown) => shown,
       limits: { maxBytes: 1e9, maxAgeMs: 1e15 },
     }),
 } as const;

@@ -4,7 +4,8 @@ import type { DropCounter, LogRecord } from "../model.ts";
 import { readLines, writeLines } from "../transfer/line-channel.ts";
 import { sizeOf } from "./bounded-record.ts";
 import type { AroundInput, ExportInput, FacetsInput, HistogramInput, ImportInput, ListInput, TailInput } from "./functions/inputs.ts";
-import { logFilterOf } from "./log-filter-input.ts";
+import type { LogFilter } from "./log-filter.ts";
+import { type LogFilterInput, logFilterOf } from "./log-filter-input.ts";
 import { recordOfLine, recordsOfOtlp } from "./log-import.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import { logLines } from "./log-lines.ts";
@@ -26,6 +27,8 @@ export interface LogAnswersParts {
   readonly store: LogStore;
   readonly recent: RecentLogs;
   readonly redact: RedactAttributes;
+  /** As configured now. */
+  readonly redactKeys: () => readonly string[];
   readonly drops: DropCounter;
   /** Takes what is imported. */
   readonly add: (log: LogRecord) => void;
@@ -48,7 +51,7 @@ export class LogAnswers {
     const order = input.sort_order ?? "desc";
     const after = positionIn(order, input.cursor);
     const skip = input.offset ?? 0;
-    const page = await this.#queries.list({ filter: logFilterOf(input), order, limit: input.limit ?? 200, skip, after });
+    const page = await this.#queries.list({ filter: this.#filter(input), order, limit: input.limit ?? 200, skip, after });
     const entries = withinBytes(page.entries);
     const isCut = entries.length < page.entries.length;
     const last = entries[entries.length - 1];
@@ -67,7 +70,7 @@ export class LogAnswers {
   }
 
   async around({ id, before, after, ...filter }: AroundInput): Promise<unknown> {
-    const found = await this.#queries.around(Number(id), { before: before ?? 50, after: after ?? 50, filter: logFilterOf(filter) });
+    const found = await this.#queries.around(Number(id), { before: before ?? 50, after: after ?? 50, filter: this.#filter(filter) });
     return {
       logs: found.entries.map((entry) => this.#json(entry)),
       id,
@@ -78,7 +81,7 @@ export class LogAnswers {
   }
 
   async facets({ facets, ...filter }: FacetsInput): Promise<unknown> {
-    const { tally, isWhole } = await this.#queries.tally(logFilterOf(filter), { facets: facets ?? DEFAULT_FACETS });
+    const { tally, isWhole } = await this.#queries.tally(this.#filter(filter), { facets: facets ?? DEFAULT_FACETS });
     const counted = [...tally.facets].map(
       ([name, counts]) => [name, [...counts].sort((a, b) => b[1] - a[1]).map(([value, count]) => ({ value, count }))] as const,
     );
@@ -86,7 +89,7 @@ export class LogAnswers {
   }
 
   async histogram({ buckets, ...input }: HistogramInput): Promise<unknown> {
-    const filter = logFilterOf(input);
+    const filter = this.#filter(input);
     const source = await this.#parts.store.open();
     const span = input.start_time == null || input.end_time == null ? (await this.#queries.tally(filter, {}, source)).tally : undefined;
     const startMs = input.start_time ?? Math.floor(span?.firstMs ?? this.#parts.context.clock.now());
@@ -107,12 +110,12 @@ export class LogAnswers {
   }
 
   async tail({ after, limit, wait_ms, ...filter }: TailInput, signal: AbortSignal): Promise<unknown> {
-    const answer = await this.#tail.next({ after, filter: logFilterOf(filter), limit: limit ?? 500, waitMs: wait_ms ?? 0, signal });
+    const answer = await this.#tail.next({ after, filter: this.#filter(filter), limit: limit ?? 500, waitMs: wait_ms ?? 0, signal });
     return { logs: answer.entries.map((entry) => this.#json(entry)), cursor: answer.cursor, dropped: answer.dropped };
   }
 
   export({ format, sort_order, ...filter }: ExportInput, ownedBy: Parameters<ModuleContext<unknown>["createChannel"]>[0]): { readonly lines: ChannelRef } {
-    const request = { filter: logFilterOf(filter), order: sort_order ?? ("desc" as const), format: format ?? ("ndjson" as const), redact: this.#parts.redact };
+    const request = { filter: this.#filter(filter), order: sort_order ?? ("desc" as const), format: format ?? ("ndjson" as const), redact: this.#parts.redact };
     if (this.#exports.size >= MAX_EXPORTS) throw new CallError("overloaded", `${MAX_EXPORTS} exports of log entries are under way, which is the limit`);
     const channel = this.#parts.context.createChannel(ownedBy);
     this.#exports.add(channel);
@@ -149,6 +152,10 @@ export class LogAnswers {
 
   stop(): void {
     for (const channel of this.#exports) channel.close("svc-observability stops");
+  }
+
+  #filter(input: LogFilterInput): LogFilter {
+    return logFilterOf(input, this.#parts.redactKeys());
   }
 
   #json(entry: StoredLog): unknown {

@@ -30,7 +30,7 @@ export const logFilterMembers = () => ({
 export type LogFilterInput = z.infer<z.ZodObject<ReturnType<typeof logFilterMembers>>>;
 
 /** Throws `invalid_input` for a regular expression that is none. */
-export function logFilterOf(input: LogFilterInput): LogFilter {
+export function logFilterOf(input: LogFilterInput, redactKeys: readonly string[] = []): LogFilter {
   if (input.regex != null) checkRegex(input.regex);
   return {
     startMs: input.start_time ?? undefined,
@@ -47,6 +47,7 @@ export function logFilterOf(input: LogFilterInput): LogFilter {
     filters: (input.filters ?? []).map((filter) => filterSchema.parse(filter)),
     excludeServices: input.exclude?.services ?? [],
     excludeText: lowerOrNone(input.exclude?.text),
+    redactKeys,
   };
 }
 

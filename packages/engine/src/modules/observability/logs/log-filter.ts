@@ -2,7 +2,9 @@ import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
 import type { LogRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { type CompiledFilter, compileFilter, type Filter } from "../query/filters.ts";
+import type { RedactAttributes } from "./log-json.ts";
 import type { StoredLog } from "./log-store.ts";
+import { redactionOf, redactRecord } from "./redact-record.ts";
 import { compileRegex, selectByRegex } from "./regex-search.ts";
 
 /** A filter as it travels to the store's thread. */
@@ -23,6 +25,8 @@ export interface LogFilter {
   readonly filters: readonly Filter[];
   readonly excludeServices: readonly string[];
   readonly excludeText: string | undefined;
+  /** Values of these keys are not found, as they are not shown. They travel with the filter, so that a change of them holds at once, on disk as well. */
+  readonly redactKeys: readonly string[];
 }
 
 export const NO_FILTER: LogFilter = {
@@ -40,6 +44,7 @@ export const NO_FILTER: LogFilter = {
   filters: [],
   excludeServices: [],
   excludeText: undefined,
+  redactKeys: [],
 };
 
 /** Judges one entry. */
@@ -55,8 +60,8 @@ export function logSelector(filter: LogFilter, refuse: (message: string) => Erro
   };
 }
 
-/** All of the filter but its regular expression, which is for `logSelector`. */
-export function logMatcher(filter: LogFilter): LogMatcher {
+/** All of the filter but its regular expression, which is for `logSelector`. Texts and attributes are judged as `redact` lets them be seen. */
+export function logMatcher(filter: LogFilter, redact: RedactAttributes = redactionOf(filter.redactKeys)): LogMatcher {
   const checks: LogMatcher[] = [];
   const { startMs, endMs, severityMin, functionId, worker } = filter;
   if (startMs !== undefined) {
@@ -84,10 +89,16 @@ export function logMatcher(filter: LogFilter): LogMatcher {
   }
   if (functionId !== undefined) checks.push((log) => functionOf(log) === functionId);
   if (worker !== undefined) checks.push((log) => workerOf(log) === worker || workerIdOf(log) === worker);
-  for (const condition of filter.filters) checks.push(conditionCheck(compileFilter(condition)));
+  if (filter.filters.length > 0) {
+    const conditions = filter.filters.map((condition) => conditionCheck(compileFilter(condition)));
+    checks.push((log) => {
+      const shown = redactRecord(log, redact);
+      return conditions.every((check) => check(shown));
+    });
+  }
   const { text, excludeText } = filter;
-  if (text !== undefined) checks.push((log) => holdsText(log, text));
-  if (excludeText !== undefined) checks.push((log) => !holdsText(log, excludeText));
+  if (text !== undefined) checks.push((log) => showsText(log, text, redact));
+  if (excludeText !== undefined) checks.push((log) => !showsText(log, excludeText, redact));
   return (log) => checks.every((check) => check(log));
 }
 
@@ -105,6 +116,11 @@ export function workerOf(log: LogRecord): string {
 export function* searchedTexts(log: LogRecord): Generator<string> {
   yield log.body;
   for (const value of Object.values(log.attributes)) if (value !== null) yield textOfValue(value);
+}
+
+/** Only what holds the text at all is worth the work of `redact`, unless the text may be a part of the mask. */
+function showsText(log: LogRecord, lower: string, redact: RedactAttributes): boolean {
+  return (lower.includes("*") || holdsText(log, lower)) && holdsText(redactRecord(log, redact), lower);
 }
 
 function holdsText(log: LogRecord, lower: string): boolean {

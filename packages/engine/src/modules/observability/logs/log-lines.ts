@@ -3,6 +3,7 @@ import type { LogFilter } from "./log-filter.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import type { LogQueries } from "./log-queries.ts";
 import type { LogOrder, LogPosition, StoredLog } from "./log-store.ts";
+import { redactRecord } from "./redact-record.ts";
 
 export type LogFormat = "ndjson" | "csv" | "otlp_json";
 
@@ -20,15 +21,11 @@ export async function* logLines(
   let after: LogPosition | undefined;
   do {
     const page = await queries.page({ filter, order, limit: PAGE_ENTRIES, after });
-    if (format === "otlp_json" && page.entries.length > 0) yield JSON.stringify(encodeLogs(page.entries.map((entry) => redactedRecord(entry, redact))));
+    if (format === "otlp_json" && page.entries.length > 0) yield JSON.stringify(encodeLogs(page.entries.map((entry) => redactRecord(entry.log, redact))));
     else if (format === "ndjson") for (const entry of page.entries) yield JSON.stringify(logJson(entry, redact));
     else if (format === "csv") for (const entry of page.entries) yield csvLine(entry, redact);
     after = page.next;
   } while (after !== undefined);
-}
-
-function redactedRecord({ log }: StoredLog, redact: RedactAttributes): StoredLog["log"] {
-  return { ...log, attributes: redact(log.attributes), resource: { ...log.resource, attributes: redact(log.resource.attributes) } };
 }
 
 function csvLine(entry: StoredLog, redact: RedactAttributes): string {

@@ -1,7 +1,9 @@
 import type { Attributes } from "../../../kernel/telemetry-contract.ts";
 import type { SeverityText } from "../model.ts";
 import { functionOf, searchedTexts, workerIdOf, workerOf } from "./log-filter.ts";
+import type { RedactAttributes } from "./log-json.ts";
 import type { StoredLog } from "./log-store.ts";
+import { redactRecord } from "./redact-record.ts";
 import { severityTextOf } from "./severity.ts";
 
 const NANOS_PER_MS = 1_000_000n;
@@ -36,13 +38,15 @@ interface Rest {
   readonly scopeVersion: string | undefined;
 }
 
-export function rowOf({ id, log }: StoredLog, arrivedMs: number): LogRow {
+/** What `redact` hides does not come to the disk. The columns are of who wrote the entry. */
+export function rowOf({ id, log }: StoredLog, arrivedMs: number, redact: RedactAttributes): LogRow {
+  const kept = redactRecord(log, redact);
   const rest: Rest = {
     body: log.body,
     service: log.resource.service,
     observed: String(log.observedUnixNano),
-    attributes: log.attributes,
-    resource: log.resource.attributes,
+    attributes: kept.attributes,
+    resource: kept.resource.attributes,
     workerId: log.resource.workerId,
     scopeName: log.scopeName,
     scopeVersion: log.scopeVersion,

@@ -6,7 +6,7 @@ import type { TriggerBinding, TriggerSpec } from "../../../kernel/module.ts";
 import type { Telemetry } from "../../../kernel/telemetry-contract.ts";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { DropCounter } from "../model.ts";
-import { functionOf, type LogMatcher, logMatcher, NO_FILTER, workerIdOf } from "./log-filter.ts";
+import { functionOf, type LogFilter, type LogMatcher, logMatcher, NO_FILTER, workerIdOf } from "./log-filter.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import type { StoredLog } from "./log-store.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";
@@ -80,6 +80,11 @@ export class LogTriggers {
     for (const watcher of this.#watchers) watcher.offer(entry);
   }
 
+  /** By the keys of now. */
+  get redact(): RedactAttributes {
+    return this.#parts.redact;
+  }
+
   dropped(): void {
     this.#parts.drops.dropped("logs", "log_trigger_queue_full", 1);
   }
@@ -138,13 +143,14 @@ class LogWatcher {
     this.#binding = binding;
     this.#owner = owner;
     const { level: least, service, text, function_id } = binding.settings;
-    this.#matches = logMatcher({
+    const matched: LogFilter = {
       ...NO_FILTER,
       severityMin: least === "all" ? undefined : least === "fatal" ? 21 : firstNumberOf(SEVERITIES.find((name) => name.toLowerCase() === least) ?? "TRACE"),
       services: service == null ? undefined : [service],
       text: text == null || text === "" ? undefined : text.toLowerCase(),
       functionId: function_id ?? undefined,
-    });
+    };
+    this.#matches = logMatcher(matched, owner.redact);
   }
 
   offer(entry: StoredLog): void {

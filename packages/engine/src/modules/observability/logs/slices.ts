@@ -1,7 +1,10 @@
+import type { LogRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { millisOf } from "../query/times.ts";
 import { fieldOf, functionOf, workerOf } from "./log-filter.ts";
+import type { RedactAttributes } from "./log-json.ts";
 import type { LogPosition, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
+import { redactionOf, redactRecord } from "./redact-record.ts";
 import { SEVERITIES } from "./severity.ts";
 
 /** Different values of one facet that are counted; further ones are counted together. */
@@ -26,8 +29,10 @@ export class Tally {
   readonly facets: Map<string, Map<string, number>>;
   readonly histogram: number[][];
   readonly #range: TallyRequest["histogram"];
+  readonly #redact: RedactAttributes;
 
-  constructor(request: Pick<TallyRequest, "facets" | "histogram">) {
+  constructor(request: Pick<TallyRequest, "filter" | "facets" | "histogram">) {
+    this.#redact = redactionOf(request.filter.redactKeys);
     this.facets = new Map(request.facets.map((name) => [name, new Map()]));
     this.#range = request.histogram;
     this.histogram = Array.from({ length: request.histogram?.buckets ?? 0 }, () => SEVERITIES.map(() => 0));
@@ -37,9 +42,12 @@ export class Tally {
     this.total += 1;
     const ms = millisOf(entry.log.timeUnixNano);
     this.#span(ms, ms);
-    for (const [name, counts] of this.facets) {
-      const value = facetValue(entry, name);
-      if (value !== undefined) count(counts, value, 1);
+    if (this.facets.size > 0) {
+      const shown = redactRecord(entry.log, this.#redact);
+      for (const [name, counts] of this.facets) {
+        const value = facetValue(shown, name);
+        if (value !== undefined) count(counts, value, 1);
+      }
     }
     if (this.#range === undefined) return;
     const { startMs, endMs, buckets } = this.#range;
@@ -82,7 +90,7 @@ function count(counts: Map<string, number>, value: string, number: number): void
   counts.set(counted, (counts.get(counted) ?? 0) + number);
 }
 
-function facetValue({ log }: StoredLog, name: string): string | undefined {
+function facetValue(log: LogRecord, name: string): string | undefined {
   if (name === "level") return log.severityText;
   if (name === "service") return log.resource.service;
   if (name === "function_id") return functionOf(log);

@@ -47,7 +47,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   const isEnabled = enabledIn(config);
   const redact: RedactAttributes = (attributes) => redactor.attributes(attributes);
 
-  const { store, setLimits, lastId } = await openLogStore(context, options.drops);
+  const { store, setLimits, lastId } = await openLogStore(context, options.drops, redact);
   // By microseconds, so that ids of a later run are greater; see also DiskLogs.trim.
   const firstId = Math.max(Math.floor(clock.now()) * 1_000, lastId + 1);
   const recent = new RecentLogs(firstId - 1);
@@ -77,7 +77,16 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
     async answers() {
       if (store === undefined) return undefined;
       answers ??= import("./log-answers.ts").then(
-        (loaded) => new loaded.LogAnswers({ context, store, recent, redact, drops: options.drops, add: (log) => void intake.add(log) }),
+        (loaded) =>
+          new loaded.LogAnswers({
+            context,
+            store,
+            recent,
+            redact,
+            redactKeys: () => config.redact_keys,
+            drops: options.drops,
+            add: (log) => void intake.add(log),
+          }),
       );
       return answers;
     },
@@ -135,7 +144,7 @@ interface OpenedStore {
   readonly lastId: number;
 }
 
-async function openLogStore(context: ModuleContext<ObservabilityConfig>, drops: DropCounter): Promise<OpenedStore> {
+async function openLogStore(context: ModuleContext<ObservabilityConfig>, drops: DropCounter, redact: RedactAttributes): Promise<OpenedStore> {
   const { config, clock, log } = context;
   if (!enabledIn(config) || (config.logs_exporter ?? config.exporter) === "otlp") return { store: undefined, setLimits: () => {}, lastId: 0 };
   const storage = config.trace_storage;
@@ -144,7 +153,7 @@ async function openLogStore(context: ModuleContext<ObservabilityConfig>, drops: 
     return { store, setLimits: (next) => store.setLimits(memoryLimits(next)), lastId: 0 };
   }
   const { DiskLogs } = await import("./disk-logs.ts");
-  const store = await DiskLogs.open({ file: join(storageFolder(storage, context.dataDir), "logs.db"), clock, log, drops, limits: diskLimits(config) });
+  const store = await DiskLogs.open({ file: join(storageFolder(storage, context.dataDir), "logs.db"), clock, log, drops, redact, limits: diskLimits(config) });
   return { store, setLimits: (next) => store.setLimits(diskLimits(next)), lastId: store.lastId };
 }
 

@@ -1,5 +1,6 @@
 import type { Signal } from "../../../kernel/telemetry-contract.ts";
 import type { DropCounter, LogSink, MetricSink, SpanSink } from "../model.ts";
+import { checkShape } from "./check-shape.ts";
 import { decode } from "./decode.ts";
 import type { Origin } from "./decode-context.ts";
 
@@ -143,6 +144,7 @@ export class Ingest {
     try {
       const parsed = body.parse();
       if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new SyntaxError("the body is no object");
+      checkShape(body.signal, parsed);
       const context = { origin: body.origin, spans, logs, metrics, drops, nowNanos: BigInt(Math.round(now())) * 1_000_000n };
       return { ...body, records: decode(body.signal, parsed, context), accepted: 0, refused: 0 };
     } catch (error) {

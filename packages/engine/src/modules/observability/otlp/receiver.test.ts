@@ -108,3 +108,13 @@ test("while there is no room, senders are asked to come again", async () => {
   const answer = await post("/v1/traces", JSON.stringify(encodeTraces([someSpan()])), JSON_TYPE);
   expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
 });
+
+test.each([
+  ["/v1/traces", { resourceSpans: "x" }, "`resourceSpans` must be a list, and is a string"],
+  ["/v1/logs", { resourceLogs: {} }, "`resourceLogs` must be a list, and is an object"],
+  ["/v1/metrics", { resourceMetrics: [{}, { scopeMetrics: 5 }] }, "`resourceMetrics[1].scopeMetrics` must be a list, and is a number"],
+  ["/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans: true }] }] }, "`resourceSpans[0].scopeSpans[0].spans` must be a list, and is a boolean"],
+])("what is no list where records are is refused by its name: %s %j", async (path, body, message) => {
+  const answer = await post(path, JSON.stringify(body), JSON_TYPE);
+  expect([answer.status, await answer.json()]).toEqual([400, { code: 3, message }]);
+});

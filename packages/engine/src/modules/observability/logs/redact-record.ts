@@ -1,0 +1,14 @@
+import { Redactor } from "../calls/redact.ts";
+import type { LogRecord } from "../model.ts";
+import type { RedactAttributes } from "./log-json.ts";
+
+/** The record as it may be shown, searched and kept on disk. Its body is kept as it was written. */
+export function redactRecord(log: LogRecord, redact: RedactAttributes): LogRecord {
+  return { ...log, attributes: redact(log.attributes), resource: { ...log.resource, attributes: redact(log.resource.attributes) } };
+}
+
+/** Hides the values of these keys; for where only the keys come, as the store's thread. */
+export function redactionOf(keys: readonly string[]): RedactAttributes {
+  const redactor = new Redactor(keys);
+  return (attributes) => redactor.attributes(attributes);
+}

@@ -1,0 +1,20 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ObservabilityConfig } from "./config.ts";
+
+/** Settings that decide who the engine is and where telemetry is kept: with another the module starts anew, and what is in memory is gone. */
+const RESTARTING: readonly (readonly [name: string, valueOf: (config: ObservabilityConfig) => unknown])[] = [
+  ["service_name", (config) => config.service_name],
+  ["service_version", (config) => config.service_version],
+  ["service_namespace", (config) => config.service_namespace],
+  ["exporter", (config) => config.exporter],
+  ["enabled", (config) => config.enabled],
+  ["logs_enabled", (config) => config.logs_enabled],
+  ["logs_exporter", (config) => config.logs_exporter],
+  ["trace_storage", ({ trace_storage: storage }) => (storage?.enabled === true ? [storage.directory] : undefined)],
+];
+
+/** Names of the settings that differ, as a person reads them. */
+export function restartSettings(before: ObservabilityConfig, next: ObservabilityConfig): string {
+  const changed = RESTARTING.filter(([, valueOf]) => !isDeepStrictEqual(valueOf(before), valueOf(next)));
+  return changed.map(([name]) => `\`${name}\``).join(", ");
+}
