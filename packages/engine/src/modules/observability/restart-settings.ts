@@ -15,6 +15,6 @@ const RESTARTING: readonly (readonly [name: string, valueOf: (config: Observabil
 
 /** Names of the settings that differ, as a person reads them. */
 export function restartSettings(before: ObservabilityConfig, next: ObservabilityConfig): string {
-  const changed = RESTARTING.filter(([, valueOf]) => !isDeepStrictEqual(valueOf(before), valueOf(next)));
+  const changed = RESTARTING.filter(([, settingOf]) => !isDeepStrictEqual(settingOf(before), settingOf(next)));
   return changed.map(([name]) => `\`${name}\``).join(", ");
 }
