@@ -1,0 +1,18 @@
+// A collector as a process of its own: takes OTLP/JSON over HTTP and tells on its output, a line of JSON for each request, what came. PORT is its first argument.
+import { createServer } from "node:http";
+
+const records = (groups, scopes, items) => (groups ?? []).flatMap((group) => (group[scopes] ?? []).flatMap((scope) => scope[items] ?? []));
+
+const server = createServer((request, response) => {
+  const parts = [];
+  request.on("data", (part) => parts.push(part));
+  request.on("end", () => {
+    const body = JSON.parse(Buffer.concat(parts).toString());
+    const spans = records(body.resourceSpans, "scopeSpans", "spans").map(({ spanId, name }) => [spanId, name]);
+    const logs = records(body.resourceLogs, "scopeLogs", "logRecords").map(({ body: text }) => text?.stringValue);
+    const metrics = records(body.resourceMetrics, "scopeMetrics", "metrics").map(({ name }) => name);
+    // Told before it is acknowledged: what the sender takes for received has been counted.
+    process.stdout.write(`${JSON.stringify({ spans, logs, metrics })}\n`, () => response.writeHead(200, { "content-type": "application/json" }).end("{}"));
+  });
+});
+server.listen(Number(process.argv[2]), "127.0.0.1", () => process.stdout.write('{"listening":true}\n'));
