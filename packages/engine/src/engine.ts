@@ -171,7 +171,8 @@ class Engine implements RunningEngine {
       dataDir: parts.config.engine.dataDir,
       production: () => isExposed(this.#config),
       outboundRules: () => settings().httpFunctions,
-      clockOf: (name) => (configurableModules.some((module) => module.name === name) ? parts.moduleClock : parts.clock),
+      // What is observed happens in real time, and a leap of days must not be lived through in steps of a sampler.
+      clockOf: (name) => (name !== OBSERVABILITY && configurableModules.some((module) => module.name === name) ? parts.moduleClock : parts.clock),
     });
     directory.setModuleHost(this.#host);
   }
