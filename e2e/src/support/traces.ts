@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { vi } from "vitest";
 
 /** What these tests read of a span (the shape is protocol 10.3's, with what svc adds). */
 export interface TreeSpan {
@@ -67,13 +67,14 @@ export async function logsOf(ask: Ask, traceId: string, count: number, timeoutMs
   return logs;
 }
 
-/** Asks again, 20 times a second, until the answer will do. */
+/** Asks again, 20 times a second, until the answer will do: what is asked of is another process, which tells of no event that this one could await. */
 export async function until<Answer>(what: string, timeoutMs: number, ask: () => Promise<Answer>, willDo: (answer: Answer) => boolean): Promise<Answer> {
-  const end = performance.now() + timeoutMs;
-  for (;;) {
-    const answer = await ask();
-    if (willDo(answer)) return answer;
-    if (performance.now() > end) throw new Error(`it did not come to this within ${timeoutMs} ms: ${what}; the last answer is ${JSON.stringify(answer)}`);
-    await sleep(50);
-  }
+  return vi.waitFor(
+    async () => {
+      const answer = await ask();
+      if (willDo(answer)) return answer;
+      throw new Error(`it has not come to this: ${what}; the last answer is ${JSON.stringify(answer)}`);
+    },
+    { timeout: timeoutMs, interval: 50 },
+  );
 }

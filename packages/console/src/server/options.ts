@@ -144,8 +144,7 @@ export function readConsoleOptions(command: Command, env: Readonly<Record<string
 function requireSendable({ engineHost, otelServiceName }: ConsoleOptions): void {
   const isHost = URL.canParse(`http://${engineHost.includes(":") ? `[${engineHost}]` : engineHost}:1`) && !/[/?#@\s]/.test(engineHost);
   if (!isHost) throw new UsageError(`--engine-host ${JSON.stringify(engineHost)} is no host name or address; the ports have flags of their own`);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
-  if (Buffer.byteLength(otelServiceName) > 256 || /[\u0000-\u001f\u007f]/.test(otelServiceName)) {
+  if (Buffer.byteLength(otelServiceName) > 256 || /\p{Cc}/u.test(otelServiceName)) {
     throw new UsageError("--otel-service-name (OTEL_SERVICE_NAME) takes 1 to 256 bytes without control characters");
   }
 }

@@ -26,10 +26,13 @@ export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isDisplayOpen, setDisplayOpen] = useState(false);
-  const [isDrawerOpen, setDrawerOpen] = useState(false);
+  /** The page that it was opened on: another page closes it. */
+  const [drawerPath, setDrawerPath] = useState<string>();
   const isDrawer = useIsNarrow(640);
   const { sidebarOpen, density } = usePreferences();
   const path = useRouterState({ select: (state) => state.location.pathname });
+  const isDrawerOpen = drawerPath === path;
+  const setDrawerOpen = (isOpen: boolean): void => setDrawerPath(isOpen ? path : undefined);
   // What is typed right after the key must not be lost while its code comes.
   useEffect(() => {
     // Without a console there is none to load: it is asked for again when it is opened.
@@ -44,8 +47,6 @@ export function Shell() {
   useHotkey("mod+,", "Display: time zone, theme, density, shortcuts", () => setDisplayOpen(true));
   useHotkey("z", "Local time or UTC", () => setZone(zone === "UTC" ? "local" : "UTC"));
   useHotkey(isDrawer && isDrawerOpen ? "Escape" : "never", "Close the menu", () => setDrawerOpen(false));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the drawer
-  useEffect(() => setDrawerOpen(false), [path]);
   return (
     <div className="flex h-full flex-col">
       <a href="#content" className="-top-10 absolute left-2 z-50 rounded-md bg-accent px-3 py-1.5 text-accent-ink focus:top-2">
