@@ -56,6 +56,9 @@ export interface WorkerView {
   readonly configured_worker: string | null;
 }
 
+/** What is asked of every worker each few seconds. */
+export type WorkerLoad = Pick<WorkerView, "id" | "name" | "internal" | "status" | "active_invocations" | "pid" | "ip_address" | "configured_worker">;
+
 /** One trigger binding. */
 export interface TriggerView {
   readonly id: string;
@@ -110,6 +113,8 @@ export interface Directory {
   functions(): readonly FunctionView[];
   functionById(id: string): FunctionView | undefined;
   workers(): readonly WorkerView[];
+  /** One at a time: ten thousand views at once would outlive their use in the heap. `visit` changes nothing. */
+  eachWorker(visit: (worker: WorkerLoad) => void): void;
   workerById(id: string): WorkerView | undefined;
   triggers(): readonly TriggerView[];
   triggerById(id: string): TriggerView | undefined;

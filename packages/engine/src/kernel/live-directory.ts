@@ -1,6 +1,6 @@
 import type { FunctionId } from "@svc/protocol";
 import type { Changes } from "./changes.ts";
-import type { Counters, Directory, DirectoryChange, FunctionStatus, FunctionView, TriggerTypeView, TriggerView, WorkerView } from "./directory.ts";
+import type { Counters, Directory, DirectoryChange, FunctionStatus, FunctionView, TriggerTypeView, TriggerView, WorkerLoad, WorkerView } from "./directory.ts";
 import type { ModuleHost } from "./module-host.ts";
 import type { FunctionEntry, Registry } from "./registry.ts";
 import type { Session } from "./session.ts";
@@ -46,8 +46,17 @@ export class LiveDirectory implements Directory {
     return entry === undefined ? undefined : this.#functionView(entry);
   }
 
+  eachWorker(visit: (worker: WorkerLoad) => void): void {
+    for (const session of this.#sessions.values()) visit(this.#loadOf(session));
+    for (const view of this.#moduleViews()) visit(view);
+  }
+
   workers(): WorkerView[] {
-    const modules = this.#moduleHost?.providers().map(
+    return [...this.#sessions.all().map((session) => this.#sessionView(session)), ...this.#moduleViews()].sort((a, b) => compare(a.name, b.name));
+  }
+
+  #moduleViews(): WorkerView[] {
+    const views = this.#moduleHost?.providers().map(
       ({ provider, summary, startedAtMs }): WorkerView => ({
         id: provider.workerId,
         name: provider.name,
@@ -72,7 +81,7 @@ export class LiveDirectory implements Directory {
         configured_worker: null,
       }),
     );
-    return [...this.#sessions.all().map((session) => this.#sessionView(session)), ...(modules ?? [])].sort((a, b) => compare(a.name, b.name));
+    return views ?? [];
   }
 
   workerById(id: string): WorkerView | undefined {
@@ -132,30 +141,38 @@ export class LiveDirectory implements Directory {
     };
   }
 
-  #sessionView(session: Session): WorkerView {
+  #loadOf(session: Session): WorkerLoad {
     const { introduction } = session;
     return {
       id: session.workerId,
       name: introduction?.name ?? session.workerId,
+      internal: introduction?.kind !== "worker",
+      status: "connected",
+      active_invocations: session.inFlight,
+      pid: introduction?.pid ?? null,
+      ip_address: session.remoteAddress ?? null,
+      configured_worker: this.#triggers.configuredWorkerOf(session.workerId) ?? null,
+    };
+  }
+
+  #sessionView(session: Session): WorkerView {
+    const { introduction } = session;
+    const functions = [...session.functionIds].sort(compare);
+    return {
+      ...this.#loadOf(session),
       description: introduction?.description ?? null,
       runtime: introduction?.runtime ?? "unknown",
       version: introduction?.version ?? null,
       os: introduction?.os ?? null,
-      ip_address: session.remoteAddress ?? null,
-      pid: introduction?.pid ?? null,
       isolation: introduction?.isolation ?? null,
       features: [...session.features],
       kind: introduction?.kind ?? "worker",
-      internal: introduction?.kind !== "worker",
-      status: "connected",
       connected_at_ms: session.connectedAtMs,
-      function_count: session.functions.size,
-      functions: [...session.functions.keys()].sort(compare),
-      trigger_types: [...session.triggerTypes.keys()].sort(compare),
-      trigger_count: session.triggers.size,
-      active_invocations: session.inFlight,
+      function_count: functions.length,
+      functions,
+      trigger_types: [...session.triggerTypeIds].sort(compare),
+      trigger_count: session.triggerCount,
       principal: session.access === undefined ? null : (session.principal ?? session.access.grants.subject),
-      configured_worker: this.#triggers.configuredWorkerOf(session.workerId) ?? null,
     };
   }
 

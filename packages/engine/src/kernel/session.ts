@@ -60,6 +60,7 @@ interface StandingTrigger {
   readonly unwatch: Undo;
 }
 
+const NOTHING: readonly never[] = [];
 const NO_FEATURES: ReadonlySet<Feature> = new Set();
 
 /**
@@ -113,6 +114,19 @@ export class Session implements Provider, TriggerOwner {
 
   get log(): Logger {
     return this.#kernel.log.with({ workerId: this.workerId });
+  }
+
+  /** For those who only look: they make no tables. */
+  get functionIds(): Iterable<FunctionId> {
+    return this.#functions?.keys() ?? NOTHING;
+  }
+
+  get triggerTypeIds(): Iterable<TriggerTypeId> {
+    return this.#triggerTypes?.keys() ?? NOTHING;
+  }
+
+  get triggerCount(): number {
+    return this.#triggers?.size ?? 0;
   }
 
   /** Undo of each function that this connection registered. */
@@ -321,7 +335,6 @@ export class Session implements Provider, TriggerOwner {
   /** Answers a call that this worker made. `isTraced`: it was made within a trace. Clients of ours that have none are not told the callee's. */
   answer(invocationId: InvocationId, functionId: string, outcome: Outcome, isTraced = true): void {
     if (this.scope.ended) return;
-    const isFull = (): boolean => this.#outlet.isFull();
-    this.#outlet.send(frameOfAnswer({ invocationId, functionId, outcome, isTraced }, this, isFull));
+    this.#outlet.send(frameOfAnswer({ invocationId, functionId, outcome, isTraced }, this, this.#outlet));
   }
 }

@@ -20,6 +20,11 @@ export class Sessions {
     return this.#sessions.get(workerId);
   }
 
+  /** For those who do nothing meanwhile that could end one. */
+  values(): Iterable<Session> {
+    return this.#sessions.values();
+  }
+
   all(): Session[] {
     return [...this.#sessions.values()];
   }

@@ -43,31 +43,33 @@ interface WireError {
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The answer, or a small one in its place that says why the answer cannot be sent. */
-export function frameOfAnswer({ invocationId, functionId, outcome, isTraced }: Answer, to: Addressee, isFull: () => boolean): Frame {
+/** The answer, or a small one in its place that says why the answer cannot be sent. `line`: what the addressee has not read yet. */
+export function frameOfAnswer(answer: Answer, to: Addressee, line: { isFull(): boolean }): Frame {
+  const { invocationId, functionId, outcome, isTraced } = answer;
   const guarded = to.features.has("tolerates_bad_frames");
-  const refuse = (error: CallError): Frame => {
-    const fields = { invocationId, functionId, error: wireError(error, to) };
-    return guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
-  };
   const fields = outcome.ok
     ? { invocationId, functionId, result: outcome.result, traceparent: isTraced || !guarded ? outcome.traceparent : undefined, baggage: outcome.baggage }
     : { invocationId, functionId, error: wireError(outcome.error, to) };
   if (!guarded && outcome.ok && outcome.result !== undefined && !outcome.result.isJson()) {
-    return refuse(new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`));
+    return refusalFrame(answer, new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`), to);
   }
   const frame = guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
   const size = frameBytes(frame);
   if (size > MAX_FRAME_BYTES + FRAME_MARGIN_BYTES) {
     const problem = `the result of ${functionId} makes a frame of ${size} bytes; the limit is ${MAX_FRAME_BYTES}`;
-    return refuse(new CallError("payload_too_large", problem, { details: { bytes: size, limit: MAX_FRAME_BYTES } }));
+    return refusalFrame(answer, new CallError("payload_too_large", problem, { details: { bytes: size, limit: MAX_FRAME_BYTES } }), to);
   }
   // A caller that does not read its answers must not fill the engine's memory with them.
-  if (size > SMALL_ANSWER_BYTES && isFull()) {
-    return refuse(new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read what it is sent`));
+  if (size > SMALL_ANSWER_BYTES && line.isFull()) {
+    return refusalFrame(answer, new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read what it is sent`), to);
   }
   const problem = tooLarge(frame, `the result of ${functionId}`, to);
-  return problem === undefined ? frame : refuse(problem);
+  return problem === undefined ? frame : refusalFrame(answer, problem, to);
+}
+
+function refusalFrame({ invocationId, functionId }: Answer, error: CallError, to: Addressee): Frame {
+  const fields = { invocationId, functionId, error: wireError(error, to) };
+  return to.features.has("tolerates_bad_frames") ? encodeGuardedResult(fields) : encodePublishedResult(fields);
 }
 
 /** The call as the worker that runs it reads it, or why it cannot be sent. */

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { type Frame, MAX_FRAME_BYTES, TOKEN_SUBPROTOCOL_PREFIX } from "@svc/protocol";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { FrameSocket, FrameSocketListener } from "../kernel/frame-socket.ts";
+import { FrameReader } from "./frame-reader.ts";
 
 // The only file that knows which WebSocket library there is.
 
@@ -92,11 +93,14 @@ function header(firstByte: number, payloadBytes: number): Buffer {
 }
 
 const LISTENER = Symbol("listener");
+const READER = Symbol("reader");
 /** Who listens is kept on the socket, so that ten thousand sockets share one set of handlers. */
-type ListenedWebSocket = WebSocket & { [LISTENER]: FrameSocketListener };
+type ListenedWebSocket = WebSocket & { [LISTENER]: FrameSocketListener; [READER]?: FrameReader };
 
 function onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
-  (this as ListenedWebSocket)[LISTENER].onFrame(data as Buffer, isBinary ? "binary" : "text");
+  const socket = this as ListenedWebSocket;
+  socket[READER]?.messageCame();
+  socket[LISTENER].onFrame(data as Buffer, isBinary ? "binary" : "text");
 }
 
 function onAlive(this: WebSocket): void {
@@ -108,6 +112,25 @@ function onClose(this: WebSocket, code: number, reason: Buffer): void {
 }
 
 function onError(): void {}
+
+type ReadStream = Duplex & { [READER]: FrameReader };
+
+function onData(this: Duplex, chunk: Buffer): void {
+  (this as ReadStream)[READER].read(chunk);
+}
+
+/** Puts a reader before the library, which takes what comes from the stream by one listener of its own. */
+function readBefore(webSocket: ListenedWebSocket, stream: Duplex, listener: FrameSocketListener): void {
+  const [library, ...others] = stream.listeners("data") as ((this: Duplex, chunk: Buffer) => void)[];
+  if (library === undefined || others.length > 0) return;
+  const toLibrary = (chunk: Buffer): void => library.call(stream, chunk);
+  const onText = (bytes: Buffer): void => listener.onFrame(bytes, "text");
+  const reader = new FrameReader(toLibrary, onText);
+  webSocket[READER] = reader;
+  (stream as ReadStream)[READER] = reader;
+  stream.off("data", library);
+  stream.on("data", onData);
+}
 
 class WebSocketFrameSocket implements FrameSocket {
   readonly remoteAddress: string | undefined;
@@ -134,6 +157,7 @@ class WebSocketFrameSocket implements FrameSocket {
     webSocket.on("close", onClose);
     // Always followed by "close", which carries the code (1009 for a frame over the limit, 1007 for bad UTF-8).
     webSocket.on("error", onError);
+    readBefore(webSocket, this.#stream, listener);
   }
 
   send(frame: Frame): void {

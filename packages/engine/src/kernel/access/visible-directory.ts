@@ -43,6 +43,9 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
       return view !== undefined && seesFunction(view) ? view : undefined;
     },
     workers,
+    eachWorker(visit) {
+      for (const view of workers()) visit(view);
+    },
     workerById(id) {
       const view = all.workerById(id);
       return view === undefined ? undefined : shown(view);

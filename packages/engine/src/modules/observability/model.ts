@@ -58,6 +58,12 @@ export interface SpanRecord {
   pendingPlace?: number | undefined;
   /** To be called when it will be kept longer than those that came with it. */
   unpack?(): void;
+  /**
+   * Whoever keeps it after the call that told of it retains it, and may release it, once, when it keeps it no longer. What nobody keeps is used again for
+   * another call; what is retained and never released is not.
+   */
+  retain?(): void;
+  release?(): void;
 }
 
 /** Milliseconds; 0 while it is pending. For the hot path: the times themselves are worked out at each reading. */

@@ -7,7 +7,7 @@ import { attributesOf, eventsOf } from "./call-span-facts.ts";
 import type { CallResult, FunctionStats } from "./call-stats.ts";
 import { beginningOf, bytesOf, COPY_ABOVE, cutText, isLong } from "./payload-preview.ts";
 import type { SpanClock, TimeAnchor } from "./span-clock.ts";
-import { TextArena } from "./text-arena.ts";
+import { TextArena, type TextChunk } from "./text-arena.ts";
 import { traceparentOf } from "./trace-ids.ts";
 
 /** About what one record takes besides its payloads, with the frames that small payloads are slices of; bytes. */
@@ -35,6 +35,8 @@ export interface RecordHost {
   /** Where texts of ended calls go. Two, so that calls that are kept for long do not keep those that are not. */
   readonly sampledTexts: TextArena;
   readonly otherTexts: TextArena;
+  /** Nobody keeps it any more. */
+  recycle(record: CallRecord): void;
 }
 
 const TRACE_DIGITS = 32;
@@ -43,30 +45,39 @@ const INVOCATION_CHARACTERS = 36;
 
 /**
  * One call: its span, what the invocation history shows of it, and what the router holds while it runs. Made on the hot path, so it keeps what it was
- * given as it is; times, attributes and events are worked out when somebody reads them.
+ * given as it is; times, attributes and events are worked out when somebody reads them. Used again for another call when nobody keeps it: thousands of
+ * records that come, grow old and go would keep the garbage collector busy.
  */
 export class CallRecord implements SpanRecord, CallSpan {
-  readonly sampled: boolean;
-  readonly resource: Resource;
-  readonly facts: FunctionFacts;
-  readonly caller: Caller | undefined;
-  readonly job: Job | undefined;
-  /** What made the call: `call`, `http`, `queue`, `cli`, … */
-  readonly source: string;
-  failure: CallFailure | undefined;
-  /** Undefined while it is pending. */
-  result: CallResult | undefined;
-  /** Its place in the history, counted from 1. */
-  sequence = 0;
+  // What is read when an old record has to go comes first and lies together: by then the rest is in no cache.
+  /** The router while the call runs, and whoever retained it. */
+  #keepers = 0;
   inHistory = false;
-  pendingPlace = -1;
   /** What the history has counted of it. */
   countedBytes = 0;
+  /** Undefined while it is pending. */
+  result: CallResult | undefined;
+  sampled = false;
+  /** Trace id, span id, parent's id if there is one, invocation id, input, output, as UTF-8; where they begin, where the output does, and where it ends. */
+  #packed: TextChunk | undefined;
   readonly #host: RecordHost;
-  readonly #anchor: TimeAnchor;
-  readonly #baggage: string | undefined;
+  #packedAt = 0;
+  #outputAt = 0;
+  #packedEnd = 0;
+  /** Its place in the history, counted from 1. */
+  sequence = 0;
+  pendingPlace = -1;
+  resource: Resource;
+  facts: FunctionFacts;
+  caller: Caller | undefined;
+  job: Job | undefined;
+  /** What made the call: `call`, `http`, `queue`, `cli`, … */
+  source = "";
+  failure: CallFailure | undefined;
+  #anchor: TimeAnchor;
+  #baggage: string | undefined;
   /** Microseconds after the anchor; the end is -1 while it is pending. */
-  readonly #start: number;
+  #start = 0;
   #end = -1;
   // Undefined once they are packed.
   #traceId: string | undefined;
@@ -75,14 +86,9 @@ export class CallRecord implements SpanRecord, CallSpan {
   #invocationId: string | undefined;
   #input: string | undefined;
   #output: string | undefined;
-  /** Trace id, span id, parent's id if there is one, invocation id, input, output, as UTF-8; where they begin, where the output does, and where it ends. */
-  #packed: Buffer | undefined;
-  #packedAt = 0;
-  #outputAt = 0;
-  #packedEnd = 0;
   /** It keeps its texts by itself. */
   #isApart = false;
-  readonly #hasParent: boolean;
+  #hasParent = false;
   #hasInput = false;
   #hasOutput = false;
   /** Of the whole, in bytes; -1: that of the text that is kept. */
@@ -93,45 +99,63 @@ export class CallRecord implements SpanRecord, CallSpan {
   /** Of all that is kept besides the record itself, in characters. */
   #keptLength = 0;
 
-  constructor(
-    host: RecordHost,
+  /** `begin` makes it a call's. */
+  constructor(host: RecordHost, facts: FunctionFacts, resource: Resource) {
+    this.#host = host;
+    this.#anchor = host.clock.anchor;
+    this.facts = facts;
+    this.resource = resource;
+  }
+
+  /** The record is that of this call from now on, and no longer that of the one before. */
+  begin(
+    call: ObservedCall,
     facts: FunctionFacts,
     resource: Resource,
-    call: ObservedCall,
     startedAt: number,
     source: string,
     traceId: string,
     spanId: string,
     parentSpanId: string | undefined,
     sampled: boolean,
-  ) {
-    this.sampled = sampled;
-    this.resource = resource;
+  ): void {
+    const { caller, job, baggage, payload } = call;
+    const host = this.#host;
+    this.#keepers = 1;
     this.facts = facts;
-    this.caller = call.caller;
-    this.job = call.job;
+    this.resource = resource;
+    this.caller = caller;
+    this.job = job;
     this.source = source;
-    this.#host = host;
+    this.sampled = sampled;
+    this.result = undefined;
+    this.failure = undefined;
     this.#anchor = host.clock.anchorAt(startedAt);
     this.#start = this.#anchor.micros(startedAt);
-    this.#baggage = call.baggage;
-    if (call.baggage !== undefined) this.#keptLength = call.baggage.length;
+    this.#end = -1;
+    this.#baggage = baggage;
+    this.#keptLength = baggage === undefined ? 0 : baggage.length;
     this.#traceId = traceId;
     this.#spanId = spanId;
     this.#parentSpanId = parentSpanId;
     this.#hasParent = parentSpanId !== undefined;
     this.#invocationId = call.id;
-    const { payload } = call;
-    if (host.previews) {
-      const input = beginningOf(payload);
-      this.#input = input;
-      this.#hasInput = true;
-      this.#keptLength += input.length;
-      if (input.length > COPY_ABOVE && isLong(payload)) {
-        this.#inputCut = true;
-        this.#inputBytes = bytesOf(payload);
-      }
-    } else {
+    this.#isApart = false;
+    this.#hasInput = host.previews;
+    this.#hasOutput = false;
+    this.#inputCut = false;
+    this.#outputCut = false;
+    this.#inputBytes = -1;
+    this.#outputBytes = -1;
+    if (!host.previews) {
+      this.#inputBytes = bytesOf(payload);
+      return;
+    }
+    const input = beginningOf(payload);
+    this.#input = input;
+    this.#keptLength += input.length;
+    if (input.length > COPY_ABOVE && isLong(payload)) {
+      this.#inputCut = true;
       this.#inputBytes = bytesOf(payload);
     }
   }
@@ -155,7 +179,8 @@ export class CallRecord implements SpanRecord, CallSpan {
     host.history.ended(this);
     host.sink.ended(this);
     // Failed ones stay longer than others, which must not stay with them.
-    if (this.failure === undefined) this.#pack(this.sampled ? host.sampledTexts : host.otherTexts);
+    if (this.failure === undefined && this.#keepers > 1) this.#pack(this.#arena);
+    this.release();
   }
 
   /** The end of a call that nobody ran. */
@@ -165,6 +190,18 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#fail(error);
     this.#host.history.ended(this);
     this.#host.sink.ended(this);
+    this.release();
+  }
+
+  retain(): void {
+    this.#keepers++;
+  }
+
+  release(): void {
+    this.#keepers--;
+    if (this.#keepers > 0) return;
+    this.#forget();
+    this.#host.recycle(this);
   }
 
   /** It has left the history: from now on only what its span shows is kept. */
@@ -195,7 +232,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#invocationId = invocationId;
     this.#input = input;
     this.#output = output;
-    this.#packed = undefined;
+    this.#dropPacked();
   }
 
   get traceId(): string {
@@ -217,13 +254,13 @@ export class CallRecord implements SpanRecord, CallSpan {
   /** Undefined where previews are off. */
   get input(): string | undefined {
     if (this.#packed === undefined || !this.#hasInput) return this.#input;
-    return this.#packed.toString("utf8", this.#packedAt + this.#idsLength(), this.#outputAt);
+    return this.#packed.bytes.toString("utf8", this.#packedAt + this.#idsLength(), this.#outputAt);
   }
 
   /** Undefined where previews are off, and while there is none. */
   get output(): string | undefined {
     if (this.#packed === undefined || !this.#hasOutput) return this.#output;
-    return this.#packed.toString("utf8", this.#outputAt, this.#packedEnd);
+    return this.#packed.bytes.toString("utf8", this.#outputAt, this.#packedEnd);
   }
 
   /** Milliseconds; -1 while it is pending. */
@@ -343,7 +380,7 @@ export class CallRecord implements SpanRecord, CallSpan {
 
   #text(from: number, length: number): string {
     const at = this.#packedAt + from;
-    return this.#packed?.toString("latin1", at, at + length) ?? "";
+    return this.#packed?.bytes.toString("latin1", at, at + length) ?? "";
   }
 
   #pack(arena: TextArena): void {
@@ -357,6 +394,32 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#packedAt = arena.start;
     this.#outputAt = arena.start + first;
     this.#packedEnd = arena.start + arena.length;
+    this.#dropTexts();
+  }
+
+  /** A call that is sampled may be kept long after those that are not. */
+  get #arena(): TextArena {
+    return this.sampled ? this.#host.sampledTexts : this.#host.otherTexts;
+  }
+
+  #dropPacked(): void {
+    if (this.#packed === undefined) return;
+    this.#arena.drop(this.#packed);
+    this.#packed = undefined;
+  }
+
+  /** Lets go of what may be large; the rest is written over by the next call. */
+  #forget(): void {
+    if (this.#packed !== undefined) {
+      this.#dropPacked();
+      return;
+    }
+    this.failure = undefined;
+    this.#baggage = undefined;
+    this.#dropTexts();
+  }
+
+  #dropTexts(): void {
     this.#traceId = undefined;
     this.#spanId = undefined;
     this.#parentSpanId = undefined;

@@ -53,6 +53,7 @@ export class InvocationHistory {
       record.trim();
       return;
     }
+    record.retain();
     this.#enter(record);
   }
 
@@ -108,7 +109,7 @@ export class InvocationHistory {
       this.#recentBytes -= record.countedBytes;
       record.inHistory = false;
       if (record.result === undefined) this.#wait(record);
-      else if (record.result === "ok") record.trim();
+      else if (record.result === "ok") this.#leave(record);
       else {
         record.unpack();
         this.#failed.push(record);
@@ -118,12 +119,13 @@ export class InvocationHistory {
     while (this.#failed.length > 0 && (this.#failed.length > this.#maxCount - count || this.#failedBytes > this.#maxBytes - bytes)) {
       const record = this.#failed.shift() as CallRecord;
       this.#failedBytes -= record.countedBytes;
-      record.trim();
+      this.#leave(record);
     }
     if (this.#running.size <= this.#maxCount) return;
     for (const record of this.#running) {
       if (this.#running.size <= this.#maxCount) break;
       this.#running.delete(record);
+      record.release();
     }
   }
 
@@ -136,5 +138,6 @@ export class InvocationHistory {
   #leave(record: CallRecord): void {
     record.inHistory = false;
     record.trim();
+    record.release();
   }
 }

@@ -100,6 +100,7 @@ export class WorthwhileSpans implements SpanSink {
       this.#dropFirst();
     }
     const at = (this.#first + this.#places) % MAX_HELD_SPANS;
+    span.retain?.();
     this.#spans[at] = span;
     this.#keys[at] = keyOf(span.traceId);
     this.#heldAt[at] = now;
@@ -127,14 +128,17 @@ export class WorthwhileSpans implements SpanSink {
       this.#spans[at] = undefined;
       this.#heldSpans--;
       this.#handOn(span);
+      span.release?.();
     }
     while (this.#places > 0 && this.#spans[this.#first] === undefined) this.#dropFirst();
   }
 
   #dropFirst(): void {
-    if (this.#spans[this.#first] !== undefined) {
+    const span = this.#spans[this.#first];
+    if (span !== undefined) {
       this.#spans[this.#first] = undefined;
       this.#heldSpans--;
+      span.release?.();
     }
     this.#first = (this.#first + 1) % MAX_HELD_SPANS;
     this.#places--;

@@ -18,6 +18,8 @@ import { isSampled, isTraceparent, newSpanId, newTraceId, spanIdOf, traceIdOf } 
 /** Puts a call off instead of making it. */
 const ENQUEUE = "engine::queue::enqueue";
 const CONSOLE = "console";
+/** Records that wait to be used again; in a steady state one comes back for each that is taken. */
+const MAX_UNUSED_RECORDS = 256;
 const CLI = "cli";
 
 export type RecorderConfig = Pick<
@@ -46,6 +48,7 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
   previewLength = 0;
   readonly sampledTexts = new TextArena();
   readonly otherTexts = new TextArena();
+  readonly #unused: CallRecord[] = [];
   #records = true;
   #counts = true;
   #sampler: Sampler;
@@ -123,14 +126,22 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
       if (facts.isOfEngine && (source === CONSOLE || source === CLI)) return undefined;
       const traceId = newTraceId();
       const sampled = this.#sampler.keepsAll || this.#sampler.decideRoot(traceId, facts.functionId, resource.service, startedAt);
-      return new CallRecord(this, facts, resource, call, startedAt, source, traceId, newSpanId(), undefined, sampled);
+      const record = this.#unused.pop() ?? new CallRecord(this, facts, resource);
+      record.begin(call, facts, resource, startedAt, source, traceId, newSpanId(), undefined, sampled);
+      return record;
     }
     const traceId = traceIdOf(traceparent);
     const parentSpanId = spanIdOf(traceparent);
     const source = this.#sources.of(call.caller, parentSpanId);
     if (facts.internal && source === CONSOLE) return undefined;
     const sampled = this.#sampler.parentBased ? isSampled(traceparent) : this.#sampler.decide(traceId, facts.functionId, resource.service);
-    return new CallRecord(this, facts, resource, call, startedAt, source, traceId, newSpanId(), parentSpanId, sampled);
+    const record = this.#unused.pop() ?? new CallRecord(this, facts, resource);
+    record.begin(call, facts, resource, startedAt, source, traceId, newSpanId(), parentSpanId, sampled);
+    return record;
+  }
+
+  recycle(record: CallRecord): void {
+    if (this.#unused.length < MAX_UNUSED_RECORDS) this.#unused.push(record);
   }
 
   /**

@@ -1,17 +1,18 @@
-import { randomFillSync } from "node:crypto";
-
 const ID_DIGITS = 16;
 const POOL_BYTES = 2_048;
 const NO_ID = "0".repeat(ID_DIGITS);
 
 const bytes = Buffer.alloc(POOL_BYTES);
+const words = new Uint32Array(bytes.buffer, bytes.byteOffset, POOL_BYTES / Uint32Array.BYTES_PER_ELEMENT);
+const WORD_RANGE = 2 ** 32;
 /** Random hex digits. Ids are slices of it, so that one costs no more than a small object; small enough to be kept by a few of them. */
 let pool = "";
 let at = 0;
 
 function digits(count: number): string {
   if (at + count > pool.length) {
-    randomFillSync(bytes);
+    // Ids must not meet by chance, and are no secrets: the generator of the language does, as in OpenTelemetry's own libraries, at a tenth of the cost.
+    for (let word = 0; word < words.length; word++) words[word] = Math.random() * WORD_RANGE;
     pool = bytes.toString("hex");
     at = 0;
   }

@@ -96,7 +96,9 @@ export class Exporter implements SpanSink, LogSink {
   started(): void {}
 
   ended(span: SpanRecord): void {
-    if (span.endUnixNano !== undefined) this.#spans?.add(span);
+    if (this.#spans === undefined || span.endUnixNano === undefined) return;
+    span.retain?.();
+    this.#spans.add(span);
   }
 
   add(log: LogRecord): void {

@@ -29,7 +29,7 @@ export async function observedEngine(config: Partial<ObservabilityConfig> = {}, 
     config: observabilityConfigSchema,
     start(context) {
       const observed = observeCalls(context, {
-        sink: { started: (span) => started.push(span), ended: (span) => spans.push(span) },
+        sink: { started: keepIn(started), ended: keepIn(spans) },
         resource: { service: context.config.service_name, workerId: undefined, attributes: {} },
       });
       context.telemetry.collect(new JoinedCollector(observed.recorder, { log: () => {}, ingest: () => {} }));
@@ -64,5 +64,12 @@ export async function observedEngine(config: Partial<ObservabilityConfig> = {}, 
       if (span === undefined) throw new Error(`no span ${name} among ${spans.map((one) => one.name).join(", ")}`);
       return span;
     },
+  };
+}
+
+function keepIn(list: SpanRecord[]): (span: SpanRecord) => void {
+  return (span) => {
+    span.retain?.();
+    list.push(span);
   };
 }

@@ -69,16 +69,16 @@ export class EngineFigures {
     const { store, directory } = this.#parts;
     let connections = 0;
     let workers = 0;
-    for (const { id, name, status, internal, active_invocations } of directory.workers()) {
+    directory.eachWorker(({ id, name, status, internal, active_invocations }) => {
       if (status === "available") {
         store.number(MODULE_IN_FLIGHT, { module: name })?.set(at, active_invocations);
-        continue;
+        return;
       }
       connections++;
-      if (internal) continue;
+      if (internal) return;
       workers++;
       store.number(WORKER_IN_FLIGHT, { worker_id: id, worker: name })?.set(at, active_invocations);
-    }
+    });
     this.#set(ENGINE_CONNECTIONS, at, connections);
     this.#set(WORKERS, at, workers);
   }

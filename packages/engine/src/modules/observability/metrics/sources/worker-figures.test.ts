@@ -17,7 +17,9 @@ async function scene(readOf?: (pid: number) => Promise<ProcessFigures | undefine
   const seen = (view: WorkerView): WorkerView => ({ ...view, ...more });
   // The real directory, of a worker as the supervisor would have started it.
   const directory: Directory = Object.assign(Object.create(engine.directory) as Directory, {
-    workers: () => engine.directory.workers().map(seen),
+    eachWorker: (visit: (worker: WorkerView) => void) => {
+      for (const view of engine.directory.workers()) visit(seen(view));
+    },
     workerById: (id: string) =>
       engine.directory
         .workers()

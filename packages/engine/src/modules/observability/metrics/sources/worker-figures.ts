@@ -1,5 +1,5 @@
 import type { Clock } from "../../../../kernel/clock.ts";
-import type { Directory, WorkerView } from "../../../../kernel/directory.ts";
+import type { Directory, WorkerLoad } from "../../../../kernel/directory.ts";
 import type { WorkerMetrics } from "../../../../kernel/telemetry-contract.ts";
 import { WORKER_CPU, WORKER_HEAP, WORKER_LAG, WORKER_RSS, WORKER_UPTIME } from "../names.ts";
 import type { MetricInfo } from "../series.ts";
@@ -93,18 +93,22 @@ export class WorkerFigures {
     const now = store.timeLine.now();
     for (const [id, { at }] of this.#told) if (now - at > FRESH_MS) this.#told.delete(id);
     if (this.#isReading || (this.#parts.readProcess === undefined && process.platform !== "linux")) return;
-    const silent = directory.workers().filter((worker) => isLocal(worker) && this.#told.get(worker.id)?.source !== "sdk");
-    for (const id of this.#processes.keys()) if (!silent.some((worker) => worker.id === id)) this.#processes.delete(id);
+    const silent: WorkerLoad[] = [];
+    directory.eachWorker((worker) => {
+      if (silent.length < MAX_PROCESSES && isLocal(worker) && this.#told.get(worker.id)?.source !== "sdk") silent.push(worker);
+    });
+    const ids = new Set(silent.map(({ id }) => id));
+    for (const id of this.#processes.keys()) if (!ids.has(id)) this.#processes.delete(id);
     if (silent.length === 0) return;
     this.#isReading = true;
-    this.#readAll(silent.slice(0, MAX_PROCESSES))
+    this.#readAll(silent)
       .catch(() => {})
       .finally(() => {
         this.#isReading = false;
       });
   }
 
-  async #readAll(workers: readonly WorkerView[]): Promise<void> {
+  async #readAll(workers: readonly WorkerLoad[]): Promise<void> {
     const read = this.#parts.readProcess ?? readProcess;
     for (const worker of workers) {
       const figures = worker.pid === null ? undefined : await read(worker.pid);
@@ -112,7 +116,7 @@ export class WorkerFigures {
     }
   }
 
-  #takeProcess(worker: WorkerView, figures: ProcessFigures): void {
+  #takeProcess(worker: WorkerLoad, figures: ProcessFigures): void {
     const atMs = this.#parts.clock.monotonic();
     const before = this.#processes.get(worker.id);
     this.#processes.set(worker.id, { figures, atMs });
@@ -121,7 +125,7 @@ export class WorkerFigures {
     this.#take(worker, "process", { memory_rss: figures.rssBytes, ...cpu });
   }
 
-  #take(worker: WorkerView, source: WorkerSource, values: Partial<Record<Member, number>>): void {
+  #take(worker: Pick<WorkerLoad, "id" | "name">, source: WorkerSource, values: Partial<Record<Member, number>>): void {
     const { store } = this.#parts;
     const at = store.timeLine.now();
     let told = this.#told.get(worker.id);
@@ -139,6 +143,6 @@ export class WorkerFigures {
 }
 
 /** The engine started it itself, and it is on this machine: its process id is one of ours. */
-function isLocal({ configured_worker, pid, ip_address, status }: WorkerView): boolean {
+function isLocal({ configured_worker, pid, ip_address, status }: WorkerLoad): boolean {
   return status === "connected" && configured_worker !== null && pid !== null && ip_address !== null && /^(127\.|::1|\[::1\]|::ffff:127\.)/.test(ip_address);
 }

@@ -18,13 +18,16 @@ export class SpanQueue {
   }
 
   started(span: SpanRecord): void {
-    if (this.#running.size < MAX_PENDING) this.#running.set(span, false);
+    if (this.#running.size >= MAX_PENDING) return;
+    span.retain?.();
+    this.#running.set(span, false);
   }
 
   /** False when there is no room. */
   ended(span: SpanRecord, size: number): boolean {
     this.#running.delete(span);
     if (this.#ended.length >= MAX_SPANS || this.#bytes + size > MAX_BYTES) return false;
+    span.retain?.();
     this.#ended.push(span);
     this.#bytes += size;
     return true;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Redactor } from "../../calls/redact.ts";
 import { sampleSpan, traceIdOf } from "../testing/sample-spans.ts";
+import { traceFiltersSchema } from "../trace-query.ts";
 import { MemorySpanStore } from "./memory-span-store.ts";
 
 const redactor = (): Redactor => new Redactor([]);
@@ -39,6 +40,27 @@ describe("spans in memory", () => {
     expect(await store.stats()).toMatchObject({ stored: 1_000 });
     expect(await store.spansOf(traceIdOf(2))).toHaveLength(0);
     expect(await store.spansOf(traceIdOf(11_001))).toHaveLength(1);
+  });
+
+  it("are released when they go, but not while a search looks at them", async () => {
+    const { store } = newStore({ maxSpans: 10 });
+    const released: number[] = [];
+    const come = (from: number, to: number): void => {
+      for (let id = from; id < to; id += 1) store.ended({ ...sampleSpan({ trace: id, id }), retain: () => {}, release: () => void released.push(id) });
+    };
+    come(0, 12);
+    expect(released).toEqual([0, 1]);
+    const filters = traceFiltersSchema().parse({});
+    const search = store.list({ filters, sortBy: "start_time", descending: false, after: undefined, offset: 0, limit: 10, spans: "root" });
+    // The search has begun when its code is there.
+    await import("./memory-queries.ts");
+    await Promise.resolve();
+    come(12, 14);
+    const { rows } = await search;
+    expect(rows).toHaveLength(10);
+    expect(released).toEqual([0, 1]);
+    come(14, 15);
+    expect(released).toEqual([0, 1, 4]);
   });
 
   it("that never end are bounded as well, and are told when they do end", async () => {

@@ -34,6 +34,8 @@ export class MemorySpanStore implements SpanStore {
   readonly #kept = new SpanRing();
   readonly #pending = new PendingSpans();
   readonly #keptTraces = new Set<string>();
+  /** Searches under way: what they look at must not become another call's. */
+  #searches = 0;
 
   /** `redactor`: as configured now. */
   constructor(limits: MemoryLimits, { drops, redactor }: { readonly drops: DropCounter; readonly redactor: () => Redactor }) {
@@ -49,24 +51,30 @@ export class MemorySpanStore implements SpanStore {
   }
 
   started(span: SpanRecord): void {
-    this.#pending.add(span);
+    if (this.#pending.add(span)) span.retain?.();
   }
 
   ended(span: SpanRecord): void {
-    this.#pending.remove(span);
+    if (this.#pending.remove(span)) this.#letGo(span);
     const size = span.size;
     if (size > MAX_SPAN_BYTES) {
       this.#drops.dropped("spans", "span_too_large", 1);
       return;
     }
     if (span.status === "error" || this.#isSlow(span)) this.#keep(span.traceId);
+    span.retain?.();
     this.#ring.push(span, size);
     this.#makeRoom();
   }
 
   async list(request: TraceListRequest): Promise<TracePage> {
     const { listTraces } = await import("./memory-queries.ts");
-    return listTraces(this.#all(), request, this.#shown());
+    this.#searches += 1;
+    try {
+      return await listTraces(this.#all(), request, this.#shown());
+    } finally {
+      this.#searches -= 1;
+    }
   }
 
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
@@ -138,9 +146,13 @@ export class MemorySpanStore implements SpanStore {
 
   #makeRoom(): void {
     while (this.#count > this.#limits.maxSpans || this.#bytes > this.#limits.maxBytes) {
-      if (this.#keepsTooMuch()) this.#kept.shift();
+      if (this.#keepsTooMuch()) this.#letGo(this.#kept.shift());
       else this.#moveOn();
     }
+  }
+
+  #letGo(span: SpanRecord | undefined): void {
+    if (this.#searches === 0) span?.release?.();
   }
 
   #keepsTooMuch(): boolean {
@@ -151,7 +163,10 @@ export class MemorySpanStore implements SpanStore {
     const bytes = this.#ring.bytes;
     const span = this.#ring.shift();
     // The trace id of most is worked out at each reading.
-    if (span === undefined || this.#keptTraces.size === 0 || !this.#keptTraces.has(span.traceId)) return;
+    if (span === undefined || this.#keptTraces.size === 0 || !this.#keptTraces.has(span.traceId)) {
+      this.#letGo(span);
+      return;
+    }
     span.unpack?.();
     this.#kept.push(span, bytes - this.#ring.bytes);
   }

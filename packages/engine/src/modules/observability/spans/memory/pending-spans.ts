@@ -10,20 +10,23 @@ const MAX_PENDING = 10_000;
 export class PendingSpans {
   readonly #spans: SpanRecord[] = [];
 
-  add(span: SpanRecord): void {
-    if (this.#spans.length >= MAX_PENDING) return;
+  /** False when there is no room. */
+  add(span: SpanRecord): boolean {
+    if (this.#spans.length >= MAX_PENDING) return false;
     span.pendingPlace = this.#spans.length;
     this.#spans.push(span);
+    return true;
   }
 
-  /** Does nothing for one that was not added. */
-  remove(span: SpanRecord): void {
+  /** False for one that was not added. */
+  remove(span: SpanRecord): boolean {
     const place = span.pendingPlace;
-    if (place === undefined || this.#spans[place] !== span) return;
+    if (place === undefined || this.#spans[place] !== span) return false;
     const last = this.#spans.pop();
-    if (last === undefined || last === span) return;
+    if (last === undefined || last === span) return true;
     this.#spans[place] = last;
     last.pendingPlace = place;
+    return true;
   }
 
   [Symbol.iterator](): Iterator<SpanRecord> {
