@@ -36,6 +36,8 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   readonly #socket: FrameSocket;
   readonly #registrations = new RegistrationBudget();
   #lastHeardAt: number;
+  /** Since the last look. Looking at the clock at each frame would cost as much as finding the call that it answers. */
+  #wasHeard = false;
   #looks = 0;
   #ended = false;
   #fullSince: number | undefined;
@@ -74,12 +76,13 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   }
 
   onAlive(): void {
+    this.#wasHeard = false;
     this.#lastHeardAt = this.#kernel.clock.monotonic();
   }
 
   onFrame(bytes: Buffer, kind: "text" | "binary"): void {
     if (this.#ended) return;
-    this.#lastHeardAt = this.#kernel.clock.monotonic();
+    this.#wasHeard = true;
     if (kind === "binary") {
       // Telemetry may share the socket.
       const signal = signalOfFrame(bytes);
@@ -170,6 +173,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       return;
     }
     if (this.isFull()) this.#holdBack();
+    if (this.#wasHeard) this.onAlive();
     const quietMs = this.#kernel.clock.monotonic() - this.#lastHeardAt;
     if (quietMs >= DEAD_AFTER_MS) {
       this.session.log.warn("a worker fell silent and was cut off", { quietMs: Math.round(quietMs), workerName: this.session.name });
