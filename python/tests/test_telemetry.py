@@ -11,10 +11,12 @@ import pytest
 
 import svc
 from engine import Engine, plain
+from svc.telemetry.worker_telemetry import MAX_UNSAMPLED_PER_SECOND
 
 Connect = Callable[..., svc.Worker]
 TRACE_ID, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 TRACE = f"00-{TRACE_ID}-{PARENT}-01"
+UNSAMPLED = f"00-{TRACE_ID}-{PARENT}-00"
 
 
 @pytest.fixture(autouse=True)
@@ -212,22 +214,39 @@ def test_spans_outside_of_calls_begin_a_trace(engine: Engine, connect: Connect) 
     assert frame["traceparent"] == f"00-{job['traceId']}-{job['spanId']}-01"
 
 
-def test_spans_of_a_call_that_is_not_sampled_are_not_sent(engine: Engine, connect: Connect) -> None:
+def test_spans_of_a_call_that_is_not_sampled_say_so(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function("g", lambda _: None)
 
     @worker.function("f")
     def f(_: object, context: svc.HandlerContext) -> None:
-        with context.span("unseen"):
+        with context.span("seen if it fails"):
             worker.call({"function_id": "g"})
-            context.log.info("seen")
 
-    unsampled = TRACE[:-1] + "0"
-    handled(engine, traceparent=unsampled)
-    assert engine.peer().heard("invokefunction", function_id="g")["traceparent"] == unsampled
-    log_of(engine, "seen")
+    handled(engine, traceparent=UNSAMPLED)
+    own = span_of(engine, "seen if it fails")
+    assert (own["traceId"], own["parentSpanId"], own["flags"]) == (TRACE_ID, PARENT, 0)
+    frame = engine.peer().heard("invokefunction", function_id="g")
+    assert frame["traceparent"] == f"00-{TRACE_ID}-{own['spanId']}-00"
+
+
+def test_spans_of_calls_that_are_not_sampled_are_bounded(engine: Engine, connect: Connect) -> None:
+    worker = connect()
+    worker.register_function("g", lambda _: None)
+
+    @worker.function("f")
+    def f(_: object, context: svc.HandlerContext) -> None:
+        for n in range(MAX_UNSAMPLED_PER_SECOND):
+            with context.span(f"span {n}"):
+                pass
+        with context.span("left out"):
+            worker.call({"function_id": "g"})
+
+    handled(engine, traceparent=UNSAMPLED)
+    assert engine.peer().heard("invokefunction", function_id="g")["traceparent"] == UNSAMPLED
     worker.shutdown()
-    assert "OTLP" not in [signal for signal, _, _ in engine.peer().telemetry]
+    sent = [record for signal, _, records in engine.peer().telemetry if signal == "OTLP" for record in records]
+    assert len(sent) == MAX_UNSAMPLED_PER_SECOND
 
 
 def test_a_span_has_bounds_a_known_kind_and_one_use(engine: Engine, connect: Connect) -> None:

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -16,7 +16,9 @@ const patience = { timeout: 20_000, interval: 50 };
 interface Started {
   readonly engine: RunningEngine;
   readonly lines: readonly string[];
-  ready(): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
+  readonly token: string;
+  /** As who holds the engine's token, or as anybody. */
+  ready(token?: string): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
   check(): Promise<{ readonly status: string; readonly components: Readonly<Record<string, Record<string, unknown>>> }>;
 }
 
@@ -32,8 +34,9 @@ async function start(workers: string): Promise<Started> {
   return {
     engine,
     lines,
-    async ready() {
-      const response = await fetch(`${engine.addresses.http}/readyz`);
+    token: readFileSync(join(dir, ".svc", "token"), "utf8").trim(),
+    async ready(token) {
+      const response = await fetch(`${engine.addresses.http}/readyz`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     },
     async check() {
@@ -58,11 +61,18 @@ describe("the health of an engine", () => {
   it("names the Redis server that is gone, in /readyz and engine::health::check, and is well once it is back (gap 48)", { timeout: 60_000 }, async () => {
     const redis = await startRedisServer();
     cleanUps.push(() => redis.stop());
-    const { engine, check, ready, lines } = await start(`  - name: svc-state\n    config: {adapter: {name: redis, config: {redis_url: "${redis.url}"}}}\n`);
+    const { engine, check, ready, lines, token } = await start(
+      `  - name: svc-state\n    config: {adapter: {name: redis, config: {redis_url: "${redis.url}"}}}\n`,
+    );
     expect((await ready()).status).toBe(200);
     await redis.kill();
     await vi.waitFor(async () => expect((await ready()).status).toBe(503), patience);
-    expect((await ready()).body).toMatchObject({
+    expect((await ready()).body).toEqual({
+      status: "not_ready",
+      reasons: ["adapters: unhealthy"],
+      components: [{ component: "adapters", status: "unhealthy" }],
+    });
+    expect((await ready(token)).body).toMatchObject({
       status: "not_ready",
       reasons: [expect.stringMatching(new RegExp(`^adapters: svc-state: .*${redis.port}`))],
       components: [{ component: "adapters", status: "unhealthy", since_ms: expect.any(Number) }],

@@ -72,6 +72,7 @@ export class Listeners {
     this.#http = new HttpApi(log, rules, {
       tokenRefusal: tokenRefusalAt(() => config().http),
       takesAnyHost: (isConsole) => !isLoopback(config().http.host) && (!isConsole || tokenRequiredAt(config().http, settings())),
+      isTrusted: (request) => guard.isHolder(request),
       maxConnectionsPerAddress,
       health: () => kernel.health.read(),
     });

@@ -45,6 +45,7 @@ export function recordedSpans() {
       return { traceparent: span.traceparent as string, ended: (outcome) => span.end(outcome.ok ? {} : { error: outcome.error }) };
     },
     callRefused: () => {},
+    callDenied: () => {},
     startSpan: (start) => begin(start.name, start.traceparent, start),
     log: () => {},
     ingest: () => {},

@@ -39,6 +39,7 @@ export class FrameReader {
   #isOwed = false;
   /** After a close frame, or one that is none, the rest is the library's. */
   #isOver = false;
+  #isStopped = false;
 
   /** `onText`: one message, its UTF-8 checked; bytes of the chunk, unmasked in place. */
   constructor(toLibrary: (chunk: Buffer) => void, onText: (bytes: Buffer) => void) {
@@ -51,7 +52,13 @@ export class FrameReader {
     this.#isOwed = false;
   }
 
+  /** The library has given the connection up and reads no more: what still comes is dropped. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   read(chunk: Buffer): void {
+    if (this.#isStopped) return;
     if (this.#head !== undefined) this.#readOnHead(chunk);
     let at = 0;
     /** From here to `at` it is the library's. */

@@ -122,9 +122,13 @@ export class HttpApi {
     }
     const reasons = [...this.#readiness].map((problem) => problem()).filter((reason) => reason !== undefined);
     if (this.#draining) reasons.unshift("the engine is shutting down");
+    // Details tell of folders and other servers. Who may know asks with the token, or engine::health::check.
+    const isTold = this.#access.isTrusted?.(request) ?? false;
     const unwell = (this.#access.health?.() ?? []).filter(({ status }) => status === "degraded" || status === "unhealthy");
-    for (const { component, status, details } of unwell) if (status === "unhealthy") reasons.push(`${component}: ${details}`);
-    const components = unwell.map(({ component, status, details, sinceMs }) => ({ component, status, details, since_ms: sinceMs }));
+    for (const { component, status, details } of unwell) if (status === "unhealthy") reasons.push(`${component}: ${isTold ? details : status}`);
+    const components = unwell.map(({ component, status, details, sinceMs }) =>
+      isTold ? { component, status, details, since_ms: sinceMs } : { component, status },
+    );
     const body = components.length === 0 ? {} : { components };
     if (reasons.length === 0) answerJson(response, 200, { status: "ready", ...body });
     else answerJson(response, 503, { status: "not_ready", reasons, ...body }, { "retry-after": "1" });

@@ -178,23 +178,34 @@ describe("the HTTP listener", () => {
     expect(await get(port, "/readyz", host)).toMatchObject({ status: 503 });
   });
 
-  it("is ready while a component is degraded, not while one is unhealthy, and names it, since when and what to do (gap 48)", async () => {
+  it("is ready while a component is degraded, not while one is unhealthy, and names it; since when and what to do it tells the token's holder (gap 48)", async () => {
     let reports: readonly ComponentReport[] = [{ component: "disk", status: "healthy", details: "5 GB free", sinceMs: 1 }];
-    const made = new HttpApi(silentLogger, () => rules, { health: () => reports });
+    const made = new HttpApi(silentLogger, () => rules, { health: () => reports, isTrusted: ({ headers }) => headers.authorization === "Bearer t" });
     await made.listener.bind(LOOPBACK);
     undo.push(() => made.listener.close());
     const { port } = made.listener;
-    const ready = async () => {
-      const { status, body } = await get(port, "/readyz", { host: `localhost:${port}` });
+    const ready = async (headers: Readonly<Record<string, string>> = {}) => {
+      const { status, body } = await get(port, "/readyz", { host: `localhost:${port}`, ...headers });
       return { status, body: JSON.parse(body) as unknown };
     };
     expect(await ready()).toEqual({ status: 200, body: { status: "ready" } });
     reports = [{ component: "disk", status: "degraded", details: "little room: make some", sinceMs: 2 }];
-    const disk = { component: "disk", status: "degraded", details: "little room: make some", since_ms: 2 };
+    const disk = { component: "disk", status: "degraded" };
     expect(await ready()).toEqual({ status: 200, body: { status: "ready", components: [disk] } });
-    reports = [...reports, { component: "store", status: "unhealthy", details: "read-only", sinceMs: 3 }];
-    const store = { component: "store", status: "unhealthy", details: "read-only", since_ms: 3 };
-    expect(await ready()).toEqual({ status: 503, body: { status: "not_ready", reasons: ["store: read-only"], components: [disk, store] } });
+    reports = [...reports, { component: "store", status: "unhealthy", details: "/home/ann/data is read-only", sinceMs: 3 }];
+    const store = { component: "store", status: "unhealthy" };
+    expect(await ready()).toEqual({ status: 503, body: { status: "not_ready", reasons: ["store: unhealthy"], components: [disk, store] } });
+    expect(await ready({ authorization: "Bearer t" })).toEqual({
+      status: 503,
+      body: {
+        status: "not_ready",
+        reasons: ["store: /home/ann/data is read-only"],
+        components: [
+          { ...disk, details: "little room: make some", since_ms: 2 },
+          { ...store, details: "/home/ann/data is read-only", since_ms: 3 },
+        ],
+      },
+    });
     expect(await get(port, "/healthz", { host: `localhost:${port}` })).toMatchObject({ status: 200 });
   });
 

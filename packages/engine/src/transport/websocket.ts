@@ -111,7 +111,9 @@ function onClose(this: WebSocket, code: number, reason: Buffer): void {
   (this as ListenedWebSocket)[LISTENER].onClosed(code, reason.toString("utf8"));
 }
 
-function onError(): void {}
+function onError(this: WebSocket): void {
+  (this as ListenedWebSocket)[READER]?.stop();
+}
 
 type ReadStream = Duplex & { [READER]: FrameReader };
 

@@ -43,9 +43,16 @@ export class OwnSpan implements Span, Active {
   #droppedEvents = 0;
   #droppedAttributes = 0;
 
-  constructor(name: string, options: SpanOptions, headers: TraceHeaders | undefined, activeCall: ActiveCall | undefined, wanted: boolean) {
+  /** `isWanted`: whether a span is to be sent that is sampled or not. */
+  constructor(
+    name: string,
+    options: SpanOptions,
+    headers: TraceHeaders | undefined,
+    activeCall: ActiveCall | undefined,
+    isWanted: (sampled: boolean) => boolean,
+  ) {
     const parent = readTraceparent(headers?.traceparent);
-    this.isRecorded = wanted && (parent?.sampled ?? true);
+    this.isRecorded = isWanted(parent?.sampled ?? true);
     this.#context = parent !== undefined && !this.isRecorded ? parent : childOf(parent);
     this.traceparent = writeTraceparent(this.#context);
     this.baggage = headers?.baggage;

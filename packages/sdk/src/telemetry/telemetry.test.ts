@@ -5,11 +5,13 @@ import { connect as connectBrowser } from "../browser.ts";
 import { FakeEngine, type Frame, plainAttributes, type TelemetryFrame } from "../fake-engine.test.support.ts";
 import { createLogger, type LogRecord, silentLogger } from "../logger.ts";
 import { type CallContext, connect, type NodeWorkerOptions, type Worker } from "../node.ts";
+import { MAX_UNSAMPLED_PER_SECOND } from "./worker-telemetry.ts";
 
 const ID = "11111111-1111-4111-8111-111111111111";
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
 const TRACE = `00-${TRACE_ID}-${PARENT}-01`;
+const UNSAMPLED = `00-${TRACE_ID}-${PARENT}-00`;
 
 let engine: FakeEngine;
 const workers: Worker[] = [];
@@ -195,18 +197,37 @@ describe("spans of one's own", () => {
     expect((await engine.frame({ function_id: "g" })).traceparent).toBe(`00-${job.traceId}-${job.spanId}-01`);
   });
 
-  it("of a call that is not sampled are not sent, and calls inside go on below the call", async () => {
-    const unsampled = `00-${TRACE_ID}-${PARENT}-00`;
+  it("of a call that is not sampled say so: the engine keeps them if their trace turns out to be worth it", async () => {
     await handled(
-      ({ span, call, log }) =>
-        span("unseen", () => {
-          log.info("seen");
+      ({ span, call }) =>
+        span("seen if it fails", () => {
           void call({ function_id: "g" }).catch(() => {});
         }),
-      { traceparent: unsampled },
+      { traceparent: UNSAMPLED },
     );
-    expect((await engine.frame({ function_id: "g" })).traceparent).toBe(unsampled);
-    await logOf("seen");
+    const own = await spanOf("seen if it fails");
+    expect(own).toMatchObject({ traceId: TRACE_ID, parentSpanId: PARENT, flags: 0 });
+    expect((await engine.frame({ function_id: "g" })).traceparent).toBe(`00-${TRACE_ID}-${own.spanId}-00`);
+  });
+
+  it("of calls that are not sampled are bounded, and calls inside one that is left out go on below its parent", async () => {
+    await handled(
+      ({ span, call }) => {
+        for (let n = 0; n < MAX_UNSAMPLED_PER_SECOND; n++) span(`span ${n}`, () => {});
+        span("left out", () => {
+          void call({ function_id: "g" }).catch(() => {});
+        });
+      },
+      { traceparent: UNSAMPLED },
+    );
+    expect((await engine.frame({ function_id: "g" })).traceparent).toBe(UNSAMPLED);
+    await workers[0]?.shutdown({ timeout_ms: 1 });
+    expect(recordsOf(engine.telemetry, "OTLP")).toHaveLength(MAX_UNSAMPLED_PER_SECOND);
+  });
+
+  it("are not sent where they are not wanted, sampled or not", async () => {
+    vi.stubEnv("SVC_TELEMETRY", "off");
+    await handled(({ span }) => span("unseen", () => {}), { traceparent: UNSAMPLED });
     await workers[0]?.shutdown({ timeout_ms: 1 });
     expect(recordsOf(engine.telemetry, "OTLP")).toEqual([]);
   });

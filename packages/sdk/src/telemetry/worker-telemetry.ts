@@ -2,6 +2,7 @@ import type { Active, Ambient } from "../active-call.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import { VERSION } from "../version.ts";
+import { Allowance } from "./allowance.ts";
 import { type LogEntry, otlpLogRecord } from "./log-entry.ts";
 import { Outbox } from "./outbox.ts";
 import { OwnSpan, type Span, type SpanOptions } from "./own-span.ts";
@@ -12,6 +13,12 @@ import { type ProcessFigures, WorkerGauges } from "./worker-gauges.ts";
 
 /** With so many bytes ahead of it in the socket, telemetry waits: calls and answers go first. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
+
+/**
+ * Spans of calls that are not sampled. The engine holds them for a while and keeps them only if their trace turns out to be worth it; mostly it is not,
+ * so they must not cost what sampling saves.
+ */
+export const MAX_UNSAMPLED_PER_SECOND = 100;
 
 const encoder = new TextEncoder();
 
@@ -42,6 +49,7 @@ export class WorkerTelemetry {
   readonly #options: WorkerTelemetryOptions;
   readonly #logs: Outbox | undefined;
   readonly #spans: Outbox | undefined;
+  readonly #unsampled: Allowance;
   readonly #gauges: WorkerGauges | undefined;
   readonly #resource: string;
   readonly #scope: string;
@@ -49,6 +57,7 @@ export class WorkerTelemetry {
   constructor(options: WorkerTelemetryOptions) {
     const { name, on, clock, figures, framework, language, pid } = options;
     this.#options = options;
+    this.#unsampled = new Allowance(clock, MAX_UNSAMPLED_PER_SECOND);
     const attributes: Readonly<Record<string, string | undefined>> = {
       "service.name": name,
       "service.instance.id": randomHex(16),
@@ -100,7 +109,8 @@ export class WorkerTelemetry {
   /** Runs `body` as a span below `parent`. */
   span<Result>(name: string, body: (span: Span) => Result, options: SpanOptions, parent: Active | undefined): Result {
     const { ambient } = this.#options;
-    const span = new OwnSpan(name, options, ambient.headers(parent), parent?.activeCall, this.#spans !== undefined);
+    const isWanted = (sampled: boolean): boolean => this.#spans !== undefined && (sampled || this.#unsampled.take());
+    const span = new OwnSpan(name, options, ambient.headers(parent), parent?.activeCall, isWanted);
     let result: Result;
     try {
       result = ambient.run(span, body, span);

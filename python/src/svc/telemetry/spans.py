@@ -40,13 +40,21 @@ class Span:
     recorded and raised on.
     """
 
-    def __init__(self, name: str, kind: SpanKind, call: CallFacts | None, record: Callable[[str], None] | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        kind: SpanKind,
+        call: CallFacts | None,
+        record: Callable[[str], None] | None,
+        takes_unsampled: Callable[[], bool],
+    ) -> None:
         if kind not in _KINDS:
             raise ValueError(f"the kind of a span is one of {', '.join(_KINDS)}, not {kind!r:.50}")
         self._name = str(name)[:_MAX_NAME_CHARS]
         self._kind = kind
         self._call = call
         self._record = record
+        self._takes_unsampled = takes_unsampled
         self._attributes: dict[str, object] = {}
         self._events: list[tuple[str, int, OtlpAttributes]] = []
         self._dropped_attributes = 0
@@ -101,7 +109,7 @@ class Span:
         headers = headers_within(self._call)
         self._parent = None if headers is None else read_traceparent(headers.traceparent)
         self._baggage = None if headers is None else headers.baggage
-        if self._parent is not None and (self._record is None or not self._parent.sampled):
+        if self._parent is not None and (self._record is None or not (self._parent.sampled or self._takes_unsampled())):
             # Nobody wants to see it: what hangs below it hangs below its parent.
             self._record = None
             self._context = self._parent

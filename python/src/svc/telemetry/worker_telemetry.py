@@ -12,6 +12,7 @@ from svc.logger import Logger
 from svc.loop_thread import LoopThread
 from svc.version import VERSION
 
+from .allowance import Allowance
 from .gauges import Gauges, ProcessFigures
 from .log_record import log_record
 from .options import Switches
@@ -19,6 +20,9 @@ from .outbox import Outbox
 from .spans import Span, SpanKind, headers_within
 from .trace_context import CallFacts, TraceContext, random_hex, read_traceparent
 
+# Spans of calls that are not sampled. The engine holds them for a while and keeps them only if their trace turns out to
+# be worth it; mostly it is not, so they must not cost what sampling saves.
+MAX_UNSAMPLED_PER_SECOND = 100
 _SDK = "svc-python"
 _GROUPS = {
     "OTLP": ("resourceSpans", "scopeSpans", "spans"),
@@ -42,6 +46,7 @@ class WorkerTelemetry:
         self._logger = logger
         self._write_soon: Callable[[], None] = _not_yet
         self._metrics: list[str] = []
+        self._unsampled = Allowance(MAX_UNSAMPLED_PER_SECOND)
         self._logs = self._outbox() if switches.logs else None
         self._spans = self._outbox() if switches.spans else None
         self._gauges = Gauges(loop.loop, ProcessFigures(), self._take_metrics) if switches.metrics else None
@@ -119,7 +124,7 @@ class WorkerTelemetry:
     # ---- for handlers
 
     def span(self, name: str, kind: SpanKind, call: CallFacts | None, attributes: Mapping[str, object]) -> Span:
-        span = Span(name, kind, call, None if self._spans is None else self._spans.add)
+        span = Span(name, kind, call, None if self._spans is None else self._spans.add, self._unsampled.take)
         for key, value in attributes.items():
             span.set_attribute(key, value)
         return span

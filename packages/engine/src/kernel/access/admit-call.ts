@@ -21,7 +21,9 @@ export function admitCall(
   const refusal = refusalToCall(functionId, access, kernel.registry) ?? jobRefusal(message, access, kernel);
   if (refusal !== undefined) {
     auditDenial(session, access, { action: "call", id: functionId, reason: refusal });
-    return refuse(new CallError("FORBIDDEN", refusal));
+    const error = new CallError("FORBIDDEN", refusal);
+    kernel.telemetry.collector?.callDenied(error);
+    return refuse(error);
   }
   const { middlewareFunctionId } = access.policy;
   const bypasses =

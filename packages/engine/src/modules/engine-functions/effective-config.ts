@@ -80,6 +80,18 @@ function isTokenRule(name: string, value: unknown): boolean {
   return name === "token" && (value === "required" || value === "optional");
 }
 
+/** Of headers every value: keys go by whatever name their receiver chose, e.g. `x-honeycomb-team`. */
+function isHeaders(name: string): boolean {
+  return name.toLowerCase() === "headers";
+}
+
+/** Of a webhook, `{type: webhook, url}`: who knows its path may post there. */
+function webhookUrl(name: string, url: unknown, { type }: { readonly type?: unknown }): string | undefined {
+  if (name !== "url" || type !== "webhook" || typeof url !== "string" || !URL.canParse(url)) return undefined;
+  const { origin, pathname, search } = new URL(url);
+  return pathname === "/" && search === "" ? origin : `${origin}/${MASK}`;
+}
+
 /** A copy with everything masked whose name tells of a secret, and with addresses without their credentials. */
 export function maskSecrets(value: unknown, name = ""): unknown {
   if (value === null || value === undefined) return value;
@@ -87,5 +99,8 @@ export function maskSecrets(value: unknown, name = ""): unknown {
   if (typeof value === "string") return cut(value).replace(URL_CREDENTIALS, `$1${MASK}@`).replace(URL_SECRETS, `$1${MASK}`);
   if (Array.isArray(value)) return value.map((item) => maskSecrets(item, name));
   if (typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, maskSecrets(member, key)]));
+  const hidesAll = isHeaders(name);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, hidesAll ? MASK : (webhookUrl(key, member, value) ?? maskSecrets(member, key))]),
+  );
 }

@@ -40,6 +40,12 @@ describe("engine::config::effective", () => {
             },
           ],
         },
+        {
+          name: "svc-observability",
+          instance: "svc-observability",
+          where: "config.yaml:6",
+          settings: [{ key: "headers", value: { "x-honeycomb-team": "hunter2" }, source: "file" }],
+        },
       ],
       workers: [{ name: "w", path: "/p/w", replicas: 1, watch: true, where: "config.yaml:9", env: { DB_PASSWORD: "hunter2", MODE: "dev" } }],
       warnings: [],
@@ -57,6 +63,7 @@ describe("engine::config::effective", () => {
             { key: "adapter", value: { name: "redis", config: { url: `redis://${MASK}@db:6379/0?password=${MASK}&x=1`, api_key: MASK } }, source: "file" },
           ],
         },
+        { ...config.modules[1], settings: [{ key: "headers", value: { "x-honeycomb-team": MASK }, source: "file" }] },
       ],
       workers: [{ ...config.workers[0], env: { DB_PASSWORD: MASK, MODE: "dev" } }],
     });
@@ -67,6 +74,20 @@ describe("engine::config::effective", () => {
     ["a user alone", "redis://ada@db", `redis://${MASK}@db`],
     ["several addresses", ["nats://a:b@x", "nats://y"], [`nats://${MASK}@x`, "nats://y"]],
     ["a list below a secret's name", { tokens: ["a", "b"] }, { tokens: MASK }],
+    ["headers, whatever they are called", { headers: { "x-honeycomb-team": "hunter2", Host: "a" } }, { headers: { "x-honeycomb-team": MASK, Host: MASK } }],
+    [
+      "the path of a webhook",
+      [
+        { type: "webhook", url: "https://user:pw@hooks.example/services/T0/B0/hunter2?x=1" },
+        { type: "webhook", url: "http://localhost:1" },
+        { type: "function", path: "oncall::page", url: "/a" },
+      ],
+      [
+        { type: "webhook", url: `https://hooks.example/${MASK}` },
+        { type: "webhook", url: "http://localhost:1" },
+        { type: "function", path: "oncall::page", url: "/a" },
+      ],
+    ],
     ["nothing", { token: null }, { token: null }],
     ["a name that every object has", JSON.parse('{"__proto__":{"secret":"s"}}'), JSON.parse(`{"__proto__":{"secret":"${MASK}"}}`)],
     [

@@ -36,6 +36,10 @@ export class JoinedCollector implements TelemetryCollector {
     this.#calls.callRefused(call, error);
   }
 
+  callDenied(error: CallError): void {
+    this.#calls.callDenied(error);
+  }
+
   startSpan(span: SpanStart, module: string): ActiveSpan {
     return this.#calls.startSpan(span, module);
   }

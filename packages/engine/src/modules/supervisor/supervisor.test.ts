@@ -114,6 +114,7 @@ describe("a supervised worker that sends the lines of its logger itself", () => 
     engine.kernel.telemetry.collect({
       callStarted: () => undefined,
       callRefused: () => {},
+      callDenied: () => {},
       startSpan: ({ traceparent }) => ({ traceparent, setAttribute: () => {}, end: () => {} }),
       log: ({ body }) => told.push(body),
       ingest: () => {},

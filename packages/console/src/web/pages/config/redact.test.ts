@@ -24,6 +24,19 @@ it("masks members that are called like secrets, and settings whose key is", () =
   expect(redact(bundle)).toMatchObject({ settings: [{ key: "engine.token", value: "***" }, { value: "optional" }, { source: "file" }], count: 3 });
 });
 
+it("masks every header, and the path of webhooks", () => {
+  const bundle = {
+    settings: [{ key: "headers", value: { "x-honeycomb-team": "hunter2" }, source: "file" }],
+    more: { headers: { Host: "hunter2" } },
+    alerts: [{ action: { type: "webhook", url: "https://hooks.example/services/hunter2" } }],
+  };
+  expect(redact(bundle)).toEqual({
+    settings: [{ key: "headers", value: { "x-honeycomb-team": "***" }, source: "file" }],
+    more: { headers: { Host: "***" } },
+    alerts: [{ action: { type: "webhook", url: "https://hooks.example/***" } }],
+  });
+});
+
 it("does not take a switch for a secret", () => {
   expect(isSecretSetting("--token-file", "/run/token")).toBe(true);
   expect(isSecretSetting("require_token", true)).toBe(false);

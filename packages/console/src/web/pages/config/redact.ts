@@ -16,7 +16,19 @@ export function isSecretSetting(key: string, value: unknown): boolean {
   return isSecretName(key.slice(key.lastIndexOf(".") + 1));
 }
 
-/** A copy without secrets: members that are called like one, and what addresses carry. */
+function withoutValues(headers: unknown): unknown {
+  if (typeof headers !== "object" || headers === null) return headers === null ? null : MASK;
+  return Object.fromEntries(Object.keys(headers).map((name) => [name, MASK]));
+}
+
+/** Of a webhook, as alerts have it: who knows its path may post there. */
+function webhookUrl(name: string, url: unknown, { type }: { readonly type?: unknown }): string | undefined {
+  if (name !== "url" || type !== "webhook" || typeof url !== "string" || !URL.canParse(url)) return undefined;
+  const { origin, pathname, search } = new URL(url);
+  return pathname === "/" && search === "" ? origin : `${origin}/${MASK}`;
+}
+
+/** A copy without secrets: members that are called like one, headers, and what addresses carry. */
 export function redact(value: unknown): unknown {
   if (typeof value === "string") return redactText(value);
   if (Array.isArray(value)) return value.map(redact);
@@ -27,7 +39,10 @@ export function redact(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
       if (isSetting && name === "value" && isSecretSetting(key, inner)) return [name, MASK];
-      return [name, isSecretSetting(name, item) ? MASK : redact(item)];
+      if (isSecretSetting(name, item)) return [name, MASK];
+      // Of headers every value: keys go by whatever name their receiver chose.
+      if (name.toLowerCase() === "headers" || (isSetting && name === "value" && key.toLowerCase() === "headers")) return [name, withoutValues(item)];
+      return [name, webhookUrl(name, item, value) ?? redact(item)];
     }),
   );
 }

@@ -5,6 +5,9 @@ export const MAX_FUNCTIONS = 10_000;
 /** Counts the calls of all functions beyond those, and calls that were refused of functions that were never called. */
 export const OTHER_FUNCTIONS = "(other)";
 
+/** Codes that calls are refused with before they run; shown from the beginning, since what is not shown cannot be seen to grow. */
+const REFUSALS = ["FORBIDDEN", "draining", "function_not_found", "too_many_calls", "worker_overloaded"];
+
 /** How a call ended. `refused`: nobody ran it. */
 export type CallResult = "ok" | "error" | "timeout" | "cancelled" | "refused";
 
@@ -68,6 +71,8 @@ export interface CallTotals {
 /** Calls by function, at most `MAX_FUNCTIONS` of them by name. */
 export class CallStats {
   readonly #byFunction = new Map<string, FunctionStats>();
+  /** By the code of the error that they were refused with. The codes are the engine's own, and few. */
+  readonly #refused = new Map<string, number>(REFUSALS.map((code) => [code, 0]));
   #deferred = 0;
 
   /** The one to count a call of this function in. Keep it until the call has ended. */
@@ -82,6 +87,15 @@ export class CallStats {
 
   countDeferred(): void {
     this.#deferred++;
+  }
+
+  /** A call was refused before it ran, whoever it was for. */
+  countRefused(code: string): void {
+    this.#refused.set(code, (this.#refused.get(code) ?? 0) + 1);
+  }
+
+  get refused(): ReadonlyMap<string, number> {
+    return this.#refused;
   }
 
   get size(): number {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { SpanRecord } from "../model.ts";
-import { HOLD_MS, MAX_HELD_SPANS, WorthwhileSpans } from "./keep-worthwhile.ts";
+import { HOLD_MS, MAX_HELD_BYTES, MAX_HELD_SPANS, WorthwhileSpans } from "./keep-worthwhile.ts";
 
 let handedOn: SpanRecord[];
 let dropped: number;
@@ -17,7 +17,7 @@ beforeEach(() => {
   );
 });
 
-function spanOf(traceId: string, more: { sampled?: boolean; status?: SpanRecord["status"]; ms?: number } = {}): SpanRecord {
+function spanOf(traceId: string, more: { sampled?: boolean; status?: SpanRecord["status"]; ms?: number; size?: number } = {}): SpanRecord {
   return {
     traceId,
     spanId: "b7ad6b7169203331",
@@ -37,7 +37,7 @@ function spanOf(traceId: string, more: { sampled?: boolean; status?: SpanRecord[
     scopeVersion: undefined,
     internal: false,
     sampled: more.sampled ?? false,
-    size: 100,
+    size: more.size ?? 100,
   };
 }
 
@@ -89,6 +89,14 @@ describe("spans that were not sampled", () => {
   test("of one endless trace are bounded as well", () => {
     for (let index = 0; index < MAX_HELD_SPANS * 3; index++) spans.ended(spanOf("a"));
     expect(spans.heldSpans).toBeLessThanOrEqual(MAX_HELD_SPANS);
+  });
+
+  test("are bounded by bytes as well, since workers send large ones: the oldest go, counted", () => {
+    const size = MAX_HELD_BYTES / 16;
+    for (let index = 0; index < 20; index++) spans.ended(spanOf(`trace ${index}`, { size }));
+    expect([spans.heldSpans, dropped]).toEqual([16, 4]);
+    spans.ended(spanOf("trace 19", { status: "error" }));
+    expect([handedOn.length, spans.heldSpans]).toEqual([2, 15]);
   });
 
   test("are never kept where nothing is worth it", () => {

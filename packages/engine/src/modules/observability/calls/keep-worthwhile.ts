@@ -3,6 +3,8 @@ import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "..
 /** How long spans of traces that were not sampled wait for a reason to keep them, and how many; the oldest go first. */
 export const HOLD_MS = 10_000;
 export const MAX_HELD_SPANS = 5_000;
+/** All of them together, as they tell their size: what workers send may have large attributes. */
+export const MAX_HELD_BYTES = 16 * 1024 * 1024;
 /** Traces that turned out to be worth keeping and may have further spans. */
 const MAX_KEPT_TRACES = 2_000;
 /** Digits of a trace id, from its end, that make a small integer. */
@@ -28,9 +30,11 @@ export class WorthwhileSpans implements SpanSink {
   readonly #spans: (SpanRecord | undefined)[] = [];
   #keys = new Int32Array(0);
   #heldAt = new Float64Array(0);
+  #sizes = new Int32Array(0);
   #first = 0;
   #places = 0;
   #heldSpans = 0;
+  #heldBytes = 0;
   /** Trace ids, the first kept first. */
   readonly #kept = new Set<string>();
 
@@ -92,10 +96,12 @@ export class WorthwhileSpans implements SpanSink {
     if (this.#keys.length === 0) {
       this.#keys = new Int32Array(MAX_HELD_SPANS);
       this.#heldAt = new Float64Array(MAX_HELD_SPANS);
+      this.#sizes = new Int32Array(MAX_HELD_SPANS);
     }
     const now = this.#now();
     while (this.#places > 0 && now - (this.#heldAt[this.#first] as number) >= HOLD_MS) this.#dropFirst();
-    if (this.#places === MAX_HELD_SPANS) {
+    const { size } = span;
+    while (this.#places === MAX_HELD_SPANS || (this.#places > 0 && this.#heldBytes + size > MAX_HELD_BYTES)) {
       if (this.#spans[this.#first] !== undefined) this.#drops?.dropped("spans", "not_sampled_full", 1);
       this.#dropFirst();
     }
@@ -104,8 +110,10 @@ export class WorthwhileSpans implements SpanSink {
     this.#spans[at] = span;
     this.#keys[at] = keyOf(span.traceId);
     this.#heldAt[at] = now;
+    this.#sizes[at] = size;
     this.#places++;
     this.#heldSpans++;
+    this.#heldBytes += size;
   }
 
   /** Hands on what is held of the trace, and lets the rest of it through from now on. */
@@ -125,8 +133,7 @@ export class WorthwhileSpans implements SpanSink {
       if (this.#keys[at] !== key) continue;
       const span = this.#spans[at];
       if (span === undefined || (this.#heldAt[at] as number) <= oldest || span.traceId !== traceId) continue;
-      this.#spans[at] = undefined;
-      this.#heldSpans--;
+      this.#free(at);
       this.#handOn(span);
       span.release?.();
     }
@@ -136,12 +143,17 @@ export class WorthwhileSpans implements SpanSink {
   #dropFirst(): void {
     const span = this.#spans[this.#first];
     if (span !== undefined) {
-      this.#spans[this.#first] = undefined;
-      this.#heldSpans--;
+      this.#free(this.#first);
       span.release?.();
     }
     this.#first = (this.#first + 1) % MAX_HELD_SPANS;
     this.#places--;
+  }
+
+  #free(at: number): void {
+    this.#spans[at] = undefined;
+    this.#heldSpans--;
+    this.#heldBytes -= this.#sizes[at] as number;
   }
 }
 

@@ -39,7 +39,7 @@ export interface RecorderParts {
 }
 
 /** Makes one span for each call, and counts it. On the hot path: one object for each call, no parsing, nothing that waits. */
-export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "callRefused" | "startSpan">, RecordHost, ModuleSpanHost {
+export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "callRefused" | "callDenied" | "startSpan">, RecordHost, ModuleSpanHost {
   readonly clock: SpanClock;
   readonly sink: SpanSink;
   readonly history: InvocationHistory;
@@ -92,6 +92,7 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
 
   callRefused(call: ObservedCall, error: CallError): void {
     if (!this.#counts) return;
+    this.#stats.countRefused(error.code);
     const now = this.clock.monotonic();
     const facts = this.#functions.get(call.functionId) ?? new Facts(call.functionId, this.#stats.ofRefused(call.functionId));
     facts.stats.refuse(this.clock.anchorAt(now).offsetMs + now);
@@ -101,6 +102,10 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     if (record === undefined) return;
     this.history.begun(record);
     record.refused(error);
+  }
+
+  callDenied(error: CallError): void {
+    if (this.#counts) this.#stats.countRefused(error.code);
   }
 
   startSpan(start: SpanStart, module: string): ActiveSpan {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { rm, statfs, writeFile } from "node:fs/promises";
+import { readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** What can be seen of the disk that a folder lies on. */
@@ -20,6 +20,15 @@ export const lookAtDisk: LookAtDisk = async (folder) => {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, writeProblem: await writeProblem(folder) };
 };
+
+/** As `writeProblem` names them. */
+const PROBE = /^health-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.probe$/;
+
+/** Removes the files that looks left which the end of their engine cut off. Never rejects: what cannot be removed is the next look's to tell. */
+export async function removeLeftProbes(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  await Promise.all(names.filter((name) => PROBE.test(name)).map((name) => rm(join(folder, name), { force: true }).catch(() => {})));
+}
 
 async function writeProblem(folder: string): Promise<string | undefined> {
   const file = join(folder, `health-${randomUUID()}.probe`);

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -25,7 +26,7 @@ interface Check {
   readonly version: string;
 }
 
-async function checking(options: Omit<HealthOptions, "config" | "lag"> = {}) {
+async function checking(options: Omit<HealthOptions, "config" | "lag"> = {}, files: readonly string[] = []) {
   const lag = new EventLoopLag(options.clock ?? systemClock);
   lag.start();
   cleanUps.push(() => lag.stop());
@@ -37,6 +38,7 @@ async function checking(options: Omit<HealthOptions, "config" | "lag"> = {}) {
   });
   const dataDir = mkdtempSync(join(tmpdir(), "svc-health-"));
   cleanUps.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  for (const file of files) writeFileSync(join(dataDir, file), "svc\n");
   const engine = await inMemoryEngine({
     modules: [module],
     config: { "svc-observability": {} },
@@ -71,6 +73,14 @@ describe("engine::health::check", () => {
     expect(found.status).toBe(status);
     expect(found.components.disk).toMatchObject({ status, details: expect.stringContaining(details) });
     expect(found.components.disk?.details).toContain(dataDir);
+  });
+
+  it("removes what looks left that were cut off with their engine, and nothing else", async () => {
+    const others = ["health-notes.probe", "health.probe", "state.db"];
+    const left = [`health-${randomUUID()}.probe`, `health-${randomUUID()}.probe`];
+    const { check, dataDir } = await checking({}, [...others, ...left]);
+    await check();
+    await expect.poll(() => readdirSync(dataDir).sort()).toEqual(others.sort());
   });
 
   it("finds a folder that went away", async () => {

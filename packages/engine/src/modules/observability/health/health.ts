@@ -5,7 +5,7 @@ import type { ModuleContext } from "../../../kernel/module.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { EventLoopLag } from "../event-loop-lag.ts";
 import { DiskHealth } from "./disk-health.ts";
-import { type LookAtDisk, lookAtDisk } from "./disk-look.ts";
+import { type LookAtDisk, lookAtDisk, removeLeftProbes } from "./disk-look.ts";
 
 const LOOK_MS = 10_000;
 
@@ -66,6 +66,8 @@ export function startHealth(context: ModuleContext<ObservabilityConfig>, options
       (error: unknown) => log.error("health cannot be looked at", { error }),
     );
   };
+  // One of a look that goes on is as good as removed, too.
+  void removeLeftProbes(dataDir);
   look();
   return every(clock, LOOK_MS, look);
 }

@@ -1,15 +1,13 @@
 import type { Streams, SystemStream } from "../../../kernel/stream-contract.ts";
 import { type HistogramCounts, percentileOf, together } from "./histogram.ts";
-import { levelAt, periodOf, SAMPLES } from "./levels.ts";
+import { periodOf, SAMPLES } from "./levels.ts";
 import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT, ENGINE_CONNECTIONS, ENGINE_CPU, ENGINE_HEAP, ENGINE_LAG, ENGINE_RSS, WORKERS } from "./names.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 import { DURATION_LAYOUT } from "./sources/call-figures.ts";
 
 /** What the dashboard shows of 5 s. Null: nobody looked then. */
-interface MetricsSample {
-  /** Begin of the 5 s, in milliseconds since 1970. */
-  readonly at_ms: number;
+interface Figures {
   readonly calls_per_second: number;
   readonly errors_per_second: number;
   readonly p50_ms: number | null;
@@ -24,10 +22,20 @@ interface MetricsSample {
   readonly event_loop_lag_ms: number | null;
 }
 
+interface MetricsSample extends Figures {
+  /** Begin of the 5 s, in milliseconds since 1970. */
+  readonly at_ms: number;
+}
+
+/** So many are told on joining. */
+const KEPT_SAMPLES = SAMPLES.periods - 1;
+
 /** The stream `svc.metrics`: who joins gets the samples of 15 min, then each one as it is taken, as an event of type `sample`. */
 export class LiveMetrics {
   readonly #store: SeriesStore;
   readonly #stream: SystemStream;
+  /** Put together as they are taken: whoever joins would otherwise have every series read for each of them. */
+  readonly #samples: { readonly period: number; readonly figures: Figures }[] = [];
 
   constructor(store: SeriesStore, streams: Pick<Streams, "provideSystemStream">) {
     this.#store = store;
@@ -40,45 +48,49 @@ export class LiveMetrics {
 
   /** A sample is complete. */
   sampled(at: number): void {
-    if (this.#stream.subscribers === 0) return;
     const period = periodOf(at, SAMPLES);
-    const data = this.#samples(period, period)[0];
-    this.#stream.publish({ id: null, type: "event", json: JSON.stringify({ type: "sample", data }) });
+    if (this.#samples.at(-1)?.period === period) this.#samples.pop();
+    const figures = this.#figures(period);
+    if (figures === undefined) return;
+    const sample = { period, figures };
+    this.#samples.push(sample);
+    if (this.#samples.length > KEPT_SAMPLES) this.#samples.shift();
+    if (this.#stream.subscribers === 0) return;
+    this.#stream.publish({ id: null, type: "event", json: JSON.stringify({ type: "sample", data: this.#shown(sample) }) });
   }
 
   #history(): readonly MetricsSample[] {
     // The period that is not over has no sample yet.
-    const last = periodOf(this.#store.timeLine.now(), SAMPLES) - 1;
-    return this.#samples(last - levelAt(0).periods + 2, last);
+    const first = periodOf(this.#store.timeLine.now(), SAMPLES) - KEPT_SAMPLES;
+    return this.#samples.filter(({ period }) => period >= first).map((sample) => this.#shown(sample));
   }
 
-  #samples(first: number, last: number): MetricsSample[] {
-    const samples: MetricsSample[] = [];
-    for (let period = first; period <= last; period++) {
-      const rss = this.#gauge(ENGINE_RSS, period);
-      // The engine was not there, or slept.
-      if (rss === null) continue;
-      const calls = this.#increase(period, () => true);
-      const errors = this.#increase(period, (outcome) => outcome !== "ok");
-      const durations = this.#durations(period);
-      const percentile = (percent: number): number | null => (durations === undefined ? null : percentileOf(durations, DURATION_LAYOUT, percent));
-      samples.push({
-        at_ms: this.#store.timeLine.shown(period * SAMPLES.stepMs),
-        calls_per_second: (calls * 1_000) / SAMPLES.stepMs,
-        errors_per_second: (errors * 1_000) / SAMPLES.stepMs,
-        p50_ms: percentile(50),
-        p95_ms: percentile(95),
-        p99_ms: percentile(99),
-        calls_in_flight: this.#gauge(CALLS_IN_FLIGHT, period),
-        workers: this.#gauge(WORKERS, period),
-        connections: this.#gauge(ENGINE_CONNECTIONS, period),
-        cpu_percent: this.#gauge(ENGINE_CPU, period),
-        rss_bytes: rss,
-        heap_used_bytes: this.#gauge(ENGINE_HEAP, period),
-        event_loop_lag_ms: this.#gauge(ENGINE_LAG, period),
-      });
-    }
-    return samples;
+  /** The clock may have been set since. */
+  #shown({ period, figures }: { readonly period: number; readonly figures: Figures }): MetricsSample {
+    return { at_ms: this.#store.timeLine.shown(period * SAMPLES.stepMs), ...figures };
+  }
+
+  /** Undefined: the engine was not there, or slept. */
+  #figures(period: number): Figures | undefined {
+    const rss = this.#gauge(ENGINE_RSS, period);
+    if (rss === null) return undefined;
+    const { calls, errors } = this.#calls(period);
+    const durations = this.#durations(period);
+    const percentile = (percent: number): number | null => (durations === undefined ? null : percentileOf(durations, DURATION_LAYOUT, percent));
+    return {
+      calls_per_second: (calls * 1_000) / SAMPLES.stepMs,
+      errors_per_second: (errors * 1_000) / SAMPLES.stepMs,
+      p50_ms: percentile(50),
+      p95_ms: percentile(95),
+      p99_ms: percentile(99),
+      calls_in_flight: this.#gauge(CALLS_IN_FLIGHT, period),
+      workers: this.#gauge(WORKERS, period),
+      connections: this.#gauge(ENGINE_CONNECTIONS, period),
+      cpu_percent: this.#gauge(ENGINE_CPU, period),
+      rss_bytes: rss,
+      heap_used_bytes: this.#gauge(ENGINE_HEAP, period),
+      event_loop_lag_ms: this.#gauge(ENGINE_LAG, period),
+    };
   }
 
   #gauge({ name }: MetricInfo, period: number): number | null {
@@ -89,12 +101,15 @@ export class LiveMetrics {
     return null;
   }
 
-  #increase(period: number, counts: (outcome: string | undefined) => boolean): number {
-    let sum = 0;
+  #calls(period: number): { readonly calls: number; readonly errors: number } {
+    let calls = 0;
+    let errors = 0;
     for (const series of this.#store.of(CALLS.name)) {
-      if (series instanceof NumberSeries && counts(series.labels.outcome)) sum += series.level(0).at(period)?.sum ?? 0;
+      const sum = series instanceof NumberSeries ? (series.level(0).at(period)?.sum ?? 0) : 0;
+      calls += sum;
+      if (series.labels.outcome !== "ok") errors += sum;
     }
-    return sum;
+    return { calls, errors };
   }
 
   #durations(period: number): HistogramCounts | undefined {

@@ -7,6 +7,7 @@ function info(name: string, type: MetricInfo["type"], unit: string, description:
 /** The engine's own metrics. Those of modules come with their measurements. */
 export const CALLS = info("svc.calls", "counter", "1", "Calls that ended, by function and outcome");
 export const CALLS_DEFERRED = info("svc.calls.deferred", "counter", "1", "Calls that were put on a queue to be made later");
+export const CALLS_REFUSED = info("svc.calls.refused", "counter", "1", "Calls that were refused before they ran, by the code of their error");
 export const CALL_DURATION = info("svc.call.duration", "histogram", "ms", "How long calls took, by function");
 export const CALLS_IN_FLIGHT = info("svc.calls.in_flight", "gauge", "1", "Calls that are under way");
 export const MODULE_IN_FLIGHT = info("svc.module.calls_in_flight", "gauge", "1", "Calls that a module of the engine is running");

@@ -75,6 +75,48 @@ describe("metrics from outside", () => {
     expect((only("delta") as NumberSeries).latest).toBe(5);
   });
 
+  it("that come back after they were forgotten for their silence go on from where they stood (gap 47)", () => {
+    const { clock, store, add, only, reader } = scene();
+    const histogram = (bucketCounts: readonly number[], bounds: readonly number[] = [10]): MetricPoint["value"] => ({
+      type: "histogram",
+      count: 0,
+      sum: 30,
+      min: undefined,
+      max: undefined,
+      bucketCounts,
+      bounds,
+    });
+    add("counter", [[1_000_000]]);
+    add("counter", [[500]], { name: "again" });
+    add("histogram", [[histogram([700, 300])]], { name: "times" });
+    clock.advance(7 * 24 * 3_600_000);
+    store.sweep();
+    expect(store.size).toBe(0);
+    add("counter", [[1_000_003]]);
+    // Its sender was started again meanwhile.
+    add("counter", [[7]], { name: "again" });
+    add("histogram", [[histogram([700, 302])]], { name: "times" });
+    expect([reader.value("orders", {}, 60, false), reader.value("again", {}, 60, false), reader.value("times", {}, 60, false)]).toEqual([3, 7, 2]);
+    expect((only() as NumberSeries).latest).toBe(3);
+    clock.advance(7 * 24 * 3_600_000);
+    store.sweep();
+    // Buckets that lie elsewhere cannot be compared.
+    add("histogram", [[histogram([1, 2, 1], [5, 10])]], { name: "times" });
+    expect(reader.value("times", {}, 60, false)).toBe(4);
+  });
+
+  it("remember only so much of what was forgotten", () => {
+    const { clock, store, add, reader } = scene({ maxSeries: 40_000, retentionMs: 3_600_000 });
+    for (let round = 0; round < 20_000; round++) add("counter", [[100, { round: String(round) }]]);
+    clock.advance(7 * 24 * 3_600_000);
+    store.sweep();
+    add("counter", [
+      [101, { round: "0" }],
+      [101, { round: "19999" }],
+    ]);
+    expect([reader.value("orders", { round: "0" }, 60, false), reader.value("orders", { round: "19999" }, 60, false)]).toEqual([101, 1]);
+  });
+
   it("of a gauge are the latest value, and their mean in a window", () => {
     const { clock, add, only, reader } = scene();
     add("gauge", [[10]]);

@@ -1,4 +1,5 @@
 import type { DropCounter } from "../model.ts";
+import { ForgottenTotals } from "./forgotten-totals.ts";
 import type { BucketLayout } from "./histogram.ts";
 import type { ByteBudget } from "./histogram-ring.ts";
 import { type Labels, labelsKey } from "./labels.ts";
@@ -25,6 +26,7 @@ export class SeriesStore {
   readonly #limits: () => StoreLimits;
   readonly #drops: DropCounter;
   readonly #byName = new Map<string, { readonly info: MetricInfo; readonly series: Map<string, Series> }>();
+  readonly #forgotten = new ForgottenTotals();
   #size = 0;
   /** Of them those that came from outside. */
   #outside = 0;
@@ -96,7 +98,9 @@ export class SeriesStore {
     for (const { series } of [...this.#byName.values()]) {
       for (const one of [...series.values()]) {
         const isPassing = one.origin !== undefined || Object.hasOwn(one.labels, "worker_id");
-        if (now - one.at > (isPassing ? retentionMs : FORGOTTEN_MS)) this.remove(one);
+        if (now - one.at <= (isPassing ? retentionMs : FORGOTTEN_MS)) continue;
+        this.#forgotten.remember(forgottenKeyOf(one), one);
+        this.remove(one);
       }
     }
   }
@@ -124,11 +128,16 @@ export class SeriesStore {
       this.#byName.set(info.name, group);
     }
     const made = make({ info: group.info, labels, origin, since: this.timeLine.now() });
+    this.#forgotten.restore(forgottenKeyOf(made), made);
     group.series.set(key, made);
     this.#size++;
     if (origin !== undefined) this.#outside++;
     return made;
   }
+}
+
+function forgottenKeyOf({ info, labels, origin }: Series): string {
+  return `${info.name} ${info.type} ${keyOf(labels, origin)}`;
 }
 
 function keyOf(labels: Labels, origin: Origin | undefined): string {

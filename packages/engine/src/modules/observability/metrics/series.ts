@@ -40,7 +40,7 @@ export class NumberSeries implements Identity {
   at: number;
   /** Of a gauge its latest value, of a counter its total since it is known. */
   latest = 0;
-  /** What a cumulative counter of outside stood at. */
+  /** What a counter whose totals are told, from outside or by a module, stood at. */
   cumulative: number | undefined;
   readonly #rings = [SAMPLES, ...ROLLUPS].map((level) => new NumberRing(level));
 

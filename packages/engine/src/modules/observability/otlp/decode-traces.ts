@@ -20,8 +20,10 @@ export function* decodeTraces(body: unknown, context: DecodeContext): Generator<
   for (const { resource: json, scope, records } of recordsOf(body, NAMES)) {
     const resource = readResource(json, context, "spans");
     const kindOffset = countsKindsFromZero(resource, records, context) ? 1 : 0;
+    // Only our clients are known to write flags that mean something: elsewhere 0 often says that nobody set them.
+    const tellsFlags = context.origin.isFrame && resource.attributes["telemetry.sdk.name"] === "svc";
     for (const record of records) {
-      const span = readSpan(asObject(record), { resource, scope, kindOffset, context });
+      const span = readSpan(asObject(record), { resource, scope, kindOffset, tellsFlags, context });
       if (typeof span === "string") context.drops.dropped("spans", span, 1);
       // Also one that is pending: whether the rest of it ever comes is not known, so it must not be waited for as one of the engine's own.
       else context.spans.ended(span);
@@ -43,10 +45,11 @@ interface SpanPlace {
   readonly resource: Resource;
   readonly scope: ScopeNames;
   readonly kindOffset: number;
+  readonly tellsFlags: boolean;
   readonly context: DecodeContext;
 }
 
-function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, context }: SpanPlace): SpanRecord | Refusal {
+function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, tellsFlags, context }: SpanPlace): SpanRecord | Refusal {
   if (json === undefined) return "malformed";
   const traceId = readId(json.traceId, 32);
   const spanId = readId(json.spanId, 16);
@@ -82,10 +85,16 @@ function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, c
     resource,
     ...scope,
     internal: isInternal(attributes),
-    // Whoever sends it has decided that it is worth it.
-    sampled: true,
+    // Whoever sends it has decided that it is worth it; our clients leave that to what becomes of the trace.
+    sampled: !(tellsFlags && isUnsampled(json.flags)),
     size: SPAN_BYTES + budget.used + (events.length + links.length) * PART_BYTES,
   };
+}
+
+/** Trace flags as W3C has them, in the lowest byte. */
+function isUnsampled(flags: unknown): boolean {
+  const number = asInteger(flags);
+  return number !== undefined && (number & 1) === 0;
 }
 
 function readKind(value: unknown, offset: number): SpanKind {

@@ -72,6 +72,24 @@ test("integers come as numbers or as text, names may be null, lists may be missi
   expect({ ...telemetry.ended[0]?.attributes }).toMatchObject({ a: 5, b: 6 });
 });
 
+test("a span of our clients is sampled as its flags say; elsewhere whoever sends it wants it kept", () => {
+  const ours = { attributes: [pair("telemetry.sdk.name", { stringValue: "svc" })] };
+  const others = { attributes: [pair("telemetry.sdk.name", { stringValue: "opentelemetry" })] };
+  const sampledOf = (resource: unknown, flags: unknown, isFrame = true): boolean | undefined => {
+    telemetry = new CollectedTelemetry();
+    telemetry.decode("traces", traces([span({ flags })], resource), { isFrame });
+    return telemetry.ended[0]?.sampled;
+  };
+  expect([sampledOf(ours, 0), sampledOf(ours, 1), sampledOf(ours, 256), sampledOf(ours, undefined), sampledOf(ours, "no")]).toEqual([
+    false,
+    true,
+    false,
+    true,
+    true,
+  ]);
+  expect([sampledOf(others, 0), sampledOf({}, 0), sampledOf(ours, 0, false)]).toEqual([true, true, true]);
+});
+
 test("a span that ends at 0 is pending, and is not waited for as one that the engine itself began", () => {
   telemetry.decode("traces", traces([span({ endTimeUnixNano: "0" }), span({ endTimeUnixNano: undefined, spanId: "c7ad6b7169203331" })]));
   expect(telemetry.pending).toEqual([]);

@@ -25,10 +25,10 @@ interface Status {
   readonly protocol: string;
 }
 
-async function start(config: unknown): Promise<{ readonly status: () => Promise<Status> }> {
+async function start(config: unknown): Promise<{ readonly running: InMemoryEngine; readonly status: () => Promise<Status> }> {
   const running = await inMemoryEngine({ modules: [observability], config: { "svc-observability": config } });
   engine = running;
-  return { status: async () => (await running.call("engine::telemetry::status", {})) as Status };
+  return { running, status: async () => (await running.call("engine::telemetry::status", {})) as Status };
 }
 
 test("the receiver is off unless the config has its block", async () => {
@@ -59,6 +59,39 @@ test("metrics that a program sends are kept", async () => {
   await fetch(`http://${address}/v1/metrics`, { method: "POST", body, headers: { "content-type": "application/json" } });
   const listed = await engine?.call("engine::metrics::list", { metric_name: "outside.orders" });
   expect(listed).toMatchObject({ sdk_metrics: [{ name: "outside.orders" }] });
+});
+
+test("an own span of a call that was not sampled is in the trace if that is kept, whichever of the two comes first, and nowhere else", async () => {
+  const { running, status } = await start({ sampling: { default: 0 } });
+  const accepted = async (): Promise<number> => (await status()).receivers[0]?.accepted ?? 0;
+  const worker = await running.connectWorker({ name: "shop" });
+  let sent = 0;
+  worker.serve("shop::take", async (data, { traceparent }) => {
+    const [, traceId = "", parentSpanId = "", flags] = String(traceparent).split("-");
+    const resource = { attributes: [{ key: "telemetry.sdk.name", value: { stringValue: "svc" } }] };
+    const span = someSpan({ traceId, spanId: `a${sent}`.padEnd(16, "0"), parentSpanId, name: `look ${(data as { readonly name: string }).name}` });
+    const [encoded] = encodeTraces([span]).resourceSpans[0]?.scopeSpans[0]?.spans ?? [];
+    const body = { resourceSpans: [{ resource, scopeSpans: [{ spans: [{ ...encoded, flags: Number(flags) }] }] }] };
+    sent += 1;
+    running.kernel.telemetry.collector?.ingest("traces", Buffer.from(JSON.stringify(body)), { worker: { id: "w", name: "shop" }, address: undefined });
+    if ((data as { readonly waits?: true }).waits === true) await expect.poll(accepted).toBe(sent);
+    if ((data as { readonly fails?: true }).fails === true) throw new Error("sold out");
+    return null;
+  });
+  // A call in the same connection after the registration finds it.
+  await worker.call("engine::none");
+  await running.call("shop::take", { name: "in vain" });
+  await expect(running.call("shop::take", { name: "before it fails", waits: true, fails: true })).rejects.toThrow("sold out");
+  await expect(running.call("shop::take", { name: "after it failed", fails: true })).rejects.toThrow("sold out");
+  await expect.poll(accepted).toBe(3);
+  const { spans: traces } = (await running.call("engine::traces::list", {})) as { readonly spans: readonly { readonly trace_id: string }[] };
+  const trees = await Promise.all(traces.map(({ trace_id }) => running.call("engine::traces::tree", { trace_id })));
+  expect(trees).toHaveLength(2);
+  for (const name of ["look before it fails", "look after it failed"]) {
+    expect(trees).toContainEqual(
+      expect.objectContaining({ roots: [expect.objectContaining({ name: "shop::take", children: [expect.objectContaining({ name })] })] }),
+    );
+  }
 });
 
 test("frames that come before the code that reads them are read as well", async () => {

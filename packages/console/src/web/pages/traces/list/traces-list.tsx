@@ -13,6 +13,7 @@ import { FALLBACK_RANGE, filterText, NO_FILTERS, readFilters, type TraceSearch }
 import { DurationFields } from "./duration-fields.tsx";
 import { FacetsRail } from "./facets-rail.tsx";
 import { FilterChips } from "./filter-chips.tsx";
+import { ListStatus } from "./list-status.tsx";
 import { isNotKept, NotKept } from "./not-kept.tsx";
 import { TraceCharts } from "./trace-charts.tsx";
 import { traceColumns } from "./trace-columns.tsx";
@@ -99,7 +100,8 @@ export default function TracesList() {
           loading={!traces.loaded}
           error={traces.error}
           retry={traces.retry}
-          empty={traces.rows.length === 0}
+          // Where the search was cut short it is not known that there is none.
+          empty={traces.rows.length === 0 && !traces.isCutShort}
           filtered={filtered === undefined ? undefined : { what: `No trace matches ${filtered}.`, clear: () => change(NO_FILTERS) }}
           emptyState={<NoTraces />}
         >
@@ -133,9 +135,7 @@ export default function TracesList() {
                   total={traces.total}
                   onEnd={traces.loadMore}
                 />
-                <p role="status" className="border-line border-t px-4 py-1 text-[12px] text-ink-3">
-                  {traces.isLoadingMore ? "Loading more" : `${traces.rows.length} of ${traces.total}${traces.totalIsLowerBound ? " or more" : ""} traces`}
-                </p>
+                <ListStatus traces={traces} />
               </div>
             </div>
           </div>

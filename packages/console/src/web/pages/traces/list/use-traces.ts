@@ -18,6 +18,8 @@ export interface Traces {
   readonly rows: readonly TraceSummary[];
   readonly total: number;
   readonly totalIsLowerBound: boolean;
+  /** The engine stopped its search before the page was full: there may be more that match, though few or none are here. */
+  readonly isCutShort: boolean;
   readonly loaded: boolean;
   readonly error: Error | null;
   readonly retry: () => void;
@@ -65,6 +67,7 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
     rows: overlay.rows,
     total: Math.max((query.data?.pages[0]?.total ?? 0) + overlay.added, overlay.rows.length),
     totalIsLowerBound: last?.total_is_lower_bound === true,
+    isCutShort: last?.partial === true,
     loaded: query.data !== undefined,
     error: query.error ?? overlay.error,
     retry: () => void client.resetQueries({ queryKey: key }),

@@ -72,6 +72,8 @@ export interface TraceListAnswer {
   readonly total: number;
   readonly total_is_lower_bound?: true;
   readonly cursor: string | null;
+  /** The search took too long and stopped before the page was full; `cursor` goes on with it. */
+  readonly partial?: true;
   readonly as_of: number;
 }
 

@@ -51,7 +51,7 @@ function invocationsOf(stats: CallStats, sees: Parts["sees"]) {
   stats.forEach((functionId, { calls }) => {
     if (sees({ labels: { function_id: functionId } })) by_function[functionId] = calls;
   });
-  return { total, success, error, deferred, by_function };
+  return { total, success, error, deferred, by_function, refused: Object.fromEntries(stats.refused) };
 }
 
 /** Over all calls since the start, by their exact histograms; zeros before the first. */

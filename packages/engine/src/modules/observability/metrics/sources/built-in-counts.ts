@@ -1,14 +1,23 @@
 import type { CallStats } from "../../calls/call-stats.ts";
 import type { WorkerCounts } from "../../calls/worker-counts.ts";
-import { CALLS_DEFERRED, WORKER_DEATHS, WORKER_SPAWNS } from "../names.ts";
+import { CALLS_DEFERRED, CALLS_REFUSED, WORKER_DEATHS, WORKER_SPAWNS } from "../names.ts";
 import type { SeriesStore } from "../series-store.ts";
 
 /** Published counters that no other source keeps, so that alerts can compare them within a window. */
 export class BuiltInCounts {
-  readonly #parts: { readonly store: SeriesStore; readonly stats: Pick<CallStats, "totals">; readonly workers: Pick<WorkerCounts, "spawns" | "deaths"> };
+  readonly #parts: {
+    readonly store: SeriesStore;
+    readonly stats: Pick<CallStats, "totals" | "refused">;
+    readonly workers: Pick<WorkerCounts, "spawns" | "deaths">;
+  };
+  readonly #refused = new Map<string, number>();
   #known = { deferred: 0, spawns: 0, deaths: 0 };
 
-  constructor(parts: { readonly store: SeriesStore; readonly stats: Pick<CallStats, "totals">; readonly workers: Pick<WorkerCounts, "spawns" | "deaths"> }) {
+  constructor(parts: {
+    readonly store: SeriesStore;
+    readonly stats: Pick<CallStats, "totals" | "refused">;
+    readonly workers: Pick<WorkerCounts, "spawns" | "deaths">;
+  }) {
     this.#parts = parts;
   }
 
@@ -19,12 +28,17 @@ export class BuiltInCounts {
     store.number(CALLS_DEFERRED, {})?.increase(at, Math.max(0, now.deferred - this.#known.deferred));
     store.number(WORKER_SPAWNS, {})?.increase(at, now.spawns - this.#known.spawns);
     store.number(WORKER_DEATHS, {})?.increase(at, now.deaths - this.#known.deaths);
+    for (const [code, count] of this.#parts.stats.refused) {
+      store.number(CALLS_REFUSED, { code })?.increase(at, count - (this.#refused.get(code) ?? 0));
+      this.#refused.set(code, count);
+    }
     this.#known = now;
   }
 
   /** What happened until now, while nobody sampled, is left out. */
   skip(): void {
     this.#known = this.#now();
+    for (const [code, count] of this.#parts.stats.refused) this.#refused.set(code, count);
   }
 
   #now(): { readonly deferred: number; readonly spawns: number; readonly deaths: number } {

@@ -24,8 +24,6 @@ interface When {
 export class ModuleFigures {
   readonly #parts: Parts;
   readonly #busy = new Set<Measure>();
-  /** What counters stood at. */
-  readonly #totals = new WeakMap<object, number>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -79,8 +77,10 @@ export class ModuleFigures {
         series.set(at, value);
         continue;
       }
-      const before = this.#totals.get(series) ?? 0;
-      this.#totals.set(series, value);
+      const before = series.cumulative ?? 0;
+      series.cumulative = value;
+      // It was told, and is not silent though it did not grow.
+      series.at = at;
       // Less than before: the module was started again and counts from 0.
       const more = value < before ? value : value - before;
       if (more > 0 && !skips) series.increase(at, more);

@@ -42,8 +42,8 @@ interface Where {
   readonly parameters: SqlValue[];
 }
 
-/** Queries of lists. */
-export function traceSelector(database: Database) {
+/** Queries of lists. `budgetMs`: how long one may search before it answers a short page. */
+export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { readonly budgetMs?: number } = {}) {
   const totals = database.prepare<{ readonly traces: number; readonly internal: number }>("SELECT traces, internal FROM totals");
   const countWords = database.prepare<{ readonly count: number }>(`SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${MAX_SET})`);
   const traceRow = database.prepare<TraceSqlRow>(`SELECT no, ${COLUMNS} FROM traces WHERE no = ?`);
@@ -97,7 +97,7 @@ export function traceSelector(database: Database) {
     const where = factsWhere(filters);
     const set = setOf(filters, sets);
     // A set without a check is found whole by one query: to stop then would only make more of them.
-    const search = new Search(request, check, set !== undefined && !hasCheck ? Number.POSITIVE_INFINITY : BUDGET_MS);
+    const search = new Search(request, check, set !== undefined && !hasCheck ? Number.POSITIVE_INFINITY : budgetMs);
     if (set !== undefined) searchSet(search, request, { set, where });
     else searchAll(search, request, where);
     return {

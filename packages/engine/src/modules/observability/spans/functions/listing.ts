@@ -34,6 +34,8 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
         offset,
         limit,
         cursor: cursorOf(page, sortBy),
+        // Else a page that lacks rows looks like the last one, or like nothing found.
+        ...(page.next !== undefined && page.rows.length < limit ? { partial: true } : {}),
         as_of: asOf,
         storage: store.storage,
       };

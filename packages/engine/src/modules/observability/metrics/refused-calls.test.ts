@@ -1,0 +1,80 @@
+import parsePrometheus from "parse-prometheus-text-format";
+import { afterEach, expect, test } from "vitest";
+import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock } from "../../../testing/index.ts";
+import { accessTo } from "../../../testing/restricted.ts";
+import { OBSERVABILITY, observability } from "../index.ts";
+
+let engine: InMemoryEngine | undefined;
+afterEach(async () => {
+  await engine?.stop();
+});
+
+/** An engine whose callers may have one call in flight each, with a worker that provides `math::add`, never answers and holds two calls. */
+async function start() {
+  const clock = manualClock();
+  const running = await inMemoryEngine({
+    modules: [observability],
+    config: { [OBSERVABILITY]: { prometheus: { port: 0 } } },
+    clock,
+    limits: { maxCallsInFlight: 1, maxCallsHeld: 2 },
+  });
+  engine = running;
+  const worker = await running.connectWorker({ name: "math" });
+  worker.say({ type: "registerfunction", id: "math::add" });
+  await settled(worker);
+  const refused = async (): Promise<Readonly<Record<string, number>>> => {
+    const { engine_metrics } = (await running.call("engine::metrics::list")) as {
+      readonly engine_metrics: { readonly invocations: { readonly refused: Readonly<Record<string, number>> } };
+    };
+    return engine_metrics.invocations.refused;
+  };
+  return { running, clock, refused };
+}
+
+/** What it sent before has been handled. */
+async function settled(worker: InMemoryWorker): Promise<void> {
+  worker.say({ type: "ping" });
+  await worker.next((frame) => frame.type === "pong");
+}
+
+const codeOf = async (answer: Promise<Record<string, unknown>>): Promise<unknown> => ((await answer).error as { readonly code: string }).code;
+
+test("calls that access rules or the caller's own limit refuse are counted by their code, whether an answer is awaited or not", async () => {
+  const { running, refused } = await start();
+  const guest = await running.connectWorker({ name: "guest", access: accessTo(["math::add"]) });
+  expect(await codeOf(guest.call("math::forbidden"))).toBe("FORBIDDEN");
+  guest.say({ type: "invokefunction", function_id: "math::forbidden", data: {}, action: { type: "void" } });
+  guest.say({ type: "invokefunction", function_id: "math::add", data: {}, invocation_id: crypto.randomUUID() });
+  expect(await codeOf(guest.call("math::add"))).toBe("too_many_calls");
+  guest.say({ type: "invokefunction", function_id: "math::add", data: {} });
+  await settled(guest);
+  expect(await refused()).toEqual({ FORBIDDEN: 2, draining: 0, function_not_found: 0, too_many_calls: 2, worker_overloaded: 0 });
+});
+
+test("calls that nobody can take are counted by their code", async () => {
+  const { running, refused } = await start();
+  const outcomes = Array.from({ length: 5 }, () => running.call("math::add").catch((error: unknown) => error));
+  expect(await Promise.all(outcomes.slice(2))).toMatchObject(new Array(3).fill({ code: "worker_overloaded" }));
+  expect(await refused()).toMatchObject({ worker_overloaded: 3 });
+});
+
+test("ids that nobody knows make no series of their own, neither over time nor for Prometheus", async () => {
+  const { running, clock, refused } = await start();
+  const caller = await running.connectWorker({ name: "caller" });
+  for (let call = 0; call < 500; call++) expect(await codeOf(caller.call(`unknown::${call}`))).toBe("function_not_found");
+  clock.advance(5_000);
+  expect(await refused()).toMatchObject({ function_not_found: 500 });
+  const { series } = (await running.call("engine::metrics::series", { names: ["svc.calls", "svc.calls.refused"], aggregate: "sum" })) as {
+    readonly series: readonly { readonly name: string; readonly labels: object; readonly points: readonly (readonly [number, number | null])[] }[];
+  };
+  const sums = series.map(({ name, labels, points }) => [name, labels, points.reduce((sum, [, value]) => sum + (value ?? 0), 0)]);
+  expect(sums).toContainEqual(["svc.calls.refused", { code: "function_not_found" }, 500]);
+  expect(sums).toContainEqual(["svc.calls", { function_id: "(other)", outcome: "refused" }, 500]);
+  expect(sums.length).toBeLessThan(12);
+  const port = running.logs.find(({ message }) => message === "metrics are served to Prometheus")?.fields?.port;
+  const families = parsePrometheus(await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text());
+  const { metrics = [] } = families.find(({ name }) => name === "svc_calls_refused_total") ?? {};
+  expect(metrics).toContainEqual({ value: "500", labels: { code: "function_not_found" } });
+  expect(metrics).toContainEqual({ value: "0", labels: { code: "FORBIDDEN" } });
+  expect(metrics).toHaveLength(5);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { defineModule } from "../../../../kernel/module.ts";
+import { inMemoryEngine } from "../../../../testing/index.ts";
+import { observabilityConfigSchema } from "../../config.ts";
+import type { SpanStore, TracePage } from "../span-store.ts";
+import { provideListing } from "./listing.ts";
+
+/** What `engine::traces::list` answers for this page of a store. */
+async function answerFor(page: Omit<TracePage, "rows" | "total" | "totalIsExact">, limit: number): Promise<unknown> {
+  const store: SpanStore = {
+    storage: "disk",
+    list: async () => ({ rows: [], total: 0, totalIsExact: false, ...page }),
+    spansOf: async () => [],
+    span: async () => undefined,
+    stats: () => ({ stored: 0, limit: undefined, bytes: 0, maxBytes: 0, diskBytes: 0, oldestMs: undefined, unwritten: 0 }),
+    started: () => {},
+    ended: () => {},
+    clear: async () => {},
+    flush: async () => {},
+    close: async () => {},
+  };
+  const module = defineModule({
+    name: "listing",
+    summary: "",
+    config: observabilityConfigSchema,
+    start(context) {
+      provideListing(context, { store: () => store });
+      return { stop: () => {} };
+    },
+  });
+  const engine = await inMemoryEngine({ modules: [module], config: { listing: {} } });
+  try {
+    return await engine.call("engine::traces::list", { limit });
+  } finally {
+    await engine.stop();
+  }
+}
+
+test("a page that a search left short says so, and where it goes on; one that ends does not", async () => {
+  expect(await answerFor({ next: { value: 5, tie: 3 } }, 10)).toMatchObject({
+    spans: [],
+    partial: true,
+    cursor: expect.any(String),
+    total_is_lower_bound: true,
+  });
+  const ended = await answerFor({ next: undefined }, 10);
+  expect(ended).toMatchObject({ spans: [], cursor: null });
+  expect(ended).not.toHaveProperty("partial");
+});
