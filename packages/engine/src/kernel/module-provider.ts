@@ -3,6 +3,7 @@ import type { Call, Provider, Refusal } from "./call.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { schemaOf } from "./late-schema.ts";
 import type { Logger } from "./logger.ts";
+import { misspeltMembers } from "./misspelt-members.ts";
 import type { CallerAccess, FunctionSpec, HandlerContext } from "./module.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { keepRawMembers } from "./raw-members.ts";
@@ -135,6 +136,8 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
     const asked = withoutExtras(value);
     if (asked !== value) parsed = schema.safeParse(asked);
   }
+  const misspelt = parsed.success && spec.refusesMisspelt === true ? misspeltMembers(schema, value) : undefined;
+  if (misspelt !== undefined) return new CallError("invalid_input", `${spec.id}: the payload: ${misspelt}`, { details: { function_id: spec.id } });
   if (parsed.success) return { value: parsed.data };
   // A call without a payload asks for the defaults, where there are defaults for everything.
   const defaults = value === null ? schema.safeParse({}) : undefined;

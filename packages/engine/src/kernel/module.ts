@@ -101,6 +101,8 @@ export interface FunctionSpec<Input> {
    * `items[].value` one of each element of the array `items`. Such a member is JSON, and `input` has nothing of it to check.
    */
   readonly rawMembers?: readonly string[];
+  /** Members that `input` does not know are left out, as published clients send such; those whose names are close to known ones are refused all the same. */
+  readonly refusesMisspelt?: boolean;
   /** What it answers, for listings and docs. */
   readonly output?: LateSchema<z.ZodType>;
   /** The result is written as JSON; a `Payload` is passed on unread. Throw a CallError to fail with a code. */

@@ -22,7 +22,8 @@ import { startSpans } from "./spans/start-spans.ts";
 import { measureStores, provideTelemetryStatus, type StatusParts, type StoreFigures } from "./status.ts";
 
 /** Joins the parts of the module. */
-export async function startObservability(context: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
+export async function startObservability(outer: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
+  const context = refusingMisspelt(outer);
   let { config } = context;
   /** What runs, in the order of its start; stopped in reverse. */
   const running: (() => unknown)[] = [];
@@ -96,6 +97,15 @@ export async function startObservability(context: ModuleContext<ObservabilityCon
     await stop();
     throw error;
   }
+}
+
+/** Functions that are asked something: a filter that is misspelt would answer everything. */
+const ASKED = /^engine::(?:traces|logs|metrics|rollups|alerts|invocations)::/;
+
+function refusingMisspelt(context: ModuleContext<ObservabilityConfig>): ModuleContext<ObservabilityConfig> {
+  const provideFunction: typeof context.provideFunction = (spec) => context.provideFunction(ASKED.test(spec.id) ? { ...spec, refusesMisspelt: true } : spec);
+  // What it gets anew each time stays so.
+  return Object.create(context, { provideFunction: { value: provideFunction } }) as ModuleContext<ObservabilityConfig>;
 }
 
 /** The engine as the one who produces spans. */

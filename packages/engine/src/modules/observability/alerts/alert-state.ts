@@ -28,7 +28,10 @@ export const alertStateSchema = () =>
     action: z.record(z.string(), z.string()).meta({ description: "A webhook's URL without what may be secret in it" }),
     action_failures: z.number(),
     last_action_error: z.string().nullable(),
-    problem: z.string().nullable().meta({ description: "Why it cannot fire at present, whatever happens" }),
+    problem: z
+      .string()
+      .nullable()
+      .meta({ description: "Why it cannot fire at present, or tells nobody: nothing is measured, no such metric so far, no such function" }),
   });
 export type AlertState = z.infer<ReturnType<typeof alertStateSchema>>;
 

@@ -12,6 +12,7 @@ function alertOn(rule: Partial<AlertRule>) {
   let value: number | null = 0;
   const reader: MetricReader = {
     refresh: () => {},
+    missing: () => undefined,
     problem: () => undefined,
     value(...question) {
       asked.push(question);

@@ -101,6 +101,30 @@ describe("alerts on the metrics of calls", () => {
     expect(await started.call("engine::alerts::list", {})).toMatchObject({ firing_count: 1 });
   });
 
+  it("are made for a metric or a function that is not there, and say so with the nearest name until it is", async () => {
+    const clock = manualClock();
+    const started = await inMemoryEngine({ modules: [observability], clock });
+    engine = started;
+    const worker = await started.connectWorker();
+    worker.serve("oncall::page", () => 1);
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    const create = (rule: object) => started.call("engine::alerts::create", { threshold: 1, ...rule });
+    expect(await create({ name: "a", metric: "svc.call.errors" })).toMatchObject({
+      problem: "svc.call.errors: there is no such metric so far; did you mean svc.calls.errors?",
+    });
+    expect(await create({ name: "b", metric: "iii.invocations.error", action: { type: "function", path: "oncall::pag" } })).toMatchObject({
+      problem: "oncall::pag: there is no such function at present; did you mean oncall::page?",
+    });
+    expect(await create({ name: "c", metric: "svc.call.duration", action: { type: "function", path: "oncall::page" } })).toMatchObject({ problem: null });
+    worker.serve("oncall::pag", () => 1);
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    expect(await started.call("engine::alerts::list", {})).toMatchObject({
+      alerts: [{ problem: expect.stringContaining("svc.call.errors") }, { problem: null }, { problem: null }],
+    });
+  });
+
   it("say that they cannot fire while metrics are off", async () => {
     const alert = { name: "errors", metric: "svc.calls.errors", threshold: 1 };
     const started = await inMemoryEngine({ modules: [observability], config: { "svc-observability": { metrics_enabled: false, alerts: [alert] } } });

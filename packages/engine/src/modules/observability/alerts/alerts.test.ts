@@ -27,7 +27,7 @@ function folder(): string {
 /** An engine whose metrics are what the test says. */
 async function alerting(alerts: readonly unknown[] = [], dataDir = folder()) {
   const values = new Map<string, number>();
-  const reader: MetricReader = { refresh: () => {}, value: (metric) => values.get(metric) ?? null, problem: () => undefined };
+  const reader: MetricReader = { refresh: () => {}, missing: () => undefined, value: (metric) => values.get(metric) ?? null, problem: () => undefined };
   let functions: AlertFunctions | undefined;
   const module = defineModule<ObservabilityConfig>({
     name: "svc-observability",

@@ -6,6 +6,7 @@ import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import { checkUrl } from "../../../outbound-http/url-policy.ts";
 import { type AlertRule, alertChangesSchema, alertRuleSchema, type ObservabilityConfig } from "../config.ts";
 import type { Alert } from "./alert.ts";
+import { alertProblem } from "./alert-problem.ts";
 import { type AlertState, alertState, alertStateSchema } from "./alert-state.ts";
 import type { Alerts } from "./alerts.ts";
 import type { MetricReader } from "./metric-reader.ts";
@@ -18,7 +19,7 @@ const name = z.string().min(1).max(256);
 const eventShape = () => z.looseObject({ name: z.string(), firing: z.boolean(), state: z.enum(["firing", "resolved"]), timestamp: z.number() });
 
 /** As it is told now. */
-type Show = (alert: Alert) => AlertState;
+type Show = (alert: Alert, to?: Pick<HandlerContext, "access">) => AlertState;
 
 export interface AlertFunctions {
   /** Takes the rules of a changed config. */
@@ -32,13 +33,18 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
   let rules: readonly AlertRule[] = context.config.alerts;
   let opened: Promise<Alerts> | undefined;
   let loaded: Alerts | undefined;
-  const show: Show = (alert) => alertState(alert, context.clock.now(), reader.problem());
+  const { directory } = context;
+  // Who looks at the stream is not told the names of functions.
+  const show: Show = (alert, to) => {
+    const visible = to === undefined ? undefined : (to.access?.visible(directory) ?? directory);
+    return alertState(alert, context.clock.now(), alertProblem(alert.rule, { reader, directory, visible }));
+  };
   const stream = context.streams.provideSystemStream({
     name: "svc.alerts",
     summary: "Alerts as they change, fire and resolve",
     snapshot(id, access) {
       const mayLook = access?.callRefusal(LIST) === undefined;
-      const states = mayLook ? (loaded?.all() ?? []).map(show) : [];
+      const states = mayLook ? (loaded?.all() ?? []).map((alert) => show(alert)) : [];
       return JSON.stringify(id === undefined ? states : (states.find((state) => state.name === id) ?? null));
     },
   });
@@ -78,9 +84,9 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
     summary: "Alerts and how they stand",
     input: () => z.object({}),
     output: () => z.object({ alerts: z.array(alertStateSchema()), firing_count: z.number(), timestamp: z.number() }),
-    async handle() {
+    async handle(_input, caller) {
       const now = clock.now();
-      const states = (await alerts()).all().map(show);
+      const states = (await alerts()).all().map((alert) => show(alert, caller));
       return { alerts: states, firing_count: states.filter(({ firing }) => firing).length, timestamp: now };
     },
   });
@@ -122,7 +128,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     output: alertStateSchema,
     async handle(rule, caller) {
       refuseAction(rule.action, context, caller);
-      return show(await (await alerts()).create(rule));
+      return show(await (await alerts()).create(rule), caller);
     },
   });
   provideFunction({
@@ -132,7 +138,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     output: alertStateSchema,
     async handle({ name: wanted, ...changes }, caller) {
       refuseAction(changes.action, context, caller);
-      return show(await (await alerts()).update(wanted, changes));
+      return show(await (await alerts()).update(wanted, changes), caller);
     },
   });
   provideFunction({

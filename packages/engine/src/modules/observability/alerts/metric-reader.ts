@@ -9,6 +9,8 @@ export interface MetricReader {
    * window. `metric` is a name of ours, e.g. `svc.calls`, or of a worker's own. Never throws.
    */
   value(metric: string, labels: Readonly<Record<string, string>>, windowSeconds: number, rate: boolean): number | null;
+  /** Why there is no series of this name, with the nearest name that there is; undefined when there is one, or will be. */
+  missing(metric: string): string | undefined;
   /** Why nothing is measured at present; undefined while it is. */
   problem(): string | undefined;
 }

@@ -1,14 +1,17 @@
 import { CallError } from "@svc/protocol";
 import { z } from "zod";
 import { filterSchema, filtersSchema } from "../query/filters.ts";
+import { oneOf } from "../query/one-of.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { compileRegex } from "./regex-search.ts";
+import { isFatal, SEVERITIES, severityNumberOf, severityTextOf } from "./severity.ts";
 
 const MAX_TEXT = 1_024;
 const MAX_LIST = 200;
 
 const text = z.string().max(MAX_TEXT);
 const names = z.array(text).max(MAX_LIST);
+const level = oneOf([...SEVERITIES, "FATAL"], (word) => severityNumberOf(word) !== undefined);
 
 /** Members that every function over entries understands. */
 export const logFilterMembers = () => ({
@@ -17,15 +20,15 @@ export const logFilterMembers = () => ({
   trace_id: text.nullish(),
   span_id: text.nullish(),
   severity_min: z.number().nullish().meta({ description: "OpenTelemetry severity number, 1 to 24: this one and more severe ones" }),
-  severity_text: text.nullish().meta({ description: "Exactly this level, in any case" }),
-  levels: names.nullish().meta({ description: "One of these levels" }),
+  severity_text: level.nullish().meta({ description: "Exactly this level, in any case" }),
+  levels: z.array(level).max(MAX_LIST).nullish().meta({ description: "One of these levels" }),
   services: names.nullish().meta({ description: "Of one of these services" }),
   worker: text.nullish().meta({ description: "Name or id of a worker" }),
   function_id: text.nullish(),
   text: text.nullish().meta({ description: "In the body or in a value of an attribute, in any case" }),
   regex: z.string().max(512).nullish().meta({ description: "JavaScript regular expression, searched in the body; it has a time limit" }),
   filters: filtersSchema.nullish(),
-  exclude: z.object({ services: names.nullish(), text: text.nullish() }).nullish(),
+  exclude: z.strictObject({ services: names.nullish(), text: text.nullish() }).nullish(),
 });
 export type LogFilterInput = z.infer<z.ZodObject<ReturnType<typeof logFilterMembers>>>;
 
@@ -53,10 +56,17 @@ export function logFilterOf(input: LogFilterInput, redactKeys: readonly string[]
 
 /** Both members narrow: a level has to be in each that is given. */
 function levelsOf({ levels, severity_text }: LogFilterInput): readonly string[] | undefined {
-  const one = severity_text?.toUpperCase();
-  const several = levels?.map((level) => level.toUpperCase());
+  const one = severity_text == null ? undefined : levelOf(severity_text);
+  const several = levels?.map(levelOf);
   if (one === undefined) return several;
   return several === undefined || several.includes(one) ? [one] : [];
+}
+
+/** Of whatever spelling loggers use. */
+function levelOf(name: string): string {
+  const severity = severityNumberOf(name);
+  if (severity === undefined) return name.toUpperCase();
+  return isFatal(severity) ? "FATAL" : severityTextOf(severity);
 }
 
 function checkRegex(source: string): void {

@@ -29,3 +29,30 @@ export const ENGINE_UPTIME = info("svc.engine.uptime_seconds", "gauge", "s", "Ho
 export const ENGINE_FDS = info("svc.engine.file_descriptors", "gauge", "1", "File descriptors that the engine has open");
 export const TELEMETRY_DROPPED = info("svc.telemetry.dropped", "counter", "1", "Telemetry that was dropped, by signal and reason");
 export const TELEMETRY_SERIES = info("svc.telemetry.series", "gauge", "1", "Series of metrics that are kept");
+
+/** There are series of these by and by, whatever modules run. */
+export const OWN_NAMES: readonly string[] = [
+  CALLS,
+  CALLS_DEFERRED,
+  CALL_DURATION,
+  CALLS_IN_FLIGHT,
+  MODULE_IN_FLIGHT,
+  WORKERS,
+  WORKER_SPAWNS,
+  WORKER_DEATHS,
+  WORKER_IN_FLIGHT,
+  WORKER_CPU,
+  WORKER_RSS,
+  WORKER_HEAP,
+  WORKER_LAG,
+  WORKER_UPTIME,
+  ENGINE_CPU,
+  ENGINE_RSS,
+  ENGINE_HEAP,
+  ENGINE_LAG,
+  ENGINE_CONNECTIONS,
+  ENGINE_UPTIME,
+  ENGINE_FDS,
+  TELEMETRY_DROPPED,
+  TELEMETRY_SERIES,
+].map(({ name }) => name);

@@ -1,7 +1,8 @@
+import { didYouMean } from "../../../kernel/nearest-name.ts";
 import type { MetricReader } from "../alerts/metric-reader.ts";
 import { hasLabels } from "./labels.ts";
 import { levelAt } from "./levels.ts";
-import { CALLS } from "./names.ts";
+import { CALLS, OWN_NAMES } from "./names.ts";
 import { NumberSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 import { histogramIn, numbersIn, periodsOf, type Window } from "./window.ts";
@@ -26,6 +27,11 @@ export interface MetricReaderParts {
 export function metricReader({ store, catchUp = () => {}, problem = () => undefined }: MetricReaderParts): MetricReader {
   return {
     problem,
+    missing(metric) {
+      if (store.infoOf(metric) !== undefined) return undefined;
+      const known = new Set([...store.names(), ...OWN_NAMES, CALL_ERRORS]);
+      return known.has(metric) ? undefined : `there is no such metric so far${didYouMean(metric, known)}`;
+    },
     refresh() {
       if (problem() === undefined) catchUp();
     },

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { cursorSchema } from "../query/cursor.ts";
 import { attributePairsSchema, filtersSchema } from "../query/filters.ts";
+import { oneOf } from "../query/one-of.ts";
 
+const TRACE_STATUSES = ["ok", "error", "pending"];
 const MAX_TRACE_IDS = 1_000;
 const name = z.string().min(1).max(512);
 const traceId = z.string().min(1).max(64);
@@ -13,7 +15,7 @@ const filterMembers = () => ({
   trace_ids: z.array(traceId).max(MAX_TRACE_IDS).optional(),
   service_name: name.optional().meta({ description: "Part of the name of a service in the trace, case-blind" }),
   name: name.optional().meta({ description: "Part of the root span's name, case-blind; of any span's with search_all_spans" }),
-  status: z.string().max(16).optional().meta({ description: "ok, error or pending" }),
+  status: oneOf(TRACE_STATUSES).optional().meta({ description: "ok, error or pending" }),
   function_id: name.optional().meta({ description: "Function that a span of the trace ran" }),
   worker: name.optional().meta({ description: "Name or id of a worker that ran a span of the trace" }),
   trigger_type: name.optional().meta({ description: "What began the trace, e.g. http, cron, queue" }),
