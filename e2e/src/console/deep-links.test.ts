@@ -1,6 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
+import { everyParameter, namedDeepLinks } from "./support/deep-links.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
 import { live, openPage } from "./support/watched-page.ts";
 
@@ -94,6 +95,73 @@ const LINKS: readonly Link[] = [
   ["/logs?wrap=true", ["a line of shop"], []],
   ["/logs?cols=%5B%22time%22%2C%22message%22%5D", ["a line of shop"], []],
 ];
+
+/** What the addresses of `LINKS` name, as `page.key`. */
+function linkedParameters(): string[] {
+  return LINKS.flatMap(([address]) => {
+    const { pathname, searchParams } = new URL(address, "http://x");
+    const page = pathname.split("/")[1];
+    return [...searchParams.keys()].map((key) => `${page === "" ? "dashboard" : page}.${key}`);
+  });
+}
+
+/** Parameters whose test is still to be written. */
+const UNTESTED: readonly string[] = [
+  "dashboard.range",
+  "dashboard.view",
+  "workers.tab",
+  "functions.inv",
+  "functions.source",
+  "triggers.tab",
+  "states.cursor",
+  "states.tab",
+  "streams.q",
+  "streams.dir",
+  "streams.stream",
+  "streams.group",
+  "streams.type",
+  "streams.system",
+  "streams.events",
+  "streams.sub",
+  "queues.tab",
+  "queues.job",
+  "traces.op",
+  "traces.attr",
+  "traces.trigger",
+  "traces.group",
+  "traces.view",
+  "traces.tab",
+  "traces.compare",
+  "traces.span",
+  "traces.errors",
+  "traces.least",
+  "traces.part",
+  "traces.critical",
+  "logs.trace",
+  "logs.span",
+  "logs.worker",
+  "logs.fn",
+  "logs.group",
+  "logs.off",
+  "flow.focus",
+  "flow.hops",
+  "flow.q",
+  "flow.range",
+  "flow.system",
+  "flow.dir",
+  "flow.view",
+  "flow.layers",
+  "config.section",
+  "config.q",
+  "config.changed",
+];
+
+it("has a test for every parameter that a page keeps in its address, and for no other", async () => {
+  const tested = new Set([...linkedParameters(), ...namedDeepLinks()]);
+  const every = await everyParameter();
+  expect(every.filter((parameter) => !tested.has(parameter))).toEqual(UNTESTED);
+  expect([...tested].filter((parameter) => !every.includes(parameter))).toEqual([]);
+});
 
 it.each(LINKS)("%s shows what it says, and still does after a reload", async (address, shown, hidden) => {
   const { page, faults, close } = await openPage(browser, `${system.console.url}${address}`);
