@@ -30,6 +30,7 @@ export async function openPage(browser: Browser, url: string, options: PageOptio
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
   const faults: string[] = [];
   const note = (fault: string): void => {
     if (!(options.expected ?? []).some((pattern) => pattern.test(fault))) faults.push(fault);
@@ -57,7 +58,7 @@ export async function openPage(browser: Browser, url: string, options: PageOptio
 
 /** Resolves when the page says that it is connected with the console and the engine. */
 export async function live(page: Page): Promise<void> {
-  await page.getByRole("status").getByText("Live", { exact: true }).waitFor({ timeout: 20_000 });
+  await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
 }
 
 /** The page is not wider than the window. */
