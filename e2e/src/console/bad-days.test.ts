@@ -12,6 +12,8 @@ const NASTY = '<img src=x onerror="document.title=1">/..%2f&?#';
 
 /** Each page with a text that it shows for the data of these tests. */
 const PAGES = [
+  ["/flow", "books::add"],
+  ["/config", "Versions"],
   ["/", "Latest errors"],
   ["/workers", "bookkeeper"],
   ["/functions", "books::add"],
@@ -23,27 +25,45 @@ const PAGES = [
   ["/logs", "a book was added"],
 ] as const;
 
+const CONFIG = `workers:
+  - name: svc-http
+  - name: svc-state
+  - name: svc-stream
+  - name: svc-cron
+  - name: svc-event
+  - name: svc-queue
+    config: {queue_configs: {emails: {}}}
+`;
+
 let system: RunningSystem;
 let browser: Browser;
 let engine: StandInEngine;
 let console: ConsoleProcess;
 let readOnly: ConsoleProcess;
+/** Ids that only the running system knows. */
+let facts: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await startSystem({ config: CONFIG });
   browser = await startBrowser();
   engine = await StandInEngine.start(system.ports);
-  console = await startConsole({ engine: engine.ports });
-  readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
+  console = await startConsole({ engine: engine.ports, args: ["--enable-flow"] });
+  readOnly = await startConsole({ engine: system.ports, args: ["--enable-flow", "--read-only"] });
   const worker = await system.worker("bookkeeper");
   worker.registerFunction("books::add", () => 1);
   await worker.registerTrigger({ type: "http", function_id: "books::add", config: { api_path: "/books", http_method: "POST" } }).registered;
   await worker.registerTrigger({ type: "durable:subscriber", function_id: "books::add", config: { topic: "audit" } }).registered;
+  await worker.registerTrigger({ type: "cron", function_id: "books::add", config: { expression: "0 0 5 1 1 *" } }).registered;
   await worker.call({ function_id: "books::add" });
   await worker.call({ function_id: "state::set", payload: { scope: "shelves", key: "top", value: 1 } });
   await worker.call({ function_id: "state::set", payload: { scope: NASTY, key: NASTY, value: NASTY } });
   await worker.call({ function_id: "stream::set", payload: { stream_name: "chapters", group_id: "one", item_id: "1", data: {} } });
   await worker.call({ function_id: "engine::log::info", payload: { message: "a book was added" } });
+  const ask = <Answer>(functionId: string, payload: object): Promise<Answer> => worker.call({ function_id: functionId, payload }) as Promise<Answer>;
+  const { triggers } = await ask<{ triggers: { id: string; trigger_type: string }[] }>("engine::registered-triggers::list", {});
+  const { invocations } = await ask<{ invocations: { invocation_id: string }[] }>("engine::invocations::list", { function_id: "books::add" });
+  const { job_id } = await ask<{ job_id: string }>("queue::enqueue", { queue: "emails", function_id: "books::add", data: 1, delay_ms: 3_600_000 });
+  facts = { ...Object.fromEntries(triggers.map(({ id, trigger_type }) => [trigger_type, id])), call: invocations[0]?.invocation_id ?? "", job: job_id };
 });
 
 beforeEach(() => engine.asIs());
@@ -162,12 +182,30 @@ it("asks again only once what is slow has come, and lets somebody leave meanwhil
   await content(page).getByText("shelves").first().waitFor();
 });
 
+/** Each place that changes something, with its buttons; names of `facts` in braces. */
+const WRITERS: readonly (readonly [path: string, buttons: readonly string[]])[] = [
+  ["/states/shelves/top", ["Add item", "Import", "Delete the item"]],
+  ["/states/shelves/top?tab=edit", ["Save …"]],
+  ["/functions/books::add?tab=invoke", ["Invoke"]],
+  ["/functions/books::add?inv={call}", ["Replay"]],
+  ["/triggers/{http}", ["Send"]],
+  ["/triggers/{cron}", ["Trigger Now"]],
+  ["/triggers/{durable:subscriber}", ["Publish"]],
+  ["/queues/emails", ["Pause", "Purge"]],
+  ["/queues/emails?tab=enqueue", ["Enqueue"]],
+  ["/queues/emails?job={job}", ["Cancel the job …"]],
+  ["/logs", ["Delete stored logs"]],
+  ["/flow", ["Reset layout"]],
+  ["/config?section=storage", ["Delete all traces", "Delete all log entries"]],
+  ["/config?section=alerts", ["New alert"]],
+];
+
 describe("a read-only console", () => {
-  it.each([
-    ["/states/shelves/top", ["Add item", "Import", "Delete the item"]],
-    ["/functions/books::add?tab=invoke", ["Invoke"]],
-  ] as const)("switches off what changes something on %s, and says why", async (path, names) => {
-    const { page } = await open(path, readOnly);
+  it.each(WRITERS)("switches off what changes something on %s, and says why", async (path, names) => {
+    const { page } = await open(
+      path.replace(/\{([\w:]+)\}/g, (_, name: string) => encodeURIComponent(facts[name] ?? name)),
+      readOnly,
+    );
     await live(page);
     for (const name of names) {
       const button = content(page).getByRole("button", { name, exact: true }).first();
