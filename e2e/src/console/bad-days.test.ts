@@ -60,7 +60,7 @@ beforeAll(async () => {
   await worker.call({ function_id: "stream::set", payload: { stream_name: "chapters", group_id: "one", item_id: "1", data: {} } });
   await worker.call({ function_id: "engine::log::info", payload: { message: "a book was added" } });
   const ask = <Answer>(functionId: string, payload: object): Promise<Answer> => worker.call({ function_id: functionId, payload }) as Promise<Answer>;
-  const { triggers } = await ask<{ triggers: { id: string; trigger_type: string }[] }>("engine::registered-triggers::list", {});
+  const { registered_triggers: triggers } = await ask<{ registered_triggers: { id: string; trigger_type: string }[] }>("engine::registered-triggers::list", {});
   const { invocations } = await ask<{ invocations: { invocation_id: string }[] }>("engine::invocations::list", { function_id: "books::add" });
   const { job_id } = await ask<{ job_id: string }>("queue::enqueue", { queue: "emails", function_id: "books::add", data: 1, delay_ms: 3_600_000 });
   facts = { ...Object.fromEntries(triggers.map(({ id, trigger_type }) => [trigger_type, id])), call: invocations[0]?.invocation_id ?? "", job: job_id };
