@@ -64,7 +64,12 @@ beforeAll(async () => {
   const { spans } = await ask<{ spans: { trace_id: string }[] }>("engine::traces::list", { name: "books::burn" });
   const { invocations } = await ask<{ invocations: { invocation_id: string }[] }>("engine::invocations::list", { function_id: "books::read" });
   const { cursor } = await ask<{ cursor: string }>("state::entries", { scope: "many", limit: 50 });
-  const { job_id } = await ask<{ job_id: string }>("queue::enqueue", { queue: "emails", function_id: "notes::write", data: 1, delay_ms: 3_600_000 });
+  const { job_id } = await ask<{ job_id: string }>("queue::enqueue", {
+    queue: "emails",
+    function_id: "notes::write",
+    data: "a delayed note",
+    delay_ms: 3_600_000,
+  });
   facts = {
     reader: workers.find(({ name }) => name === "reader")?.id ?? "",
     trace: logs[0]?.trace_id ?? "",
@@ -174,7 +179,7 @@ const LINKS: readonly Link[] = [
   ["/streams?dir=outbound", [], [], (page) => content(page).getByRole("button", { name: /^Outbound/, pressed: true })],
   ["/streams?sub=%5B%22chat%3Aroom%22%5D", [], [], (page) => page.getByLabel("Subscriptions").getByText("live")],
   ["/queues?q=audit", ["audit"], ["billing"]],
-  ["/queues/emails?tab=delayed", ["notes::write"], [], tab(/^Delayed/)],
+  ["/queues/emails?tab=delayed", ["a delayed note"], [], tab(/^Delayed/)],
   [
     "/queues/emails?job={job}",
     [],

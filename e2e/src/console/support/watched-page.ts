@@ -35,7 +35,8 @@ export async function openPage(browser: Browser, url: string, options: PageOptio
   const note = (fault: string): void => {
     if (!(options.expected ?? []).some((pattern) => pattern.test(fault))) faults.push(fault);
   };
-  const { origin, host } = new URL(url);
+  // A test that opens nothing at first is at home where it goes first.
+  let home = url.startsWith("http") ? new URL(url) : undefined;
   // Registered before the page can fail, so that one that never opened is told of with its faults.
   onTestFinished(async () => {
     await context.close();
@@ -47,10 +48,12 @@ export async function openPage(browser: Browser, url: string, options: PageOptio
   page.on("pageerror", (error) => note(`uncaught: ${error.message}`));
   page.on("request", (request) => {
     const asked = new URL(request.url());
-    if (asked.protocol.startsWith("http") && asked.origin !== origin) note(`a request to another origin: ${request.url()}`);
+    if (!asked.protocol.startsWith("http")) return;
+    home ??= asked;
+    if (asked.origin !== home.origin) note(`a request to another origin: ${request.url()}`);
   });
   page.on("websocket", (socket) => {
-    if (new URL(socket.url()).host !== host) note(`a socket to another origin: ${socket.url()}`);
+    if (new URL(socket.url()).host !== home?.host) note(`a socket to another origin: ${socket.url()}`);
   });
   await page.goto(url);
   return { page, context, faults, close: () => context.close() };
