@@ -188,6 +188,7 @@ function startConsole(project, options) {
       if (address !== undefined) announce(address);
     },
   });
+  let isStopping = false;
   const running = {
     address: undefined,
     async ready(signal) {
@@ -195,16 +196,19 @@ function startConsole(project, options) {
       if (running.address !== undefined) return;
       throw new StepFailure("the console ended while it started", { output: child.lastLines(), fix: "with another port: npm start -- --console-port 3123" });
     },
-    /** Tells when the console ends before the signal aborts: the engine goes on without it. */
+    /** Tells when the console ends though nobody ended it: the engine goes on without it. */
     async tellOfEnd(signal) {
       const { code } = await child.ended;
-      if (signal.aborted) return;
+      if (signal.aborted || isStopping) return;
       const lines = child.lastLines().slice(-5);
       process.stderr.write(
         `The console ended by itself (status ${code}); start it again with: npx svc console\n${lines.map((line) => `  | ${line}\n`).join("")}`,
       );
     },
-    stop: () => child.stop(),
+    stop() {
+      isStopping = true;
+      return child.stop();
+    },
   };
   return running;
 }

@@ -1,5 +1,5 @@
 // `npm test`: installs what the tests need and runs all of them: TypeScript units, Python, the
-// published clients against our engine, and the end-to-end tests with real processes.
+// published clients against our engine, the end-to-end tests with real processes, and the console in a browser.
 // Options: --no-install (everything is there already), --unit (leave out the end-to-end tests). Plain Node without dependencies.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -39,6 +39,7 @@ async function main() {
     if (!isQuick) {
       await runVitest("compat", reports, counts);
       await runVitest("e2e", reports, counts);
+      await runVitest("console", reports, counts);
     }
     console.log(`\n${counts.passed} passed, ${counts.failed} failed`);
     return counts.failed === 0 && counts.passed > 0 ? 0 : 1;

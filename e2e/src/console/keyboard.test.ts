@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
@@ -31,17 +31,18 @@ afterAll(async () => {
 
 async function open(path: string) {
   const watched = await openPage(browser, `${system.console.url}${path}`);
-  watched.page.setDefaultTimeout(10_000);
   await live(watched.page);
   return watched;
 }
 
+const hasFocus = (target: Locator): Promise<boolean> => target.evaluate((element) => element.ownerDocument.activeElement === element);
+
 /** Presses Tab until the element has the focus: it can be reached. */
-async function tabTo(page: Page, role: "grid" | "tab" | "button", name: string | RegExp): Promise<void> {
+async function tabTo(page: Page, role: "grid" | "tab" | "button" | "link", name: string | RegExp): Promise<void> {
   const target = page.getByRole(role, { name }).first();
   await target.waitFor();
   for (let presses = 0; presses < 80; presses++) {
-    if (await target.evaluate((element) => element.ownerDocument.activeElement === element)) return;
+    if (await hasFocus(target)) return;
     await page.keyboard.press("Tab");
   }
   throw new Error(`80 times Tab did not lead to ${role} ${String(name)}`);
@@ -55,7 +56,7 @@ it.each([
   ["/queues", "Queues"],
   ["/logs", "Log entries"],
 ])("%s: the list is reached by Tab, walked by arrows, and what is open closes by Escape", async (path, grid) => {
-  const { page, faults, close } = await open(path);
+  const { page } = await open(path);
   await page.getByRole("grid", { name: grid }).getByRole("row").nth(1).waitFor();
   await tabTo(page, "grid", grid);
   await page.keyboard.press("ArrowDown");
@@ -65,14 +66,12 @@ it.each([
   await expect.poll(() => page.evaluate("document.activeElement.getAttribute('role')")).toBe("grid");
   await page.keyboard.press("Escape");
   await page.waitForURL((url) => url.pathname === path);
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it.each(["/workers", "/functions", "/triggers", "/states", "/streams", "/queues", "/traces", "/logs"])(
   "%s: / goes to the search, Escape empties and leaves it",
   async (path) => {
-    const { page, faults, close } = await open(path);
+    const { page } = await open(path);
     await page.getByRole("searchbox").first().waitFor();
     await page.keyboard.press("/");
     await expect.poll(() => page.evaluate("document.activeElement.type")).toBe("search");
@@ -82,13 +81,11 @@ it.each(["/workers", "/functions", "/triggers", "/states", "/streams", "/queues"
     await page.waitForURL((url) => !url.search.includes("zzz"));
     await page.keyboard.press("Escape");
     await expect.poll(() => page.evaluate("document.activeElement.type ?? ''")).not.toBe("search");
-    expect(faults).toEqual([]);
-    await close();
   },
 );
 
 it("calls a function by keyboard alone, from the palette to the result", async () => {
-  const { page, faults, close } = await open("/");
+  const { page } = await open("/");
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Command palette" }).waitFor();
   await page.keyboard.type("piano::play");
@@ -108,19 +105,88 @@ it("calls a function by keyboard alone, from the palette to the result", async (
   await page.keyboard.insertText('{"note":"f sharp"}');
   await page.keyboard.press("Control+Enter");
   await page.getByRole("region", { name: "Result" }).getByText("f sharp").waitFor();
-  expect(faults).toEqual([]);
-  await close();
 });
 
-it("goes back to where it was when a dialog is closed by Escape", async () => {
-  const { page, faults, close } = await open("/states/keys");
+it("goes back to where it was when a dialog is closed by Escape, and keeps the keys of the page from what is before it", async () => {
+  const { page } = await open("/states/keys");
   await tabTo(page, "button", "Add item");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  // The focus stays in it, all the way round.
+  for (let presses = 0; presses < 12; presses++) {
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null")).toBe(true);
+  }
+  await page.getByRole("dialog").getByRole("button").last().focus();
+  await page.keyboard.press("g");
+  await page.keyboard.press("w");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("Add item");
+  expect(new URL(page.url()).pathname).toBe("/states/keys");
+});
+
+it("carries a command of the palette out where the focus was, and moves it where the command says", async () => {
+  const { page } = await open("/workers");
+  const grid = page.getByRole("grid", { name: "Workers" });
+  await tabTo(page, "grid", "Workers");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Command palette" }).waitFor();
+  await page.keyboard.press("Escape");
+  await expect.poll(() => hasFocus(grid)).toBe(true);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("Search workers");
+  await page.getByRole("option", { name: /Search workers/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Search workers");
+});
+
+it("leads to every page by Tab and Enter alone, each with its name and a content that Tab leads to", async () => {
+  const { page } = await open("/");
+  const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
+  const names = await links.allTextContents();
+  expect(names).toEqual(["Dashboard", "Workers", "Functions", "Triggers", "States", "Streams", "Queues", "Traces", "Logs", "Config"]);
+  for (const name of names) {
+    await tabTo(page, "link", name);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: new RegExp(`^${name}`) }).waitFor();
+    await expect.poll(() => page.title()).toContain(name);
+    await page.reload();
+    await live(page);
+    await page.locator("#content").locator("button:enabled, a, input:enabled, [tabindex='0']").first().waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.closest('#content') !== null"), name).toBe(true);
+  }
+});
+
+it("opens a trace and another view of it", async () => {
+  const { page } = await open("/traces");
+  await page.getByRole("grid").getByRole("row").filter({ hasText: "piano::play" }).first().waitFor();
+  await tabTo(page, "grid", /Traces/);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/traces\/[0-9a-f]{32}/);
+  await tabTo(page, "button", "Flame Graph");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/view=flame/);
+});
+
+it("stores an item by keyboard alone", async () => {
+  const { page } = await open("/states/keys/a");
+  await tabTo(page, "button", "Delete the item");
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  expect(await page.evaluate("document.activeElement.textContent")).toBe("Add item");
-  expect(new URL(page.url()).pathname).toBe("/states/keys");
-  expect(faults).toEqual([]);
-  await close();
+  await expect.poll(() => hasFocus(page.getByRole("button", { name: "Delete the item" }))).toBe(true);
+  await tabTo(page, "button", "Add item");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  await page.getByRole("dialog").getByLabel("Key", { exact: true }).focus();
+  await page.keyboard.type("typed");
+  await tabTo(page, "button", /^Add/);
+  await page.keyboard.press("Enter");
+  await page.getByRole("grid", { name: "Items of keys" }).getByRole("row").filter({ hasText: "typed" }).waitFor();
 });

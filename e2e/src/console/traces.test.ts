@@ -190,7 +190,7 @@ it("opens a trace of 10,000 spans at the span that the address names", async () 
 });
 
 it("tells a trace that is not kept from a call that failed, which can be tried again", async () => {
-  const { page, close } = await openPage(browser, `${system.console.url}/traces`);
+  const { page, close } = await openPage(browser, `${system.console.url}/traces`, { expected: [/500/] });
   await page.goto(`${system.console.url}/traces/${"0".repeat(31)}1`);
   await page.getByText("This trace is not kept").waitFor();
   await page.goto(`${system.console.url}/traces`);

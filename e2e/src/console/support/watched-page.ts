@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { expect, onTestFinished } from "vitest";
 
 export interface WatchedPage {
   readonly page: Page;
@@ -16,7 +17,10 @@ export interface PageOptions {
   readonly expected?: readonly RegExp[];
 }
 
-/** Opens a page in a browser context of its own and writes down what goes wrong in it. */
+/**
+ * Opens a page in a browser context of its own, which is closed at the end of the test at the latest, and writes down what goes wrong in it: a test whose
+ * page had a fault has failed.
+ */
 export async function openPage(browser: Browser, url: string, options: PageOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
@@ -26,18 +30,30 @@ export async function openPage(browser: Browser, url: string, options: PageOptio
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
   const faults: string[] = [];
   const note = (fault: string): void => {
     if (!(options.expected ?? []).some((pattern) => pattern.test(fault))) faults.push(fault);
   };
-  const { origin } = new URL(url);
+  // A test that opens nothing at first is at home where it goes first.
+  let home = url.startsWith("http") ? new URL(url) : undefined;
+  // Registered before the page can fail, so that one that never opened is told of with its faults.
+  onTestFinished(async () => {
+    await context.close();
+    expect(faults, `faults of the page opened as ${url}`).toEqual([]);
+  });
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") note(`console ${message.type()}: ${message.text()}`);
   });
   page.on("pageerror", (error) => note(`uncaught: ${error.message}`));
   page.on("request", (request) => {
     const asked = new URL(request.url());
-    if (asked.protocol.startsWith("http") && asked.origin !== origin) note(`a request to another origin: ${request.url()}`);
+    if (!asked.protocol.startsWith("http")) return;
+    home ??= asked;
+    if (asked.origin !== home.origin) note(`a request to another origin: ${request.url()}`);
+  });
+  page.on("websocket", (socket) => {
+    if (new URL(socket.url()).host !== home?.host) note(`a socket to another origin: ${socket.url()}`);
   });
   await page.goto(url);
   return { page, context, faults, close: () => context.close() };
@@ -45,7 +61,7 @@ export async function openPage(browser: Browser, url: string, options: PageOptio
 
 /** Resolves when the page says that it is connected with the console and the engine. */
 export async function live(page: Page): Promise<void> {
-  await page.getByRole("status").getByText("Live", { exact: true }).waitFor({ timeout: 20_000 });
+  await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
 }
 
 /** The page is not wider than the window. */

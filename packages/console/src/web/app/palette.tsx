@@ -2,9 +2,10 @@ import { useRouter } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import { CornerDownRight, History, type LucideIcon } from "lucide-react";
 import { Dialog } from "radix-ui";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { type Hotkey, hotkeys } from "../lib/hotkeys.ts";
 import { recentItems } from "../lib/recent.ts";
+import { DialogContent } from "../ui/dialog.tsx";
 import { useHello } from "./hello.tsx";
 import { navItems } from "./nav.ts";
 import { usePaletteSearch } from "./palette-search.ts";
@@ -28,6 +29,7 @@ interface Section {
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState("");
   const [pointed, setPointed] = useState("");
+  const chosen = useRef<Choice>(undefined);
   const { sections, isSearching } = useSections(text);
   const values = sections.flatMap(({ choices }) => choices.map(({ value }) => value));
   // What was pointed at may be gone with the next letter; what is found comes later than it is typed.
@@ -36,8 +38,10 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-40 bg-black/40" />
-        <Dialog.Content
+        <DialogContent
           aria-describedby={undefined}
+          // Only then: a choice may move the focus, which an open dialog holds.
+          onClosed={() => chosen.current?.run()}
           className="-translate-x-1/2 fixed top-[12vh] left-1/2 z-50 w-[min(40rem,calc(100vw-2rem))] overflow-hidden rounded-lg border border-line bg-surface shadow-pop"
         >
           <Dialog.Title className="sr-only">Command palette</Dialog.Title>
@@ -58,8 +62,8 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
                       key={choice.value}
                       choice={choice}
                       onSelect={() => {
+                        chosen.current = choice;
                         onClose();
-                        choice.run();
                       }}
                     />
                   ))}
@@ -67,7 +71,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
               ))}
             </Command.List>
           </Command>
-        </Dialog.Content>
+        </DialogContent>
       </Dialog.Portal>
     </Dialog.Root>
   );

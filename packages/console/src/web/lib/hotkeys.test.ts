@@ -23,6 +23,10 @@ it("runs what is one key after another, not what is the last of them alone", asy
   press("c");
   // In a field a letter is a letter.
   press("c", place.querySelector("input") as HTMLInputElement);
+  // And what is behind a dialog waits until that is closed.
+  const dialog = document.body.appendChild(document.createElement("div"));
+  dialog.setAttribute("role", "dialog");
+  press("c", dialog);
   expect(ran).toEqual(["g c", "c"]);
   await act(() => root.unmount());
   press("c");

@@ -33,6 +33,11 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
+/** What a single key does is done on the page, which is behind the dialog. */
+function isInDialog(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('[role="dialog"]') !== null;
+}
+
 function nameOf(event: KeyboardEvent): string {
   const mod = event.metaKey || event.ctrlKey ? "mod+" : "";
   return mod + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
@@ -42,10 +47,8 @@ function onKeyDown(event: KeyboardEvent): void {
   // Who has taken the key already (an editor, a dialog, a grid) means something else by it.
   if (event.defaultPrevented) return;
   const name = nameOf(event);
-  // Whoever took the key already (a dialog its Escape, a grid its arrows) has done with it.
-  if (event.defaultPrevented) return;
   const isPlain = !name.startsWith("mod+");
-  if (event.altKey || event.isComposing || (isPlain && (isTyping(event.target) || !shortcutsAreOn()))) return;
+  if (event.altKey || event.isComposing || (isPlain && (isTyping(event.target) || isInDialog(event.target) || !shortcutsAreOn()))) return;
   const now = performance.now();
   const sequence = now - pendingAt < SEQUENCE_MS && pending !== "" ? `${pending} ${name}` : name;
   // The latest registration wins: a dialog's Escape before its page's. What is one key after another goes before what is the last of them alone.

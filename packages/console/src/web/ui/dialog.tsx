@@ -1,6 +1,22 @@
 import { Dialog as Radix } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type ComponentProps, type ReactNode, useState } from "react";
 import { Button } from "./button.tsx";
+import { focusOn } from "./focus.ts";
+
+/** What a dialog holds. The focus goes back to what had it: Radix gives it back to a trigger only, and dialogs that are opened by a state have none. */
+export function DialogContent({ onClosed, ...props }: ComponentProps<typeof Radix.Content> & { readonly onClosed?: () => void }) {
+  const [opener] = useState(() => document.activeElement);
+  return (
+    <Radix.Content
+      onCloseAutoFocus={(event) => {
+        event.preventDefault();
+        focusOn(opener);
+        onClosed?.();
+      }}
+      {...props}
+    />
+  );
+}
 
 export function Dialog({
   open,
@@ -21,7 +37,7 @@ export function Dialog({
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-black/40" />
-        <Radix.Content className="-translate-x-1/2 -translate-y-1/2 fixed top-1/2 left-1/2 z-50 flex max-h-[85vh] w-[min(36rem,calc(100vw-2rem))] flex-col gap-3 rounded-lg border border-line bg-surface p-4 shadow-pop">
+        <DialogContent className="-translate-x-1/2 -translate-y-1/2 fixed top-1/2 left-1/2 z-50 flex max-h-[85vh] w-[min(36rem,calc(100vw-2rem))] flex-col gap-3 rounded-lg border border-line bg-surface p-4 shadow-pop">
           <Radix.Title className="font-semibold text-[15px]">{title}</Radix.Title>
           <Radix.Description asChild>
             <div className="text-ink-2">{description}</div>
@@ -29,7 +45,7 @@ export function Dialog({
           {/* Room for the ring around what has the focus. */}
           <div className="-m-1 min-h-0 overflow-auto p-1">{children}</div>
           {footer !== undefined && <div className="flex justify-end gap-2">{footer}</div>}
-        </Radix.Content>
+        </DialogContent>
       </Radix.Portal>
     </Radix.Root>
   );

@@ -37,8 +37,7 @@ export function ListDetail({
   useHotkey("Escape", "Close the detail", () => {
     if (detail !== undefined) onClose();
   });
-  if (detail === undefined) return <div className="flex min-h-0 flex-1 flex-col overflow-hidden">{list}</div>;
-  const pane = (
+  const pane = detail !== undefined && (
     <section aria-label={title} className="flex h-full min-h-0 flex-1 flex-col bg-surface">
       <div className="flex h-10 shrink-0 items-center gap-2 border-line border-b px-3">
         <h2 className="min-w-0 flex-1 truncate font-medium" title={title}>
@@ -55,16 +54,19 @@ export function ListDetail({
       <div className="min-h-0 flex-1 overflow-auto">{detail}</div>
     </section>
   );
-  if (isNarrow) return <div className="flex min-h-0 flex-1 flex-col">{pane}</div>;
+  if (isNarrow) return <div className="flex min-h-0 flex-1 flex-col overflow-hidden">{pane || list}</div>;
+  // With and without a detail the list has one place, so that it keeps the focus and where it is scrolled to.
   return (
     <Group orientation="horizontal" id={id} className="min-h-0 flex-1">
       <Panel id="list" minSize="30%" className="flex flex-col">
         {list}
       </Panel>
-      <Separator aria-label="Width of the detail" className="w-px bg-line outline-offset-0 hover:bg-accent data-[separator=drag]:bg-accent" />
-      <Panel id="detail" minSize="320px" maxSize="70%" defaultSize="44%" className="flex flex-col">
-        {pane}
-      </Panel>
+      {pane && <Separator aria-label="Width of the detail" className="w-px bg-line outline-offset-0 hover:bg-accent data-[separator=drag]:bg-accent" />}
+      {pane && (
+        <Panel id="detail" minSize="320px" maxSize="70%" defaultSize="44%" className="flex flex-col">
+          {pane}
+        </Panel>
+      )}
     </Group>
   );
 }

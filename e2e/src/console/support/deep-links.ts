@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const tests = fileURLToPath(new URL("..", import.meta.url));
+/** What each page keeps in its address. By its own address: what is built of the page is one bundle, from which nothing can be imported. */
+const schemas = new URL("../../../../packages/console/src/web/app/search.ts", import.meta.url).href;
+const CALL = /deepLink\(\s*"(\w+)",\s*\[([^\]]*)\]/g;
+
+/**
+ * The title of a test that opens a page with these parameters in its address and sees what they do, e.g.
+ * `it(deepLink("logs", ["level"], "shows the levels that it names"), async () => …)`.
+ * A parameter that no title names is reported by `deep-links.test.ts`, which reads the calls: the names have to stand in them as they are.
+ */
+export function deepLink(page: string, parameters: readonly string[], what: string): string {
+  return `/${page === "dashboard" ? "" : page}?${parameters.join("&")} ${what}`;
+}
+
+/** `page.parameter` for each that the title of some test names. */
+export function namedDeepLinks(): string[] {
+  const files = readdirSync(tests).filter((file) => file.endsWith(".test.ts"));
+  const calls = files.flatMap((file) => [...readFileSync(`${tests}${file}`, "utf8").matchAll(CALL)]);
+  return calls.flatMap(([, page, names = ""]) => [...names.matchAll(/"(\w+)"/g)].map(([, name]) => `${page}.${name}`));
+}
+
+/** `page.parameter` for each that a page keeps in its address. */
+export async function everyParameter(): Promise<string[]> {
+  const { searchSchemas } = (await import(schemas)) as { readonly searchSchemas: Readonly<Record<string, { readonly shape: object }>> };
+  return Object.entries(searchSchemas).flatMap(([page, { shape }]) => Object.keys(shape).map((name) => `${page}.${name}`));
+}
