@@ -23,6 +23,12 @@ function counter(page: Page, name: string, value: string | RegExp) {
   return page.getByRole("region", { name: "Counters" }).getByRole("link", { name: new RegExp(`^${name}: ${value instanceof RegExp ? value.source : value}`) });
 }
 
+/** By how many pixels an element is wider than the place that shows it. */
+function cutOff(element: { readonly parentElement: { readonly scrollWidth: number; readonly clientWidth: number } | null }): number {
+  const { parentElement: place } = element;
+  return place === null ? 0 : place.scrollWidth - place.clientWidth;
+}
+
 it("counts a worker that connects within a second, and shows the way to the first one before", async () => {
   const { page, faults, close } = await openPage(browser, `${system.console.url}/`);
   await live(page);
@@ -42,28 +48,53 @@ it("counts a worker that connects within a second, and shows the way to the firs
 
 it("leads from each counter to its list, which is as long", async () => {
   const worker = await system.worker("lists");
-  const { page, faults, close } = await openPage(browser, `${system.console.url}/`);
-  await counter(page, "Workers", "1\\b").click();
-  await page.waitForURL(/\/workers$/);
-  await page.getByRole("row").filter({ hasText: "lists" }).waitFor();
-  expect(await page.getByRole("row").filter({ hasText: "Connected" }).count()).toBe(1);
-  for (const [name, path] of [
-    ["Functions", "/functions"],
-    ["Triggers", "/triggers"],
-    ["Streams", "/streams"],
+  worker.registerFunction("lists::first", () => 1);
+  worker.registerFunction("lists::second", () => 2);
+  await worker.registerTrigger({ type: "http", function_id: "lists::first", config: { api_path: "/lists" } }).registered;
+  await worker.registerTrigger({ type: "cron", function_id: "lists::second", config: { expression: "0 0 5 1 1 *" } }).registered;
+  await worker.call({ function_id: "stream::set", payload: { stream_name: "lists", group_id: "g", item_id: "i", data: {} } });
+  const { page, faults, close } = await openPage(browser, system.console.url);
+  for (const [name, count, path, inList] of [
+    ["Workers", 1, "/workers", page.getByRole("grid", { name: "Workers" }).locator("[aria-selected]").filter({ hasText: "Connected" })],
+    ["Functions", 2, "/functions", page.getByRole("grid", { name: "Functions" }).locator("[aria-selected]")],
+    // With cron's triggers, of which this page asks the engine, too.
+    ["Triggers", 2, "/triggers", page.getByRole("grid", { name: "Triggers" }).locator("[aria-selected]")],
+    ["Streams", 1, "/streams", page.getByRole("row").filter({ hasText: "user" })],
   ] as const) {
     await page.goto(system.console.url);
-    await counter(page, name, /\d/).click();
+    await counter(page, name, `${count}\\b`).click();
     await page.waitForURL(`**${path}`);
+    await expect.poll(() => inList.count(), { message: name, timeout: 10_000 }).toBe(count);
   }
+  // What is the engine's own is counted beside it, and listed when it is asked for.
+  await page.goto(system.console.url);
+  const label = (await counter(page, "Functions", "2\\b").getAttribute("aria-label")) ?? "";
+  const systemFunctions = Number(/\+ (\d+) system/.exec(label)?.[1]);
+  expect(systemFunctions).toBeGreaterThan(50);
+  await page.goto(`${system.console.url}/functions?system=true`);
+  await page.getByTitle(`${systemFunctions + 2} in total`).waitFor();
   expect(faults).toEqual([]);
   await worker.shutdown();
   await close();
 });
 
+it("is used by keyboard alone: Tab to a counter, Enter to its list", async () => {
+  const { page, faults, close } = await openPage(browser, system.console.url);
+  const link = counter(page, "Triggers", /\d/);
+  await link.waitFor();
+  for (let presses = 0; presses < 60 && !(await link.evaluate((element) => element.ownerDocument.activeElement === element)); presses++) {
+    await page.keyboard.press("Tab");
+  }
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/triggers");
+  expect(faults).toEqual([]);
+  await close();
+});
+
 it("draws what calls what, names what fails and lost workers, and mutes on request", async () => {
   const worker = await system.worker("shop");
-  worker.registerFunction("shop::buy", async () => {
+  worker.registerFunction("shop::buy", async (_input, context) => {
+    await context.span("look into the purse", () => undefined);
     await worker.call({ function_id: "state::set", payload: { scope: "shop", key: "k", value: 1 } });
     throw new Error("sold out");
   });
@@ -76,7 +107,11 @@ it("draws what calls what, names what fails and lost workers, and mutes on reque
   await flow.getByRole("link", { name: "state" }).waitFor({ timeout: 30_000 });
   await flow.getByRole("button", { name: "Table" }).click();
   await flow.getByRole("row").filter({ hasText: "shop::buy" }).filter({ hasText: "state" }).waitFor();
+  // What a handler does in a span of its own is no call of itself.
+  expect(await flow.getByRole("link", { name: "shop::buy" }).count()).toBe(2);
   expect(new URL(page.url()).searchParams.get("view")).toBe("table");
+  await page.reload();
+  await flow.getByRole("row").filter({ hasText: "shop::buy" }).filter({ hasText: "state" }).waitFor();
   await page.getByRole("region", { name: "Latest errors" }).getByText("sold out").first().waitFor();
   const attention = page.getByRole("region", { name: "Needs attention" });
   await attention.getByText("shop::buy fails").waitFor();
@@ -94,14 +129,19 @@ it("keeps its range in the address", async () => {
   await page.getByRole("button", { name: "Time range: Last hour" }).click();
   await page.getByRole("button", { name: "Last 5 minutes" }).click();
   await page.waitForURL(/range=5m/);
+  await page.reload();
+  await page.getByRole("button", { name: "Time range: Last 5 minutes" }).waitFor();
   await page.goBack();
   await page.getByRole("button", { name: "Time range: Last hour" }).waitFor();
+  await page.goForward();
+  await page.getByRole("button", { name: "Time range: Last 5 minutes" }).waitFor();
   expect(faults).toEqual([]);
   await close();
 });
 
 it("keeps its figures and calls them stale while the engine is away", async () => {
   const own = await startSystem();
+  (await own.worker("steady")).registerFunction("steady::go", () => 1);
   const { page, close } = await openPage(browser, `${own.console.url}/`, { expected: [/.*/] });
   await counter(page, "Functions", /[1-9]/).waitFor();
   await page.getByText(/Last update .* · live/).waitFor();
@@ -115,13 +155,16 @@ it("keeps its figures and calls them stale while the engine is away", async () =
 it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in the %s theme", async (theme) => {
   const worker = await system.worker(`axe-${theme}`);
   worker.registerFunction("axe::look", () => 1);
-  await worker.call({ function_id: "axe::look", payload: {} });
+  worker.registerFunction("axe::a_function_with_a_name_that_is_rather_long", () => worker.call({ function_id: "axe::look" }));
+  await worker.call({ function_id: "axe::a_function_with_a_name_that_is_rather_long", payload: {} });
   for (const width of [1440, 390]) {
     const { page, faults, close } = await openPage(browser, `${system.console.url}/`, { theme, width });
     await page.getByRole("region", { name: "Application flow" }).getByText("axe::look").first().waitFor();
     await page.getByRole("region", { name: "Slowest traces" }).getByRole("listitem").first().waitFor();
     expect(await axeViolations(page)).toEqual([]);
     expect(await widthOverflow(page)).toBe(0);
+    // Nothing of the table is cut where it takes the diagram's place.
+    if (width === 390) expect(await page.getByRole("table", { name: "What calls what" }).evaluate(cutOff)).toBe(0);
     expect(faults).toEqual([]);
     await close();
   }

@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
 import { http } from "@svc/sdk";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -32,6 +34,7 @@ beforeAll(async () => {
       await response.write(BYTES);
     }),
   );
+  worker.registerFunction("http::big", () => ({ status_code: 200, headers: { "content-type": "text/plain" }, body: "x".repeat(5 * 1024 * 1024) }));
   worker.registerFunction("http::slow", () => new Promise(() => {}));
   worker.registerFunction("cron::report", () => ++reports);
   worker.registerFunction("events::mail", (event) => mails.push(event), {
@@ -45,6 +48,7 @@ beforeAll(async () => {
   await bind("http", "http::boom", { api_path: "/boom" });
   await bind("http", "http::slow", { api_path: "/slow" });
   await bind("http", "http::bytes", { api_path: "/bytes" });
+  await bind("http", "http::big", { api_path: "/big" });
   await bind("http", "http::empty", { api_path: "/orders/:other", http_method: "POST" });
   await bind("cron", "cron::report", { expression: "0 0 9 * * 1", timezone: "Europe/Berlin" });
   await bind("event", "events::mail", { topic: "user.created" });
@@ -80,7 +84,7 @@ it("counts each kind as many as its tab shows, keeps the tab in the address, and
   const { page, faults, close } = await open("/triggers");
   await page.getByRole("row").filter({ hasText: "/boom" }).waitFor();
   for (const [name, count] of [
-    ["HTTP", 6],
+    ["HTTP", 7],
     ["CRON", 1],
     ["QUEUE", 1],
     ["Event", 1],
@@ -147,6 +151,89 @@ it("shows bytes that are no text as such, and hands them out as they came", asyn
   await close();
 });
 
+it("shows five megabytes only when it is asked to, and copies the request for a shell", async () => {
+  const { page, faults, close } = await open("/triggers?type=http&q=big");
+  await choose(page, "/big");
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await response(page).getByText("200 OK").waitFor();
+  await response(page).getByText("Show it anyway").waitFor();
+  await page.getByRole("button", { name: "Copy as curl" }).click();
+  await page.getByRole("button", { name: "Copied" }).first().waitFor();
+  const command = (await page.evaluate("navigator.clipboard.readText()")) as string;
+  const { stdout } = await promisify(execFile)("sh", ["-c", command], { maxBuffer: 16 * 1024 * 1024 });
+  expect(stdout).toMatch(/^HTTP\/1.1 200/);
+  expect(stdout).toContain("x".repeat(5 * 1024 * 1024));
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("tells when a trigger ran last and how, and leads to that trace", async () => {
+  await fetch(`http://localhost:${system.ports.http}/boom`);
+  const { page, faults, close } = await open("/triggers?type=http");
+  const row = page.getByRole("row").filter({ hasText: "/boom" });
+  await row.getByText(/ago|now/).waitFor({ timeout: 20_000 });
+  // A queue's trigger has its runs on the queue's page, and this list does not claim that it had none.
+  await page.getByRole("button", { name: "QUEUE 1", exact: true }).first().click();
+  await page.getByRole("row").filter({ hasText: "default" }).getByText("see its queue").waitFor();
+  await page.goBack();
+  await page.goto(`${system.console.url}/triggers?type=http`);
+  await row.getByRole("link", { name: /ago|now/ }).click();
+  await page.waitForURL(/\/traces\/[0-9a-f]{32}/);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it.each([
+  ["q=created", ["user.created"], ["/boom"]],
+  ["type=http", ["/boom"], ["user.created"]],
+  ["type=cron", ["cron::report"], ["/boom"]],
+  ["type=queue", ["jobs::run"], ["/boom", "math"]],
+  ["type=event", ["user.created"], ["/boom"]],
+  ["type=state", ["math"], ["/boom"]],
+  ["type=other", [], ["/boom", "user.created"]],
+  ["system=true", ["/boom"], []],
+] as const)("opens with the filters of its address, also after a reload: %s", async (query, shown, hidden) => {
+  const { page, faults, close } = await open(`/triggers?${query}`);
+  for (const turn of ["opened", "reloaded"]) {
+    if (turn === "reloaded") await page.reload();
+    await page
+      .getByTitle(/in total/)
+      .first()
+      .waitFor();
+    for (const text of shown) await page.getByRole("row").filter({ hasText: text }).first().waitFor();
+    for (const text of hidden) await expect.poll(() => page.getByRole("row").filter({ hasText: text }).count()).toBe(0);
+    expect(new URL(page.url()).search).toBe(`?${query}`);
+  }
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("says that there is no such trigger, and leads back to the list by its heading", async () => {
+  const { page, faults, close } = await open("/triggers/nope?type=http");
+  await page.getByText("There is no such trigger now").waitFor();
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Triggers" }).click();
+  await page.waitForURL((url) => url.pathname === "/triggers" && url.search === "?type=http");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("pauses a schedule and resumes it, by keyboard alone", async () => {
+  const { page, faults, close } = await open("/triggers?type=cron");
+  await page.getByRole("grid", { name: "Triggers" }).focus();
+  await page.keyboard.press("ArrowDown");
+  await page.waitForURL(/triggers\/[\w-]+/);
+  for (const [action, then] of [
+    ["Pause the schedule", "Resume the schedule"],
+    ["Resume the schedule", "Pause the schedule"],
+  ] as const) {
+    await page.getByRole("button", { name: action }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: then }).waitFor({ timeout: 20_000 });
+  }
+  expect(faults).toEqual([]);
+  await close();
+});
+
 it("withdraws a request that is not answered", async () => {
   const { page, faults, close } = await open("/triggers?q=slow");
   await choose(page, "/slow");
@@ -206,6 +293,8 @@ it.each(["light", "dark"] as const)("is accessible in the %s theme, wide and nar
     ["/triggers?type=http", "/boom"],
     ["/triggers?type=cron", "Monday"],
     ["/triggers?type=event", "user.created"],
+    ["/triggers?type=queue", "default"],
+    ["/triggers?type=state", "scope math"],
   ] as const) {
     for (const width of [1440, 390]) {
       const { page, faults, close } = await open(path, { theme, width });

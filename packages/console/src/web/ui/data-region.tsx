@@ -65,7 +65,7 @@ export function SkeletonRows({ rows }: { readonly rows: number }) {
 
 export function EmptyState({ title, children, snippet }: { readonly title: string; readonly children?: ReactNode; readonly snippet?: string | undefined }) {
   return (
-    <div className="m-auto flex max-w-xl flex-col items-center gap-2 px-6 py-12 text-center">
+    <div className="m-auto flex max-w-[min(36rem,100%)] flex-col items-center gap-2 px-6 py-12 text-center">
       <h2 className="font-medium text-[15px]">{title}</h2>
       <div className="text-ink-2">{children}</div>
       {snippet !== undefined && (
@@ -94,7 +94,7 @@ function detailsOf(error: Error): string {
 
 export function ErrorState({ error, retry }: { readonly error: Error; readonly retry?: (() => void) | undefined }) {
   return (
-    <div role="alert" className="m-auto flex max-w-xl flex-col items-center gap-2 px-6 py-12 text-center">
+    <div role="alert" className="m-auto flex max-w-[min(36rem,100%)] flex-col items-center gap-2 px-6 py-12 text-center">
       <h2 className="font-medium text-[15px] text-danger">{error instanceof ApiFailure ? `${error.what} failed` : "This could not be shown"}</h2>
       <p className="break-words text-ink-2">{error.message}</p>
       {error instanceof ApiFailure && <code className="text-ink-3">{error.code}</code>}

@@ -1,15 +1,19 @@
+import { ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 import { noteRecent } from "../lib/recent.ts";
 
 /** A page: its title in the browser and as the one h1, its controls, its content. */
 export function Page({
   title,
+  titleLink,
   subject,
   count,
   controls,
   children,
 }: {
   readonly title: string;
+  /** The title as a link to the list without what is open: then the heading tells the way to it. */
+  readonly titleLink?: ReactNode;
   /** What of the page is open, by its name: for the title of the window and the recent items. */
   readonly subject?: string | undefined;
   readonly count?: number | undefined;
@@ -20,18 +24,36 @@ export function Page({
     document.title = [title, subject, "svc"].filter((part) => part !== undefined).join(" · ");
     if (subject !== undefined) noteRecent({ href: location.pathname, page: title, subject });
   }, [title, subject]);
+  const isOpen = titleLink !== undefined && subject !== undefined;
   return (
     <div className="flex min-h-0 min-w-0 flex-1 flex-col">
       <header className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1.5 border-line border-b bg-surface px-4 py-1.5">
-        <h1 className="font-semibold text-[15px]">{title}</h1>
-        {count !== undefined && (
-          <span className="rounded bg-raised px-1.5 font-mono text-[11px] text-ink-2" title={`${count} in total`}>
-            {count}
-          </span>
+        {isOpen ? (
+          <nav aria-label="Breadcrumb" className="flex min-w-0 items-center gap-1.5">
+            <h1 className="shrink-0 font-semibold text-[15px]">{titleLink}</h1>
+            {count !== undefined && <Count count={count} />}
+            <ChevronRight aria-hidden className="size-3.5 shrink-0 text-ink-3" />
+            <span aria-current="page" title={subject} className="min-w-0 max-w-64 truncate text-ink-2">
+              {subject}
+            </span>
+          </nav>
+        ) : (
+          <>
+            <h1 className="font-semibold text-[15px]">{title}</h1>
+            {count !== undefined && <Count count={count} />}
+          </>
         )}
         {controls}
       </header>
       {children}
     </div>
+  );
+}
+
+function Count({ count }: { readonly count: number }) {
+  return (
+    <span className="rounded bg-raised px-1.5 font-mono text-[11px] text-ink-2" title={`${count} in total`}>
+      {count}
+    </span>
   );
 }

@@ -23,12 +23,14 @@ export interface CounterRowProps {
   readonly figures: OwnFigures | undefined;
   /** The figures cannot be had. */
   readonly areFiguresOff: boolean;
+  /** How many functions the engine has beside those. */
+  readonly systemFunctions: number;
   /** Ids of workers' functions. */
   readonly own: ReadonlySet<string>;
 }
 
 /** How much there is, and how it does. */
-export function CounterRow({ counters: { counters, samples: counted }, samples, rangeMs, figures, areFiguresOff, own }: CounterRowProps) {
+export function CounterRow({ counters: { counters, samples: counted }, samples, rangeMs, figures, areFiguresOff, systemFunctions, own }: CounterRowProps) {
   const { workers } = useWorkers();
   const { engine } = useLiveState();
   const now = useNow();
@@ -40,12 +42,12 @@ export function CounterRow({ counters: { counters, samples: counted }, samples, 
   const system = workers.filter(({ internal }) => internal).length;
   const unknown = areFiguresOff ? "not known" : undefined;
   const pastOf = (counter: CounterName): readonly (number | null)[] =>
-    counter === "workers" && samples.length > 0 ? samples.map((sample) => sample.workers) : counted.map((sample) => sample[counter]);
-  const notes: Partial<Record<CounterName, string>> = { functions: `${own.size} by workers`, workers: `+ ${system} system` };
+    counter === "workers" && samples.length > 0 ? samples.map((sample) => sample.workers) : counted.map((sample) => sample[counter] ?? null);
+  const notes: Partial<Record<CounterName, string>> = { functions: `+ ${systemFunctions} system`, workers: `+ ${system} system` };
   return (
     <section aria-label="Counters" className="grid grid-cols-2 gap-3 sm:grid-cols-4 xl:grid-cols-7">
       {CARDS.map(({ name, counter, href }) => (
-        <CounterCard key={name} {...{ name, href }} value={counters?.[counter].toLocaleString("en-GB")} samples={pastOf(counter)} note={notes[counter]} />
+        <CounterCard key={name} {...{ name, href }} value={counters?.[counter]?.toLocaleString("en-GB")} samples={pastOf(counter)} note={notes[counter]} />
       ))}
       <CounterCard
         name="Invocations/min"

@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { rangeMs } from "../../lib/time-range.ts";
 import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
+import { useAreModulesKnown, useModules } from "../../lib/use-modules.ts";
 import { cn } from "../../ui/cn.ts";
 import { LastUpdate } from "../../ui/last-update.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -25,11 +26,13 @@ const DAY_MS = 86_400_000;
 export default function DashboardPage() {
   const { range } = route.useSearch();
   const navigate = route.useNavigate();
-  const counters = useCounters();
   const { samples, asOfMs: sampledAtMs } = useMetricSamples();
   const { loaded, workers } = useWorkers();
   const functions = useLiveCollection<OwnFunction>("svc.functions", ({ function_id }) => function_id);
-  const own = useMemo(() => ownIds(functions.items, workers), [functions.items, workers]);
+  const modules = useModules();
+  const areModulesKnown = useAreModulesKnown();
+  const own = useMemo(() => ownIds(functions.items, modules), [functions.items, modules]);
+  const counters = useCounters(functions.loaded && areModulesKnown ? own.size : undefined);
   const windowMs = rangeMs(range ?? DEFAULT_RANGE) ?? DAY_MS;
   const figures = useFunctionFigures(Math.round(windowMs / 1_000));
   const ofWorkers = useMemo(() => figures.data?.functions.filter(({ function_id }) => own.has(function_id)), [figures.data, own]);
@@ -61,6 +64,7 @@ export default function DashboardPage() {
         )}
         <CounterRow
           {...{ counters, samples, own, rangeMs: windowMs, areFiguresOff: figures.error !== null }}
+          systemFunctions={functions.items.length - own.size}
           figures={ofWorkers === undefined ? undefined : ownFigures(ofWorkers)}
         />
         {hasNobody && <ConnectSteps />}

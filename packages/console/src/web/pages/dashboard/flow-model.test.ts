@@ -14,6 +14,17 @@ it("takes no job for a call of its function, which would call itself", () => {
   ]);
 });
 
+it("takes no span that a handler opened for a call of its function, which would call itself", () => {
+  const part: FlowSpan = { ...span("2", "1", "orders::take"), attributes_map: span("1", null, "orders::take").attributes_map };
+  expect(seenCalls([span("1", null, "orders::take"), part, span("3", "2", "payments::charge")])).toEqual([
+    { from: "orders::take", to: "payments::charge", calls: 1, errors: 0 },
+  ]);
+});
+
+it("tells of a function that calls itself", () => {
+  expect(seenCalls([span("1", null, "count::down"), span("2", "1", "count::down")])).toEqual([{ from: "count::down", to: "count::down", calls: 1, errors: 0 }]);
+});
+
 it("finds the caller above spans that are no function's", () => {
   const spans = [
     span("1", null, "orders::create"),

@@ -65,14 +65,18 @@ export function targetOf(functionId: string): Target | undefined {
   return functionId === "publish" || functionId === "event::emit" ? "events" : undefined;
 }
 
-/** Who called whom, by the spans of some traces: the caller is the nearest span above that is a function's. */
+/**
+ * Who called whom, by the spans of some traces: the caller is the nearest span above that is a function's. A span that a handler opens for a part of its
+ * work names the call that it is in, and is no call itself.
+ */
 export function seenCalls(spans: readonly FlowSpan[]): readonly SeenCall[] {
   const byId = new Map(spans.map((span) => [`${span.trace_id} ${span.span_id}`, span]));
   const found = new Map<string, { from: string; to: string; calls: number; errors: number }>();
   for (const span of spans) {
     const to = functionOf(span);
-    const from = to === undefined ? undefined : callerOf(span, byId);
-    if (to === undefined || from === undefined) continue;
+    const caller = to === undefined ? undefined : callerOf(span, byId);
+    const from = caller === undefined ? undefined : functionOf(caller);
+    if (caller === undefined || to === undefined || from === undefined || invocationOf(caller) === invocationOf(span)) continue;
     const key = `${from}\n${to}`;
     const seen = found.get(key) ?? { from, to, calls: 0, errors: 0 };
     seen.calls++;
@@ -82,22 +86,25 @@ export function seenCalls(spans: readonly FlowSpan[]): readonly SeenCall[] {
   return [...found.values()];
 }
 
+function invocationOf(span: FlowSpan): unknown {
+  return span.attributes_map["svc.invocation_id"];
+}
+
 /** The function of a call. Jobs on their way name the function that they are for, too, and are no call of it. */
 function functionOf(span: FlowSpan): string | undefined {
-  if (span.attributes_map["svc.invocation_id"] === undefined) return undefined;
+  if (invocationOf(span) === undefined) return undefined;
   const id = span.attributes_map["svc.function_id"];
   return typeof id === "string" ? id : undefined;
 }
 
-function callerOf(span: FlowSpan, byId: ReadonlyMap<string, FlowSpan>): string | undefined {
+function callerOf(span: FlowSpan, byId: ReadonlyMap<string, FlowSpan>): FlowSpan | undefined {
   // Spans come from outside as well: parents may lead in a circle.
   const visited = new Set<FlowSpan>([span]);
   let above = span;
   for (;;) {
     const next = byId.get(`${above.trace_id} ${above.parent_span_id}`);
     if (next === undefined || visited.has(next)) return undefined;
-    const id = functionOf(next);
-    if (id !== undefined) return id;
+    if (functionOf(next) !== undefined) return next;
     visited.add(next);
     above = next;
   }

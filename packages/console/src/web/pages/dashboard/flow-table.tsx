@@ -12,7 +12,7 @@ export function FlowTable({ flow }: { readonly flow: Flow }) {
     const node = nodes.get(id);
     if (node === undefined) return null;
     return (
-      <HrefLink href={hrefOf(node)} className="break-words text-accent hover:underline">
+      <HrefLink href={hrefOf(node)} className="wrap-anywhere text-accent hover:underline">
         {node.label}
       </HrefLink>
     );
@@ -27,7 +27,7 @@ export function FlowTable({ flow }: { readonly flow: Flow }) {
               <th
                 key={name}
                 scope="col"
-                className={cn("py-1 font-medium", at > 2 ? "w-14 text-right sm:w-20" : "pr-3 text-left", at === 2 && "hidden sm:table-cell")}
+                className={cn("py-1 font-medium", at > 2 ? "w-12 text-right sm:w-20" : "pr-3 text-left", at === 2 && "hidden sm:table-cell")}
               >
                 {name}
               </th>

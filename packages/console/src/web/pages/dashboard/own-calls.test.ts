@@ -1,19 +1,19 @@
 import { expect, it } from "vitest";
 import type { FunctionFigures } from "../../lib/function-figures.ts";
-import type { Worker } from "../../lib/worker-history.ts";
+import { moduleIds } from "../../lib/own-functions.ts";
 import { callLine, ownFigures, ownIds } from "./own-calls.ts";
 
 it("tells workers' functions from the engine's", () => {
   const workers = [
     { id: "m", kind: "module" },
     { id: "w", kind: "worker" },
-  ] as Worker[];
+  ] as const;
   const functions = [
     { function_id: "state::get", internal: false, workers: [{ id: "m" }] },
     { function_id: "orders::create", internal: false, workers: [{ id: "w" }] },
     { function_id: "secret", internal: true, workers: [{ id: "w" }] },
   ];
-  expect([...ownIds(functions, workers)]).toEqual(["orders::create"]);
+  expect([...ownIds(functions, moduleIds(workers))]).toEqual(["orders::create"]);
 });
 
 it("adds up calls, and names the slowest", () => {

@@ -1,18 +1,15 @@
 import type { FunctionFigures } from "../../lib/function-figures.ts";
-import type { Worker } from "../../lib/worker-history.ts";
+import { isOwn, type ProvidedFunction } from "../../lib/own-functions.ts";
 
 // The engine counts every call, those too by which this page looks at it. What is said of calls here is of workers' functions only.
 
-export interface OwnFunction {
+export interface OwnFunction extends ProvidedFunction {
   readonly function_id: string;
-  readonly internal: boolean;
-  readonly workers: readonly { readonly id: string }[];
 }
 
-/** Ids of the functions that workers provide, as opposed to the engine's modules. */
-export function ownIds(functions: readonly OwnFunction[], workers: readonly Worker[]): ReadonlySet<string> {
-  const modules = new Set(workers.filter(({ kind }) => kind === "module").map(({ id }) => id));
-  return new Set(functions.filter(({ internal, workers: by }) => !internal && by.some(({ id }) => !modules.has(id))).map(({ function_id }) => function_id));
+/** Ids of the functions that workers provide. `modules`: ids of the workers that are modules. */
+export function ownIds(functions: readonly OwnFunction[], modules: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set(functions.filter((each) => isOwn(each, modules)).map(({ function_id }) => function_id));
 }
 
 export interface OwnFigures {

@@ -1,10 +1,11 @@
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { live } from "../../lib/live-connection.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
 
-/** What the engine counts; its own things are left out. */
+/** What there is, the engine's own things left out: as many as the lists show. */
 export interface Counters {
-  readonly functions: number;
+  /** Undefined: not known (yet). */
+  readonly functions: number | undefined;
   readonly triggers: number;
   readonly workers: number;
   readonly streams: number;
@@ -49,10 +50,12 @@ export interface CountersNow {
   readonly refusal: string | null;
 }
 
-export function useCounters(): CountersNow {
+/** `functions`: how many workers provide; the engine's own count has those of its modules in it. */
+export function useCounters(functions: number | undefined): CountersNow {
   const { items, asOfMs, status, reason } = useLiveCollection<Counters & { readonly id: string }>("svc.counters", ({ id }) => id);
   const past = useSyncExternalStore(listen, () => samples);
-  const counters = items[0];
+  const counted = items[0];
+  const counters = useMemo(() => (counted === undefined ? undefined : { ...counted, functions }), [counted, functions]);
   useEffect(() => {
     latest = counters;
   }, [counters]);

@@ -4,10 +4,10 @@ import { ApiFailure, call } from "../../lib/api.ts";
 import { BY_CONSOLES } from "../../lib/by-consoles.ts";
 import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
+import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { type FlowSpan, type SeenCall, seenCalls } from "../dashboard/flow-model.ts";
 import { varied } from "../dashboard/use-seen-calls.ts";
-import { useModules } from "../functions/use-functions.ts";
 import { type FunctionFacts, type Graph, graphOf, type TriggerFacts, type Use } from "./model/flow-graph.ts";
 import { callsOfThings, nameInInput, usesOf, withoutUses, worthReading } from "./model/uses.ts";
 

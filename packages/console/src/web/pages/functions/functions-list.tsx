@@ -4,11 +4,12 @@ import { Badge } from "../../ui/badge.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { type FunctionItem, type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, triggerSummary } from "./model.ts";
-import { type StatsByFunction, useModules } from "./use-functions.ts";
+import type { StatsByFunction } from "./use-functions.ts";
 
 /** The functions in groups that fold. */
 export function FunctionsList({
   items,
+  modules,
   grouping,
   stats,
   selectedId,
@@ -16,6 +17,8 @@ export function FunctionsList({
   onSelect,
 }: {
   readonly items: readonly FunctionItem[];
+  /** Ids of workers that are modules. */
+  readonly modules: ReadonlySet<string>;
   readonly grouping: Grouping;
   readonly stats: StatsByFunction;
   readonly selectedId: string | undefined;
@@ -24,7 +27,6 @@ export function FunctionsList({
   readonly onSelect: (functionId: string) => void;
 }) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const modules = useModules();
   const rows = useMemo(() => groupRows(items, grouping, isSearching ? new Set() : closed, modules), [items, grouping, closed, isSearching, modules]);
   const columns = useMemo(() => columnsOf(stats, selectedId !== undefined), [stats, selectedId]);
   const toggle = (name: string): void => {

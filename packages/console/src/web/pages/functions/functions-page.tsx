@@ -1,15 +1,21 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { X } from "lucide-react";
 import { useMemo } from "react";
 import type { SearchOf } from "../../app/search.ts";
+import { changesBetween } from "../../lib/changes.ts";
+import { isOwn } from "../../lib/own-functions.ts";
+import { useAreModulesKnown, useModules } from "../../lib/use-modules.ts";
+import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { Page } from "../../ui/page.tsx";
+import { PauseButton } from "../../ui/pause-button.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
+import { usePause } from "../../ui/use-pause.ts";
 import { FunctionDetail } from "./function-detail.tsx";
 import { FunctionsList } from "./functions-list.tsx";
-import { filterFunctions } from "./model.ts";
+import { type FunctionItem, filterFunctions } from "./model.ts";
 import { useFunctionStats, useFunctions } from "./use-functions.ts";
 
 const route = getRouteApi("/functions/{-$functionId}");
@@ -18,6 +24,13 @@ const SNIPPET = `import { connect } from "@svc/sdk";
 
 const worker = connect({ name: "my-worker" });
 worker.registerFunction("hello::greet", ({ name }) => ({ text: \`Hello \${name}\` }));`;
+
+const idOf = ({ function_id }: FunctionItem): string => function_id;
+
+/** What of the address is about the list, not about one function. */
+function listSearch({ inv: _inv, status: _status, source: _source, ...others }: SearchOf<"functions">): SearchOf<"functions"> {
+  return others;
+}
 
 export default function FunctionsPage() {
   const { functionId } = route.useParams();
@@ -28,19 +41,29 @@ export default function FunctionsPage() {
   const isCovered = useIsNarrow() && functionId !== undefined;
   const functions = useFunctions();
   const stats = useFunctionStats();
-  const visible = useMemo(() => filterFunctions(functions.items, { q, worker, system }), [functions.items, q, worker, system]);
+  const modules = useModules();
+  const areModulesKnown = useAreModulesKnown();
+  const isLoaded = functions.loaded && areModulesKnown;
+  const {
+    shown: { items, figures },
+    ...pause
+  } = usePause({ items: functions.items, figures: stats });
+  const visible = useMemo(() => filterFunctions(items, { q, worker, system }, modules), [items, q, worker, system, modules]);
+  const systemCount = items.filter((item) => !isOwn(item, modules)).length;
   const selected = functions.items.find(({ function_id }) => function_id === functionId);
-  const change = (next: Partial<SearchOf<"functions">>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  // An invocation that is chosen is a step that one can go back from; filters and tabs are none.
+  const change = (next: Partial<SearchOf<"functions">>): void =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: next.inv === undefined });
   const choose = (id: string | undefined): void =>
     void navigate({
       to: "/functions/{-$functionId}",
       params: { functionId: id },
-      search: ({ inv: _inv, status: _status, source: _source, ...before }) => before,
+      search: listSearch,
     });
   const filters = [q === "" ? undefined : `“${q}”`, worker === undefined ? undefined : `the worker ${worker}`].filter((part) => part !== undefined);
   const list = (
     <DataRegion
-      loading={!functions.loaded}
+      loading={!isLoaded}
       error={functions.status === "refused" ? new Error(functions.reason ?? "the engine refused the list") : undefined}
       empty={visible.length === 0}
       filtered={
@@ -50,18 +73,28 @@ export default function FunctionsPage() {
       }
       emptyState={
         <EmptyState title="No function is registered" snippet={SNIPPET}>
-          A worker registers functions when it connects; they are listed as long as it is there.
+          <p>A worker registers functions when it connects; they are listed as long as it is there.</p>
+          {systemCount > 0 && (
+            <Button className="mt-3" onClick={() => change({ system: true })}>
+              Show the engine's own {systemCount}
+            </Button>
+          )}
         </EmptyState>
       }
     >
-      <FunctionsList items={visible} grouping={group} stats={stats} selectedId={functionId} isSearching={q !== ""} onSelect={choose} />
+      <FunctionsList items={visible} modules={modules} grouping={group} stats={figures} selectedId={functionId} isSearching={q !== ""} onSelect={choose} />
     </DataRegion>
   );
   return (
     <Page
       title="Functions"
+      titleLink={
+        <Link to="/functions/{-$functionId}" params={{ functionId: undefined }} search={listSearch(search)} className="hover:underline">
+          Functions
+        </Link>
+      }
       subject={functionId}
-      count={functions.loaded ? visible.length : undefined}
+      count={isLoaded ? visible.length : undefined}
       controls={
         !isCovered && (
           <>
@@ -85,10 +118,11 @@ export default function FunctionsPage() {
                 <X aria-hidden className="size-3" />
               </button>
             )}
-            <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2">
+            <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2" title="The functions of the engine and its modules">
               <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
               System
             </label>
+            <PauseButton isPaused={pause.isPaused} waiting={changesBetween(items, functions.items, idOf)} onChange={pause.setPaused} />
             <SearchBox label="Search functions" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
           </>
         )

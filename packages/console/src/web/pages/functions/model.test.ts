@@ -33,12 +33,26 @@ const items = [item("math::add", two), item("math::sub"), item("ping", { descrip
 describe("the list of functions", () => {
   it("is searched in id, description and workers, words in any order, system ones on request", () => {
     const find = (q: string, more: object = {}) =>
-      filterFunctions(items, { q, worker: undefined, system: false, ...more }).map(({ function_id }) => function_id);
+      filterFunctions(items, { q, worker: undefined, system: false, ...more }, new Set(["m"])).map(({ function_id }) => function_id);
     expect(find("")).toEqual(["math::add", "math::sub", "ping"]);
     expect(find("PONG")).toEqual(["ping"]);
     expect(find("b math")).toEqual(["math::add", "math::sub"]);
     expect(find("", { worker: "a" })).toEqual(["math::add"]);
     expect(find("engine", { system: true })).toEqual(["engine::x"]);
+  });
+
+  it("has what the engine's modules provide on request only, and what a worker provides beside them always", () => {
+    const built = item("state::get", { workers: [{ id: "m", name: "svc-state" }] });
+    const both = item("state::set", {
+      workers: [
+        { id: "m", name: "svc-state" },
+        { id: "1", name: "a" },
+      ],
+    });
+    const find = (system: boolean) =>
+      filterFunctions([built, both], { q: "", worker: undefined, system }, new Set(["m"])).map(({ function_id }) => function_id);
+    expect(find(false)).toEqual(["state::set"]);
+    expect(find(true)).toEqual(["state::get", "state::set"]);
   });
 
   it("is grouped by prefix, or by worker with a function in each of its workers' groups", () => {

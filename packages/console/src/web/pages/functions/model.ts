@@ -1,3 +1,4 @@
+import { isOwn } from "../../lib/own-functions.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 /** A function as `svc.functions` tells of it. */
@@ -36,6 +37,7 @@ export type Grouping = "prefix" | "worker";
 export interface FunctionFilter {
   readonly q: string;
   readonly worker: string | undefined;
+  /** The engine's own as well, of its modules and of itself. */
   readonly system: boolean;
 }
 
@@ -44,12 +46,12 @@ export type FunctionRow =
   | { readonly kind: "group"; readonly name: string; readonly count: number; readonly isOpen: boolean }
   | { readonly kind: "function"; readonly item: FunctionItem; readonly group: string };
 
-/** The functions that pass the filter, by id. Text is looked for in id, description and workers' names. */
-export function filterFunctions(items: readonly FunctionItem[], { q, worker, system }: FunctionFilter): readonly FunctionItem[] {
+/** The functions that pass the filter, by id. Text is looked for in id, description and workers' names. `modules` are the ids of workers that are modules. */
+export function filterFunctions(items: readonly FunctionItem[], { q, worker, system }: FunctionFilter, modules: ReadonlySet<string>): readonly FunctionItem[] {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   return items
     .filter((item) => {
-      if (!system && item.internal) return false;
+      if (!system && !isOwn(item, modules)) return false;
       if (worker !== undefined && !item.workers.some(({ id, name }) => name === worker || id === worker)) return false;
       const text = `${item.function_id}\n${item.description ?? ""}\n${item.workers.map(({ name }) => name).join("\n")}`.toLowerCase();
       return words.every((word) => text.includes(word));

@@ -31,9 +31,3 @@ export function useFunctionStats(): StatsByFunction {
   });
   return useMemo(() => ({ byId: new Map(data?.functions.map((stats) => [stats.function_id, stats])), error, loaded: data !== undefined }), [data, error]);
 }
-
-/** Ids of the workers that are modules of the engine. */
-export function useModules(): ReadonlySet<string> {
-  const { items } = useLiveCollection<{ readonly id: string; readonly internal: boolean }>("svc.workers", ({ id }) => id);
-  return useMemo(() => new Set(items.filter(({ internal }) => internal).map(({ id }) => id)), [items]);
-}

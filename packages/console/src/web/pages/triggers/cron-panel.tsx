@@ -122,7 +122,7 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
         </Button>
         {cron !== undefined && (
           <Button disabledReason={refusal} isPending={pause.isPending} onClick={() => pause.mutate(isPaused)}>
-            {isPaused ? "Resume" : "Pause"}
+            {isPaused ? "Resume the schedule" : "Pause the schedule"}
           </Button>
         )}
       </div>

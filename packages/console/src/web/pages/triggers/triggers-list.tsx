@@ -4,9 +4,16 @@ import { useMemo, useState } from "react";
 import { Badge } from "../../ui/badge.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
+import { LastRun } from "./last-run.tsx";
 import { configText, httpMethod, httpPath, type Kind, kindOf, STATUS, sectionRows, summaryOf, type TriggerItem, type TriggerRow } from "./model.ts";
 import { useCronText } from "./use-cron-text.ts";
-import type { CronTrigger } from "./use-triggers.ts";
+import type { CronTrigger, LastFirings } from "./use-triggers.ts";
+
+/** What is known of triggers beside themselves: schedules with their last runs, and the last firings of others. */
+export interface Runs {
+  readonly crons: ReadonlyMap<string, CronTrigger> | undefined;
+  readonly firings: LastFirings;
+}
 
 export const KIND_ICONS: Readonly<Record<Kind, typeof Clock>> = { http: Globe, cron: Clock, queue: ListOrdered, event: Zap, state: Database, other: Puzzle };
 const STATUS_ICONS = { active: CircleCheck, inactive: CircleSlash, error: CircleAlert } as const;
@@ -14,20 +21,20 @@ const STATUS_ICONS = { active: CircleCheck, inactive: CircleSlash, error: Circle
 /** The triggers in sections by kind, which fold. */
 export function TriggersList({
   items,
-  crons,
+  runs,
   selectedId,
   isSearching,
   onSelect,
 }: {
   readonly items: readonly TriggerItem[];
-  readonly crons: ReadonlyMap<string, CronTrigger> | undefined;
+  readonly runs: Runs;
   readonly selectedId: string | undefined;
   readonly isSearching: boolean;
   readonly onSelect: (triggerId: string) => void;
 }) {
   const [closed, setClosed] = useState<ReadonlySet<Kind>>(new Set());
   const rows = useMemo(() => sectionRows(items, isSearching ? new Set() : closed), [items, closed, isSearching]);
-  const columns = useMemo(() => columnsOf(crons, selectedId !== undefined), [crons, selectedId]);
+  const columns = useMemo(() => columnsOf(runs, selectedId !== undefined), [runs, selectedId]);
   const toggle = (kind: Kind): void => {
     const next = new Set(closed);
     if (!next.delete(kind)) next.add(kind);
@@ -60,7 +67,7 @@ export function TriggersList({
   );
 }
 
-function columnsOf(crons: ReadonlyMap<string, CronTrigger> | undefined, isBesideDetail: boolean): readonly Column<TriggerRow>[] {
+function columnsOf({ crons, firings }: Runs, isBesideDetail: boolean): readonly Column<TriggerRow>[] {
   const ofTrigger = (show: (trigger: TriggerItem) => React.ReactNode) => (row: TriggerRow) => (row.row === "trigger" ? show(row.trigger) : null);
   const type: Column<TriggerRow> = {
     key: "type",
@@ -117,7 +124,7 @@ function columnsOf(crons: ReadonlyMap<string, CronTrigger> | undefined, isBeside
     header: "Last run",
     width: "6.5rem",
     from: 1100,
-    cell: ofTrigger((trigger) => <LastRun cron={crons?.get(trigger.id)} />),
+    cell: ofTrigger((trigger) => <LastRun trigger={trigger} cron={crons?.get(trigger.id)} firings={firings} />),
   };
   return isBesideDetail ? [type, config, target, status] : [type, config, target, status, worker, last];
 }
@@ -174,19 +181,6 @@ function CronSummary({ expression, timezone, next }: { readonly expression: stri
           {Date.parse(next) > Date.now() ? <Ago ms={Date.parse(next)} /> : "due"}
         </span>
       )}
-    </span>
-  );
-}
-
-function LastRun({ cron }: { readonly cron: CronTrigger | undefined }) {
-  const run = cron?.last_run;
-  if (run === undefined) return <span className="text-ink-3">–</span>;
-  const isBad = run.outcome === "error";
-  const Icon = isBad ? CircleAlert : run.outcome === "skipped" ? CircleSlash : CircleCheck;
-  return (
-    <span className={isBad ? "inline-flex items-center gap-1 text-danger" : "inline-flex items-center gap-1"} title={run.error}>
-      <Icon aria-label={run.outcome ?? "running"} className="size-3.5" />
-      <Ago ms={Date.parse(run.started_at ?? run.scheduled_time)} />
     </span>
   );
 }

@@ -1,15 +1,18 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { SearchOf } from "../../app/search.ts";
+import { changesBetween } from "../../lib/changes.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { Page } from "../../ui/page.tsx";
+import { PauseButton } from "../../ui/pause-button.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
+import { usePause } from "../../ui/use-pause.ts";
 import { countKinds, filterTriggers, KINDS, kindOf, summaryOf } from "./model.ts";
 import { TriggerDetail } from "./trigger-detail.tsx";
 import { TriggersList } from "./triggers-list.tsx";
-import { useCronTriggers, useTriggers } from "./use-triggers.ts";
+import { useCronTriggers, useLastFirings, useTriggers } from "./use-triggers.ts";
 
 const route = getRouteApi("/triggers/{-$triggerId}");
 
@@ -26,10 +29,14 @@ export default function TriggersPage() {
   // On a narrow screen the detail covers the list, and what filters the list with it.
   const isCovered = useIsNarrow() && triggerId !== undefined;
   const triggers = useTriggers();
-  const matching = useMemo(() => filterTriggers(triggers.items, { q, system }), [triggers.items, q, system]);
+  const crons = useCronTriggers(triggers.items.some(({ trigger_type }) => trigger_type === "cron"));
+  const firings = useLastFirings();
+  const runs = useMemo(() => ({ crons: crons.byId, firings }), [crons.byId, firings]);
+  const { shown, ...pause } = usePause({ items: triggers.items, runs });
+  const { items } = shown;
+  const matching = useMemo(() => filterTriggers(items, { q, system }), [items, q, system]);
   const visible = useMemo(() => (type === undefined ? matching : matching.filter(({ trigger_type }) => kindOf(trigger_type) === type)), [matching, type]);
   const counts = useMemo(() => countKinds(matching), [matching]);
-  const crons = useCronTriggers(triggers.items.some(({ trigger_type }) => trigger_type === "cron"));
   const selected = triggers.items.find(({ id }) => id === triggerId);
   const change = (next: Partial<SearchOf<"triggers">>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
   const choose = (id: string | undefined): void => void navigate({ to: "/triggers/{-$triggerId}", params: { triggerId: id }, search: true });
@@ -49,12 +56,17 @@ export default function TriggersPage() {
         </EmptyState>
       }
     >
-      <TriggersList items={visible} crons={crons.data} selectedId={triggerId} isSearching={q !== ""} onSelect={choose} />
+      <TriggersList items={visible} runs={shown.runs} selectedId={triggerId} isSearching={q !== ""} onSelect={choose} />
     </DataRegion>
   );
   return (
     <Page
       title="Triggers"
+      titleLink={
+        <Link to="/triggers/{-$triggerId}" params={{ triggerId: undefined }} search={true} className="hover:underline">
+          Triggers
+        </Link>
+      }
       subject={selected === undefined ? triggerId : summaryOf(selected)}
       count={triggers.loaded ? matching.length : undefined}
       controls={
@@ -73,6 +85,7 @@ export default function TriggersPage() {
               <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
               System
             </label>
+            <PauseButton isPaused={pause.isPaused} waiting={changesBetween(items, triggers.items, ({ id }) => id)} onChange={pause.setPaused} />
             <SearchBox label="Search triggers" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
           </>
         )
@@ -89,7 +102,7 @@ export default function TriggersPage() {
               triggerId={triggerId}
               trigger={selected}
               isKnown={triggers.loaded}
-              cron={crons.data?.get(triggerId)}
+              cron={crons.byId?.get(triggerId)}
               cronError={crons.error}
               siblings={triggers.items}
             />

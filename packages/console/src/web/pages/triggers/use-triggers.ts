@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { call } from "../../lib/api.ts";
 import { type LiveCollection, useLiveCollection, useLiveState } from "../../lib/use-live.ts";
+import { usePolledCall } from "../../lib/use-polled-call.ts";
 import type { TriggerItem } from "./model.ts";
 
 /** Every trigger, as they come, go and change. */
@@ -35,18 +37,17 @@ export interface CronTrigger {
 
 const CRON_EVERY_MS = 5_000;
 
+export interface CronTriggers {
+  /** Undefined: not known (yet). */
+  readonly byId: ReadonlyMap<string, CronTrigger> | undefined;
+  readonly error: Error | null;
+}
+
 /** What svc-cron knows of its triggers: next runs, last run, whether they are paused. */
-export function useCronTriggers(isWanted: boolean) {
-  const { phase } = useLiveState();
-  return useQuery({
-    queryKey: ["cron::list"],
-    queryFn: async ({ signal }) => {
-      const { triggers } = await call<{ readonly triggers: readonly CronTrigger[] }>("cron::list", {}, { signal });
-      return new Map(triggers.map((trigger) => [trigger.trigger_id, trigger]));
-    },
-    refetchInterval: CRON_EVERY_MS,
-    enabled: isWanted && phase === "live",
-  });
+export function useCronTriggers(isWanted: boolean): CronTriggers {
+  // The answer as it came: the Dashboard keeps the same call's under the same key.
+  const { data, error } = usePolledCall<{ readonly triggers: readonly CronTrigger[] }>("cron::list", [], () => ({}), { enabled: isWanted });
+  return useMemo(() => ({ byId: data && new Map(data.triggers.map((trigger) => [trigger.trigger_id, trigger])), error }), [data, error]);
 }
 
 export function useCronHistory(triggerId: string) {
@@ -57,4 +58,36 @@ export function useCronHistory(triggerId: string) {
     refetchInterval: CRON_EVERY_MS,
     enabled: phase === "live",
   });
+}
+
+/** When a trigger fired last, and how that went. */
+export interface Firing {
+  readonly trace_id: string;
+  readonly span_id: string;
+  readonly start_ms: number;
+  readonly status: string;
+}
+
+export interface LastFirings {
+  /** Undefined: not known (yet). */
+  readonly byTrigger: ReadonlyMap<string, Firing> | undefined;
+  readonly error: Error | null;
+}
+
+const FIRED_WITHIN_MS = 3_600_000;
+const FIRINGS_EVERY_MS = 10_000;
+const MOST_TRIGGERS = 1_000;
+
+/** The last firing of each trigger, as the traces of the last hour show it. Those of queues are not among them: a job does not tell its trigger. */
+export function useLastFirings(): LastFirings {
+  const { data, error } = usePolledCall<{ readonly groups: readonly { readonly value: string; readonly last_span: Firing }[] }>(
+    "engine::traces::group_by",
+    ["firings"],
+    () => ({ attribute: "svc.trigger.id", since_ms: Date.now() - FIRED_WITHIN_MS, limit: MOST_TRIGGERS }),
+    { everyMs: FIRINGS_EVERY_MS },
+  );
+  return useMemo(
+    () => ({ byTrigger: data === undefined ? undefined : new Map(data.groups.map(({ value, last_span }) => [value, last_span])), error }),
+    [data, error],
+  );
 }

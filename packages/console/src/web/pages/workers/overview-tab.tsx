@@ -10,7 +10,7 @@ import type { WorkerRow } from "./worker-rows.ts";
 
 /** What is known of a worker. */
 export function OverviewTab({ row }: { readonly row: WorkerRow }) {
-  const { worker, figures, configured, goneAtMs } = row;
+  const { worker, figures, configured, goneAtMs, processMates } = row;
   const now = useNow();
   return (
     <div className="flex flex-col gap-4 p-4">
@@ -42,6 +42,16 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
             <Fact name="System">{worker.os}</Fact>
             <Fact name="Address">{worker.ip_address}</Fact>
             <Fact name="Process id">{worker.pid}</Fact>
+            {processMates.length > 0 && (
+              <Fact name="Shares it with">
+                {processMates.map(({ id, name }) => (
+                  <Link key={id} to="/workers/{-$workerId}" params={{ workerId: id }} search={true} className="text-accent underline">
+                    {name} <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
+                  </Link>
+                ))}
+                <span className="text-ink-3">CPU and memory are those of the process</span>
+              </Fact>
+            )}
             <Fact name="Isolation">{worker.isolation}</Fact>
             <Fact name="Access">{worker.principal ?? "not restricted"}</Fact>
             <Fact name="In flight">{worker.active_invocations}</Fact>

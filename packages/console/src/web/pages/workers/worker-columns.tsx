@@ -41,7 +41,7 @@ function Figure({ text, values, label }: { readonly text: React.ReactNode; reado
 export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside: boolean): readonly Column<WorkerRow>[] {
   const all: readonly (Column<WorkerRow> & { readonly isMain?: true })[] = [
     { key: "status", header: "Status", width: "6.75rem", isMain: true, cell: (row) => <StatusBadge row={row} /> },
-    { key: "name", header: "Name", width: "minmax(9rem,2fr)", isMain: true, cell: (row) => <Name row={row} /> },
+    { key: "name", header: "Name", width: "minmax(9rem,2fr)", isMain: true, cell: (row) => <Name row={row} isBeside={isBeside} /> },
     { key: "runtime", header: "Runtime", width: "4.5rem", from: 640, cell: ({ worker }) => known(worker?.runtime) },
     { key: "version", header: "Version", width: "4rem", from: 1280, cell: ({ worker }) => known(worker?.version) },
     { key: "isolation", header: "Isolation", width: "5rem", from: 1536, cell: ({ worker }) => known(worker?.isolation) },
@@ -76,7 +76,7 @@ export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside:
   return all.filter(({ isMain }) => !isBeside || isMain === true).map((column) => ({ ...column, sortable: column.key in SORT_KEYS }));
 }
 
-function Name({ row: { name, worker, instances } }: { readonly row: WorkerRow }) {
+function Name({ row: { name, worker, instances, processMates }, isBeside }: { readonly row: WorkerRow; readonly isBeside: boolean }) {
   return (
     <span className="flex min-w-0 items-center gap-2">
       <span className="truncate font-medium" title={worker?.description ?? name}>
@@ -86,6 +86,15 @@ function Name({ row: { name, worker, instances } }: { readonly row: WorkerRow })
       {instances > 1 && (
         <Badge title={`${instances} connected workers are called ${name}`} className="shrink-0">
           ×{instances}
+        </Badge>
+      )}
+      {/* It explains CPU and memory, which stand there only where there is room. */}
+      {processMates.length > 0 && !isBeside && (
+        <Badge
+          title={`CPU and memory are those of the process, which it shares with ${processMates.map((mate) => mate.name).join(", ")}`}
+          className="shrink-0 max-lg:hidden"
+        >
+          shared process
         </Badge>
       )}
     </span>

@@ -38,6 +38,27 @@ it("tells how many share a name, and keeps them together", () => {
   ]);
 });
 
+it("tells whose process is whose, too: CPU and memory are the process's", () => {
+  const at = (pid: number | null, ip_address = "127.0.0.1") => ({ pid, ip_address, os: "linux" });
+  const rows = rowsOf({
+    ...NOTHING,
+    workers: [
+      worker("1", "a", at(7)),
+      worker("2", "b", at(7)),
+      worker("3", "elsewhere", at(7, "10.0.0.2")),
+      worker("4", "alone", at(8)),
+      worker("5", "unknown", at(null)),
+      worker("6", "unknown", at(null)),
+      worker("m", "svc-state", { ...at(8), kind: "module", internal: true }),
+    ],
+    gone: [{ worker: worker("9", "gone", at(7)), goneAtMs: 999_000 }],
+  });
+  expect(rows.filter(({ processMates }) => processMates.length > 0).map(({ name, processMates }) => [name, processMates.map((mate) => mate.name)])).toEqual([
+    ["a", ["b"]],
+    ["b", ["a"]],
+  ]);
+});
+
 it("sorts what is not known last, either way", () => {
   const figures = [
     { worker_id: "1", cpu_percent: 5 },

@@ -42,6 +42,8 @@ export interface WorkerRow {
   readonly configured: ConfiguredWorker | undefined;
   /** How many connected ones share the name. */
   readonly instances: number;
+  /** The other connected workers of the same process: its CPU and memory are theirs, too. */
+  readonly processMates: readonly Worker[];
 }
 
 /** Who went stays this long. */
@@ -61,11 +63,17 @@ export function rowsOf({ workers, gone, configured, figures, nowMs }: RowSources
   const configuredByName = new Map(configured.map((each) => [each.name, each]));
   const count = new Map<string, number>();
   for (const { name } of workers) count.set(name, (count.get(name) ?? 0) + 1);
+  const byProcess = new Map<string, Worker[]>();
+  for (const worker of workers) {
+    const process = processOf(worker);
+    if (process !== undefined) byProcess.set(process, [...(byProcess.get(process) ?? []), worker]);
+  }
   const row = (worker: Worker, status: RowStatus, goneAtMs?: number): WorkerRow => ({
     ...{ id: worker.id, name: worker.name, status, state: undefined, worker, goneAtMs },
     figures: status === "gone" ? undefined : figuresById.get(worker.id),
     configured: configuredByName.get(worker.configured_worker ?? ""),
     instances: count.get(worker.name) ?? 0,
+    processMates: status === "connected" ? (byProcess.get(processOf(worker) ?? "") ?? []).filter(({ id }) => id !== worker.id) : [],
   });
   const running = new Set(workers.map(({ configured_worker }) => configured_worker));
   const down = configured.filter(({ name, kind, state }) => !running.has(name) && (kind !== "module" || state === "failed"));
@@ -75,10 +83,15 @@ export function rowsOf({ workers, gone, configured, figures, nowMs }: RowSources
     ...down.map(
       (each): WorkerRow => ({
         ...{ id: `config:${each.name}`, name: each.name, status: "down", state: each.state, worker: undefined },
-        ...{ goneAtMs: undefined, figures: undefined, configured: each, instances: 0 },
+        ...{ goneAtMs: undefined, figures: undefined, configured: each, instances: 0, processMates: [] },
       }),
     ),
   ];
+}
+
+/** What tells the process of a worker from others; undefined: not known. Modules are in the engine's, of course. */
+function processOf({ kind, pid, ip_address, os }: Worker): string | undefined {
+  return pid === null || kind === "module" ? undefined : `${pid} ${ip_address} ${os}`;
 }
 
 export interface RowFilter {

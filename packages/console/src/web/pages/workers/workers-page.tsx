@@ -1,14 +1,17 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useMemo } from "react";
+import { changesBetween } from "../../lib/changes.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { Page } from "../../ui/page.tsx";
+import { PauseButton } from "../../ui/pause-button.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { ListDetail } from "../../ui/split.tsx";
+import { usePause } from "../../ui/use-pause.ts";
 import { useWorkerLines, useWorkerRows } from "./use-worker-rows.ts";
 import { workerColumns } from "./worker-columns.tsx";
-import { matches, type RowStatus, sortRows } from "./worker-rows.ts";
+import { matches, type RowStatus, sortRows, type WorkerRow } from "./worker-rows.ts";
 
 const WorkerDetail = lazy(() => import("./worker-detail.tsx"));
 
@@ -20,12 +23,20 @@ import { connect } from "@svc/sdk";     // or: connect a process of your own
 const worker = connect({ name: "my-worker" });
 worker.registerFunction("greet", async ({ name }) => \`Hello \${name}\`);`;
 
+/** Figures change all the time, and are no news. */
+function isSameRow(a: WorkerRow, b: WorkerRow): boolean {
+  return a.status === b.status && a.state === b.state && a.worker === b.worker;
+}
+
 export default function WorkersPage(): ReactNode {
   const { workerId } = route.useParams();
   const { q = "", runtime, status, system = false, sort = "name", dir = "asc" } = route.useSearch();
   const navigate = route.useNavigate();
-  const { loaded, rows, error, noFigures } = useWorkerRows();
-  const lines = useWorkerLines();
+  const { loaded, rows: rowsNow, error, noFigures } = useWorkerRows();
+  const {
+    shown: { rows, lines },
+    ...pause
+  } = usePause({ rows: rowsNow, lines: useWorkerLines() });
   const isBeside = workerId !== undefined;
   const columns = useMemo(() => workerColumns(lines, isBeside), [lines, isBeside]);
   const searched = rows.filter((row) => matches(row, { q, runtime, status: undefined, system }));
@@ -37,7 +48,8 @@ export default function WorkersPage(): ReactNode {
   const runtimes = [
     ...new Set(rows.filter(({ worker }) => worker !== undefined && (system || !worker.internal)).map(({ worker }) => worker?.runtime as string)),
   ];
-  const selected = rows.find(({ id }) => id === workerId);
+  // What is looked at closely stays true while the list is paused.
+  const selected = rowsNow.find(({ id }) => id === workerId);
   const search = (change: Partial<ReturnType<typeof route.useSearch>>): void =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   const select = (id: string | undefined): void => void navigate({ to: "/workers/{-$workerId}", params: { workerId: id }, search: true });
@@ -75,6 +87,11 @@ export default function WorkersPage(): ReactNode {
   return (
     <Page
       title="Workers"
+      titleLink={
+        <Link to="/workers/{-$workerId}" params={{ workerId: undefined }} search={true} className="hover:underline">
+          Workers
+        </Link>
+      }
       subject={selected?.name}
       count={loaded ? visible.length : undefined}
       controls={
@@ -109,6 +126,7 @@ export default function WorkersPage(): ReactNode {
             <input type="checkbox" checked={system} onChange={(event) => search({ system: event.target.checked || undefined })} />
             System
           </label>
+          <PauseButton isPaused={pause.isPaused} waiting={changesBetween(rows, rowsNow, ({ id }) => id, isSameRow)} onChange={pause.setPaused} />
           <SearchBox label="Search workers" value={q} onChange={(next) => search({ q: next || undefined })} />
         </>
       }

@@ -129,6 +129,15 @@ interface Group {
   errors: number;
   firstUs: number;
   lastUs: number;
+  /** With the attribute, the one that began last. */
+  lastSpan: SpanRecord;
+}
+
+function countSpan(group: Group, span: SpanRecord, label: string | undefined): void {
+  if (label !== undefined) group.label = label;
+  group.spans += 1;
+  if (span.status === "error") group.errors += 1;
+  if (span.startUnixNano > group.lastSpan.startUnixNano) group.lastSpan = span;
 }
 
 /** Traces that share the value of an attribute, e.g. a session. */
@@ -148,20 +157,17 @@ export async function groupTraces(
       let group = groups.get(value);
       if (group === undefined) {
         if (groups.size >= MAX_DISTINCT) continue;
-        group = { label: value, traceIds: new Set(), spans: 0, errors: 0, firstUs: facts.startUs, lastUs: facts.endUs };
+        group = { label: value, traceIds: new Set(), spans: 0, errors: 0, firstUs: facts.startUs, lastUs: facts.endUs, lastSpan: span };
         groups.set(value, group);
       }
-      const label = options.label === undefined ? undefined : attributeText(span, options.label);
-      if (label !== undefined) group.label = label;
-      group.spans += 1;
-      if (span.status === "error") group.errors += 1;
+      countSpan(group, span, options.label === undefined ? undefined : attributeText(span, options.label));
       group.traceIds.add(facts.traceId);
       group.firstUs = Math.min(group.firstUs, facts.startUs);
       group.lastUs = Math.max(group.lastUs, facts.endUs, facts.startUs);
     }
   }
   const sorted = [...groups].sort(([, a], [, b]) => b.lastUs - a.lastUs).slice(0, options.limit);
-  return sorted.map(([value, { label, traceIds, spans, errors, firstUs, lastUs }]) => ({
+  return sorted.map(([value, { label, traceIds, spans, errors, firstUs, lastUs, lastSpan }]) => ({
     value,
     label,
     trace_ids: [...traceIds],
@@ -170,5 +176,11 @@ export async function groupTraces(
     last_seen_ms: lastUs / 1_000,
     duration_ms: (lastUs - firstUs) / 1_000,
     error_count: errors,
+    last_span: {
+      trace_id: lastSpan.traceId,
+      span_id: lastSpan.spanId,
+      start_ms: Number(lastSpan.startUnixNano) / 1e6,
+      status: lastSpan.endUnixNano === undefined ? "pending" : lastSpan.status === "error" ? "error" : "ok",
+    },
   }));
 }

@@ -209,13 +209,15 @@ describe("other functions of traces", () => {
     ]);
     expect(histogram.duration.reduce((sum, { count }) => sum + count, 0)).toBe(20);
     const { groups } = (await engine.call("engine::traces::group_by", { attribute: "tenant", label_attribute: "title" })) as {
-      groups: { trace_ids: string[] }[];
+      groups: { trace_ids: string[]; last_span: { trace_id: string; status: string } }[];
     };
     expect(groups).toMatchObject([
       { value: "s1", label: "Tenant 1", span_count: 10, error_count: 2 },
       { value: "s0", error_count: 3 },
     ]);
     expect(groups[0]?.trace_ids).toHaveLength(10);
+    expect(groups.map(({ last_span }) => last_span)).toMatchObject([{ trace_id: expect.any(String), status: "ok" }, { status: "ok" }]);
+    expect(groups[0]?.trace_ids).toContain(groups[0]?.last_span.trace_id);
   });
 
   it("compare two traces by structure", async () => {

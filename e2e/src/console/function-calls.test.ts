@@ -1,0 +1,177 @@
+import { execFile } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Worker } from "@svc/sdk";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { pasteIntoEditor } from "./support/json-editor.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { live, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+let system: RunningSystem;
+let browser: Browser;
+let worker: Worker;
+/** A project of a user: it has the SDKs, and `svc` on its path. */
+let project: string;
+/** What `calls::noted` was called with. */
+const noted: unknown[] = [];
+
+beforeAll(async () => {
+  system = await startSystem();
+  browser = await startBrowser();
+  worker = await system.worker("calls");
+  worker.registerFunction("calls::echo", (input) => input);
+  worker.registerFunction("calls::fail", () => Promise.reject(new TypeError("no stock")));
+  worker.registerFunction("calls::noted", (input) => noted.push(input));
+  project = mkdtempSync(join(tmpdir(), "svc-project-"));
+  mkdirSync(join(project, "node_modules/@svc"), { recursive: true });
+  symlinkSync(join(root, "packages/sdk"), join(project, "node_modules/@svc/sdk"));
+  mkdirSync(join(project, "bin"));
+  writeFileSync(join(project, "bin/svc"), `#!/bin/sh\nexec '${process.execPath}' '${join(root, "packages/cli/bin/svc.js")}' "$@"\n`);
+  chmodSync(join(project, "bin/svc"), 0o755);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+  rmSync(project, { recursive: true, force: true });
+});
+
+async function open(path: string, options: PageOptions = {}): Promise<WatchedPage> {
+  const watched = await openPage(browser, `${system.console.url}${path}`, options);
+  await live(watched.page);
+  return watched;
+}
+
+const textOf = async (locator: Locator): Promise<string> => (await locator.textContent()) ?? "";
+const result = (page: Page) => page.getByRole("region", { name: "Result" });
+const invocations = (page: Page) => page.getByRole("grid", { name: "Invocations" });
+
+/** What the page hands out as `name`, run as a user would. */
+async function runCopied(page: Page, name: string): Promise<string> {
+  await page.getByRole("button", { name: "Copy as…" }).click();
+  const section = page.getByRole("region", { name, exact: true });
+  await section.getByRole("button", { name: `Copy as ${name}` }).click();
+  await section.getByRole("button", { name: "Copied" }).waitFor();
+  const text = (await page.evaluate("navigator.clipboard.readText()")) as string;
+  await page.keyboard.press("Escape");
+  const env = { ...process.env, NO_COLOR: "1", PYTHONPATH: join(root, "python/src"), PATH: `${join(project, "bin")}${delimiter}${process.env.PATH ?? ""}` };
+  const commands: Readonly<Record<string, readonly [string, string]>> = {
+    TypeScript: [process.execPath, "call.mjs"],
+    Python: [join(root, ".venv/bin/python"), "call.py"],
+  };
+  const [command, file] = commands[name] ?? ["sh", "call.sh"];
+  writeFileSync(join(project, file), text);
+  return (await run(command, [file], { cwd: project, env, timeout: 60_000 })).stdout;
+}
+
+it.each(["curl", "CLI", "TypeScript", "Python"])("copies a call as %s, which makes it when it is run, to the digit", async (name) => {
+  const { page, faults, close } = await open("/functions/state::set?tab=invoke");
+  // The state keeps what it is sent; a handler in JavaScript would round the number.
+  const value = `{"text":"it's $HOME \\"${name}\\"","n":9007199254740993,"none":null}`;
+  await pasteIntoEditor(page, `{"scope":"copied","key":"${name}","value":${value}}`);
+  expect(await runCopied(page, name)).toContain("9007199254740993");
+  await page.goto(`${system.console.url}/functions/state::get?tab=invoke`);
+  await live(page);
+  await pasteIntoEditor(page, `{"scope":"copied","key":"${name}"}`);
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await result(page).getByText("9007199254740993").waitFor();
+  expect(await textOf(result(page))).toContain(`it's $HOME \\"${name}\\"`);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it.each([
+  ["Fire and forget", "TypeScript"],
+  ["Fire and forget", "Python"],
+  ["Put on a queue", "CLI"],
+  ["Put on a queue", "TypeScript"],
+  ["Put on a queue", "Python"],
+] as const)("copies what is to %s as %s, too", async (mode, name) => {
+  const { page, faults, close } = await open("/functions/calls::noted?tab=invoke");
+  await pasteIntoEditor(page, JSON.stringify({ mode, name }));
+  await page.getByLabel("Mode").selectOption({ label: mode });
+  await runCopied(page, name);
+  await expect.poll(() => noted, { timeout: 10_000 }).toContainEqual({ mode, name });
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("shows past calls of every source, compares one with the one before, and makes one again", async () => {
+  await worker.call({ function_id: "calls::echo", payload: { first: 1 } });
+  await worker.call({ function_id: "calls::echo", payload: { second: 2 } });
+  const { page, faults, close } = await open("/functions/calls::echo?tab=history&source=call");
+  await invocations(page).getByRole("row").nth(1).click();
+  await page.waitForURL(/inv=/);
+  await page.reload();
+  await page.getByRole("button", { name: "Compare with previous" }).click();
+  await page.getByRole("region", { name: "Comparison" }).getByText("$.second").first().waitFor();
+  await page.getByRole("button", { name: "Replay", exact: true }).click();
+  await result(page).getByText("OK", { exact: true }).waitFor();
+  expect(await textOf(result(page))).toContain('"second": 2');
+  // What was replayed stands in the history with its own source.
+  await page.goto(`${system.console.url}/functions/calls::echo?tab=history&source=console`);
+  await invocations(page).getByRole("row").filter({ hasText: "console" }).first().waitFor();
+  expect(await invocations(page).getByRole("row").filter({ hasText: "call" }).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("puts a past input into the editor, to be sent as something else", async () => {
+  await worker.call({ function_id: "calls::noted", payload: { edited: false } });
+  const { page, faults, close } = await open("/functions/calls::noted?tab=history&source=call");
+  await invocations(page).getByRole("row").nth(1).click();
+  await page.getByRole("button", { name: "Edit & replay" }).click();
+  await page.locator(".cm-content").getByText("edited").waitFor();
+  await pasteIntoEditor(page, '{"edited":true}');
+  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await result(page).getByText("OK", { exact: true }).waitFor();
+  expect(noted).toContainEqual({ edited: true });
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("keeps the history's status in the address, and shows what a call failed with", async () => {
+  await worker.call({ function_id: "calls::fail", payload: {} }).catch(() => undefined);
+  const { page, faults, close } = await open("/functions/calls::fail?tab=history&status=error");
+  for (const turn of ["opened", "reloaded"]) {
+    if (turn === "reloaded") await page.reload();
+    await invocations(page).getByRole("row").nth(1).waitFor();
+    expect(await page.getByRole("combobox", { name: /^Status/ }).inputValue()).toBe("error");
+  }
+  await invocations(page).getByRole("row").nth(1).click();
+  await page.getByRole("region", { name: "Invocation" }).getByRole("alert").getByText("no stock").first().waitFor();
+  await page.goBack();
+  await page.getByRole("region", { name: "Invocation" }).waitFor({ state: "detached" });
+  await page.goForward();
+  await page.getByRole("region", { name: "Invocation" }).waitFor();
+  await page.getByRole("combobox", { name: /^Status/ }).selectOption("ok");
+  await page.getByText("No call has the status ok").waitFor();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await invocations(page).getByRole("row").nth(1).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("holds the list still while it is paused, and counts what changes", async () => {
+  const { page, faults, close } = await open("/functions?q=calls");
+  const rows = page.getByRole("grid", { name: "Functions" });
+  await rows.getByText("calls::echo").waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  const other = await system.worker("late");
+  other.registerFunction("calls::late", () => 1);
+  await page.getByRole("button", { name: "Go on (1)" }).waitFor();
+  expect(await rows.getByText("calls::late").count()).toBe(0);
+  await page.getByRole("button", { name: "Go on (1)" }).click();
+  await rows.getByText("calls::late").waitFor();
+  await other.shutdown();
+  expect(faults).toEqual([]);
+  await close();
+});

@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { StandInEngine } from "./support/stand-in-engine.ts";
+import { live, openPage } from "./support/watched-page.ts";
+
+/** What the browser writes of sockets that break, and of calls that nobody answers. */
+const BROKEN = [/Failed to load resource/, /WebSocket connection/];
+const SDK = new URL("../../../packages/sdk/dist/node.js", import.meta.url).href;
+
+let system: RunningSystem;
+let browser: Browser;
+let engine: StandInEngine;
+let console: ConsoleProcess;
+let readOnly: ConsoleProcess;
+let folder: string;
+/** The address of each trigger by its type, and of the worker that the engine runs. */
+const addresses = new Map<string, string>();
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "svc-run-"));
+  writeFileSync(join(folder, "worker.mjs"), `import { connect } from ${JSON.stringify(SDK)};\nconnect().registerFunction("run::it", () => 1);\n`);
+  writeFileSync(join(folder, "svc.worker.yaml"), "name: run\nruntime: {kind: node, entry: worker.mjs}\nscripts: {start: node worker.mjs}\n");
+  const modules = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event", "svc-queue"].map((name) => `  - name: ${name}\n`).join("");
+  system = await startSystem({ config: `workers:\n${modules}  - name: run\n    path: ${folder}\n` });
+  browser = await startBrowser();
+  engine = await StandInEngine.start(system.ports);
+  console = await startConsole({ engine: engine.ports });
+  readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
+  const worker = await system.worker("clerk");
+  worker.registerFunction("clerk::work", () => 1);
+  for (const [type, config] of [
+    ["http", { api_path: "/work", http_method: "POST" }],
+    ["cron", { expression: "0 0 5 1 1 *" }],
+    ["event", { topic: "work" }],
+    ["queue", { queue: "default" }],
+  ] as const) {
+    await worker.registerTrigger({ type, function_id: "clerk::work", config } as Parameters<typeof worker.registerTrigger>[0]).registered;
+  }
+  await worker.call({ function_id: "clerk::work", payload: {} });
+  const { registered_triggers } = await worker.call<{ registered_triggers: { id: string; trigger_type: string }[] }>({
+    function_id: "engine::registered-triggers::list",
+    payload: { search: "clerk::work" },
+  });
+  for (const { id, trigger_type } of registered_triggers) addresses.set(trigger_type, `/triggers/${id}`);
+  await worker.call({ function_id: "worker::wait", payload: { name: "run", timeout_ms: 60_000 }, timeout_ms: 70_000 });
+  const { workers } = await worker.call<{ workers: { id: string; name: string }[] }>({ function_id: "engine::workers::list", payload: { search: "run" } });
+  addresses.set("worker", `/workers/${workers.find(({ name }) => name === "run")?.id}`);
+});
+
+beforeEach(() => engine.asIs());
+
+afterAll(async () => {
+  await browser?.close();
+  await Promise.all([console?.stop(), readOnly?.stop()]);
+  await engine?.goAway();
+  await system?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A place with what changes something there; what leads to it. */
+interface Place {
+  readonly at: string;
+  readonly names: readonly string[];
+  readonly before?: (page: Page) => Promise<void>;
+}
+
+const PLACES: readonly Place[] = [
+  { at: "worker", names: ["Restart"] },
+  { at: "http", names: ["Send"] },
+  { at: "cron", names: ["Trigger Now", "Pause the schedule"] },
+  { at: "event", names: ["Emit"] },
+  { at: "queue", names: ["Publish"] },
+  { at: "/functions/clerk::work?tab=invoke", names: ["Invoke"] },
+  {
+    at: "/functions/clerk::work?tab=history",
+    names: ["Replay"],
+    before: (page) => page.getByRole("grid", { name: "Invocations" }).getByRole("row").nth(1).click(),
+  },
+  {
+    at: "/functions/clerk::work?tab=invoke",
+    names: ["Save the input"],
+    async before(page) {
+      await page.getByRole("button", { name: "Templates…" }).click();
+      await page.getByRole("dialog").getByLabel("Name").fill("mine");
+    },
+  },
+];
+
+async function open(of: ConsoleProcess, { at, before }: Place) {
+  const watched = await openPage(browser, `${of.url}${addresses.get(at) ?? at}`, { expected: BROKEN });
+  await live(watched.page);
+  await before?.(watched.page);
+  return watched;
+}
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+it.each(PLACES)("on $at a console that is read-only offers no $names, and says why", async (place) => {
+  const { page, faults, close } = await open(readOnly, place);
+  for (const name of place.names) {
+    await button(page, name).and(page.locator(":disabled")).waitFor();
+    expect(await button(page, name).getAttribute("title")).toContain("read-only");
+  }
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it.each(PLACES)("on $at without the engine there is no $names, and there is again with it", async (place) => {
+  const { page, faults, close } = await open(console, place);
+  for (const name of place.names) await expect.poll(() => button(page, name).isEnabled(), { timeout: 10_000 }).toBe(true);
+  await engine.goAway();
+  for (const name of place.names) {
+    await button(page, name).and(page.locator(":disabled")).waitFor();
+    await expect.poll(() => button(page, name).getAttribute("title")).toBe("The engine cannot be reached");
+  }
+  await engine.comeBack();
+  for (const name of place.names) await expect.poll(() => button(page, name).isEnabled(), { timeout: 30_000 }).toBe(true);
+  expect(faults).toEqual([]);
+  await close();
+});

@@ -1,0 +1,18 @@
+import { expect, it } from "vitest";
+import { changesBetween } from "./changes.ts";
+
+it("counts what came, went and changed, each once", () => {
+  const [a, b, c] = [{ id: "a" }, { id: "b" }, { id: "c" }];
+  const changes = (before: readonly { readonly id: string }[], after: readonly { readonly id: string }[]) => changesBetween(before, after, ({ id }) => id);
+  expect(changes([a, b], [a, b])).toBe(0);
+  expect(changes([a, b], [b, a])).toBe(0);
+  expect(changes([a, b], [{ id: "a" }, c])).toBe(3);
+  expect(
+    changesBetween(
+      [a],
+      [{ id: "a" }],
+      ({ id }) => id,
+      () => true,
+    ),
+  ).toBe(0);
+});
