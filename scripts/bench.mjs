@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { bundleCli } from "./setup.mjs";
-import { reportFailure } from "./steps.mjs";
+import { buildConsolePage, bundleCli } from "./setup.mjs";
+import { interruptSignal, reportFailure } from "./steps.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
@@ -25,6 +25,7 @@ if (built !== 0) {
 }
 try {
   await bundleCli({ outcome: (text) => console.error(`Bundling svc: ${text}`) });
+  await buildConsolePage({ signal: interruptSignal(), outcome: (text) => console.error(`Building the console's page: ${text}`) });
 } catch (error) {
   process.exit(reportFailure(error));
 }

@@ -18,6 +18,7 @@ describe("options", () => {
 
   it("take a list of rows", () => {
     expect(parseOptions(["--rows", "1, 2,4"])?.rows).toEqual(new Set([1, 2, 4]));
+    expect(parseOptions(["--rows", "26"])?.rows).toEqual(new Set([26]));
   });
 
   it("shorten everything for a quick run", () => {

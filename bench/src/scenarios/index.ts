@@ -1,5 +1,7 @@
 import { channelStream } from "./channel-stream.ts";
 import { collectorOutage } from "./collector-outage.ts";
+import { consoleLogs } from "./console-logs.ts";
+import { consoleTrace } from "./console-trace.ts";
 import { cronTriggers } from "./cron-triggers.ts";
 import { eventFanOut } from "./event-fan-out.ts";
 import { footprint } from "./footprint.ts";
@@ -38,4 +40,6 @@ export const scenarios: readonly Scenario[] = [
   observedCalls,
   storedSpans,
   collectorOutage,
+  consoleTrace,
+  consoleLogs,
 ];

@@ -65,6 +65,11 @@ export const searchSchemas = {
     least: number,
     part: text,
     critical: flag,
+    /** How one trace is looked at: rows of the breakdown, colours of the flame graph, the list of the map, kind of difference. */
+    rows: z.optional(z.enum(["operation"])),
+    colors: z.optional(z.enum(["status", "self"])),
+    list: flag,
+    change: z.optional(z.enum(["slower", "faster", "added", "removed", "same"])),
   }),
   logs: z.object({
     q: text,
@@ -82,6 +87,7 @@ export const searchSchemas = {
     group: flag,
     wrap: flag,
     cols: list,
+    tab: z.optional(z.enum(["around"])),
     /** Filters that are kept and switched off, as the grammar of filters writes them. */
     off: list,
   }),

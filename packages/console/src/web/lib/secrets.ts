@@ -28,6 +28,12 @@ export function maskedValue(value: JsonValue): JsonValue {
   return isChanged ? Object.fromEntries(members) : value;
 }
 
+/** What stands for the text of something that has a name, an attribute for example, until it is revealed: itself where no secret is in it. */
+export function maskedNamed(name: string, text: string): string {
+  if (text !== "" && isSecretName(name)) return MASK;
+  return /^\s*[[{]/.test(text) ? maskedText(text) : text;
+}
+
 /** Whether a member is masked: nothing and the empty text give nothing away. */
 export function isSecretMember(name: string, value: JsonValue): boolean {
   return value !== null && value !== "" && isSecretName(name);

@@ -2,9 +2,10 @@ import { useRouter } from "@tanstack/react-router";
 import type { ComponentProps, MouseEvent } from "react";
 
 /** A link to an address of the console that is made at run time, query and all; without a reload. Where the route is known, use the router's Link. */
-export function HrefLink({ href, ...rest }: ComponentProps<"a"> & { readonly href: string }) {
+export function HrefLink({ href, onClick, ...rest }: ComponentProps<"a"> & { readonly href: string }) {
   const router = useRouter();
-  const follow = (event: MouseEvent): void => {
+  const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
+    onClick?.(event);
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     router.history.push(href);

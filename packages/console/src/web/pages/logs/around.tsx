@@ -5,8 +5,7 @@ import { call } from "../../lib/api.ts";
 import { cn } from "../../ui/cn.ts";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { Timestamp } from "../../ui/time.tsx";
-import { plainText } from "./ansi.ts";
-import { LevelBadge } from "./columns.tsx";
+import { LevelBadge, lineOf } from "./columns.tsx";
 import type { Log } from "./log.ts";
 
 interface AroundAnswer {
@@ -46,7 +45,7 @@ export function Around({ id }: { readonly id: string }) {
               <span className="w-16 shrink-0">
                 <LevelBadge log={log} />
               </span>
-              <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{plainText(log.body.slice(0, 500))}</span>
+              <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{lineOf(log.body).slice(0, 500)}</span>
             </Link>
           </li>
         ))}

@@ -5,6 +5,7 @@ import { attrParam } from "../../lib/filter-grammar.ts";
 import { formatJson, type JsonValue } from "../../lib/json.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
+import { useShown } from "../../ui/reveal.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 
 const route = getRouteApi("/logs/{-$logId}");
@@ -26,15 +27,10 @@ export function AttributeTable({
   readonly prefix: string;
   readonly onColumn: (key: string) => void;
 }) {
-  const navigate = route.useNavigate();
   const [q, setQ] = useState("");
   const all = Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? value : formatJson(value, 0)] as const);
   const wanted = q.toLowerCase();
   const shown = all.filter((pair) => pair.some((text) => text.toLowerCase().includes(wanted)));
-  const add = (name: string, value: string, negated: boolean): void => {
-    const param = attrParam({ kind: "field", field: prefix === "" ? `attr.${name}` : `${prefix}${name}`, op: "equals", value, negated, off: false });
-    void navigate({ search: (before) => ({ ...before, attr: [...new Set([...(before.attr ?? []), param])] }) });
-  };
   return (
     <section aria-label={title}>
       <div className="flex items-center gap-2 pb-1">
@@ -48,43 +44,70 @@ export function AttributeTable({
         <table className="w-full table-fixed border-collapse">
           <tbody>
             {shown.map(([name, value]) => (
-              <tr key={name} className="border-line/60 border-t align-top">
-                <th scope="row" className="w-[38%] break-words py-1 pr-2 text-left font-mono font-normal text-[12px] text-ink-2">
-                  {name}
-                </th>
-                <td className="break-words py-1 font-mono text-[12px]">{value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE)}…` : value}</td>
-                <td className="w-28 py-0.5 text-right align-top">
-                  <Button
-                    look="ghost"
-                    className="size-6"
-                    aria-label={`Only ${name} with this value`}
-                    title="Show only these"
-                    onClick={() => add(name, value, false)}
-                    icon={<Plus aria-hidden className="size-3.5" />}
-                  />
-                  <Button
-                    look="ghost"
-                    className="size-6"
-                    aria-label={`Without ${name} with this value`}
-                    title="Leave these out"
-                    onClick={() => add(name, value, true)}
-                    icon={<Minus aria-hidden className="size-3.5" />}
-                  />
-                  <Button
-                    look="ghost"
-                    className="size-6"
-                    aria-label={`${name} as a column`}
-                    title="As a column"
-                    onClick={() => onColumn(`${prefix}${name}`)}
-                    icon={<Columns3 aria-hidden className="size-3.5" />}
-                  />
-                  <CopyButton text={value} label={`Copy ${name}`} className="size-6" />
-                </td>
-              </tr>
+              <AttributeRow key={name} name={name} value={value} prefix={prefix} onColumn={onColumn} />
             ))}
           </tbody>
         </table>
       )}
     </section>
+  );
+}
+
+/** A secret can be revealed, but not filtered by before: its value would stand in the address. */
+function AttributeRow({
+  name,
+  value,
+  prefix,
+  onColumn,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly prefix: string;
+  readonly onColumn: (key: string) => void;
+}) {
+  const navigate = route.useNavigate();
+  const { shown, isMasked } = useShown(name, value);
+  const add = (negated: boolean): void => {
+    const param = attrParam({ kind: "field", field: prefix === "" ? `attr.${name}` : `${prefix}${name}`, op: "equals", value, negated, off: false });
+    void navigate({ search: (before) => ({ ...before, attr: [...new Set([...(before.attr ?? []), param])] }) });
+  };
+  return (
+    <tr className="border-line/60 border-t align-top">
+      <th scope="row" className="w-[38%] break-words py-1 pr-2 text-left font-mono font-normal text-[12px] text-ink-2">
+        {name}
+      </th>
+      <td className="break-words py-1 font-mono text-[12px]">{shown.length > MAX_VALUE ? `${shown.slice(0, MAX_VALUE)}…` : shown}</td>
+      <td className="w-28 py-0.5 text-right align-top">
+        {!isMasked && (
+          <>
+            <Button
+              look="ghost"
+              className="size-6"
+              aria-label={`Only ${name} with this value`}
+              title="Show only these"
+              onClick={() => add(false)}
+              icon={<Plus aria-hidden className="size-3.5" />}
+            />
+            <Button
+              look="ghost"
+              className="size-6"
+              aria-label={`Without ${name} with this value`}
+              title="Leave these out"
+              onClick={() => add(true)}
+              icon={<Minus aria-hidden className="size-3.5" />}
+            />
+          </>
+        )}
+        <Button
+          look="ghost"
+          className="size-6"
+          aria-label={`${name} as a column`}
+          title="As a column"
+          onClick={() => onColumn(`${prefix}${name}`)}
+          icon={<Columns3 aria-hidden className="size-3.5" />}
+        />
+        <CopyButton text={shown} label={`Copy ${name}`} className="size-6" />
+      </td>
+    </tr>
   );
 }

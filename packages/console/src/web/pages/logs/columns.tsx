@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Skull } from "lucide-react";
 import type { ReactNode } from "react";
+import { maskedNamed, maskedPreview } from "../../lib/secrets.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { plainText } from "./ansi.ts";
@@ -51,14 +52,21 @@ export function columnsOf(keys: readonly string[] | undefined): readonly LogColu
         from: 640,
         cell: (log) => {
           const value = fieldValue(log, key);
-          return value === undefined ? <span className="text-ink-3">–</span> : <span title={textOfValue(value)}>{textOfValue(value).slice(0, 200)}</span>;
+          if (value === undefined) return <span className="text-ink-3">–</span>;
+          const text = maskedNamed(key, textOfValue(value).slice(0, MAX_MESSAGE));
+          return <span title={text}>{text.slice(0, 200)}</span>;
         },
       },
   );
 }
 
+/** The message as a line of a list: as much as a line may hold, and no secret members where it is JSON. */
+export function lineOf(body: string): string {
+  return plainText(/^\s*[[{]/.test(body) ? maskedPreview(body, MAX_MESSAGE) : body.slice(0, MAX_MESSAGE));
+}
+
 function Message({ text, find }: { readonly text: string; readonly find: string }) {
-  const shown = plainText(text.slice(0, MAX_MESSAGE));
+  const shown = lineOf(text);
   if (find === "") return <span className="font-mono text-[12px]">{shown}</span>;
   return (
     <span className="font-mono text-[12px]">

@@ -1,16 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { callText } from "../../lib/api.ts";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../../lib/json.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { DataRegion, ErrorState, SkeletonRows } from "../../ui/data-region.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
+import { RevealArea, useReveal } from "../../ui/reveal.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { ansiParts, plainText } from "./ansi.ts";
 import { AttributeTable } from "./attribute-table.tsx";
 import { FunctionLink, LevelBadge, TraceLink } from "./columns.tsx";
 import { functionOf, type Log, workerOf } from "./log.ts";
+import { holdsSecrets, maskedBody, maskedEntry } from "./masked-entry.ts";
 
 type Values = Readonly<Record<string, JsonValue>>;
 
@@ -32,14 +34,14 @@ export function LogDetail({ id, known, onColumn }: { readonly id: string; readon
     );
   }
   // What the list knows has lost digits of large numbers: who copies it gets the exact entry, or is told that it cannot be had.
-  const exactJson = async (): Promise<string> => {
+  const readExact = async (): Promise<Values> => {
     const entry = exact ?? (await refetch({ cancelRefetch: false })).data;
     if (!isEntry(entry)) throw new Error("the entry cannot be read");
-    return formatJson(entry);
+    return entry;
   };
   return (
     <DataRegion loading={false} error={error} retry={() => void refetch()} empty={false} emptyState={null}>
-      <Entry log={log} exactJson={exactJson} onColumn={onColumn} />
+      <Entry log={log} readExact={readExact} onColumn={onColumn} />
     </DataRegion>
   );
 }
@@ -48,11 +50,18 @@ function isEntry(answer: Values | undefined): answer is Values {
   return answer !== undefined && answer !== null && Object.hasOwn(answer, "id");
 }
 
-function Entry({ log, exactJson, onColumn }: { readonly log: Log; readonly exactJson: () => Promise<string>; readonly onColumn: (key: string) => void }) {
-  const json = jsonBody(log.body);
+function Entry({ log, readExact, onColumn }: { readonly log: Log; readonly readExact: () => Promise<Values>; readonly onColumn: (key: string) => void }) {
+  const json = useMemo(() => jsonBody(log.body), [log.body]);
+  const hasSecrets = useMemo(() => holdsSecrets({ body: log.body, attributes: log.attributes as Values, resource: log.resource as Values }), [log]);
+  const { isRevealed, button } = useReveal(hasSecrets);
+  const body = (): string => plainText(isRevealed ? log.body : maskedBody(log.body));
   const functionId = functionOf(log);
   const worker = workerOf(log);
-  const line = `${new Date(log.timestamp_ms).toISOString()} ${log.severity_text} ${log.service_name} ${plainText(log.body)}`;
+  const line = (): string => `${new Date(log.timestamp_ms).toISOString()} ${log.severity_text} ${log.service_name} ${body()}`;
+  const exactJson = async (): Promise<string> => {
+    const entry = await readExact();
+    return formatJson(isRevealed ? entry : maskedEntry(entry));
+  };
   return (
     <div className="flex flex-col gap-4 p-4">
       <dl className="grid grid-cols-[max-content_1fr] items-baseline gap-x-4 gap-y-1">
@@ -97,14 +106,17 @@ function Entry({ log, exactJson, onColumn }: { readonly log: Log; readonly exact
       <section aria-label="Message">
         <div className="flex flex-wrap items-center gap-1.5 pb-1">
           <h3 className="flex-1 font-medium">Message</h3>
-          <CopyButton text={() => plainText(log.body)} label="Copy the message" withText className="h-6 text-[12px]" />
+          {button}
+          <CopyButton text={body} label="Copy the message" withText className="h-6 text-[12px]" />
           <CopyButton text={line} label="Copy with its time" withText className="h-6 text-[12px]" />
           <CopyButton text={exactJson} label="Copy as JSON" withText className="h-6 text-[12px]" />
         </div>
-        {json === undefined ? <Body text={log.body} /> : <JsonView text={json} name="message" openTo={3} />}
+        {json === undefined ? <Body text={log.body} /> : <JsonView text={json} name="message" openTo={3} isPlain={isRevealed} />}
       </section>
-      <AttributeTable title="Attributes" values={log.attributes as Values} prefix="" onColumn={onColumn} />
-      <AttributeTable title="Resource" values={log.resource as Values} prefix="resource." onColumn={onColumn} />
+      <RevealArea isRevealed={isRevealed}>
+        <AttributeTable title="Attributes" values={log.attributes as Values} prefix="" onColumn={onColumn} />
+        <AttributeTable title="Resource" values={log.resource as Values} prefix="resource." onColumn={onColumn} />
+      </RevealArea>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
+import { SavedViews } from "../../app/saved-views.tsx";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -8,9 +9,8 @@ import { PauseButton } from "../../ui/pause-button.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import { StoredActions, Switches } from "./actions.tsx";
-import { plainText } from "./ansi.ts";
 import { Breakdown } from "./breakdown.tsx";
-import { columnsOf, DEFAULT_COLUMNS } from "./columns.tsx";
+import { columnsOf, DEFAULT_COLUMNS, lineOf } from "./columns.tsx";
 import { ColumnsMenu } from "./columns-menu.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type LogSearch, searchOfChips } from "./filter-terms.ts";
@@ -127,6 +127,7 @@ export default function LogsPage() {
             onFind={find.open}
             onClear={() => change({ from: Date.now(), to: undefined, range: undefined })}
           />
+          <SavedViews page="logs" />
           <ColumnsMenu cols={search.cols} onChange={(cols) => change({ cols })} />
           <StoredActions query={query} onDeleted={() => setEpoch((before) => before + 1)} />
         </div>
@@ -155,7 +156,7 @@ export default function LogsPage() {
         <ListDetail
           id="logs"
           list={list}
-          title={(selected === undefined ? undefined : plainText(selected.body.slice(0, 120))) ?? (logId === undefined ? "" : `Entry ${logId}`)}
+          title={(selected === undefined ? undefined : lineOf(selected.body).slice(0, 120)) ?? (logId === undefined ? "" : `Entry ${logId}`)}
           detail={
             logId === undefined ? undefined : (
               <Suspense fallback={null}>

@@ -2,6 +2,7 @@ import { Trash2 } from "lucide-react";
 import { useId, useState } from "react";
 import { useWriteRefusal } from "../../../app/hello.tsx";
 import { ApiFailure } from "../../../lib/api.ts";
+import { MAX_NAME_CHARACTERS, useForget, useKeep, useKept } from "../../../lib/kept.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { Button } from "../../../ui/button.tsx";
 import { EmptyState, ErrorState } from "../../../ui/data-region.tsx";
@@ -10,7 +11,7 @@ import { download } from "../../../ui/json-view.tsx";
 import { INPUT } from "./call-options.tsx";
 import { invocations } from "./invoke-store.ts";
 import type { Draft } from "./request.ts";
-import { MAX_NAME_CHARACTERS, readTemplates, type Template, useDeleteTemplate, useSaveTemplates, useTemplates } from "./use-templates.ts";
+import { readTemplates, type Template, templatesOf } from "./template.ts";
 
 /** Inputs that were kept under names, for everybody who uses this engine. */
 export function Templates({ functionId, draft, problem }: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined }) {
@@ -25,9 +26,10 @@ export function Templates({ functionId, draft, problem }: { readonly functionId:
 
 function TemplatesDialog(props: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined; readonly onClose: () => void }) {
   const { functionId, draft, problem, onClose } = props;
-  const templates = useTemplates(functionId, true);
-  const save = useSaveTemplates(functionId);
-  const remove = useDeleteTemplate(functionId);
+  const kind = templatesOf(functionId);
+  const templates = useKept(kind);
+  const save = useKeep(kind);
+  const remove = useForget(kind);
   const [name, setName] = useState("");
   const [fileProblem, setFileProblem] = useState<string>();
   const { phase } = useLiveState();

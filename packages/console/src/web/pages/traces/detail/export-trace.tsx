@@ -2,10 +2,11 @@ import { Download } from "lucide-react";
 import { useState } from "react";
 import { Button } from "../../../ui/button.tsx";
 import { download } from "../../../ui/json-view.tsx";
+import { maskedSpan } from "../model/masked-span.ts";
 import { otlpOf } from "../model/trace-text.ts";
 import { wholeTrace } from "./read-spans.ts";
 
-/** The whole trace as a file that any collector of OpenTelemetry takes. */
+/** The whole trace as a file that any collector of OpenTelemetry takes, with secrets masked. */
 export function ExportTrace({ traceId }: { readonly traceId: string }) {
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<string>();
@@ -13,7 +14,7 @@ export function ExportTrace({ traceId }: { readonly traceId: string }) {
     setPending(true);
     setFailure(undefined);
     try {
-      download(JSON.stringify(otlpOf(await wholeTrace(traceId))), `trace-${traceId}.otlp.json`);
+      download(JSON.stringify(otlpOf((await wholeTrace(traceId)).map(maskedSpan))), `trace-${traceId}.otlp.json`);
     } catch (error) {
       setFailure(`The export failed: ${(error as Error).message}`);
     } finally {
@@ -22,7 +23,7 @@ export function ExportTrace({ traceId }: { readonly traceId: string }) {
   };
   return (
     <>
-      <Button isPending={isPending} onClick={() => void save()} icon={<Download aria-hidden className="size-3.5" />}>
+      <Button title="With secrets masked" isPending={isPending} onClick={() => void save()} icon={<Download aria-hidden className="size-3.5" />}>
         Export OTLP
       </Button>
       {failure !== undefined && (

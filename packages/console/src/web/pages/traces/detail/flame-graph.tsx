@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
 import { duration } from "../../../lib/time.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -9,6 +10,8 @@ import { FlameTree } from "./flame-tree.tsx";
 import { TimeRuler } from "./time-ruler.tsx";
 import { moved, type ViewWindow, zoomed } from "./time-window.ts";
 import { useTokens } from "./use-tokens.ts";
+
+const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 
 /** Spans stacked on their parents, as wide as they took. The arrow keys go from span to span, Enter shows one. */
 export function FlameGraph({
@@ -28,7 +31,10 @@ export function FlameGraph({
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
-  const [colors, setColors] = useState<FlameColors>("service");
+  const { colors = "service" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const setColors = (next: FlameColors): void =>
+    void navigate({ search: (before) => ({ ...before, colors: next === "service" ? undefined : next }), replace: true });
   const [text, setText] = useState("");
   const [pointed, setPointed] = useState<SpanNode>();
   const [activeId, setActiveId] = useState(selectedId ?? forest.root?.id);

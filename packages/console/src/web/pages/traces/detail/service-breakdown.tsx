@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { type Column, DataTable, type Sort } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
@@ -6,6 +7,7 @@ import { type Figures, figuresOf } from "../model/service-figures.ts";
 import type { TraceForest } from "../model/span-forest.ts";
 import { barClass } from "./span-colors.ts";
 
+const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 type Numbers = "count" | "errors" | "totalMs" | "selfMs" | "avgMs" | "p50Ms" | "p95Ms" | "p99Ms";
 
 function timeColumn(key: Numbers, header: string, from?: number): Column<Figures> {
@@ -26,7 +28,8 @@ export function ServiceBreakdown({
   readonly nowMs: number;
   readonly onOpen: (service: string, operation: string | undefined) => void;
 }) {
-  const [by, setBy] = useState<"service" | "operation">("service");
+  const { rows: by = "service" } = route.useSearch();
+  const navigate = route.useNavigate();
   const [sort, setSort] = useState<Sort>({ key: "selfMs", dir: "desc" });
   const [activeKey, setActiveKey] = useState<string>();
   const rows = useMemo(() => sorted(figuresOf(forest, by, nowMs), sort), [forest, by, nowMs, sort]);
@@ -74,7 +77,7 @@ export function ServiceBreakdown({
             { value: "operation", label: "Operations" },
           ]}
           value={by}
-          onChange={setBy}
+          onChange={(next) => void navigate({ search: (before) => ({ ...before, rows: next === "operation" ? next : undefined }), replace: true })}
         />
       </div>
       <DataTable

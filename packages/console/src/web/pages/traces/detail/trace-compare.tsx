@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { Equal, Minus, Plus, TrendingDown, TrendingUp } from "lucide-react";
 import { useMemo, useState } from "react";
 import { call } from "../../../lib/api.ts";
@@ -19,6 +19,7 @@ const CHANGES: Readonly<Record<ComparedRow["change"], { readonly tone: Tone; rea
   faster: { tone: "ok", icon: TrendingDown },
   same: { tone: "neutral", icon: Equal },
 };
+const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 const TABS = ["all", "slower", "faster", "added", "removed", "same"] as const;
 
 /** Two traces by their structure: what came, what went, what took longer. */
@@ -35,7 +36,10 @@ export function TraceCompare({
     queryKey: ["trace-compare", traceId, otherId],
     queryFn: ({ signal }) => call<CompareAnswer>("engine::traces::compare", { a: traceId, b: otherId }, { signal }),
   });
-  const [tab, setTab] = useState<(typeof TABS)[number]>("all");
+  const { change: tab = "all" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const setTab = (next: (typeof TABS)[number]): void =>
+    void navigate({ search: (before) => ({ ...before, change: next === "all" ? undefined : next }), replace: true });
   const [activeAt, setActiveAt] = useState<string>();
   const all = useMemo(() => (query.data?.rows ?? []).map((row, at) => ({ ...row, id: String(at) })), [query.data]);
   const rows = tab === "all" ? all : all.filter(({ change }) => change === tab);

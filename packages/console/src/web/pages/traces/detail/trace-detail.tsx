@@ -44,6 +44,10 @@ const OWN = {
   least: undefined,
   part: undefined,
   critical: undefined,
+  rows: undefined,
+  colors: undefined,
+  list: undefined,
+  change: undefined,
 } as const;
 
 /** One trace. */

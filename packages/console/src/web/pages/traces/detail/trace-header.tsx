@@ -10,6 +10,7 @@ import { CopyButton } from "../../../ui/copy-button.tsx";
 import { useIsNarrow } from "../../../ui/split.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
 import { TraceStatusBadge } from "../list/trace-columns.tsx";
+import { jsonOf, maskedSpan } from "../model/masked-span.ts";
 import type { TraceForest } from "../model/span-forest.ts";
 import { markdownOf } from "../model/trace-text.ts";
 import type { TraceStatus } from "../model/trace-types.ts";
@@ -73,7 +74,7 @@ export function TraceHeader({
         <Button onClick={copyLink} icon={<Link2 aria-hidden className="size-3.5" />}>
           Copy link
         </Button>
-        <CopyButton text={async () => JSON.stringify(await wholeTrace(traceId), undefined, 2)} label="Copy JSON" withText />
+        <CopyButton text={async () => jsonOf((await wholeTrace(traceId)).map(maskedSpan), 2)} label="Copy JSON" withText />
         <CopyButton text={() => markdownOf(traceId, forest, link)} label="Copy Markdown" withText />
         <ExportTrace traceId={traceId} />
         <Link className={buttonLink} to="/logs/{-$logId}" params={{ logId: undefined }} search={{ trace: traceId }}>

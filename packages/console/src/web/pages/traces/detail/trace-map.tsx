@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { type Column, DataTable } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
@@ -5,6 +6,7 @@ import { Duration } from "../../../ui/time.tsx";
 import type { TraceForest } from "../model/span-forest.ts";
 import { type GraphEdge, graphOf } from "../model/trace-graph.ts";
 
+const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 const MapGraph = lazy(() => import("./map-graph.tsx"));
 
 const columns: readonly Column<GraphEdge>[] = [
@@ -23,7 +25,8 @@ const columns: readonly Column<GraphEdge>[] = [
 
 /** Services, and which called which: as a graph, or as a list. */
 export function TraceMap({ forest, nowMs, onOpen }: { readonly forest: TraceForest; readonly nowMs: number; readonly onOpen: (service: string) => void }) {
-  const [as, setAs] = useState<"graph" | "list">("graph");
+  const as = route.useSearch().list === true ? "list" : "graph";
+  const navigate = route.useNavigate();
   const [activeEdge, setActiveEdge] = useState<string>();
   const graph = useMemo(() => graphOf(forest, nowMs), [forest, nowMs]);
   const idOf = ({ from, to }: GraphEdge): string => `${from}\n${to}`;
@@ -37,7 +40,7 @@ export function TraceMap({ forest, nowMs, onOpen }: { readonly forest: TraceFore
             { value: "list", label: "List" },
           ]}
           value={as}
-          onChange={setAs}
+          onChange={(next) => void navigate({ search: (before) => ({ ...before, list: next === "list" || undefined }), replace: true })}
         />
         <span className="text-[12px] text-ink-3">
           {graph.nodes.length} {graph.nodes.length === 1 ? "service" : "services"}, {graph.edges.length} {graph.edges.length === 1 ? "way" : "ways"} between

@@ -18,6 +18,9 @@ export interface Trace {
   readonly nowMs: number;
 }
 
+/** A trace that is looked at no more stays in the cache for so long: large ones are megabytes. */
+const KEPT_MS = 30_000;
+
 interface Loaded {
   readonly spans: readonly LeanSpan[];
   readonly total: number;
@@ -26,21 +29,22 @@ interface Loaded {
 
 /** All spans of a trace as far as they are drawn, page by page, and again whenever the engine says that the trace changed. */
 export function useTrace(traceId: string): Trace {
-  const [loaded, setLoaded] = useState<Loaded>();
+  const [begun, setBegun] = useState<Loaded>();
   const query = useQuery({
     queryKey: ["trace", traceId],
     queryFn: async ({ signal }) => {
-      const spans: LeanSpan[] = [];
+      let soFar: Loaded = { spans: [], total: 0, isComplete: true };
       for await (const page of pagesOf<LeanSpan>({ traceId, detail: "lean" }, signal)) {
-        spans.push(...page.spans);
-        const soFar = { spans: [...spans], total: page.total, isComplete: page.cursor === null };
-        // A trace that is there already is replaced when it is whole, so that nothing goes away meanwhile.
-        setLoaded((before) => (before === undefined || !before.isComplete || soFar.isComplete ? soFar : before));
+        soFar = { spans: [...soFar.spans, ...page.spans], total: page.total, isComplete: page.cursor === null };
+        if (!soFar.isComplete) setBegun(soFar);
       }
-      return spans.length;
+      return soFar;
     },
+    gcTime: KEPT_MS,
   });
   const { refetch } = query;
+  // A trace that is there already is replaced when it is whole, so that nothing goes away meanwhile; who comes back soon has it from the cache.
+  const loaded = query.data ?? begun;
   useEffect(
     () =>
       followChanges(async (ids) => {

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { GitCompare } from "lucide-react";
 import { useMemo, useState } from "react";
+import { SavedViews } from "../../../app/saved-views.tsx";
 import { attrParam } from "../../../lib/filter-grammar.ts";
 import { Button } from "../../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
@@ -64,6 +65,7 @@ export default function TracesList() {
           <DurationFields search={search} onChange={change} />
           <GroupBy value={search.group} onChange={(group) => change({ group })} />
           <TimeRange value={search} fallback={FALLBACK_RANGE} onChange={(range) => change(range)} />
+          <SavedViews page="traces" />
           <PauseButton isPaused={isPaused} waiting={traces.waiting} onChange={setPaused} />
           <label className="flex items-center gap-1.5 text-ink-2" title="Traces of the engine's own working too">
             <input

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useShown } from "../../../ui/reveal.tsx";
 import type { SpanLink } from "../model/trace-types.ts";
 import { Field, Fields, linkClass } from "./fields.tsx";
 import { AttributeValue } from "./tags-tab.tsx";
@@ -10,11 +11,18 @@ export function BaggageTab({ baggage }: { readonly baggage: Readonly<Record<stri
   return (
     <Fields>
       {entries.map(([key, value]) => (
-        <Field key={key} name={key} copy={value}>
-          <span className="font-mono text-[12px]">{value}</span>
-        </Field>
+        <BaggageField key={key} name={key} value={value} />
       ))}
     </Fields>
+  );
+}
+
+function BaggageField({ name, value }: { readonly name: string; readonly value: string }) {
+  const { shown } = useShown(name, value);
+  return (
+    <Field name={name} copy={shown}>
+      <span className="font-mono text-[12px]">{shown}</span>
+    </Field>
   );
 }
 

@@ -1,6 +1,9 @@
+import { useMemo } from "react";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
+import { RevealArea, useReveal } from "../../../ui/reveal.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
+import { holdsSecrets, jsonOf, maskedSpan } from "../model/masked-span.ts";
 import type { SpanNode, TraceForest } from "../model/span-forest.ts";
 import { spanMarkdown } from "../model/trace-text.ts";
 import type { LeanSpan, StoredSpan } from "../model/trace-types.ts";
@@ -37,6 +40,9 @@ export function SpanPane({ traceId, lean, ...rest }: SpanPaneProps & { readonly 
 
 function WholeSpan({ node, span, forest, nowMs, tab, onTab }: SpanPaneProps & { readonly span: StoredSpan }) {
   const errors = errorsOf(span);
+  const hasSecrets = useMemo(() => holdsSecrets(span), [span]);
+  const { isRevealed, button } = useReveal(hasSecrets);
+  const given = (): StoredSpan => (isRevealed ? span : maskedSpan(span));
   const tabs = [
     { value: "info", label: "Info", content: <InfoTab node={node} span={span} forest={forest} nowMs={nowMs} /> },
     { value: "tags", label: "Tags", count: span.attributes.length, content: <TagsTab key={span.span_id} span={span} /> },
@@ -48,10 +54,13 @@ function WholeSpan({ node, span, forest, nowMs, tab, onTab }: SpanPaneProps & { 
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex flex-wrap gap-1.5 px-3 py-2">
-        <CopyButton text={() => JSON.stringify(span, undefined, 2)} label="Copy JSON" withText />
-        <CopyButton text={() => spanMarkdown(span)} label="Copy Markdown" withText />
+        <CopyButton text={() => jsonOf(given(), 2)} label="Copy JSON" withText />
+        <CopyButton text={() => spanMarkdown(given())} label="Copy Markdown" withText />
+        {button}
       </div>
-      <Tabs label="Span" tabs={tabs} value={tabs.some(({ value }) => value === tab) ? (tab ?? "info") : "info"} onChange={onTab} />
+      <RevealArea isRevealed={isRevealed}>
+        <Tabs label="Span" tabs={tabs} value={tabs.some(({ value }) => value === tab) ? (tab ?? "info") : "info"} onChange={onTab} />
+      </RevealArea>
     </div>
   );
 }

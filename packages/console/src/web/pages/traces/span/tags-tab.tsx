@@ -2,13 +2,18 @@ import { Link } from "@tanstack/react-router";
 import { CircleMinus, CirclePlus } from "lucide-react";
 import { useState } from "react";
 import { attrParam } from "../../../lib/filter-grammar.ts";
+import { isSecretName } from "../../../lib/secrets.ts";
+import { bytes } from "../../../lib/time.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { JsonView } from "../../../ui/json-view.tsx";
+import { useShown } from "../../../ui/reveal.tsx";
 import { SearchBox } from "../../../ui/search-box.tsx";
 import type { Attribute, StoredSpan } from "../model/trace-types.ts";
 
 /** Longer texts that are JSON are shown as a tree. */
 const INLINE = 120;
+/** Of a text, in characters. */
+const MAX_SHOWN = 16_384;
 
 /** Every attribute of the span, and of what it ran in. */
 export function TagsTab({ span }: { readonly span: StoredSpan }) {
@@ -50,28 +55,40 @@ function AttributeList({
       {attributes.length === 0 && <p className="text-ink-2">{nothing}</p>}
       <ul className="flex flex-col divide-y divide-line/60">
         {attributes.map(([key, text]) => (
-          <li key={key} className="flex items-start gap-2 py-1">
-            <div className="grid min-w-0 flex-1 grid-cols-1 gap-x-3 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]">
-              <span className="break-words pt-0.5 text-ink-2">{key}</span>
-              <AttributeValue name={key} text={text} />
-            </div>
-            <span className="flex shrink-0">
-              <FilterLink
-                label={`Traces where ${key} is this`}
-                param={attrParam(termOf(`${prefix}${key}`, text, false))}
-                icon={<CirclePlus aria-hidden className="size-3.5" />}
-              />
-              <FilterLink
-                label={`Traces where ${key} is not this`}
-                param={attrParam(termOf(`${prefix}${key}`, text, true))}
-                icon={<CircleMinus aria-hidden className="size-3.5" />}
-              />
-              <CopyButton text={text} label={`Copy ${key}`} className="size-6" />
-            </span>
-          </li>
+          <AttributeItem key={key} name={key} text={text} field={`${prefix}${key}`} />
         ))}
       </ul>
     </section>
+  );
+}
+
+/** A secret is not filtered by before it is revealed: its value would stand in the address. */
+function AttributeItem({ name, text, field }: { readonly name: string; readonly text: string; readonly field: string }) {
+  const { shown, isMasked } = useShown(name, text);
+  return (
+    <li className="flex items-start gap-2 py-1">
+      <div className="grid min-w-0 flex-1 grid-cols-1 gap-x-3 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]">
+        <span className="break-words pt-0.5 text-ink-2">{name}</span>
+        <AttributeValue name={name} text={text} />
+      </div>
+      <span className="flex shrink-0">
+        {!isMasked && (
+          <>
+            <FilterLink
+              label={`Traces where ${name} is this`}
+              param={attrParam(termOf(field, text, false))}
+              icon={<CirclePlus aria-hidden className="size-3.5" />}
+            />
+            <FilterLink
+              label={`Traces where ${name} is not this`}
+              param={attrParam(termOf(field, text, true))}
+              icon={<CircleMinus aria-hidden className="size-3.5" />}
+            />
+          </>
+        )}
+        <CopyButton text={shown} label={`Copy ${name}`} className="size-6" />
+      </span>
+    </li>
   );
 }
 
@@ -94,10 +111,20 @@ function FilterLink({ label, param, icon }: { readonly label: string; readonly p
   );
 }
 
-/** As text, or as a tree where it is JSON that is long. */
+/** As text, or as a tree where it is JSON that is long; secrets masked until they are revealed. */
 export function AttributeValue({ name, text }: { readonly name: string; readonly text: string }) {
-  if (text.length > INLINE && /^\s*[[{]/.test(text)) return <JsonView text={text} name={name} openTo={1} />;
+  const { shown, isRevealed } = useShown(name, text);
+  const isMaskedWhole = !isRevealed && isSecretName(name);
+  if (!isMaskedWhole && text.length > INLINE && /^\s*[[{]/.test(text)) return <JsonView text={text} name={name} openTo={1} isPlain={isRevealed} />;
   return (
-    <span className="whitespace-pre-wrap break-words pt-0.5 font-mono text-[12px]">{text === "" ? <span className="text-ink-3">(empty)</span> : text}</span>
+    <span className="whitespace-pre-wrap break-words pt-0.5 font-mono text-[12px]">
+      {text === "" ? (
+        <span className="text-ink-3">(empty)</span>
+      ) : shown.length > MAX_SHOWN ? (
+        `${shown.slice(0, MAX_SHOWN)}… (${bytes(shown.length)}; copy it to have all)`
+      ) : (
+        shown
+      )}
+    </span>
   );
 }

@@ -1,0 +1,56 @@
+import { loadavg } from "node:os";
+import { startBrowser } from "@svc/e2e/browser";
+import { connect, silentLogger, type Worker } from "@svc/sdk";
+import type { Browser } from "playwright-core";
+import type { ModuleEntry } from "../engine-process.ts";
+import { engineFor, type ScenarioContext } from "../scenarios/scenario.ts";
+import { startConsole } from "./console-process.ts";
+
+/** At once, of the calls that fill the engine. */
+const LANES = 100;
+
+export interface ConsoleSystem {
+  readonly url: string;
+  readonly browser: Browser;
+  /** Fills the engine; it is done before anything is measured. */
+  readonly worker: Worker;
+}
+
+/** An engine, its console, a worker and a browser, all of which are stopped afterwards. */
+export async function withConsole<Result>(
+  context: ScenarioContext,
+  name: string,
+  modules: readonly ModuleEntry[],
+  use: (system: ConsoleSystem) => Promise<Result>,
+): Promise<Result> {
+  const undo: (() => Promise<unknown>)[] = [];
+  try {
+    const engine = await engineFor(context, name, modules);
+    undo.push(() => engine.stop());
+    const console = await startConsole(engine);
+    undo.push(() => console.stop());
+    const worker = connect(`ws://127.0.0.1:${engine.port}`, { name: "filler", logger: silentLogger, handleSignals: false });
+    undo.push(() => worker.shutdown());
+    await worker.connected();
+    const browser = await startBrowser();
+    undo.push(() => browser.close());
+    return await use({ url: console.url, browser, worker });
+  } finally {
+    for (const each of undo.reverse()) await each();
+  }
+}
+
+/** Does `each` for 0 to `count` - 1, many at a time. */
+export async function fill(count: number, each: (at: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: LANES }, async () => {
+      while (next < count) await each(next++);
+    }),
+  );
+}
+
+/** How busy the machine was, for who reads the figures: the run queue's mean length in the last minute. */
+export function loadNow(): number {
+  return loadavg()[0] as number;
+}

@@ -1,0 +1,290 @@
+import type { Worker } from "@svc/sdk";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { axeViolations } from "./support/axe.ts";
+import { checkDeepLink } from "./support/deep-link.ts";
+import { keepTrace, spanId, traceId } from "./support/kept-spans.ts";
+import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+
+const HTML = '<img src="x" onerror="alert(1)">';
+/** Nearly the largest that the engine keeps. */
+const LARGE = 480 * 1024;
+/** The engine would mask secrets by itself; here the page is to. */
+const CONFIG = `workers:
+  - name: svc-state
+  - name: svc-observability
+    config: { redact_keys: [nothing_is_called_so] }
+`;
+let system: RunningSystem;
+let browser: Browser;
+let worker: Worker;
+let traces: string;
+
+beforeAll(async () => {
+  system = await startSystem({ config: CONFIG });
+  traces = `${system.console.url}/traces`;
+  browser = await startBrowser();
+  worker = await system.worker("sender");
+  const checkout = (trace: string, slow: number) =>
+    keepTrace(worker, trace, [
+      {
+        ...{ id: `${trace} root`, name: "checkout", ago: 5_000, took: 1_000 },
+        attributes: { note: HTML, api_token: "tok-12345", "order.total": 12, deep: `{"password":"deep-pass","items":[${"1,".repeat(60)}1]}` },
+        baggage: { tenant: "north", authorization: "bag-secret" },
+        links: [{ trace: "other", span: "other root" }],
+      },
+      { id: `${trace} pay`, parent: `${trace} root`, name: "pay", ago: 4_900, took: slow, service: "bank" },
+      {
+        ...{ id: `${trace} card`, parent: `${trace} pay`, name: "card", ago: 4_800, took: slow / 2, service: "bank", failed: "the card was refused" },
+        events: [
+          { name: "asked", attributes: { cookie: "event-secret", way: "post" } },
+          { name: "exception", attributes: { "exception.type": "CardError", "exception.message": "refused", "exception.stacktrace": "at card.ts:1" } },
+        ],
+      },
+      { id: `${trace} mail`, parent: `${trace} root`, name: `mail ${HTML}`, ago: 4_300, took: 0.455, service: "mailer" },
+    ]);
+  await checkout("one", 200);
+  await checkout("other", 400);
+  await keepTrace(worker, "odd", [
+    { id: "top", name: "top", ago: 3_000, took: 100 },
+    { id: "second top", name: "second top", ago: 2_990, took: 10 },
+    { id: "orphan", parent: "never came", name: "orphan", ago: 2_950, took: 5 },
+    { id: "egg", parent: "hen", name: "egg", ago: 2_940, took: 5 },
+    { id: "hen", parent: "egg", name: "hen", ago: 2_930, took: 5 },
+  ]);
+  await keepTrace(worker, "too large", [{ id: "too large", name: "too large", ago: 2_000, took: 10, attributes: { body: "x".repeat(5 * 1024 * 1024) } }]);
+  await keepTrace(worker, "large", [{ id: "large root", name: "large", ago: 2_000, took: 10, attributes: { body: "x".repeat(LARGE) } }]);
+  const log = { message: `charging ${HTML}`, service_name: "bank", trace_id: traceId("one"), span_id: spanId("one card") };
+  await worker.call({ function_id: "engine::log::warn", payload: log });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+});
+
+const pathOf = (trace: string, span?: string, query = ""): string =>
+  `${traces}/${traceId(trace)}${span === undefined ? "" : `/${spanId(span)}`}${query === "" ? "" : `?${query}`}`;
+const treeRow = (page: Page, text: string) => page.getByRole("treegrid").getByRole("row").filter({ hasText: text });
+const panel = (page: Page) => page.getByRole("tabpanel");
+const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
+
+describe("the tabs of a span", () => {
+  it("are all there, each in the address and by key, and show markup as text", async () => {
+    const { page, faults, close } = await openPage(browser, pathOf("one", "one root"));
+    await panel(page).getByText("1 of 1 beside each other").waitFor();
+    await page.getByRole("tab", { name: /Tags/ }).click();
+    await panel(page).getByText(HTML).waitFor();
+    await panel(page).getByText("test-host").waitFor();
+    await page.keyboard.press("]");
+    await page.waitForURL(/tab=logs/);
+    await panel(page).getByText("This span has no events").waitFor();
+    await panel(page).getByText("Nothing was logged in this span").waitFor();
+    await page.keyboard.press("]");
+    await panel(page).getByText("No error was recorded").waitFor();
+    await page.keyboard.press("]");
+    await panel(page).getByText("north").waitFor();
+    await page.keyboard.press("]");
+    await page.waitForURL(/tab=links/);
+    await panel(page).getByRole("link").click();
+    await page.waitForURL(new RegExp(`/traces/${traceId("other")}/${spanId("other root")}`));
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("show events, the entries that were logged in it, and its errors", async () => {
+    const { page, faults, close } = await openPage(browser, pathOf("one", "one card", "tab=logs"));
+    await panel(page).getByText("asked", { exact: true }).waitFor();
+    await panel(page).getByText("post", { exact: true }).waitFor();
+    await panel(page).getByText(`charging ${HTML}`).waitFor();
+    await page.getByRole("tab", { name: /Errors/ }).click();
+    await panel(page).getByText("CardError").waitFor();
+    await panel(page).getByText("at card.ts:1").waitFor();
+    await page.getByRole("tab", { name: /Logs/ }).click();
+    await panel(page).getByRole("link", { name: "charging" }).click();
+    await page.waitForURL(/\/logs\/\d+/);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("mask secrets until they are revealed, in copies too", async () => {
+    const { page, faults, close } = await openPage(browser, pathOf("one", "one root", "tab=tags"));
+    const secrets = ["tok-12345", "deep-pass", "bag-secret"];
+    const copied = async (button: string): Promise<string> => {
+      await page.getByRole("region", { name: "checkout" }).getByRole("button", { name: button, exact: true }).click();
+      await page.getByRole("region", { name: "checkout" }).getByRole("button", { name: "Copied" }).waitFor();
+      return clipboard(page);
+    };
+    await panel(page).getByText("api_token").waitFor();
+    const before = (await panel(page).textContent()) ?? "";
+    for (const secret of secrets) expect(before).not.toContain(secret);
+    const json = await copied("Copy JSON");
+    for (const secret of secrets) expect(json).not.toContain(secret);
+    expect(json).toContain("north");
+    expect(await copied("Copy api_token")).not.toContain("tok-12345");
+    expect(await page.getByRole("link", { name: "Traces where api_token is this" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Copy JSON" }).first().click();
+    // That of the whole trace, which is fetched first.
+    await expect.poll(() => clipboard(page)).toContain('"name": "pay"');
+    for (const secret of [...secrets, "event-secret"]) expect(await clipboard(page)).not.toContain(secret);
+    await page.getByRole("button", { name: "Reveal secrets" }).first().click();
+    await panel(page).getByText("tok-12345", { exact: true }).waitFor();
+    expect(await copied("Copy JSON")).toContain("bag-secret");
+    await page.getByRole("tab", { name: /Baggage/ }).click();
+    await panel(page).getByText("bag-secret").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("draw the beginning of a large attribute, and copy all of it", async () => {
+    const { page, faults, close } = await openPage(browser, pathOf("large", "large root", "tab=tags"));
+    await panel(page).getByText("480 KiB").waitFor();
+    expect(((await panel(page).textContent()) ?? "").length).toBeLessThan(100_000);
+    await panel(page).getByRole("button", { name: "Copy body" }).click();
+    await panel(page).getByRole("button", { name: "Copied" }).waitFor();
+    expect((await clipboard(page)).length).toBe(LARGE);
+    expect(faults).toEqual([]);
+    await close();
+  });
+});
+
+it("says that a trace is not kept whose attribute of 5 MB the engine would not have", async () => {
+  const { page, faults, close } = await openPage(browser, pathOf("too large"));
+  await page.getByText("This trace is not kept").waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("says what is odd about a trace, and draws each of its spans once", async () => {
+  const { page, faults, close } = await openPage(browser, pathOf("odd"));
+  await page.getByText("partial trace").waitFor();
+  await page.getByText("1 spans name a parent that has not come").waitFor();
+  await page.getByText("in a circle").waitFor();
+  for (const name of ["second top", "missing parent", "orphan", "egg", "hen"]) expect(await treeRow(page, name).count(), name).toBe(1);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+/** What is there, and the span that is not. */
+type Shown = readonly [there: (page: Page) => Locator, hidden?: string];
+
+it.each<readonly [span: string | undefined, query: string, shown: Shown]>([
+  [undefined, "view=flame", [(page) => page.getByRole("tree", { name: "Flame graph of the spans" })]],
+  [undefined, "view=flame&colors=self", [(page) => page.locator("select").filter({ has: page.locator('option[value="self"]:checked') })]],
+  [undefined, "view=services", [(page) => page.getByRole("row").filter({ hasText: "mailer" })]],
+  [undefined, "view=services&rows=operation", [(page) => page.getByRole("grid", { name: "Operations of the trace" }).getByText("card")]],
+  [undefined, "view=map", [(page) => page.locator(".react-flow__node").filter({ hasText: "bank" })]],
+  [undefined, "view=map&list=true", [(page) => page.getByRole("grid", { name: "Calls between services" }).getByText("mailer")]],
+  [undefined, `compare=${traceId("other")}`, [(page) => page.getByRole("grid", { name: "Differences" }).getByText("slower")]],
+  [undefined, `compare=${traceId("other")}&change=same`, [(page) => page.getByRole("button", { name: /^Same/, pressed: true })]],
+  [undefined, "span=card", [(page) => page.getByText("1 of 4 match"), "mail"]],
+  [undefined, "errors=true", [(page) => treeRow(page, "card"), "mail"]],
+  [undefined, "least=150", [(page) => treeRow(page, "pay"), "mail"]],
+  [undefined, "part=mailer", [(page) => treeRow(page, "mail"), "card"]],
+  [undefined, "critical=true", [(page) => page.getByRole("checkbox", { name: "Critical path", checked: true })]],
+  ["one card", "", [(page) => page.getByRole("treegrid").locator('[aria-selected="true"]').filter({ hasText: "card" })]],
+  ["one card", "tab=errors", [(page) => panel(page).getByText("CardError")]],
+  ["one card", "view=flame&tab=tags", [(page) => panel(page).getByText("This span has no attributes")]],
+])("the address of a trace says span %s and ?%s", async (span, query, [there, hidden]) => {
+  await checkDeepLink(browser, pathOf("one", span, query), async (page) => {
+    await there(page).first().waitFor();
+    if (hidden !== undefined) await expect.poll(() => treeRow(page, hidden).count()).toBe(0);
+  });
+});
+
+describe("by keyboard alone", () => {
+  it("each view leads to the spans that it is about", async () => {
+    const { page, faults, close } = await openPage(browser, pathOf("one", undefined, "view=services"));
+    await page.getByRole("grid", { name: "Services of the trace" }).focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/part=\w+/);
+    await page.getByRole("treegrid").waitFor();
+    await page.goto(pathOf("one", undefined, "view=map"));
+    await page.locator('.react-flow__node[data-id="bank"]').focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/part=bank/);
+    await page.goto(pathOf("one", undefined, "view=map&list=true"));
+    await page.getByRole("grid", { name: "Calls between services" }).focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/part=\w+/);
+    await page.goto(pathOf("one", undefined, `compare=${traceId("other")}`));
+    await page.getByRole("grid", { name: "Differences" }).focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "checkout" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("region", { name: "checkout" }).waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("the waterfall goes to the next error, zooms, and shows all again", async () => {
+    const { page, faults, close } = await openPage(browser, pathOf("one"));
+    const tree = page.getByRole("treegrid", { name: "Spans" });
+    await treeRow(page, "card").waitFor();
+    await tree.focus();
+    await page.keyboard.press("e");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "card" }).waitFor();
+    await page.keyboard.press("Escape");
+    await tree.focus();
+    await page.keyboard.press("+");
+    await expect.poll(() => page.getByRole("button", { name: "See all" }).isEnabled()).toBe(true);
+    await page.keyboard.press("0");
+    await expect.poll(() => page.getByRole("button", { name: "See all" }).isEnabled()).toBe(false);
+    await page.getByRole("button", { name: "Compare with…" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByRole("listitem").first().waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+    await close();
+  });
+});
+
+it.each(["light", "dark"] as const)("each view is accessible and fits a narrow screen in the %s theme", async (theme) => {
+  const { page, faults, close } = await openPage(browser, traces, { theme });
+  const views: readonly (readonly [string, (page: Page) => Promise<unknown>])[] = [
+    ["", (at) => treeRow(at, "card").waitFor()],
+    ["view=flame", (at) => at.getByRole("tree").waitFor()],
+    ["view=services", (at) => at.getByRole("row").filter({ hasText: "bank" }).waitFor()],
+    ["view=map", (at) => at.locator(".react-flow__node").filter({ hasText: "bank" }).waitFor()],
+    ["view=map&list=true", (at) => at.getByRole("row").filter({ hasText: "bank" }).first().waitFor()],
+    [`compare=${traceId("other")}`, (at) => at.getByText("slower").first().waitFor()],
+  ];
+  for (const [query, isThere] of views) {
+    await page.setViewportSize({ width: 1440, height: 844 });
+    await page.goto(pathOf("one", undefined, query));
+    await isThere(page);
+    expect(await axeViolations(page), query).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await isThere(page);
+    expect(await widthOverflow(page), query).toBe(0);
+  }
+  for (const tab of ["info", "tags", "logs", "errors", "baggage"]) {
+    await page.goto(pathOf("one", "one card", `tab=${tab}`));
+    await panel(page).waitFor();
+    expect(await axeViolations(page), tab).toEqual([]);
+    expect(await widthOverflow(page), tab).toBe(0);
+  }
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("keeps what it has while the engine is away, and tells when another run of it does not have it", async () => {
+  const { page, close } = await openPage(browser, pathOf("one"), { expected: [/.*/] });
+  await live(page);
+  await treeRow(page, "card").waitFor();
+  await system.killEngine();
+  await page.getByRole("alert").getByText("The engine cannot be reached").waitFor({ timeout: 20_000 });
+  await treeRow(page, "card").waitFor();
+  await system.startEngine();
+  await live(page);
+  await page.getByText("This trace is not kept").waitFor({ timeout: 20_000 });
+  await close();
+});

@@ -1,0 +1,52 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { call } from "./api.ts";
+
+const SCOPE = "__console";
+export const MAX_NAME_CHARACTERS = 80;
+
+/** Something that people keep under a name, in the engine's state, for everybody who uses this engine. */
+export interface Named {
+  readonly name: string;
+}
+
+/** One kind of it. */
+export interface KeptKind<Item extends Named> {
+  /** Before the names, in the keys of the state, e.g. `view/logs/`. */
+  readonly prefix: string;
+  readonly most: number;
+  readonly isItem: (value: unknown) => value is Item;
+}
+
+export function hasName(value: unknown): value is Named {
+  const name = typeof value === "object" && value !== null ? (value as Partial<Named>).name : undefined;
+  return typeof name === "string" && name !== "" && name.length <= MAX_NAME_CHARACTERS;
+}
+
+/** What is kept, by name. What is none of it is passed over. */
+export function useKept<Item extends Named>({ prefix, most, isItem }: KeptKind<Item>) {
+  return useQuery({
+    queryKey: ["kept", prefix],
+    queryFn: async ({ signal }) => {
+      const asked = { scope: SCOPE, prefix, limit: most };
+      const { items } = await call<{ readonly items: readonly { readonly value: unknown }[] }>("state::entries", asked, { signal });
+      return items.map(({ value }) => value).filter(isItem);
+    },
+  });
+}
+
+/** Keeps items under their names, in place of those that had them. */
+export function useKeep<Item extends Named>({ prefix }: KeptKind<Item>) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (items: readonly Item[]) => call("state::set_many", { items: items.map((value) => ({ scope: SCOPE, key: prefix + value.name, value })) }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["kept", prefix] }),
+  });
+}
+
+export function useForget<Item extends Named>({ prefix }: KeptKind<Item>) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (name: string) => call("state::delete", { scope: SCOPE, key: prefix + name }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["kept", prefix] }),
+  });
+}

@@ -1,0 +1,37 @@
+import { hasName, type KeptKind, type Named } from "../../../lib/kept.ts";
+import type { Draft } from "./request.ts";
+
+/** A draft that was kept under a name, in the engine's state. */
+export interface Template extends Named {
+  readonly draft: Draft;
+  readonly saved_at_ms: number;
+}
+
+const MAX_TEMPLATES = 200;
+
+/** The templates of a function. */
+export function templatesOf(functionId: string): KeptKind<Template> {
+  return { prefix: `template/${encodeURIComponent(functionId)}/`, most: MAX_TEMPLATES, isItem: isTemplate };
+}
+
+/** Templates of a file that was exported before. Throws Error for anything else. */
+export function readTemplates(text: string): readonly Template[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`The file is not JSON: ${(error as Error).message}`);
+  }
+  const list = Array.isArray(value) ? value : [];
+  const templates = list.filter(isTemplate);
+  if (templates.length === 0 || templates.length !== list.length || templates.length > MAX_TEMPLATES)
+    throw new Error("The file holds no templates; it is to be one that was exported here.");
+  return templates;
+}
+
+function isTemplate(value: unknown): value is Template {
+  const { draft } = (value ?? {}) as Partial<Template>;
+  if (!hasName(value) || typeof draft !== "object" || draft === null) return false;
+  const { payload, mode, timeoutMs, queue, metadata } = draft;
+  return [payload, timeoutMs, queue, metadata].every((text) => typeof text === "string") && (mode === "sync" || mode === "void" || mode === "enqueue");
+}

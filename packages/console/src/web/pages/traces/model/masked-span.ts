@@ -1,0 +1,34 @@
+import { isSecretName, MASK, maskedNamed } from "../../../lib/secrets.ts";
+import type { Attribute, StoredSpan } from "./trace-types.ts";
+
+/** A span as it may be shown and copied while its secrets are not revealed. */
+export function maskedSpan(span: StoredSpan): StoredSpan {
+  return {
+    ...span,
+    attributes: maskedPairs(span.attributes),
+    ...(span.attributes_map === undefined ? {} : { attributes_map: maskedRecord(span.attributes_map) }),
+    events: span.events.map((event) => ({ ...event, attributes: maskedPairs(event.attributes) })),
+    links: span.links.map((link) => ({ ...link, attributes: maskedPairs(link.attributes) })),
+    baggage: maskedRecord(span.baggage),
+    resource: maskedRecord(span.resource),
+  };
+}
+
+function maskedPairs(pairs: readonly Attribute[]): readonly Attribute[] {
+  return pairs.map(([key, text]) => [key, maskedNamed(key, text)]);
+}
+
+function maskedRecord<Value>(record: Readonly<Record<string, Value>>): Readonly<Record<string, Value | string>> {
+  return Object.fromEntries(
+    Object.entries(record).map(([key, value]) => [key, typeof value === "string" ? maskedNamed(key, value) : isSecretName(key) ? MASK : value]),
+  );
+}
+
+export function holdsSecrets(span: StoredSpan): boolean {
+  return jsonOf(maskedSpan(span)) !== jsonOf(span);
+}
+
+/** Spans as JSON. Their attributes are texts, to the digit; the same with types would have lost digits and is left out. */
+export function jsonOf(spans: StoredSpan | readonly StoredSpan[], indent?: number): string {
+  return JSON.stringify(spans, (name, value: unknown) => (name === "attributes_map" ? undefined : value), indent);
+}
