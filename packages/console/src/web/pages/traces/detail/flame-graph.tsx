@@ -11,7 +11,7 @@ import { moved, type ViewWindow, zoomed } from "./time-window.ts";
 import { useTokens } from "./use-tokens.ts";
 
 /** Spans stacked on their parents, as wide as they took. The arrow keys go from span to span, Enter shows one. */
-export function FlameGraph({
+export default function FlameGraph({
   forest,
   nowMs,
   selectedId,

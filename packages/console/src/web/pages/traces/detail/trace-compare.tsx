@@ -22,7 +22,7 @@ const CHANGES: Readonly<Record<ComparedRow["change"], { readonly tone: Tone; rea
 const TABS = ["all", "slower", "faster", "added", "removed", "same"] as const;
 
 /** Two traces by their structure: what came, what went, what took longer. */
-export function TraceCompare({
+export default function TraceCompare({
   traceId,
   otherId,
   onSelect,
