@@ -5,7 +5,7 @@ import { Dialog } from "radix-ui";
 import { useRef, useState } from "react";
 import { type Hotkey, hotkeys } from "../lib/hotkeys.ts";
 import { recentItems } from "../lib/recent.ts";
-import { DialogContent } from "../ui/dialog.tsx";
+import { DialogContent } from "../ui/dialog-content.tsx";
 import { useHello } from "./hello.tsx";
 import { navItems } from "./nav.ts";
 import { usePaletteSearch } from "./palette-search.ts";

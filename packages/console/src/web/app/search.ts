@@ -93,13 +93,16 @@ export const searchSchemas = {
   }),
   flow: z.object({
     focus: text,
-    hops: number,
+    hops: z.optional(z.number().check(z.int(), z.minimum(1), z.maximum(3))),
     q: text,
     range,
     system: flag,
     dir: z.optional(z.enum(["lr", "tb"])),
     view: z.optional(z.enum(["list"])),
-    layers: list,
+    /** What is shown beside the functions; undefined: everything. */
+    layers: z.optional(z.array(z.enum(["triggers", "state", "streams", "queues", "events", "calls"]))),
+    /** Groups of functions that are drawn as one node, by their prefix. */
+    closed: list,
   }),
   config: z.object({ section: text, q: text, changed: flag }),
 } as const;

@@ -5,6 +5,8 @@ import { useHotkey } from "../lib/hotkeys.ts";
 import { setZone, useZone } from "../lib/time.ts";
 import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
+import { loadDialog } from "../ui/dialog.tsx";
+import { loadPopover } from "../ui/popover.tsx";
 import { useIsNarrow } from "../ui/split.tsx";
 import { Toasts } from "../ui/toasts.tsx";
 import { ConnectionBar, ConnectionPill } from "./connection-pill.tsx";
@@ -17,7 +19,7 @@ import { droppedParams } from "./search.ts";
 const loadPalette = () => import("./palette.tsx");
 const Palette = lazy(loadPalette);
 /** By then the page itself is there, in milliseconds. */
-const PALETTE_LOADED_AFTER_MS = 1_000;
+const LATER_MS = 1_000;
 const DisplaySettings = lazy(() => import("./display-settings.tsx"));
 const ShortcutHelp = lazy(() => import("./shortcut-help.tsx"));
 
@@ -36,7 +38,7 @@ export function Shell() {
   // What is typed right after the key must not be lost while its code comes.
   useEffect(() => {
     // Without a console there is none to load: it is asked for again when it is opened.
-    const timer = setTimeout(() => void loadPalette().catch(() => undefined), PALETTE_LOADED_AFTER_MS);
+    const timer = setTimeout(() => void Promise.all([loadPalette(), loadDialog(), loadPopover()]).catch(() => undefined), LATER_MS);
     return () => clearTimeout(timer);
   }, []);
   useHotkey("mod+k", "Command palette", () => setPaletteOpen(true));

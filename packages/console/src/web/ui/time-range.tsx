@@ -1,10 +1,10 @@
 import { Clock } from "lucide-react";
-import { Popover } from "radix-ui";
 import { useEffect, useState } from "react";
 import { dateTime, useZone, type Zone } from "../lib/time.ts";
 import { RANGE_PRESETS, type RangeSearch, readMoment, shownRange, windowOf, writeMoment } from "../lib/time-range.ts";
 import { Button } from "./button.tsx";
 import { cn } from "./cn.ts";
+import { PopoverButton } from "./popover.tsx";
 
 type Preset = (typeof RANGE_PRESETS)[number]["value"];
 
@@ -24,7 +24,6 @@ export interface TimeRangeProps {
 /** Which time a page of telemetry shows: a range that rolls with the clock, or two moments. */
 export function TimeRange({ value, fallback, onChange, presets, withAbsolute = true }: TimeRangeProps) {
   const zone = useZone();
-  const [isOpen, setOpen] = useState(false);
   useEffect(() => {
     if (!withAbsolute) return;
     shownRange.set({ fallback });
@@ -34,53 +33,52 @@ export function TimeRange({ value, fallback, onChange, presets, withAbsolute = t
   const current = value.range ?? fallback;
   const choose = (range: string): void => {
     onChange({ range: range === fallback ? undefined : range, from: undefined, to: undefined });
-    setOpen(false);
   };
   return (
-    <Popover.Root open={isOpen} onOpenChange={setOpen}>
-      <Popover.Trigger asChild>
-        <Button icon={<Clock aria-hidden className="size-3.5" />} aria-label={`Time range: ${labelOf(value, fallback, zone)}`}>
-          <span className="max-w-[46vw] truncate">{labelOf(value, fallback, zone)}</span>
-        </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          align="end"
-          sideOffset={4}
-          collisionPadding={8}
-          aria-label="Time range"
-          className="z-40 flex w-72 flex-col gap-2 rounded-lg border border-line bg-surface p-2 shadow-pop"
-        >
-          <div className="flex flex-col">
-            {RANGE_PRESETS.filter(({ value: preset }) => presets?.includes(preset) ?? true).map((preset) => (
-              <button
-                key={preset.value}
-                type="button"
-                aria-pressed={!isAbsolute && current === preset.value}
-                onClick={() => choose(preset.value)}
-                className={cn(
-                  "h-7 rounded-md px-2 text-left hover:bg-hover",
-                  !isAbsolute && current === preset.value && "bg-accent-soft font-medium text-accent",
-                )}
-              >
-                {preset.label}
-              </button>
-            ))}
-          </div>
-          {withAbsolute && (
-            <Between
-              value={value}
-              fallback={fallback}
-              zone={zone}
-              onApply={(from, to) => {
-                onChange({ range: undefined, from, to });
-                setOpen(false);
-              }}
-            />
-          )}
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+    <PopoverButton
+      icon={<Clock aria-hidden className="size-3.5" />}
+      aria-label={`Time range: ${labelOf(value, fallback, zone)}`}
+      opens={{
+        label: "Time range",
+        className: "flex w-72 flex-col gap-2",
+        content: (close) => (
+          <>
+            <div className="flex flex-col">
+              {RANGE_PRESETS.filter(({ value: preset }) => presets?.includes(preset) ?? true).map((preset) => (
+                <button
+                  key={preset.value}
+                  type="button"
+                  aria-pressed={!isAbsolute && current === preset.value}
+                  onClick={() => {
+                    choose(preset.value);
+                    close();
+                  }}
+                  className={cn(
+                    "h-7 rounded-md px-2 text-left hover:bg-hover",
+                    !isAbsolute && current === preset.value && "bg-accent-soft font-medium text-accent",
+                  )}
+                >
+                  {preset.label}
+                </button>
+              ))}
+            </div>
+            {withAbsolute && (
+              <Between
+                value={value}
+                fallback={fallback}
+                zone={zone}
+                onApply={(from, to) => {
+                  onChange({ range: undefined, from, to });
+                  close();
+                }}
+              />
+            )}
+          </>
+        ),
+      }}
+    >
+      <span className="max-w-[46vw] truncate">{labelOf(value, fallback, zone)}</span>
+    </PopoverButton>
   );
 }
 

@@ -7,11 +7,11 @@ import type { Graph } from "./model/flow-graph.ts";
 type Format = "svg" | "png" | "json";
 
 /** Downloads the graph as it is shown. */
-export function ExportMenu({ graph, places }: { readonly graph: Graph; readonly places: Places }) {
+export function ExportMenu({ graph, places, isVertical }: { readonly graph: Graph; readonly places: Places; readonly isVertical: boolean }) {
   const make = useMutation({
     mutationFn: async (format: Format): Promise<void> => {
       const styles = getComputedStyle(document.documentElement);
-      const svg = (): string => svgOf(graph, places, (token) => styles.getPropertyValue(`--${token}`).trim());
+      const svg = (): string => svgOf(graph, places, isVertical, (token) => styles.getPropertyValue(`--${token}`).trim());
       if (format === "json") downloadBlob(new Blob([graphJson(graph, places)], { type: "application/json" }), "flow.json");
       else if (format === "svg") downloadBlob(new Blob([svg()], { type: "image/svg+xml" }), "flow.svg");
       else downloadBlob(await pngOf(svg()), "flow.png");

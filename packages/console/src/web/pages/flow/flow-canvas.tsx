@@ -1,9 +1,13 @@
 import "@xyflow/react/dist/style.css";
-import { applyNodeChanges, Background, Controls, type Edge, MarkerType, MiniMap, type NodeChange, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
+import { applyNodeChanges, Background, Controls, MiniMap, type NodeChange, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import { type CSSProperties, type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { AlignBar } from "./align-bar.tsx";
+import { drawnEdge } from "./drawn-edge.ts";
 import { describe, FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
+import { type Alignment, aligned } from "./layout/align.ts";
 import { NODE, type Places } from "./layout/place.ts";
-import type { Graph, GraphEdge } from "./model/flow-graph.ts";
+import { isArrow, stepFrom } from "./layout/step.ts";
+import type { Graph } from "./model/flow-graph.ts";
 
 const COLORS = {
   "--xy-background-color": "var(--canvas)",
@@ -30,11 +34,14 @@ export interface FlowCanvasProps {
   readonly onMove: (places: Places) => void;
 }
 
-/** The graph drawn: wheel zooms, drag pans, nodes are moved by drag or by arrow keys after Enter; Shift and drag selects several. */
+/**
+ * The graph drawn: wheel zooms, drag pans. The arrow keys lead from node to node; Enter opens one, and then they move it, as a drag does. Shift and drag, or
+ * Ctrl and a click or Enter, select several.
+ */
 export default function FlowCanvas({ graph, places, isVertical, selected, found, onSelect, onMove }: FlowCanvasProps) {
   const made = useMemo(
     () =>
-      readingOrder(graph, places).map(
+      readingOrder(graph, places, isVertical).map(
         (node): FlowNodeType => ({
           ...{ id: node.id, type: "flow", position: { ...(places.get(node.id) ?? { x: 0, y: 0 }) }, width: NODE.width, height: NODE.height },
           data: { node, isDim: found !== undefined && !found.has(node.id), isFocus: node.id === selected, isVertical },
@@ -60,14 +67,33 @@ export default function FlowCanvas({ graph, places, isVertical, selected, found,
     isDragging.current = moves.some(({ dragging }) => dragging === true);
     if (moves.length > 0 && !isDragging.current) onMove(new Map(next.map(({ id, position }) => [id, position])));
   };
+  const canvas = useRef<HTMLDivElement>(null);
+  const focusNode = async (id: string): Promise<void> => {
+    const element = (): HTMLElement | null => canvas.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) ?? null;
+    // In a large graph only what is seen is there.
+    if (element() === null) await flow.current?.fitView({ nodes: [{ id }], maxZoom: 1, padding: 2 });
+    requestAnimationFrame(() => element()?.focus());
+  };
+  /** The keys of the node that has the focus; those that move a selected one are the library's. */
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
-    const id = (event.target as HTMLElement).getAttribute("data-id");
-    if (id !== null && event.key === "Enter") onSelect(id);
+    const id = event.target instanceof HTMLElement && event.target.matches(".react-flow__node") ? event.target.dataset.id : undefined;
+    if (id === undefined || event.altKey) return;
+    if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) onSelect(id);
+    if (!isArrow(event.key) || nodes.find((node) => node.id === id)?.selected === true) return;
+    event.preventDefault();
+    const next = stepFrom(graph, places, id, event.key, isVertical);
+    if (next !== undefined) void focusNode(next);
+  };
+  const chosen = nodes.filter((node) => node.selected === true).map(({ id }) => id);
+  const align = (how: Alignment): void => {
+    const next = aligned(places, chosen, how);
+    setNodes((before) => before.map((node) => ({ ...node, position: { ...(next.get(node.id) ?? node.position) } })));
+    onMove(next);
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the nodes within
-    <div className="min-h-0 flex-1" onKeyDown={onKeyDown}>
+    <div ref={canvas} className="min-h-0 flex-1">
       <ReactFlow
+        onKeyDown={onKeyDown}
         nodes={nodes}
         edges={edges}
         nodeTypes={NODE_TYPES}
@@ -75,7 +101,9 @@ export default function FlowCanvas({ graph, places, isVertical, selected, found,
           flow.current = instance;
         }}
         onNodesChange={change}
-        onNodeClick={(_, { id }) => onSelect(id)}
+        onNodeClick={({ ctrlKey, metaKey, shiftKey }, { id }) => {
+          if (!ctrlKey && !metaKey && !shiftKey) onSelect(id);
+        }}
         onPaneClick={() => onSelect(undefined)}
         nodesConnectable={false}
         edgesFocusable={false}
@@ -90,30 +118,19 @@ export default function FlowCanvas({ graph, places, isVertical, selected, found,
         <Background color="var(--line)" />
         <MiniMap pannable zoomable ariaLabel="Overview of the graph" className="max-md:hidden" />
         <Controls showInteractive={false} />
+        {chosen.length > 1 && (
+          <Panel position="top-center">
+            <AlignBar count={chosen.length} onAlign={align} />
+          </Panel>
+        )}
       </ReactFlow>
     </div>
   );
 }
 
-/** So that Tab goes from left to right and from top to bottom. */
-function readingOrder(graph: Graph, places: Places): Graph["nodes"] {
+/** So that Tab goes along the layout, rank by rank. */
+function readingOrder(graph: Graph, places: Places, isVertical: boolean): Graph["nodes"] {
   const at = (id: string): { readonly x: number; readonly y: number } => places.get(id) ?? { x: 0, y: 0 };
-  return [...graph.nodes].sort((a, b) => at(a.id).x - at(b.id).x || at(a.id).y - at(b.id).y);
-}
-
-function drawnEdge(edge: GraphEdge, found: ReadonlySet<string> | undefined): Edge {
-  const color = edge.errors > 0 ? "var(--danger)" : "var(--line-strong)";
-  const isObserved = edge.kind === "observed";
-  const isDim = found !== undefined && !(found.has(edge.from) && found.has(edge.to));
-  return {
-    id: JSON.stringify([edge.kind, edge.from, edge.to]),
-    ...{ source: edge.from, target: edge.to, label: isObserved ? `${edge.calls}×${edge.errors > 0 ? `, ${edge.errors} failed` : ""}` : undefined },
-    style: {
-      ...{ stroke: color, strokeWidth: isObserved ? Math.min(5, 1 + Math.log2(edge.calls + 1) / 2) : 1.5, opacity: isDim ? 0.15 : 1 },
-      ...(isObserved ? { strokeDasharray: "6 4" } : {}),
-    },
-    labelStyle: { fill: "var(--ink-2)", fontSize: 11, opacity: isDim ? 0.15 : 1 },
-    labelBgStyle: { fill: "var(--canvas)" },
-    markerEnd: { type: MarkerType.ArrowClosed, color, width: 14, height: 14, markerUnits: "userSpaceOnUse" },
-  };
+  const [first, then] = isVertical ? (["y", "x"] as const) : (["x", "y"] as const);
+  return [...graph.nodes].sort((a, b) => at(a.id)[first] - at(b.id)[first] || at(a.id)[then] - at(b.id)[then]);
 }

@@ -1,18 +1,26 @@
 import type { ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
 import { HrefLink } from "../../ui/href-link.tsx";
-import { type Graph, type GraphNode, KIND_NAMES } from "./model/flow-graph.ts";
+import { type Graph, type GraphNode, NOW_SECONDS } from "./model/flow-graph.ts";
+import { type FlowGroup, groupOf } from "./model/groups.ts";
+import { isCalled, isThing, KIND_NAMES } from "./model/kinds.ts";
 
 /** What the graph knows of a node, with ways to its page and to its neighbours. */
 export function FlowDetail({
   graph,
   node,
   hops,
+  groups,
   onSelect,
   onHops,
   onFlow,
+  onCollapse,
+  onOpenGroup,
 }: {
   readonly graph: Graph;
+  readonly groups: readonly FlowGroup[];
+  readonly onCollapse: (name: string) => void;
+  readonly onOpenGroup: (name: string) => void;
   readonly node: GraphNode;
   readonly hops: number | undefined;
   readonly onSelect: (id: string) => void;
@@ -21,6 +29,7 @@ export function FlowDetail({
 }) {
   const before = graph.edges.filter(({ to }) => to === node.id);
   const after = graph.edges.filter(({ from }) => from === node.id);
+  const group = groups.find(({ name }) => name === groupOf(node));
   return (
     <div className="flex flex-col gap-4 p-4">
       <dl className="grid grid-cols-[6rem_minmax(0,1fr)] gap-y-1.5">
@@ -32,18 +41,19 @@ export function FlowDetail({
             {node.label}
           </HrefLink>
         </dd>
-        {node.kind === "function" && (
+        {isCalled(node) && (
           <>
             <dt className="text-ink-2">Calls</dt>
             <dd>
               {node.calls} in the range{node.errors > 0 && <span className="text-danger">, {node.errors} failed</span>}
+              {node.now.calls > 0 && `; ${node.now.calls} in the last ${NOW_SECONDS} s`}
             </dd>
           </>
         )}
         {node.note !== undefined && (
           <>
             <dt className="text-ink-2">Note</dt>
-            <dd className="break-words text-danger">{node.note}</dd>
+            <dd className={isThing(node) ? "break-words text-ink-2" : "break-words text-danger"}>{node.note}</dd>
           </>
         )}
       </dl>
@@ -53,7 +63,16 @@ export function FlowDetail({
             Invoke
           </HrefLink>
         )}
-        <Button onClick={() => onFlow(node.id)}>Show only what it leads to</Button>
+        {node.members === undefined ? (
+          <Button onClick={() => onFlow(node.id)}>Show only what it leads to</Button>
+        ) : (
+          <Button onClick={() => onOpenGroup(node.label)}>Open the group</Button>
+        )}
+        {group !== undefined && (
+          <Button onClick={() => onCollapse(group.name)}>
+            Collapse {group.name} ({group.count})
+          </Button>
+        )}
         <label className="flex items-center gap-1.5 text-ink-2">
           Around it
           <select
@@ -68,6 +87,20 @@ export function FlowDetail({
           </select>
         </label>
       </div>
+      {node.members !== undefined && (
+        <section>
+          <h3 className="mb-1 font-medium text-ink-2">Functions</h3>
+          <ul className="flex flex-col gap-1">
+            {node.members.map(({ id, label, href }) => (
+              <li key={id}>
+                <HrefLink href={href} className="break-all font-mono text-[12px] text-accent underline">
+                  {label}
+                </HrefLink>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       <Neighbours title="Comes from" edges={before} idOf={({ from }) => from} {...{ graph, onSelect }} />
       <Neighbours title="Leads to" edges={after} idOf={({ to }) => to} {...{ graph, onSelect }} />
     </div>

@@ -1,5 +1,6 @@
 import { NODE, type Places } from "./layout/place.ts";
-import { type Graph, KIND_NAMES } from "./model/flow-graph.ts";
+import type { Graph } from "./model/flow-graph.ts";
+import { KIND_NAMES } from "./model/kinds.ts";
 import { toneOf } from "./node-looks.tsx";
 
 /** The colour of a token, e.g. `ink`, in the present theme. */
@@ -9,7 +10,7 @@ const MARGIN = 24;
 const LABEL_CHARACTERS = 26;
 
 /** The graph as a picture that stands by itself: no styles and fonts from elsewhere. */
-export function svgOf(graph: Graph, places: Places, colorOf: ColorOf): string {
+export function svgOf(graph: Graph, places: Places, isVertical: boolean, colorOf: ColorOf): string {
   const points = graph.nodes.map(({ id }) => places.get(id) ?? { x: 0, y: 0 });
   const left = Math.min(...points.map(({ x }) => x)) - MARGIN;
   const top = Math.min(...points.map(({ y }) => y)) - MARGIN;
@@ -18,13 +19,15 @@ export function svgOf(graph: Graph, places: Places, colorOf: ColorOf): string {
   const edges = graph.edges.map(({ from, to, kind, calls, errors }) => {
     const [a, b] = [places.get(from), places.get(to)];
     if (a === undefined || b === undefined) return "";
-    const [x1, y1, x2, y2] = [a.x + NODE.width, a.y + NODE.height / 2, b.x, b.y + NODE.height / 2];
-    const bend = Math.max(40, Math.abs(x2 - x1) / 2);
+    const [x1, y1] = isVertical ? [a.x + NODE.width / 2, a.y + NODE.height] : [a.x + NODE.width, a.y + NODE.height / 2];
+    const [x2, y2] = isVertical ? [b.x + NODE.width / 2, b.y] : [b.x, b.y + NODE.height / 2];
+    const bend = Math.max(40, Math.abs(isVertical ? y2 - y1 : x2 - x1) / 2);
+    const bends = isVertical ? `${x1} ${y1 + bend} ${x2} ${y2 - bend}` : `${x1 + bend} ${y1} ${x2 - bend} ${y2}`;
     const color = colorOf(errors > 0 ? "danger" : "line-strong");
-    const line = `<path d="M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}" fill="none" stroke="${color}" stroke-width="1.5"${kind === "observed" ? ' stroke-dasharray="6 4"' : ""}/>`;
+    const line = `<path d="M${x1} ${y1}C${bends} ${x2} ${y2}" fill="none" stroke="${color}" stroke-width="1.5"${kind === "observed" ? ' stroke-dasharray="6 4"' : ""}/>`;
     const label =
       kind === "observed"
-        ? `<text x="${(x1 + x2) / 2}" y="${(y1 + y2) / 2 - 4}" text-anchor="middle" font-size="11" fill="${colorOf("ink-2")}">${calls}×</text>`
+        ? `<text x="${(x1 + x2) / 2}" y="${(y1 + y2) / 2 - 4}" text-anchor="middle" font-size="11" fill="${colorOf("ink-2")}">${calls}×${errors > 0 ? `, ${errors} failed` : ""}</text>`
         : "";
     return line + label;
   });

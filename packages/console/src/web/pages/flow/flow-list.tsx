@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
-import { type Graph, type GraphNode, KIND_NAMES } from "./model/flow-graph.ts";
+import type { Graph, GraphNode } from "./model/flow-graph.ts";
+import { isCalled, KIND_NAMES } from "./model/kinds.ts";
 import { ICONS } from "./node-looks.tsx";
 
 /** The graph as a table: each node with what it comes from and what it leads to. */
@@ -35,8 +36,8 @@ export function FlowList({
         from: 900,
         cell: ({ id }) => names(graph.edges.filter(({ from }) => from === id).map(({ to }) => to)),
       },
-      { key: "calls", header: "Calls", width: "5rem", align: "right", cell: ({ kind, calls }) => (kind === "function" ? calls : "–") },
-      { key: "errors", header: "Failed", width: "5rem", align: "right", from: 640, cell: ({ kind, errors }) => (kind === "function" ? errors : "–") },
+      { key: "calls", header: "Calls", width: "5rem", align: "right", cell: (node) => (isCalled(node) ? node.calls : "–") },
+      { key: "errors", header: "Failed", width: "5rem", align: "right", from: 640, cell: (node) => (isCalled(node) ? node.errors : "–") },
     ];
   }, [graph]);
   const rows = found === undefined ? graph.nodes : graph.nodes.filter(({ id }) => found.has(id));

@@ -1,19 +1,21 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { cn } from "../../ui/cn.ts";
-import { type GraphNode, KIND_NAMES } from "./model/flow-graph.ts";
+import { type GraphNode, NOW_SECONDS } from "./model/flow-graph.ts";
+import { isCalled, isThing, KIND_NAMES } from "./model/kinds.ts";
 import { ICONS, TONE_CLASSES, toneOf } from "./node-looks.tsx";
 
 export type FlowNodeType = Node<{ readonly node: GraphNode; readonly isDim: boolean; readonly isFocus: boolean; readonly isVertical: boolean }, "flow">;
 
 export function describe(node: GraphNode): string {
-  const figures = node.kind === "function" ? `, ${node.calls} calls${node.errors > 0 ? `, ${node.errors} failed` : ""}` : "";
-  return `${KIND_NAMES[node.kind]} ${node.label}${figures}${node.note === undefined ? "" : `, ${node.note}`}`;
+  const figures = isCalled(node) ? `, ${node.calls} calls${node.errors > 0 ? `, ${node.errors} failed` : ""}` : "";
+  const now = node.now.calls > 0 ? `, ${node.now.calls} in the last ${NOW_SECONDS} s` : "";
+  return `${KIND_NAMES[node.kind]} ${node.label}${figures}${now}${node.note === undefined ? "" : `, ${node.note}`}`;
 }
 
 /** One node: what it is by icon and colour, its name, how it is. */
 export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: NodeProps<FlowNodeType>) {
   const Icon = ICONS[node.kind];
-  const isFailing = node.errors > 0 || (node.note !== undefined && node.kind !== "state");
+  const isFailing = node.errors > 0 || (node.note !== undefined && !isThing(node));
   return (
     <div
       title={describe(node)}
@@ -30,10 +32,11 @@ export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: Node
       <span aria-hidden className={cn("flex size-7 shrink-0 items-center justify-center rounded", TONE_CLASSES[toneOf(node)])}>
         <Icon className="size-4" />
       </span>
-      <span className="min-w-0">
+      <span className="min-w-0 flex-1">
         <span className="block truncate font-mono text-[12px] text-ink">{node.label}</span>
         <span className={cn("block truncate text-[11px]", isFailing ? "text-danger" : "text-ink-3")}>{subtitle(node)}</span>
       </span>
+      {node.now.calls > 0 && <Pulse isFailing={node.now.errors > 0} />}
       <Handle type="source" position={isVertical ? Position.Bottom : Position.Right} isConnectable={false} className="opacity-0" />
     </div>
   );
@@ -41,6 +44,19 @@ export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: Node
 
 function subtitle(node: GraphNode): string {
   if (node.note !== undefined) return node.note;
-  if (node.kind !== "function") return KIND_NAMES[node.kind];
-  return node.errors > 0 ? `${node.calls} calls, ${node.errors} failed` : `${node.calls} calls`;
+  if (!isCalled(node)) return KIND_NAMES[node.kind];
+  const what = node.members === undefined ? "" : `${node.members.length} functions, `;
+  const failed = node.errors > 0 ? `, ${node.errors} failed` : "";
+  return `${what}${node.calls} calls${failed}${node.now.calls > 0 ? `, ${node.now.calls} now` : ""}`;
+}
+
+/** It was called in the last seconds; the words for it stand in the line below the name. */
+function Pulse({ isFailing }: { readonly isFailing: boolean }) {
+  const tone = isFailing ? "bg-danger" : "bg-ok";
+  return (
+    <span aria-hidden data-pulse={isFailing ? "failing" : "ok"} className="relative size-2 shrink-0">
+      <span className={cn("absolute inset-0 animate-ping rounded-full opacity-60 motion-reduce:hidden", tone)} />
+      <span className={cn("absolute inset-0 rounded-full", tone)} />
+    </span>
+  );
 }

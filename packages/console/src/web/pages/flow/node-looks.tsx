@@ -1,4 +1,4 @@
-import { Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
+import { Boxes, Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
 import type { GraphNode, NodeKind } from "./model/flow-graph.ts";
 
 /** The specification's table of node visuals; streams are ours. */
@@ -10,6 +10,7 @@ export const ICONS: Readonly<Record<NodeKind, LucideIcon>> = {
   "state-trigger": Database,
   trigger: Zap,
   function: CodeXml,
+  group: Boxes,
   state: Database,
   queue: ListOrdered,
   stream: Radio,
@@ -25,6 +26,7 @@ const KINDS: Readonly<Record<NodeKind, string>> = {
   "state-trigger": "ok",
   trigger: "violet",
   function: "accent",
+  group: "accent",
   state: "ok",
   queue: "info",
   stream: "violet",

@@ -33,6 +33,9 @@ export function SaveStatus({ layout: { state, saveAnyway, reload } }: { readonly
           Somebody else saved this layout meanwhile. {retry("Take theirs", reload)} {retry("Save mine", saveAnyway)}
         </span>
       );
+    case "refused":
+      return <span className="text-warn">Moved here only, not saved: {state.reason}.</span>;
+    case "unread":
     case "failed":
       return (
         <span role="alert" className="flex flex-wrap gap-x-2 text-danger">
@@ -41,9 +44,11 @@ export function SaveStatus({ layout: { state, saveAnyway, reload } }: { readonly
               The layout is not kept: the engine runs without svc-state. Add <code>workers: [&#123; name: svc-state &#125;]</code> to its config.yaml.
             </>
           ) : (
-            <>The layout is not saved: {state.error.message}.</>
+            <>
+              {state.kind === "unread" ? "What is saved of the layout could not be read" : "The layout is not saved"}: {state.error.message}.
+            </>
           )}{" "}
-          {retry("Try again", saveAnyway)}
+          {retry("Try again", state.kind === "unread" ? reload : saveAnyway)}
         </span>
       );
   }

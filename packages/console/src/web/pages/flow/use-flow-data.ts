@@ -8,7 +8,7 @@ import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { type FlowSpan, type SeenCall, seenCalls } from "../dashboard/flow-model.ts";
 import { varied } from "../dashboard/use-seen-calls.ts";
-import { type FunctionFacts, type Graph, graphOf, type TriggerFacts, type Use } from "./model/flow-graph.ts";
+import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts, type Use } from "./model/flow-graph.ts";
 import { callsOfThings, nameInInput, usesOf, withoutUses, worthReading } from "./model/uses.ts";
 
 const EVERY_MS = 15_000;
@@ -81,6 +81,7 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
   const triggers = useLiveCollection<TriggerFacts>("svc.triggers", ({ id }) => id);
   const modules = useModules();
   const figures = useFunctionFigures(Math.max(60, Math.round(rangeMs / 1000)));
+  const now = useFunctionFigures(NOW_SECONDS);
   const queues = usePolledCall<{ readonly queues: readonly { readonly queue: string }[] }>("queue::list", ["flow"], () => ({}), { everyMs: EVERY_MS });
   const streams = usePolledCall<{ readonly streams: readonly { readonly name: string }[] }>("engine::streams::list", ["flow"], () => ({}), {
     everyMs: EVERY_MS,
@@ -105,11 +106,12 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
         ...{ triggers: triggers.items, system },
         ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [] },
         figures: new Map(figures.data?.functions.map((each) => [each.function_id, each])),
+        now: new Map(now.data?.functions.map((each) => [each.function_id, each])),
         queues: queues.data?.queues.map(({ queue }) => queue) ?? [],
         streams: streams.data?.streams.map(({ name }) => name) ?? [],
         scopes: scopes.data?.items.map(({ scope }) => scope).filter((scope) => system || !scope.startsWith("__")) ?? [],
       }),
-    [functions.items, modules, triggers.items, observed.data, figures.data, queues.data, streams.data, scopes.data, system],
+    [functions.items, modules, triggers.items, observed.data, figures.data, now.data, queues.data, streams.data, scopes.data, system],
   );
   const refusal = functions.reason ?? triggers.reason;
   const isRefused = functions.status === "refused" || triggers.status === "refused";

@@ -1,6 +1,6 @@
 import { ArrowDown, ArrowUp, Columns3, X } from "lucide-react";
-import { Popover } from "radix-ui";
 import { Button } from "../../ui/button.tsx";
+import { PopoverButton } from "../../ui/popover.tsx";
 import { DEFAULT_COLUMNS } from "./columns.tsx";
 
 /** Which columns the list has, and in which order. Attributes become columns from an entry's detail. */
@@ -14,64 +14,60 @@ export function ColumnsMenu({ cols, onChange }: { readonly cols: readonly string
     set(next);
   };
   return (
-    <Popover.Root>
-      <Popover.Trigger asChild>
-        <Button icon={<Columns3 aria-hidden className="size-3.5" />}>
-          <span className="max-sm:sr-only">Columns</span>
-        </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          align="end"
-          sideOffset={4}
-          collisionPadding={8}
-          aria-label="Columns"
-          className="z-40 w-64 rounded-lg border border-line bg-surface p-2 shadow-pop"
-        >
-          <ul>
-            {current.map((key, at) => (
-              <li key={key} className="flex items-center gap-1">
-                <span className="min-w-0 flex-1 truncate px-1">{key}</span>
-                <Button
-                  look="ghost"
-                  aria-label={`Move ${key} to the left`}
-                  disabled={at === 0}
-                  onClick={() => move(at, -1)}
-                  icon={<ArrowUp aria-hidden className="size-3.5" />}
-                />
-                <Button
-                  look="ghost"
-                  aria-label={`Move ${key} to the right`}
-                  disabled={at === current.length - 1}
-                  onClick={() => move(at, 1)}
-                  icon={<ArrowDown aria-hidden className="size-3.5" />}
-                />
-                <Button
-                  look="ghost"
-                  aria-label={`Hide ${key}`}
-                  disabled={current.length === 1}
-                  onClick={() => set(current.filter((each) => each !== key))}
-                  icon={<X aria-hidden className="size-3.5" />}
-                />
-              </li>
-            ))}
-          </ul>
-          {hidden.length > 0 && (
-            <div className="mt-2 flex flex-wrap gap-1 border-line border-t pt-2">
-              {hidden.map((key) => (
-                <Button key={key} className="h-6" onClick={() => set([...current, key])}>
-                  Show {key}
-                </Button>
+    <PopoverButton
+      icon={<Columns3 aria-hidden className="size-3.5" />}
+      opens={{
+        label: "Columns",
+        className: "w-64",
+        content: () => (
+          <>
+            <ul>
+              {current.map((key, at) => (
+                <li key={key} className="flex items-center gap-1">
+                  <span className="min-w-0 flex-1 truncate px-1">{key}</span>
+                  <Button
+                    look="ghost"
+                    aria-label={`Move ${key} to the left`}
+                    disabled={at === 0}
+                    onClick={() => move(at, -1)}
+                    icon={<ArrowUp aria-hidden className="size-3.5" />}
+                  />
+                  <Button
+                    look="ghost"
+                    aria-label={`Move ${key} to the right`}
+                    disabled={at === current.length - 1}
+                    onClick={() => move(at, 1)}
+                    icon={<ArrowDown aria-hidden className="size-3.5" />}
+                  />
+                  <Button
+                    look="ghost"
+                    aria-label={`Hide ${key}`}
+                    disabled={current.length === 1}
+                    onClick={() => set(current.filter((each) => each !== key))}
+                    icon={<X aria-hidden className="size-3.5" />}
+                  />
+                </li>
               ))}
-            </div>
-          )}
-          {cols !== undefined && (
-            <Button look="ghost" className="mt-2" onClick={() => onChange(undefined)}>
-              As it was at first
-            </Button>
-          )}
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+            </ul>
+            {hidden.length > 0 && (
+              <div className="mt-2 flex flex-wrap gap-1 border-line border-t pt-2">
+                {hidden.map((key) => (
+                  <Button key={key} className="h-6" onClick={() => set([...current, key])}>
+                    Show {key}
+                  </Button>
+                ))}
+              </div>
+            )}
+            {cols !== undefined && (
+              <Button look="ghost" className="mt-2" onClick={() => onChange(undefined)}>
+                As it was at first
+              </Button>
+            )}
+          </>
+        ),
+      }}
+    >
+      <span className="max-sm:sr-only">Columns</span>
+    </PopoverButton>
   );
 }

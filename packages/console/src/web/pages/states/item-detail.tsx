@@ -19,7 +19,7 @@ import { useEntry, useRefresh } from "./use-states.ts";
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
 /** One item: its value, and the editor for it. */
-export function ItemDetail({ group, itemKey }: { readonly group: string; readonly itemKey: string }) {
+export default function ItemDetail({ group, itemKey }: { readonly group: string; readonly itemKey: string }) {
   const { tab = "value" } = route.useSearch();
   const navigate = route.useNavigate();
   const query = useEntry(group, itemKey);

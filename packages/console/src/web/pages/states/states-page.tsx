@@ -1,22 +1,22 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Database, Plus, Upload } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Group, Panel, Separator } from "react-resizable-panels";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { fromSegment, toSegment } from "../../lib/segment.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
-import { EmptyState } from "../../ui/data-region.tsx";
+import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { isModuleMissing, ModuleMissing } from "../../ui/module-missing.tsx";
 import { Page } from "../../ui/page.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { AddItemDialog } from "./add-item-dialog.tsx";
 import { GroupsPanel } from "./groups-panel.tsx";
 import { ImportDialog } from "./import-dialog.tsx";
-import { ItemDetail } from "./item-detail.tsx";
 import { ItemsPanel } from "./items-panel.tsx";
 import { useGroups } from "./use-states.ts";
 
+const ItemDetail = lazy(() => import("./item-detail.tsx"));
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
 /** Below this, in pixels, there is no room for three panels: the groups make way for an open item. */
@@ -75,7 +75,13 @@ export default function StatesPage() {
       id="states-items"
       list={list}
       title={key ?? ""}
-      detail={group === undefined || key === undefined ? undefined : <ItemDetail key={JSON.stringify([group, key])} group={group} itemKey={key} />}
+      detail={
+        group === undefined || key === undefined ? undefined : (
+          <Suspense fallback={<SkeletonRows rows={6} />}>
+            <ItemDetail key={JSON.stringify([group, key])} group={group} itemKey={key} />
+          </Suspense>
+        )
+      }
       onClose={() => open(group)}
     />
   );

@@ -6,7 +6,7 @@ export interface Point {
 export type Places = ReadonlyMap<string, Point>;
 
 export const NODE = { width: 220, height: 52 } as const;
-const GAP = 16;
+export const GAP = 16;
 
 /**
  * Where each node stands: those that have a place keep it, new ones stand where the automatic layout has them beside a neighbour that has a place, moved

@@ -17,5 +17,6 @@ export function useAutoLayout(graph: Graph, direction: "LR" | "TB"): { readonly 
     worker.postMessage(request);
     return () => worker.terminate();
   }, [shape]);
-  return layout;
+  // One of another graph must not be taken for this one's: what was placed by it would stay there.
+  return layout?.shape === shape ? layout : undefined;
 }

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
-import { downstream, type Graph, type GraphSources, graphOf, neighbourhood, only } from "./flow-graph.ts";
+import { type Graph, type GraphSources, graphOf } from "./flow-graph.ts";
+import { downstream, neighbourhood, only } from "./reach.ts";
 
 const NOTHING: GraphSources = {
-  ...{ functions: [], triggers: [], seen: [], uses: [], figures: new Map(), queues: [], streams: [], scopes: [], system: false },
+  ...{ functions: [], triggers: [], seen: [], uses: [], figures: new Map(), now: new Map(), queues: [], streams: [], scopes: [], system: false },
 };
 const trigger = (id: string, trigger_type: string, function_id: string, config: unknown) => ({
   ...{ id, trigger_type, function_id, config, internal: false, status: "active", reason: null },

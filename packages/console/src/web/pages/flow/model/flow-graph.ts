@@ -3,7 +3,19 @@ import { kindOf } from "../../triggers/model.ts";
 
 // The whole system as a graph: what occasions a function, what it calls, and what it uses.
 
-export type NodeKind = "http" | "cron" | "event" | "queue-trigger" | "state-trigger" | "trigger" | "function" | "state" | "queue" | "stream" | "topic";
+export type NodeKind =
+  | "http"
+  | "cron"
+  | "event"
+  | "queue-trigger"
+  | "state-trigger"
+  | "trigger"
+  | "function"
+  | "group"
+  | "state"
+  | "queue"
+  | "stream"
+  | "topic";
 
 export interface GraphNode {
   /** The kind of thing and its id, e.g. `function orders::create`: stays the same, since layouts are kept by it. */
@@ -17,8 +29,21 @@ export interface GraphNode {
   readonly internal: boolean;
   readonly calls: number;
   readonly errors: number;
+  /** Of the last seconds: what it does just now. */
+  readonly now: Counts;
   readonly note: string | undefined;
+  /** Of a group: its functions. */
+  readonly members?: readonly GraphNode[];
 }
+
+export interface Counts {
+  readonly calls: number;
+  readonly errors: number;
+}
+
+/** What counts as just now. */
+export const NOW_SECONDS = 15;
+const NONE: Counts = { calls: 0, errors: 0 };
 
 export interface GraphEdge {
   readonly from: string;
@@ -61,7 +86,9 @@ export interface GraphSources {
   /** Of function to function. */
   readonly seen: readonly SeenCall[];
   readonly uses: readonly Use[];
-  readonly figures: ReadonlyMap<string, { readonly calls: number; readonly errors: number }>;
+  readonly figures: ReadonlyMap<string, Counts>;
+  /** The same of the last seconds. */
+  readonly now: ReadonlyMap<string, Counts>;
   /** By name: queues and streams that there are, used or not. */
   readonly queues: readonly string[];
   readonly streams: readonly string[];
@@ -87,7 +114,7 @@ export function graphOf(sources: GraphSources): Graph {
     const figures = sources.figures.get(id);
     nodes.set(functionNode(id), {
       ...{ id: functionNode(id), kind: "function", label: id, method: undefined, href: `/functions/${encodeURIComponent(id)}`, internal },
-      ...{ calls: figures?.calls ?? 0, errors: figures?.errors ?? 0, note: undefined },
+      ...{ calls: figures?.calls ?? 0, errors: figures?.errors ?? 0, now: sources.now.get(id) ?? NONE, note: undefined },
     });
   }
   const addThing = (kind: Use["kind"], name: string | undefined): string => {
@@ -123,7 +150,7 @@ function triggerNode(trigger: TriggerFacts): GraphNode {
   const label = triggerLabel(trigger);
   const kind = TRIGGER_KINDS[kindOf(trigger.trigger_type)] ?? "trigger";
   return {
-    ...{ id: `trigger ${trigger.id}`, kind, label, href: `/triggers/${encodeURIComponent(trigger.id)}`, internal: trigger.internal, calls: 0, errors: 0 },
+    ...{ id: `trigger ${trigger.id}`, kind, label, href: `/triggers/${encodeURIComponent(trigger.id)}`, internal: trigger.internal, ...NONE, now: NONE },
     method: kind === "http" ? (label.split(" ", 1)[0] ?? "GET").toUpperCase() : undefined,
     note: trigger.status === "active" ? undefined : `${trigger.status}${trigger.reason === null ? "" : `: ${trigger.reason}`}`,
   };
@@ -133,7 +160,7 @@ function thingNode(kind: Use["kind"], name: string | undefined): GraphNode {
   const path = kind === "topic" || name === undefined ? PAGES[kind].replace(/\?stream=$/, "") : kind === "stream" ? PAGES.stream : `${PAGES[kind]}/`;
   const href = kind === "topic" || name === undefined ? path : path + encodeURIComponent(name);
   return {
-    ...{ id: `${kind} ${name ?? "*"}`, kind, label: name ?? WHOLE[kind], method: undefined, href, internal: false, calls: 0, errors: 0 },
+    ...{ id: `${kind} ${name ?? "*"}`, kind, label: name ?? WHOLE[kind], method: undefined, href, internal: false, ...NONE, now: NONE },
     note: name === undefined ? "which one is not known" : undefined,
   };
 }
@@ -151,48 +178,3 @@ function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "sta
         : (["stream", trigger_type === "stream" ? name("stream_name") : undefined] as const);
   return found === undefined || found.includes("*") ? undefined : { kind, name: found };
 }
-
-/** What can be reached from a node along the arrows. */
-export function downstream(graph: Graph, start: string): ReadonlySet<string> {
-  return reach(graph, start, Number.POSITIVE_INFINITY, ({ from, to }, at) => (from === at ? to : undefined));
-}
-
-/** A node and all within so many steps of it, either way. */
-export function neighbourhood(graph: Graph, start: string, hops: number): ReadonlySet<string> {
-  return reach(graph, start, hops, ({ from, to }, at) => (from === at ? to : to === at ? from : undefined));
-}
-
-function reach(graph: Graph, start: string, hops: number, step: (edge: GraphEdge, at: string) => string | undefined): ReadonlySet<string> {
-  const found = new Set([start]);
-  let edge: readonly string[] = [start];
-  for (let hop = 0; hop < hops && edge.length > 0; hop++) {
-    const next = new Set<string>();
-    for (const at of edge) {
-      for (const each of graph.edges) {
-        const to = step(each, at);
-        if (to !== undefined && !found.has(to)) next.add(to);
-      }
-    }
-    for (const id of next) found.add(id);
-    edge = [...next];
-  }
-  return found;
-}
-
-export function only(graph: Graph, ids: ReadonlySet<string>): Graph {
-  return { nodes: graph.nodes.filter(({ id }) => ids.has(id)), edges: graph.edges.filter(({ from, to }) => ids.has(from) && ids.has(to)) };
-}
-
-export const KIND_NAMES: Readonly<Record<NodeKind, string>> = {
-  http: "HTTP trigger",
-  cron: "Cron trigger",
-  event: "Event trigger",
-  "queue-trigger": "Queue trigger",
-  "state-trigger": "State trigger",
-  trigger: "Trigger",
-  function: "Function",
-  state: "State",
-  queue: "Queue",
-  stream: "Stream",
-  topic: "Topic",
-};

@@ -14,7 +14,7 @@ import { useTokens } from "./use-tokens.ts";
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 
 /** Spans stacked on their parents, as wide as they took. The arrow keys go from span to span, Enter shows one. */
-export function FlameGraph({
+export default function FlameGraph({
   forest,
   nowMs,
   selectedId,

@@ -19,7 +19,7 @@ function timeColumn(key: Numbers, header: string, from?: number): Column<Figures
 }
 
 /** Per service, or per operation: spans, durations, errors. A click shows those spans in the waterfall. */
-export function ServiceBreakdown({
+export default function ServiceBreakdown({
   forest,
   nowMs,
   onOpen,

@@ -23,7 +23,7 @@ const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 const TABS = ["all", "slower", "faster", "added", "removed", "same"] as const;
 
 /** Two traces by their structure: what came, what went, what took longer. */
-export function TraceCompare({
+export default function TraceCompare({
   traceId,
   otherId,
   onSelect,

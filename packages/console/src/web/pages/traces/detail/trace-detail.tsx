@@ -1,8 +1,8 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { Button } from "../../../ui/button.tsx";
-import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
+import { DataRegion, EmptyState, SkeletonRows } from "../../../ui/data-region.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { ListDetail } from "../../../ui/split.tsx";
@@ -10,12 +10,8 @@ import { isNotKept, NotKept } from "../list/not-kept.tsx";
 import type { TraceSearch } from "../model/list-query.ts";
 import type { TraceForest } from "../model/span-forest.ts";
 import { isFiltering, type SpanFilter, visibleRows } from "../model/visible-rows.ts";
-import { SpanPane } from "../span/span-pane.tsx";
 import { CompareDialog } from "./compare-dialog.tsx";
-import { FlameGraph } from "./flame-graph.tsx";
-import { ServiceBreakdown } from "./service-breakdown.tsx";
 import type { ViewWindow } from "./time-window.ts";
-import { TraceCompare } from "./trace-compare.tsx";
 import { TraceHeader } from "./trace-header.tsx";
 import { TraceMap } from "./trace-map.tsx";
 import { TraceNotes } from "./trace-notes.tsx";
@@ -24,6 +20,10 @@ import { useTrace } from "./use-trace.ts";
 import { Waterfall } from "./waterfall.tsx";
 import { WaterfallToolbar } from "./waterfall-toolbar.tsx";
 
+const SpanPane = lazy(() => import("../span/span-pane.tsx"));
+const FlameGraph = lazy(() => import("./flame-graph.tsx"));
+const ServiceBreakdown = lazy(() => import("./service-breakdown.tsx"));
+const TraceCompare = lazy(() => import("./trace-compare.tsx"));
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 type View = "waterfall" | "flame" | "services" | "map" | "compare";
 const VIEWS = [
@@ -76,17 +76,19 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
           }
         />
       </div>
-      <Views
-        view={view}
-        traceId={traceId}
-        forest={forest}
-        total={trace.total}
-        nowMs={nowMs}
-        search={search}
-        spanId={spanId}
-        onSearch={change}
-        onSelect={select}
-      />
+      <Suspense fallback={<SkeletonRows rows={12} />}>
+        <Views
+          view={view}
+          traceId={traceId}
+          forest={forest}
+          total={trace.total}
+          nowMs={nowMs}
+          search={search}
+          spanId={spanId}
+          onSearch={change}
+          onSelect={select}
+        />
+      </Suspense>
     </>
   );
   return (
@@ -127,15 +129,17 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
               spanId === undefined || forest === undefined ? undefined : node?.span === undefined ? (
                 <p className="p-4 text-ink-2">{trace.isComplete ? "This trace has no such span, or it has not come." : "The span is being loaded."}</p>
               ) : (
-                <SpanPane
-                  traceId={traceId}
-                  node={node}
-                  lean={node.span}
-                  forest={forest}
-                  nowMs={nowMs}
-                  tab={search.tab}
-                  onTab={(tab) => change({ tab: tab === "info" ? undefined : tab })}
-                />
+                <Suspense fallback={<SkeletonRows rows={6} />}>
+                  <SpanPane
+                    traceId={traceId}
+                    node={node}
+                    lean={node.span}
+                    forest={forest}
+                    nowMs={nowMs}
+                    tab={search.tab}
+                    onTab={(tab) => change({ tab: tab === "info" ? undefined : tab })}
+                  />
+                </Suspense>
               )
             }
             onClose={() => select(undefined)}

@@ -23,7 +23,7 @@ interface SpanPaneProps {
 }
 
 /** All that is known of one span, which is more than the trace is drawn by. */
-export function SpanPane({ traceId, lean, ...rest }: SpanPaneProps & { readonly traceId: string; readonly lean: LeanSpan }) {
+export default function SpanPane({ traceId, lean, ...rest }: SpanPaneProps & { readonly traceId: string; readonly lean: LeanSpan }) {
   const { span, error, retry } = useSpan(traceId, lean);
   return (
     <DataRegion

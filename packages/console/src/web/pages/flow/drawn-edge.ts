@@ -1,0 +1,20 @@
+import { type Edge, MarkerType } from "@xyflow/react";
+import type { GraphEdge } from "./model/flow-graph.ts";
+
+/** Declared ones are solid, those seen in traces dashed and wider the more calls there were. `found`: what a search found; the rest stands back. */
+export function drawnEdge(edge: GraphEdge, found: ReadonlySet<string> | undefined): Edge {
+  const color = edge.errors > 0 ? "var(--danger)" : "var(--line-strong)";
+  const isObserved = edge.kind === "observed";
+  const isDim = found !== undefined && !(found.has(edge.from) && found.has(edge.to));
+  return {
+    id: JSON.stringify([edge.kind, edge.from, edge.to]),
+    ...{ source: edge.from, target: edge.to, label: isObserved ? `${edge.calls}×${edge.errors > 0 ? `, ${edge.errors} failed` : ""}` : undefined },
+    style: {
+      ...{ stroke: color, strokeWidth: isObserved ? Math.min(5, 1 + Math.log2(edge.calls + 1) / 2) : 1.5, opacity: isDim ? 0.15 : 1 },
+      ...(isObserved ? { strokeDasharray: "6 4" } : {}),
+    },
+    labelStyle: { fill: "var(--ink-2)", fontSize: 11, opacity: isDim ? 0.15 : 1 },
+    labelBgStyle: { fill: "var(--canvas)" },
+    markerEnd: { type: MarkerType.ArrowClosed, color, width: 14, height: 14, markerUnits: "userSpaceOnUse" },
+  };
+}

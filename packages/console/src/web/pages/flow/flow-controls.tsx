@@ -1,0 +1,77 @@
+import type { SearchOf } from "../../app/search.ts";
+import { Button } from "../../ui/button.tsx";
+import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
+import { TimeRange } from "../../ui/time-range.tsx";
+import { ExportMenu } from "./export-menu.tsx";
+import { GroupsMenu, LayersMenu } from "./flow-menus.tsx";
+import type { Places } from "./layout/place.ts";
+import type { Graph } from "./model/flow-graph.ts";
+import type { FlowGroup } from "./model/groups.ts";
+
+type Search = SearchOf<"flow">;
+
+interface FlowControlsProps {
+  readonly search: Search;
+  readonly defaultRange: string;
+  readonly isPart: boolean;
+  readonly groups: readonly FlowGroup[];
+  readonly graph: Graph;
+  readonly places: Places | undefined;
+  readonly resetRefusal: string | undefined;
+  readonly onSearch: (change: Partial<Search>) => void;
+  readonly onWhole: () => void;
+  readonly onReset: () => void;
+}
+
+/** What is shown of the graph, and how; all of it stands in the address. */
+export function FlowControls({ search, defaultRange, isPart, groups, graph, places, resetRefusal, onSearch, onWhole, onReset }: FlowControlsProps) {
+  const { q = "", hops, range = defaultRange, system = false, dir = "lr", view, layers, closed } = search;
+  return (
+    <>
+      {isPart && <Button onClick={onWhole}>Whole system</Button>}
+      {hops !== undefined && <Button onClick={() => onSearch({ hops: undefined })}>All, not only {hops} steps</Button>}
+      <FilterTabs
+        label="View"
+        value={view ?? "graph"}
+        onChange={(next) => onSearch({ view: next === "list" ? "list" : undefined })}
+        tabs={[
+          { value: "graph", label: "Graph" },
+          { value: "list", label: "List" },
+        ]}
+      />
+      <span className="flex-1" />
+      <LayersMenu shown={layers} onChange={(next) => onSearch({ layers: next })} />
+      <GroupsMenu groups={groups} closed={closed} onChange={(next) => onSearch({ closed: next })} />
+      <label className="flex items-center gap-1.5 text-ink-2" title="Functions and triggers of the engine itself">
+        <input type="checkbox" checked={system} onChange={(event) => onSearch({ system: event.target.checked || undefined })} />
+        System
+      </label>
+      {view === undefined && (
+        <>
+          <select
+            aria-label="Direction"
+            className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5"
+            value={dir}
+            onChange={(event) => onSearch({ dir: event.target.value === "tb" ? "tb" : undefined })}
+          >
+            <option value="lr">left to right</option>
+            <option value="tb">top to bottom</option>
+          </select>
+          <Button disabledReason={resetRefusal} onClick={onReset}>
+            Reset layout
+          </Button>
+        </>
+      )}
+      <ExportMenu graph={graph} places={places ?? new Map()} isVertical={dir === "tb"} />
+      <TimeRange
+        value={{ range }}
+        fallback={defaultRange}
+        presets={["5m", "15m", "1h", "6h", "24h"]}
+        withAbsolute={false}
+        onChange={(next) => onSearch({ range: next.range })}
+      />
+      <SearchBox label="Search the flow" value={q} onChange={(next) => onSearch({ q: next || undefined })} />
+    </>
+  );
+}

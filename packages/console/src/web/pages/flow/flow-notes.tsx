@@ -1,0 +1,53 @@
+import { EmptyState } from "../../ui/data-region.tsx";
+import type { SavedLayout } from "./layout/use-saved-layout.ts";
+import { SaveStatus } from "./save-status.tsx";
+import type { FlowData } from "./use-flow-data.ts";
+
+/** Below the controls: what the lines mean, from what they were read, and whether the layout is kept. */
+export function FlowNotes({
+  data: { notObserved, observed, retry },
+  found,
+  layout,
+}: {
+  readonly data: FlowData;
+  readonly found: number | undefined;
+  readonly layout: SavedLayout | undefined;
+}) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-1 text-[12px]">
+      <span className="flex items-center gap-3 text-ink-2">
+        <span className="flex items-center gap-1.5">
+          <span aria-hidden className="w-6 border-line-strong border-t-2" /> declared
+        </span>
+        <span className="flex items-center gap-1.5">
+          <span aria-hidden className="w-6 border-line-strong border-t-2 border-dashed" /> seen in traces
+        </span>
+      </span>
+      {notObserved === undefined ? (
+        observed !== undefined && (
+          <span className="text-ink-3">
+            calls of {observed.read} of {observed.total} traces
+          </span>
+        )
+      ) : (
+        <span role="alert" className="text-warn">
+          Calls are not shown: {notObserved}.{" "}
+          <button type="button" className="underline" onClick={retry}>
+            Try again
+          </button>
+        </span>
+      )}
+      {found !== undefined && <span role="status">{found} found</span>}
+      <span className="flex-1" />
+      {layout !== undefined && <SaveStatus layout={layout} />}
+    </div>
+  );
+}
+
+export function NotThere({ id }: { readonly id: string }) {
+  return (
+    <EmptyState title="This is not in the graph">
+      Nothing called <code className="break-all">{id}</code> is connected now, or it is hidden by what is shown.
+    </EmptyState>
+  );
+}

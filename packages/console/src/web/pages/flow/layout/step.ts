@@ -1,0 +1,45 @@
+import type { Graph } from "../model/flow-graph.ts";
+import { NODE, type Places, type Point } from "./place.ts";
+
+export type Arrow = "ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown";
+
+export function isArrow(key: string): key is Arrow {
+  return key === "ArrowLeft" || key === "ArrowRight" || key === "ArrowUp" || key === "ArrowDown";
+}
+
+/**
+ * Where an arrow key leads from a node: along its edges in the direction in which the graph is laid out, to the nearest node of the same rank across it.
+ * Undefined where there is none.
+ */
+export function stepFrom(graph: Graph, places: Places, id: string, key: Arrow, isVertical: boolean): string | undefined {
+  const here = places.get(id);
+  if (here === undefined) return undefined;
+  const [ahead, back] = isVertical ? ["ArrowDown", "ArrowUp"] : ["ArrowRight", "ArrowLeft"];
+  if (key === ahead || key === back) {
+    const ids = graph.edges.flatMap(({ from, to }) => (key === ahead ? (from === id ? [to] : []) : to === id ? [from] : []));
+    return nearest(
+      ids.filter((each) => each !== id),
+      places,
+      (there) => Math.hypot(there.x - here.x, there.y - here.y),
+    );
+  }
+  const sign = key === "ArrowDown" || key === "ArrowRight" ? 1 : -1;
+  const across = (there: Point): number => sign * (isVertical ? there.x - here.x : there.y - here.y);
+  const apart = (there: Point): number => Math.abs(isVertical ? there.y - here.y : there.x - here.x);
+  const rank = (isVertical ? NODE.height : NODE.width) / 2;
+  return nearest(
+    graph.nodes.map((node) => node.id),
+    places,
+    (there) => (across(there) > 0 && apart(there) < rank ? across(there) : Number.POSITIVE_INFINITY),
+  );
+}
+
+function nearest(ids: readonly string[], places: Places, distanceTo: (there: Point) => number): string | undefined {
+  let best: { readonly id: string; readonly distance: number } | undefined;
+  for (const id of ids) {
+    const there = places.get(id);
+    const distance = there === undefined ? Number.POSITIVE_INFINITY : distanceTo(there);
+    if (Number.isFinite(distance) && (best === undefined || distance < best.distance)) best = { id, distance };
+  }
+  return best?.id;
+}

@@ -1,0 +1,26 @@
+import type { GraphNode, NodeKind } from "./flow-graph.ts";
+
+export const KIND_NAMES: Readonly<Record<NodeKind, string>> = {
+  http: "HTTP trigger",
+  cron: "Cron trigger",
+  event: "Event trigger",
+  "queue-trigger": "Queue trigger",
+  "state-trigger": "State trigger",
+  trigger: "Trigger",
+  function: "Function",
+  group: "Group",
+  state: "State",
+  queue: "Queue",
+  stream: "Stream",
+  topic: "Topic",
+};
+
+/** Whether calls of it are counted. */
+export function isCalled({ kind }: Pick<GraphNode, "kind">): boolean {
+  return kind === "function" || kind === "group";
+}
+
+/** Something that functions use. What is not known of it is no fault of its. */
+export function isThing({ kind }: Pick<GraphNode, "kind">): boolean {
+  return kind === "state" || kind === "stream" || kind === "queue" || kind === "topic";
+}

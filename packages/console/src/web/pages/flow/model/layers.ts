@@ -1,0 +1,45 @@
+import type { Graph, GraphNode } from "./flow-graph.ts";
+
+/** What can be shown beside the functions, each by itself. `calls`: edges seen in traces. */
+export const LAYERS = ["triggers", "state", "streams", "queues", "events", "calls"] as const;
+export type Layer = (typeof LAYERS)[number];
+
+export const LAYER_NAMES: Readonly<Record<Layer, string>> = {
+  triggers: "Triggers",
+  state: "State",
+  streams: "Streams",
+  queues: "Queues",
+  events: "Events",
+  calls: "Calls seen in traces",
+};
+
+/** The layer that a node is of; functions are of none, and always shown. */
+function layerOf({ kind }: GraphNode): Layer | undefined {
+  switch (kind) {
+    case "function":
+    case "group":
+      return undefined;
+    case "state":
+      return "state";
+    case "stream":
+      return "streams";
+    case "queue":
+      return "queues";
+    case "topic":
+      return "events";
+    default:
+      return "triggers";
+  }
+}
+
+/** The graph without the layers that are not to be shown. Undefined: all are. */
+export function withLayers(graph: Graph, shown: readonly Layer[] | undefined): Graph {
+  if (shown === undefined) return graph;
+  const nodes = graph.nodes.filter((node) => {
+    const layer = layerOf(node);
+    return layer === undefined || shown.includes(layer);
+  });
+  const ids = new Set(nodes.map(({ id }) => id));
+  const edges = graph.edges.filter(({ from, to, kind }) => ids.has(from) && ids.has(to) && (kind === "declared" || shown.includes("calls")));
+  return { nodes, edges };
+}

@@ -1,0 +1,41 @@
+import { Popover as Radix } from "radix-ui";
+import type { ReactNode, RefObject } from "react";
+import { cn } from "./cn.ts";
+
+export interface PopoverProps {
+  /** What it stands below. */
+  readonly button: RefObject<HTMLButtonElement | null>;
+  readonly label: string;
+  readonly className: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** An open popover below its button; Escape, and a click elsewhere, close it and give the focus back. */
+export default function PopoverImpl({ button, label, className, onClose, children }: PopoverProps) {
+  return (
+    <Radix.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      {/* The button is there before this is loaded, and so no part of it. */}
+      <Radix.Anchor virtualRef={button} />
+      <Radix.Portal>
+        <Radix.Content
+          align="end"
+          sideOffset={4}
+          collisionPadding={8}
+          aria-label={label}
+          className={cn("z-40 rounded-lg border border-line bg-surface p-2 shadow-pop", className)}
+          // A click on the button is the button's own.
+          onInteractOutside={(event) => {
+            if (event.target instanceof Node && button.current?.contains(event.target) === true) event.preventDefault();
+          }}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            if (document.activeElement === null || document.activeElement === document.body) button.current?.focus();
+          }}
+        >
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,30 @@
+import { lazy, type ReactNode, Suspense, useRef, useState } from "react";
+import { Button, type ButtonProps } from "./button.tsx";
+
+/** What places it is loaded when the first one opens, or a moment after the page. */
+export const loadPopover = () => import("./popover-impl.tsx");
+const PopoverImpl = lazy(loadPopover);
+
+/** A button with something to choose below it. */
+export function PopoverButton({
+  opens,
+  ...rest
+}: Omit<ButtonProps, "ref" | "onClick"> & {
+  readonly opens: { readonly label: string; readonly className: string; readonly content: (close: () => void) => ReactNode };
+}) {
+  const button = useRef<HTMLButtonElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const close = (): void => setOpen(false);
+  return (
+    <>
+      <Button {...rest} ref={button} aria-haspopup="dialog" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} />
+      {isOpen && (
+        <Suspense>
+          <PopoverImpl button={button} label={opens.label} className={opens.className} onClose={close}>
+            {opens.content(close)}
+          </PopoverImpl>
+        </Suspense>
+      )}
+    </>
+  );
+}
