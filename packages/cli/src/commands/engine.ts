@@ -9,7 +9,7 @@ import type { Shell } from "../shell.ts";
 import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
 import { startUnoptimised } from "../unoptimised-start.ts";
-import { keepYoungHeapSmall } from "../young-heap.ts";
+import { growYoungHeapWhenBusy, keepYoungHeapSmall } from "../young-heap.ts";
 import { configOption, parsePort } from "./options.ts";
 import { UnknownCommand } from "./unknown-command.ts";
 
@@ -84,7 +84,9 @@ interface Serving {
 async function serve(shell: Shell, { configFile, form, stop, options }: Serving): Promise<void> {
   const engine = await start(shell, { configFile, form, options });
   if (form === "text") shell.note(startSummary(engine, shell));
+  const settleYoungHeap = growYoungHeapWhenBusy(() => engine.calls);
   const signal = await stop.first;
+  settleYoungHeap();
   if (form === "text") shell.note(`\nStopping (${signal}): finishing the calls in flight. Once more to stop at once.\n`);
   await engine.stop();
   if (form === "text") shell.note("Stopped.\n");
