@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** Fills the young heap often enough for V8 to let it grow, if it may. */
 function makeSurvivors(): void {
-  for (let round = 0; round < 40; round++) kept.list = Array.from({ length: 20_000 }, (_, id) => ({ id, text: `survivor ${id}` }));
+  for (let round = 0; round < 6; round++) kept.list = Array.from({ length: 20_000 }, (_, id) => ({ id, text: `survivor ${id}` }));
 }
 
 it("lets the young heap grow once calls keep the engine busy, up to what helps", () => {

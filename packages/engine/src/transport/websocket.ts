@@ -130,8 +130,9 @@ function readBefore(webSocket: ListenedWebSocket, stream: Duplex, listener: Fram
   const reader = new FrameReader(toLibrary, onText);
   webSocket[READER] = reader;
   (stream as ReadStream)[READER] = reader;
-  stream.off("data", library);
+  // In this order: taking the only listener away would leave the stream a slow table of listeners, a kilobyte for each connection.
   stream.on("data", onData);
+  stream.off("data", library);
 }
 
 class WebSocketFrameSocket implements FrameSocket {
