@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 // The one exception is the store thread: Node 20 cannot run TypeScript in a worker thread, so it needs `tsc -b` first.
 // The pages of the console, which is being built: `npm run test:console`, apart from `npm test` until all of them hold.
 const consolePages = [
-  "e2e/src/console/{bad-days,config,dashboard,data-states,deep-links,flow,functions,keyboard,logs,queues,shell,sizes,states,streams,trace-detail,traces,triggers,workers}.test.ts",
+  "e2e/src/console/{bad-days,config,dashboard,data-states,deep-links,flow,functions,keyboard,log-views,logs,queues,shell,sizes,states,streams,trace-detail,traces,triggers,workers}.test.ts",
 ];
 
 export default defineConfig({
