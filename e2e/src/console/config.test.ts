@@ -59,17 +59,24 @@ it("makes an alert, silences it and deletes it", async () => {
   await close();
 });
 
-it("deletes all traces only when that was typed", async () => {
+it.each(["traces", "log entries"])("deletes all %s only when that was typed", async (what) => {
+  const worker = await system.worker(`busy with ${what}`);
+  worker.registerFunction("busy::work", () => 1);
+  await worker.call({ function_id: "busy::work" });
+  await worker.call({ function_id: "engine::log::info", payload: { message: "busy" } });
   const { page, faults, close } = await openPage(browser, `${system.console.url}/config?section=storage`);
   await live(page);
-  await page.getByRole("button", { name: "Delete all log entries" }).click();
-  const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete all log entries" });
+  await page.getByRole("button", { name: `Delete all ${what}` }).click();
+  const confirm = page.getByRole("dialog").getByRole("button", { name: `Delete all ${what}` });
   expect(await confirm.isDisabled()).toBe(true);
-  await page.getByRole("dialog").getByRole("textbox").fill("log entries");
+  await page.getByRole("dialog").getByRole("textbox").fill(what);
   await confirm.click();
-  await page.getByText("All log entries were deleted").waitFor();
+  await page.getByText(`All ${what} were deleted`).waitFor();
+  await page.goto(`${system.console.url}/${what === "traces" ? "traces?q=busy" : "logs?q=busy"}`);
+  await page.getByText("Nothing matches").waitFor();
   expect(faults).toEqual([]);
   await close();
+  await worker.shutdown();
 });
 
 it("goes through its sections by keyboard, and says which filter hides every setting", async () => {

@@ -23,7 +23,10 @@ export function Around({ id }: { readonly id: string }) {
   });
   const here = useRef<HTMLLIElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: once the entries are there
-  useEffect(() => here.current?.scrollIntoView({ block: "center" }), [data]);
+  useEffect(() => {
+    // Newer browsers answer with a promise, which an effect may not return.
+    void here.current?.scrollIntoView({ block: "center" });
+  }, [data]);
   return (
     <DataRegion
       loading={isPending}
