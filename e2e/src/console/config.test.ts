@@ -1,23 +1,42 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { axeViolations } from "./support/axe.ts";
+import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+import { StandInEngine } from "./support/stand-in-engine.ts";
+import { live, openPage, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
 
 const SECTIONS = ["overview", "connectivity", "ports", "telemetry", "versions", "flags", "settings", "modules", "health", "storage", "alerts", "preferences"];
+/** What the browser writes of an answer with a failing status, and of sockets that break: the tests bring both about. */
+const BROKEN = [/Failed to load resource/, /WebSocket connection/];
 let system: RunningSystem;
 let browser: Browser;
+let engine: StandInEngine;
+/** It finds the stand-in. */
+let console: ConsoleProcess;
 
 beforeAll(async () => {
   system = await startSystem();
   browser = await startBrowser();
+  engine = await StandInEngine.start(system.ports);
+  console = await startConsole({ engine: engine.ports });
 });
+
+beforeEach(() => engine.asIs());
 
 afterAll(async () => {
   await browser?.close();
+  await console?.stop();
+  await engine?.goAway();
   await system?.stop();
 });
+
+async function open(query: string): Promise<WatchedPage> {
+  const watched = await openPage(browser, `${console.url}/config${query}`, { expected: BROKEN });
+  watched.page.setDefaultTimeout(20_000);
+  return watched;
+}
 
 it("shows what is reached, the ports in effect with their source, telemetry and versions, and the browser asks nobody but the console", async () => {
   const { page, faults, close } = await openPage(browser, `${system.console.url}/config`);
@@ -97,14 +116,148 @@ it("goes through its sections by keyboard, and says which filter hides every set
   await close();
 });
 
-it("tells which port cannot be reached, and that the others can", async () => {
-  const away = await startSystem({ consoleArgs: ["--ws-port", "1"] });
-  const { page, close } = await openPage(browser, `${away.console.url}/config?section=connectivity`, { expected: [/.*/] });
-  await page.locator('[data-probe="engine_realtime"]').getByText("Unreachable", { exact: true }).waitFor({ timeout: 20_000 });
-  await page.locator('[data-probe="engine_realtime"]').getByText("--ws-port").waitFor();
-  await page.locator('[data-probe="engine_http"]').getByText("Reached", { exact: true }).waitFor();
+it.each([
+  { flag: "--engine-port", wrong: { http: 1 }, probe: "engine_http" },
+  { flag: "--ws-port", wrong: { realtime: 1 }, probe: "engine_realtime" },
+  { flag: "--bridge-port", wrong: { bridge: 1 }, probe: "engine_bridge" },
+])("names $flag where that port is wrong, and reaches the others", async ({ flag, wrong, probe }) => {
+  const astray = await startConsole({ engine: { ...system.ports, ...wrong } });
+  const { page, close } = await openPage(browser, `${astray.url}/config?section=connectivity`, { expected: BROKEN });
+  const card = page.locator(`[data-probe="${probe}"]`);
+  await card.getByText("Unreachable", { exact: true }).waitFor({ timeout: 20_000 });
+  await card.getByText("nothing listens there").waitFor();
+  await card.getByText(flag).waitFor();
+  for (const other of ["engine_http", "engine_realtime", "engine_bridge", "console"].filter((each) => each !== probe)) {
+    await page.locator(`[data-probe="${other}"]`).getByText("Reached", { exact: true }).waitFor({ timeout: 20_000 });
+  }
   await close();
-  await away.stop();
+  await astray.stop();
+});
+
+it("warns of a worker whose SDK is of another release", async () => {
+  engine.answer("engine::info", async (_payload, real) => ({ ...((await real()) as object), version: "0.9.3" }));
+  const worker = await system.worker("left-behind");
+  const { page, faults, close } = await open("?section=versions");
+  await page.getByText(/The SDK \(node\) of .*left-behind.* is \S+, the engine 0\.9\.3/).waitFor();
+  await page.getByText(/The console is \S+, the engine 0\.9\.3/).waitFor();
+  expect(faults).toEqual([]);
+  await worker.shutdown();
+  await close();
+});
+
+it("keeps each view in the address", async () => {
+  const { page, faults, close } = await open("?section=settings&q=timeout&changed=true");
+  await page.getByRole("checkbox", { name: "Only what somebody set" }).waitFor();
+  expect(await page.getByRole("checkbox", { name: "Only what somebody set" }).isChecked()).toBe(true);
+  expect(await page.getByLabel("Search settings").inputValue()).toBe("timeout");
+  await page.getByRole("checkbox", { name: "Only what somebody set" }).uncheck();
+  await page.getByRole("row").filter({ hasText: "default_timeout_ms" }).first().waitFor();
+  await page.waitForURL((url) => !url.search.includes("changed"));
+  await page.goBack();
+  await page.goto(`${console.url}/config?section=ports&changed=perhaps`);
+  await page.getByRole("status").getByText("changed").waitFor();
+  await page.getByRole("heading", { name: "Ports" }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("puts preferences back as they were at first", async () => {
+  const { page, faults, close } = await open("?section=preferences");
+  await page.getByRole("combobox", { name: "Theme" }).selectOption("dark");
+  await page.getByRole("combobox", { name: "Density" }).selectOption("compact");
+  await page.getByRole("checkbox", { name: "of single keys" }).uncheck();
+  await page.getByRole("button", { name: "As they were at first" }).click();
+  await expect.poll(() => page.getByRole("combobox", { name: "Theme" }).inputValue()).toBe("system");
+  expect(await page.getByRole("combobox", { name: "Density" }).inputValue()).toBe("comfortable");
+  expect(await page.getByRole("checkbox", { name: "of single keys" }).isChecked()).toBe(true);
+  await page.reload();
+  await expect.poll(() => page.getByRole("combobox", { name: "Theme" }).inputValue()).toBe("system");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("gives the focus back after a dialog, and asks for each deletion anew", async () => {
+  const worker = await system.worker("traced");
+  worker.registerFunction("traced::once", () => 1);
+  await worker.call({ function_id: "traced::once", payload: {} });
+  const { page, faults, close } = await open("?section=storage");
+  await live(page);
+  const button = page.getByRole("button", { name: "Delete all traces" });
+  await expect.poll(() => button.isEnabled(), { timeout: 20_000 }).toBe(true);
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByRole("textbox").fill("traces");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await expect.poll(() => button.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+  await button.click();
+  expect(await page.getByRole("dialog").getByRole("button", { name: "Delete all traces" }).isDisabled()).toBe(true);
+  expect(faults).toEqual([]);
+  await worker.shutdown();
+  await close();
+});
+
+it("changes nothing in a console that is read-only", async () => {
+  const readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
+  const { page, faults, close } = await openPage(browser, `${readOnly.url}/config?section=storage`);
+  await live(page);
+  const reason = "This console is read-only: it was started with --read-only";
+  for (const name of ["Delete all log entries", "Delete all traces"]) {
+    const button = page.getByRole("button", { name });
+    await button.waitFor();
+    expect([await button.isDisabled(), await button.getAttribute("title")]).toEqual([true, reason]);
+  }
+  await page.goto(`${readOnly.url}/config?section=alerts`);
+  const create = page.getByRole("button", { name: "New alert" });
+  await create.waitFor();
+  expect([await create.isDisabled(), await create.getAttribute("title")]).toEqual([true, reason]);
+  expect(faults).toEqual([]);
+  await close();
+  await readOnly.stop();
+});
+
+describe.each([
+  { section: "settings", call: "engine::config::effective", shows: "default_timeout_ms" },
+  { section: "modules", call: "engine::info", shows: "running" },
+  { section: "telemetry", call: "engine::telemetry::status", shows: "kept in the engine for this console" },
+  { section: "health", call: "engine::health::check", shows: "healthy" },
+  { section: "alerts", call: "engine::alerts::list", shows: "There is no alert" },
+])("the section $section", ({ section, call, shows }) => {
+  const shown = (page: Page) => page.locator("#content").getByText(shows).first();
+
+  it("shows that it loads, then an error with its words, then what it is about, and keeps that while the engine is away", async () => {
+    const arrive = engine.delay(call);
+    const { page, faults, close } = await open(`?section=${section}`);
+    await live(page);
+    await page.locator("#content").getByRole("status", { name: "Loading" }).first().waitFor();
+    expect(await shown(page).count()).toBe(0);
+    engine.fail(call, "storage_failed", "the disk has gone for a walk");
+    await page.reload();
+    const alert = page.locator("#content").getByRole("alert").filter({ hasText: "the disk has gone for a walk" }).first();
+    await alert.waitFor();
+    arrive();
+    engine.asIs();
+    const retry = page.locator("#content").getByRole("button", { name: "Try again" }).first();
+    await retry.or(shown(page)).first().waitFor();
+    if (await retry.isVisible()) await retry.click();
+    await shown(page).waitFor();
+    await engine.goAway();
+    await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor();
+    await shown(page).waitFor();
+    await engine.comeBack();
+    await live(page);
+    await shown(page).waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+});
+
+it("says that nobody provides a trigger type where that is so", async () => {
+  engine.answer("engine::trigger-types::list", () => ({ trigger_types: [] }));
+  const { page, faults, close } = await open("?section=modules");
+  await page.getByText("No module and no worker provides any.").waitFor();
+  expect(faults).toEqual([]);
+  await close();
 });
 
 it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in the %s theme, each section", async (theme) => {
@@ -113,7 +266,7 @@ it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in t
     await page.goto(`${system.console.url}/config?section=${section}`);
     await live(page);
     await page.getByRole("heading", { level: 2 }).first().waitFor();
-    await page.getByRole("status", { name: "Loading" }).waitFor({ state: "detached" });
+    await expect.poll(() => page.getByRole("status", { name: "Loading" }).count(), { timeout: 20_000 }).toBe(0);
     expect(await axeViolations(page), section).toEqual([]);
     expect(await widthOverflow(page), section).toBe(0);
   }

@@ -1,86 +1,474 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { readFile } from "node:fs/promises";
+import type { Worker } from "@svc/sdk";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { axeViolations } from "./support/axe.ts";
+import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+import { StandInEngine } from "./support/stand-in-engine.ts";
+import { live, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
+
+/** What the browser writes of an answer with a failing status, and of sockets that break: the tests bring both about. */
+const BROKEN = [/Failed to load resource/, /WebSocket connection/];
 
 let system: RunningSystem;
+let shop: Worker;
 let browser: Browser;
+let engine: StandInEngine;
+let console: ConsoleProcess;
 
 beforeAll(async () => {
-  system = await startSystem({ consoleArgs: ["--enable-flow"] });
+  system = await startSystem({ consoleArgs: ["--enable-flow", "--read-only"] });
   browser = await startBrowser();
-  const worker = await system.worker("shop");
+  engine = await StandInEngine.start(system.ports);
+  console = await startConsole({ engine: engine.ports, args: ["--enable-flow"] });
+  shop = await system.worker("shop");
+  const worker = shop;
   worker.registerFunction("shop::save", async () => {
     await worker.call({ function_id: "state::set", payload: { scope: "carts", key: "k", value: 1 } });
     return 1;
   });
   worker.registerFunction("shop::tick", () => 1);
-  worker.registerTrigger({ type: "http", function_id: "shop::save", config: { api_path: "/carts", http_method: "DELETE" } });
-  worker.registerTrigger({ type: "cron", function_id: "shop::tick", config: { expression: "0 0 1 1 *" } });
+  worker.registerFunction("plain", () => 1);
+  const triggers = [
+    worker.registerTrigger({ type: "http", function_id: "shop::save", config: { api_path: "/carts", http_method: "DELETE" } }),
+    worker.registerTrigger({ type: "cron", function_id: "shop::tick", config: { expression: "0 0 1 1 *" } }),
+  ];
+  await Promise.all(triggers.map(({ registered }) => registered));
   await worker.call({ function_id: "shop::save", payload: {} });
+});
+
+beforeEach(async () => {
+  engine.asIs();
+  for (const key of ["flow:system", "flow:system@tb"]) await shop.call({ function_id: "state::delete", payload: { scope: "__console", key } });
 });
 
 afterAll(async () => {
   await browser?.close();
+  await console?.stop();
+  await engine?.goAway();
   await system?.stop();
 });
 
-it("draws triggers by their kind and method, and what a trace showed, with a way to each page", async () => {
-  const { page, faults, close } = await openPage(browser, `${system.console.url}/flow`);
-  await page.locator('[data-kind="http"][data-method="DELETE"]').getByText("DELETE /carts").waitFor();
-  await page.locator('[data-kind="cron"]').waitFor();
-  await page.locator('[data-kind="state"]').getByText("carts").waitFor();
-  await page.locator('[data-kind="function"]').getByText("shop::save").click();
-  await page.getByRole("link", { name: "shop::save" }).waitFor();
-  await page.getByText("State, seen 1×").waitFor();
-  expect(new URL(page.url()).searchParams.get("focus")).toBe("function shop::save");
-  expect(faults).toEqual([]);
-  await close();
+async function open(path = "", options: PageOptions = {}): Promise<WatchedPage> {
+  const watched = await openPage(browser, `${console.url}/flow${path}`, options);
+  watched.page.setDefaultTimeout(20_000);
+  return watched;
+}
+
+const node = (page: Page, id: string) => page.getByTestId(`rf__node-${id}`);
+const content = (page: Page) => page.locator("#content");
+
+/** Where a node stands in the graph, whatever the zoom. */
+async function placeOf(page: Page, id: string): Promise<{ readonly x: number; readonly y: number }> {
+  await node(page, id).waitFor();
+  const found = await node(page, id).evaluate((element) =>
+    /translate\((-?[\d.]+)px, ?(-?[\d.]+)px\)/.exec((element as { style?: { transform?: string } }).style?.transform ?? ""),
+  );
+  return { x: Number(found?.[1]), y: Number(found?.[2]) };
+}
+
+/** Moves a node by the keyboard, and leaves it selected. */
+async function moveDown(page: Page, id: string): Promise<void> {
+  await node(page, id).focus();
+  await page.keyboard.press("Enter");
+  for (let step = 0; step < 4; step++) await page.keyboard.press("ArrowDown");
+}
+
+describe("what it draws", () => {
+  it("has triggers by their kind and method, and what a trace showed, with a way to each page", async () => {
+    const { page, faults, close } = await open();
+    await page.locator('[data-kind="http"][data-method="DELETE"]').getByText("DELETE /carts").waitFor();
+    await page.locator('[data-kind="cron"]').waitFor();
+    await page.locator('[data-kind="state"]').getByText("carts").waitFor();
+    await page.locator('[data-kind="function"]').getByText("shop::save").click();
+    await page.getByRole("link", { name: "shop::save" }).waitFor();
+    await page.getByText("State, seen 1×").waitFor();
+    await expect.poll(() => new URL(page.url()).searchParams.get("focus")).toBe("function shop::save");
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("lays out what is called behind its caller, in either direction", async () => {
+    const { page, faults, close } = await open();
+    const [trigger, caller, called] = ["http", "function", "state"].map((kind) =>
+      page.locator(`.react-flow__node:has([data-kind="${kind}"])`).filter({ hasText: /carts|shop::save/ }),
+    );
+    const at = async (which: typeof trigger): Promise<{ x: number; y: number }> => (await which?.boundingBox()) ?? { x: Number.NaN, y: Number.NaN };
+    await called?.waitFor();
+    expect((await at(trigger)).x).toBeLessThan((await at(caller)).x);
+    expect((await at(caller)).x).toBeLessThan((await at(called)).x);
+    await page.getByLabel("Direction").selectOption("tb");
+    await page.waitForURL(/dir=tb/);
+    await expect.poll(async () => (await at(caller)).y < (await at(called)).y && (await at(trigger)).y < (await at(caller)).y).toBe(true);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("says what is called just now, in words too", async () => {
+    const { page, faults, close } = await open();
+    await node(page, "function plain").waitFor();
+    await expect
+      .poll(
+        async () => {
+          await shop.call({ function_id: "plain", payload: {} });
+          return node(page, "function plain").textContent();
+        },
+        { timeout: 30_000, interval: 1_000 },
+      )
+      .toMatch(/\d+ now/);
+    await node(page, "function plain").locator('[data-pulse="ok"]').waitFor();
+    expect(await node(page, "function shop::tick").locator("[data-pulse]").count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("shows only the layers that are chosen, and keeps them in the address", async () => {
+    const { page, faults, close } = await open();
+    await page.locator('[data-kind="state"]').getByText("carts").waitFor();
+    await page.getByRole("button", { name: "Layers" }).click();
+    await page.getByRole("checkbox", { name: "State" }).uncheck();
+    await page.locator('[data-kind="state"]').waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Layers (5 of 6)" }).waitFor();
+    expect(await page.evaluate("document.activeElement.textContent")).toContain("Layers");
+    await page.reload();
+    await page.locator('[data-kind="http"]').waitFor();
+    expect(await page.locator('[data-kind="state"]').count()).toBe(0);
+    await page.goto(`${console.url}/flow?layers=nonsense`);
+    await page.getByRole("status").getByText("layers").waitFor();
+    await page.locator('[data-kind="state"]').getByText("carts").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("draws a group of functions as one node until it is opened", async () => {
+    const { page, faults, close } = await open("?focus=function%20shop%3A%3Asave");
+    await page.getByRole("button", { name: "Collapse shop (2)" }).click();
+    await node(page, "group shop").getByText("2 functions").waitFor();
+    expect(await node(page, "function shop::save").count()).toBe(0);
+    const url = new URL(page.url());
+    expect([url.searchParams.get("closed"), url.searchParams.get("focus")]).toEqual(['["shop"]', "group shop"]);
+    await page.reload();
+    await page.getByRole("link", { name: "shop::tick" }).waitFor();
+    await page.getByRole("button", { name: "Open the group" }).click();
+    await node(page, "function shop::save").waitFor();
+    await page.getByRole("button", { name: "Groups" }).click();
+    await page.getByRole("button", { name: "Collapse all" }).click();
+    await node(page, "group shop").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("takes a flow, a node's surroundings, a search and a range from the address", async () => {
+    const { page, faults, close } = await open(`/${encodeURIComponent("function shop::save")}`);
+    await page.locator('[data-kind="state"]').getByText("carts").waitFor();
+    expect(await page.locator(".react-flow__node").count()).toBe(2);
+    await page.getByRole("button", { name: "Whole system" }).click();
+    await node(page, "function plain").waitFor();
+    await page.goto(`${console.url}/flow?focus=function%20shop%3A%3Atick&hops=1&range=15m&system=true`);
+    await page.getByRole("button", { name: "All, not only 1 steps" }).waitFor();
+    await page.locator('[data-kind="cron"]').waitFor();
+    expect(await page.locator(".react-flow__node").count()).toBe(2);
+    await page.getByRole("button", { name: "Time range: Last 15 minutes" }).waitFor();
+    expect(await page.getByRole("checkbox", { name: "System" }).isChecked()).toBe(true);
+    await page.goto(`${console.url}/flow?q=tick`);
+    await page.getByText("1 found").waitFor();
+    await page.goto(`${console.url}/flow?hops=99&dir=sideways`);
+    await page.getByRole("status").getByText("hops, dir").waitFor();
+    await page.goto(`${console.url}/flow/${encodeURIComponent("function gone")}`);
+    await page.getByText("There is nothing called “function gone” in the system now.").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it.each(["svg", "json", "png"] as const)("downloads the graph as %s", async (format) => {
+    const { page, faults, close } = await open("?dir=tb");
+    await node(page, "function plain").waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByLabel("Export the graph").selectOption(format)]);
+    expect(download.suggestedFilename()).toBe(`flow.${format}`);
+    const bytes = await readFile(await download.path());
+    if (format === "png") expect(bytes.subarray(1, 4).toString()).toBe("PNG");
+    else expect(bytes.toString()).toContain("shop::save");
+    expect(faults).toEqual([]);
+    await close();
+  });
 });
 
-it("keeps a layout for the next visit and for another browser, until it is reset", async () => {
-  const first = await openPage(browser, `${system.console.url}/flow`);
-  const node = first.page.getByTestId("rf__node-function shop::tick");
-  await node.waitFor();
-  await node.focus();
-  await first.page.keyboard.press("Enter");
-  for (let step = 0; step < 6; step++) await first.page.keyboard.press("ArrowDown");
-  await first.page.getByText("Layout saved").waitFor();
-  const moved = await first.page.evaluate(`document.querySelector('[data-id="function shop::tick"]').style.transform`);
-  await first.close();
-  const second = await openPage(browser, `${system.console.url}/flow`);
-  await second.page.getByText("Layout saved").waitFor();
-  await second.page.getByTestId("rf__node-function shop::tick").waitFor();
-  expect(await second.page.evaluate(`document.querySelector('[data-id="function shop::tick"]').style.transform`)).toBe(moved);
-  await second.page.getByRole("button", { name: "Reset layout" }).click();
-  await second.page.getByText("Automatic layout").waitFor();
-  expect([...first.faults, ...second.faults]).toEqual([]);
-  await second.close();
+describe("the layout", () => {
+  it("is kept for the next visit and for another browser, until it is reset", async () => {
+    const first = await open();
+    await moveDown(first.page, "function shop::tick");
+    await first.page.getByText("Layout saved").waitFor();
+    const moved = await placeOf(first.page, "function shop::tick");
+    await first.close();
+    const second = await open();
+    await second.page.getByText("Layout saved").waitFor();
+    expect(await placeOf(second.page, "function shop::tick")).toEqual(moved);
+    await second.page.getByRole("button", { name: "Reset layout" }).click();
+    await second.page.getByText("Automatic layout").waitFor();
+    await expect.poll(async () => (await placeOf(second.page, "function shop::tick")).y).not.toBe(moved.y);
+    expect([...first.faults, ...second.faults]).toEqual([]);
+    await second.close();
+  });
+
+  it("is saved when the page is left right after a move", async () => {
+    const { page, faults, close } = await open();
+    await moveDown(page, "function shop::tick");
+    const moved = await placeOf(page, "function shop::tick");
+    await page.getByRole("link", { name: "Config" }).click();
+    await page.getByRole("heading", { level: 1, name: "Config" }).waitFor();
+    await page.goBack();
+    await page.getByText("Layout saved").waitFor();
+    await expect.poll(() => placeOf(page, "function shop::tick")).toEqual(moved);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("leaves out what is no longer there", async () => {
+    const value = { positions: { "function gone": [0, 0], "function plain": [1234, 567], "function shop::tick": "nowhere" }, saved_at_ms: 1 };
+    await shop.call({ function_id: "state::set", payload: { scope: "__console", key: "flow:system", value } });
+    const { page, faults, close } = await open();
+    expect(await placeOf(page, "function plain")).toEqual({ x: 1234, y: 567 });
+    await node(page, "function shop::tick").waitFor();
+    expect(await node(page, "function gone").count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("says that it was not saved, and why, and saves when that is asked for again", async () => {
+    engine.fail("state::set", "storage_failed", "the disk has gone for a walk");
+    const { page, faults, close } = await open("", { expected: BROKEN });
+    await moveDown(page, "function shop::tick");
+    const alert = page.getByRole("alert").filter({ hasText: "The layout is not saved: the disk has gone for a walk" });
+    await alert.waitFor();
+    engine.asIs();
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("Layout saved").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("says that what is saved could not be read, and reads it again", async () => {
+    engine.fail("state::get_entry", "storage_failed", "the disk has gone for a walk");
+    const { page, faults, close } = await open("", { expected: BROKEN });
+    const alert = page.getByRole("alert").filter({ hasText: "could not be read" });
+    await alert.waitFor();
+    await node(page, "function plain").waitFor();
+    engine.asIs();
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("Automatic layout").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it.each(["Take theirs", "Save mine"] as const)("is not saved over somebody else's unasked: %s", async (choice) => {
+    const mine = await open("", { expected: BROKEN });
+    await mine.page.getByText("Automatic layout").waitFor();
+    await node(mine.page, "function plain").waitFor();
+    const theirs = await open();
+    await moveDown(theirs.page, "function plain");
+    await theirs.page.getByText("Layout saved").waitFor();
+    const [plain, tick] = [await placeOf(theirs.page, "function plain"), await placeOf(theirs.page, "function shop::tick")];
+    await theirs.close();
+    await moveDown(mine.page, "function shop::tick");
+    const alert = mine.page.getByRole("alert").filter({ hasText: "Somebody else saved this layout meanwhile" });
+    const moved = await placeOf(mine.page, "function shop::tick");
+    await alert.getByRole("button", { name: choice }).click();
+    await mine.page.getByText("Layout saved").waitFor();
+    await expect.poll(() => placeOf(mine.page, "function shop::tick")).toEqual(choice === "Save mine" ? moved : tick);
+    if (choice === "Take theirs") expect(await placeOf(mine.page, "function plain")).toEqual(plain);
+    expect([...mine.faults, ...theirs.faults]).toEqual([]);
+    await mine.close();
+  });
+
+  it("knows its own moves during a slow save for its own", async () => {
+    const { page, faults, close } = await open();
+    await page.getByText("Automatic layout").waitFor();
+    const release = engine.delay("state::set");
+    await moveDown(page, "function shop::tick");
+    await expect.poll(() => engine.asked("state::set")).toBeGreaterThan(0);
+    const asked = engine.asked("state::set");
+    await page.keyboard.press("ArrowDown");
+    const moved = await placeOf(page, "function shop::tick");
+    release();
+    await expect.poll(() => engine.asked("state::set")).toBeGreaterThan(asked);
+    await page.getByText("Layout saved").waitFor();
+    await page.reload();
+    expect(await placeOf(page, "function shop::tick")).toEqual(moved);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("is moved in a console that is read-only, but not saved nor reset, and says so", async () => {
+    const { page, faults, close } = await openPage(browser, `${system.console.url}/flow`);
+    await live(page);
+    await moveDown(page, "function shop::tick");
+    await page.getByText("Moved here only, not saved: This console is read-only").waitFor();
+    const reset = page.getByRole("button", { name: "Reset layout" });
+    expect([await reset.isDisabled(), await reset.getAttribute("title")]).toEqual([true, "This console is read-only: it was started with --read-only"]);
+    expect(faults).toEqual([]);
+    await close();
+  });
 });
 
-it("explains the flag where it is off, and has no entry in the sidebar", async () => {
-  const bare = await startSystem({ config: "workers:\n  - name: svc-http\n" });
-  const { page, close } = await openPage(browser, `${bare.console.url}/flow`, { expected: [/.*/] });
-  await page.getByText("The Flow page is not switched on").waitFor();
-  await page.getByText("SVC_ENABLE_FLOW=1").waitFor();
-  expect(await page.getByRole("navigation").getByRole("link", { name: "Flow" }).count()).toBe(0);
-  await close();
-  await bare.stop();
+describe("by keyboard alone", () => {
+  it("goes along the edges, opens and closes a node", async () => {
+    const { page, faults, close } = await open("?q=");
+    await page.locator('[data-kind="state"]').getByText("carts").waitFor();
+    await page.locator('.react-flow__node:has([data-kind="http"])').focus();
+    const focused = () => page.evaluate("document.activeElement.dataset.id");
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(focused).toBe("function shop::save");
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(focused).toBe("state carts");
+    await page.keyboard.press("ArrowLeft");
+    await expect.poll(focused).toBe("function shop::save");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "shop::save" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("region", { name: "shop::save" }).waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("selects several nodes and puts them in a column", async () => {
+    const { page, faults, close } = await open();
+    await page.locator('[data-kind="state"]').getByText("carts").waitFor();
+    for (const id of ["function shop::save", "state carts"]) {
+      await node(page, id).focus();
+      await page.keyboard.press("Control+Enter");
+    }
+    const bar = page.getByRole("toolbar", { name: "Align the selected nodes" });
+    await bar.getByText("2 selected").waitFor();
+    await bar.getByRole("button", { name: "In a column" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("Layout saved").waitFor();
+    const [one, other] = [await placeOf(page, "function shop::save"), await placeOf(page, "state carts")];
+    expect(one.x).toBe(other.x);
+    expect(one.y).not.toBe(other.y);
+    expect(faults).toEqual([]);
+    await close();
+  });
 });
 
-it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in the %s theme, as graph and as list", async (theme) => {
-  const { page, faults, close } = await openPage(browser, `${system.console.url}/flow`, { theme, width: 390 });
+describe("its states", () => {
+  const LIVE = ["svc.functions", "svc.triggers"];
+
+  it("shows that it loads, and claims nothing meanwhile", async () => {
+    for (const stream of LIVE) engine.stream(stream, { kind: "hold" });
+    const { page, faults, close } = await open();
+    await live(page);
+    await content(page).getByRole("status", { name: "Loading" }).first().waitFor();
+    expect(await page.getByText("There is nothing to draw").count()).toBe(0);
+    engine.asIs();
+    await node(page, "function plain").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("says how to get something where there is nothing", async () => {
+    for (const stream of LIVE) engine.stream(stream, { kind: "items", items: [] });
+    engine.answer("queue::list", () => ({ queues: [] }));
+    engine.answer("engine::streams::list", () => ({ streams: [] }));
+    engine.answer("state::groups", () => ({ items: [], cursor: null, total: 0 }));
+    const { page, faults, close } = await open();
+    await page.getByText("There is nothing to draw").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("tells a search that finds nothing from having nothing, and takes it off", async () => {
+    const { page, faults, close } = await open("?view=list&q=zzz");
+    await page.getByText("Nothing is called “zzz”.").waitFor();
+    await page.getByRole("button", { name: "Clear the filters" }).click();
+    await page.getByRole("row").filter({ hasText: "shop::save" }).first().waitFor();
+    expect(new URL(page.url()).search).not.toContain("zzz");
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("shows an error where the graph would be, and recovers", async () => {
+    engine.stream("svc.functions", { kind: "refuse" });
+    const { page, faults, close } = await open("", { expected: BROKEN });
+    await content(page).getByRole("alert").getByText("you may not join it today").waitFor();
+    engine.asIs();
+    await node(page, "function plain").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("says which part is missing and why, shows the rest, and asks again", async () => {
+    engine.fail("state::groups", "storage_failed", "the disk has gone for a walk");
+    engine.fail("engine::traces::list", "storage_failed", "no traces today");
+    const { page, faults, close } = await open("", { expected: BROKEN });
+    await node(page, "function plain").waitFor();
+    await page.getByRole("alert").filter({ hasText: "Calls are not shown: no traces today" }).waitFor();
+    const missing = page.getByRole("alert").filter({ hasText: "State may be missing: the disk has gone for a walk" });
+    await missing.waitFor();
+    engine.asIs();
+    await missing.getByRole("button", { name: "Try again" }).click();
+    await page.locator('[data-kind="state"]').getByText("carts").waitFor();
+    await missing.waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("keeps the graph while the engine is away, saves nothing then, and saves when it is back", async () => {
+    const { page, faults, close } = await open("", { expected: BROKEN });
+    await live(page);
+    await node(page, "function plain").waitFor();
+    await engine.goAway();
+    await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor();
+    await moveDown(page, "function plain");
+    await page.getByText("Moved here only, not saved: The engine cannot be reached").waitFor();
+    await engine.comeBack();
+    await live(page);
+    await page.getByText("Layout saved").waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("explains the flag where it is off, and has no entry in the sidebar", async () => {
+    const bare = await startConsole({ engine: system.ports });
+    const { page, faults, close } = await openPage(browser, `${bare.url}/flow`);
+    await page.getByText("The Flow page is not switched on").waitFor();
+    await page.getByText("SVC_ENABLE_FLOW=1").waitFor();
+    expect(await page.getByRole("navigation").getByRole("link", { name: "Flow" }).count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+    await bare.stop();
+  });
+});
+
+it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in the %s theme, as graph, as list and with a detail", async (theme) => {
+  const { page, faults, close } = await open("", { theme, width: 390 });
   await live(page);
   await page.locator('[data-kind="http"]').waitFor();
-  expect(await axeViolations(page)).toEqual([]);
-  expect(await widthOverflow(page)).toBe(0);
-  await page.goto(`${system.console.url}/flow?view=list&q=shop`);
-  await page.getByRole("row").filter({ hasText: "shop::save" }).waitFor();
-  expect(await page.getByRole("row").filter({ hasText: "carts" }).count()).toBe(0);
-  expect(await axeViolations(page)).toEqual([]);
-  expect(await widthOverflow(page)).toBe(0);
+  const check = async (what: string): Promise<void> => {
+    expect(await axeViolations(page), what).toEqual([]);
+    expect(await widthOverflow(page), what).toBe(0);
+  };
+  await check("the graph");
+  await page.getByRole("button", { name: "Layers" }).click();
+  await page.getByRole("dialog", { name: "Layers" }).waitFor();
+  await check("the layers");
+  await page.goto(`${console.url}/flow?view=list&q=shop`);
+  await page.getByRole("row").filter({ hasText: "shop::save" }).first().waitFor();
+  expect(
+    await page
+      .getByRole("row")
+      .filter({ hasText: /^carts/ })
+      .count(),
+  ).toBe(0);
+  await check("the list");
+  await page.goto(`${console.url}/flow?closed=%5B%22shop%22%5D&focus=group%20shop`);
+  await page.getByRole("link", { name: "shop::tick" }).waitFor();
+  await check("a group");
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await node(page, "group shop").waitFor();
+  await check("a group, wide");
   expect(faults).toEqual([]);
   await close();
 });

@@ -1,4 +1,6 @@
 import { useSyncExternalStore } from "react";
+import { switchShortcuts } from "../lib/hotkeys.ts";
+import { setZone } from "../lib/time.ts";
 
 export type Theme = "light" | "dark" | "system";
 export type Density = "comfortable" | "compact";
@@ -25,6 +27,13 @@ export function setPreference(change: Partial<Preferences>): void {
   applyTheme();
   document.documentElement.dataset.density = current.density;
   for (const listener of listeners) listener();
+}
+
+/** Theme, density, sidebar, zone and shortcuts as they are in a browser that was never here. */
+export function resetPreferences(): void {
+  setZone("local");
+  switchShortcuts(true);
+  setPreference({ theme: "system", density: "comfortable", sidebarOpen: true });
 }
 
 function applyTheme(): void {

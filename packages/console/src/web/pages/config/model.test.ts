@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ConsoleSetting } from "../../../contract/api.ts";
-import { portRows, sdkRows, versionMismatch } from "./model.ts";
+import { portRows, sdkMismatches, sdkRows, versionMismatch } from "./model.ts";
 
 function setting(flag: string, value: number, source: ConsoleSetting["source"] = "default"): ConsoleSetting {
   return { flag, value, source, default: value, env: null };
@@ -21,8 +21,22 @@ it("tells each port in effect, its default, and where the console looks", () => 
   ]);
 });
 
+const worker = (id: string, runtime: string, version: string | null, kind = "worker", features = ["metadata"]) => ({
+  ...{ id, name: id, runtime, version, kind, features },
+});
+
+it("warns of workers whose SDK is of another release, but not of clients that are not ours", () => {
+  const rows = sdkRows([
+    worker("old", "node", "0.0.9"),
+    worker("older", "node", "0.0.9"),
+    worker("fits", "python", "0.1.7"),
+    worker("other", "node", "0.0.9", "worker", []),
+    worker("silent", "go", null),
+  ]);
+  expect(sdkMismatches(rows, "0.1.0")).toEqual(["The SDK (node) of old, older is 0.0.9, the engine 0.1.0: they may not understand each other in everything"]);
+});
+
 it("groups workers by the SDK that they speak, modules left out", () => {
-  const worker = (id: string, runtime: string, version: string | null, kind = "worker") => ({ id, name: id, runtime, version, kind });
   const rows = sdkRows([worker("a", "node", "0.1.0"), worker("b", "python", null), worker("c", "node", "0.1.0"), worker("m", "engine", null, "module")]);
   expect(rows.map(({ runtime, version, workers }) => [runtime, version, workers.map(({ id }) => id)])).toEqual([
     ["node", "0.1.0", ["a", "c"]],

@@ -152,22 +152,43 @@ function portOf(url: string): number | null {
 export interface SdkRow {
   readonly runtime: string;
   readonly version: string | null;
+  /** Our own: its versions go with the engine's, those of other clients do not. */
+  readonly isOurs: boolean;
   readonly workers: readonly { readonly id: string; readonly name: string }[];
 }
 
+/** What of a worker tells its SDK. */
+export interface SdkFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly runtime: string;
+  readonly version: string | null;
+  readonly kind: string;
+  /** Only our SDKs name any. */
+  readonly features: readonly string[];
+}
+
 /** The SDKs by which workers are connected, each version with its workers. */
-export function sdkRows(
-  workers: readonly { readonly id: string; readonly name: string; readonly runtime: string; readonly version: string | null; readonly kind: string }[],
-): readonly SdkRow[] {
-  const rows = new Map<string, { runtime: string; version: string | null; workers: { id: string; name: string }[] }>();
-  for (const { id, name, runtime, version, kind } of workers) {
+export function sdkRows(workers: readonly SdkFacts[]): readonly SdkRow[] {
+  const rows = new Map<string, SdkRow & { workers: { id: string; name: string }[] }>();
+  for (const { id, name, runtime, version, kind, features } of workers) {
     if (kind === "module") continue;
-    const key = `${runtime} ${version}`;
-    const row = rows.get(key) ?? { runtime, version, workers: [] };
+    const isOurs = features.length > 0;
+    const key = `${runtime} ${version} ${isOurs}`;
+    const row = rows.get(key) ?? { runtime, version, isOurs, workers: [] };
     row.workers.push({ id, name });
     rows.set(key, row);
   }
   return [...rows.values()].sort((a, b) => a.runtime.localeCompare(b.runtime) || (a.version ?? "").localeCompare(b.version ?? ""));
+}
+
+/** Workers whose SDK may not fit the engine, a sentence for each version. */
+export function sdkMismatches(rows: readonly SdkRow[], engine: string): readonly string[] {
+  return rows.flatMap(({ runtime, version, isOurs, workers }) => {
+    const names = workers.map(({ name }) => name).join(", ");
+    const found = isOurs ? versionMismatch(`The SDK (${runtime}) of ${names}`, version, engine) : undefined;
+    return found === undefined ? [] : [found];
+  });
 }
 
 /** Why two versions may not fit each other; undefined when they do: as long as nothing is 1.0, major and minor are to be the same. */

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { cn } from "../../ui/cn.ts";
+import { ScrollArea } from "../../ui/scroll-area.tsx";
 
 /** A part of the page: its heading, what it is about, its content. */
 export function Section({
@@ -46,8 +47,7 @@ export function PlainTable<Row>({
   readonly idOf: (row: Row) => string;
 }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is to be reached by keyboard
-    <section className="overflow-x-auto outline-offset-[-2px]" tabIndex={0} aria-label={`${label}, table`}>
+    <ScrollArea label={`${label}, table`}>
       <table className="w-full border-collapse" aria-label={label}>
         <thead>
           <tr>
@@ -77,7 +77,7 @@ export function PlainTable<Row>({
           ))}
         </tbody>
       </table>
-    </section>
+    </ScrollArea>
   );
 }
 

@@ -4,12 +4,12 @@ import { useWorkers } from "../../lib/use-live.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { Ago, Timestamp } from "../../ui/time.tsx";
-import { type SdkRow, sdkRows, versionMismatch } from "./model.ts";
+import { type SdkRow, sdkMismatches, sdkRows, versionMismatch } from "./model.ts";
 import { Fact, Facts, type PlainColumn, PlainTable, Section, Warning } from "./section.tsx";
 import { useEngineInfo } from "./use-config.ts";
 
 const COLUMNS: readonly PlainColumn<SdkRow>[] = [
-  { header: "SDK", cell: ({ runtime }) => runtime },
+  { header: "SDK", cell: ({ runtime, isOurs }) => (isOurs ? runtime : `${runtime}, another client`) },
   { header: "Version", cell: ({ version }) => (version === null ? <span className="text-ink-3">not told</span> : <code>{version}</code>) },
   {
     header: "Connected with it",
@@ -35,6 +35,7 @@ export function VersionsSection() {
   return (
     <Section title="Versions" description="Who speaks with whom">
       {mismatch !== undefined && <Warning>{mismatch}.</Warning>}
+      {info !== undefined && sdkMismatches(sdks, info.version).map((sentence) => <Warning key={sentence}>{sentence}.</Warning>)}
       <Facts>
         <Fact name="Console">
           <code>{hello?.console_version ?? "…"}</code>
@@ -73,7 +74,12 @@ export function VersionsSection() {
       </DataRegion>
       {sdks.length > 0 && (
         <div className="border-line border-t">
-          <PlainTable label="SDKs of the workers that are connected" columns={COLUMNS} rows={sdks} idOf={({ runtime, version }) => `${runtime} ${version}`} />
+          <PlainTable
+            label="SDKs of the workers that are connected"
+            columns={COLUMNS}
+            rows={sdks}
+            idOf={({ runtime, version, isOurs }) => `${runtime} ${version} ${isOurs}`}
+          />
         </div>
       )}
     </Section>

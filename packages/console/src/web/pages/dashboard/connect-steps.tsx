@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useHello } from "../../app/hello.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Section } from "./section.tsx";
 
 type Language = "typescript" | "python";
@@ -68,10 +69,9 @@ export function ConnectSteps() {
               {at + 1}. {title}
             </h3>
             <div className="relative rounded-md border border-line bg-raised">
-              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-              <pre tabIndex={0} className="overflow-x-auto p-3 pr-11">
-                {code}
-              </pre>
+              <ScrollArea label={`Code of step ${at + 1}`}>
+                <pre className="w-max p-3 pr-11">{code}</pre>
+              </ScrollArea>
               <CopyButton text={code} label={`Copy step ${at + 1}`} className="absolute top-1.5 right-1.5" />
             </div>
           </li>

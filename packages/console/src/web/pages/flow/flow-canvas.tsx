@@ -1,25 +1,12 @@
 import "@xyflow/react/dist/style.css";
+import "./flow-canvas.css";
 import { applyNodeChanges, Background, Controls, MiniMap, type NodeChange, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
-import { type CSSProperties, type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
-import { AlignBar } from "./align-bar.tsx";
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { drawnEdge } from "./drawn-edge.ts";
 import { describe, FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
-import { type Alignment, aligned } from "./layout/align.ts";
 import { NODE, type Places } from "./layout/place.ts";
-import { isArrow, stepFrom } from "./layout/step.ts";
 import type { Graph } from "./model/flow-graph.ts";
 
-const COLORS = {
-  "--xy-background-color": "var(--canvas)",
-  "--xy-minimap-background-color": "var(--surface)",
-  "--xy-minimap-mask-background-color": "color-mix(in srgb, var(--canvas) 60%, transparent)",
-  "--xy-minimap-node-background-color": "var(--line-strong)",
-  "--xy-controls-button-background-color": "var(--surface)",
-  "--xy-controls-button-background-color-hover": "var(--hover)",
-  "--xy-controls-button-color": "var(--ink)",
-  "--xy-controls-button-color-hover": "var(--ink)",
-  "--xy-controls-button-border-color": "var(--line)",
-} as CSSProperties;
 const NODE_TYPES = { flow: FlowNodeBox };
 
 export interface FlowCanvasProps {
@@ -29,6 +16,10 @@ export interface FlowCanvasProps {
   readonly selected: string | undefined;
   /** Nodes that a search found; the others stand back. Undefined: no search. */
   readonly found: ReadonlySet<string> | undefined;
+  /** Where an arrow key leads from a node. */
+  readonly stepFrom: (id: string, key: string) => string | undefined;
+  /** What stands above the graph while several nodes are selected. */
+  readonly ofSeveral: (chosen: readonly string[], place: (places: Places) => void) => ReactNode;
   readonly onSelect: (id: string | undefined) => void;
   /** After a drag, or a move by keyboard. */
   readonly onMove: (places: Places) => void;
@@ -38,7 +29,7 @@ export interface FlowCanvasProps {
  * The graph drawn: wheel zooms, drag pans. The arrow keys lead from node to node; Enter opens one, and then they move it, as a drag does. Shift and drag, or
  * Ctrl and a click or Enter, select several.
  */
-export default function FlowCanvas({ graph, places, isVertical, selected, found, onSelect, onMove }: FlowCanvasProps) {
+export default function FlowCanvas({ graph, places, isVertical, selected, found, stepFrom, ofSeveral, onSelect, onMove }: FlowCanvasProps) {
   const made = useMemo(
     () =>
       readingOrder(graph, places, isVertical).map(
@@ -79,14 +70,13 @@ export default function FlowCanvas({ graph, places, isVertical, selected, found,
     const id = event.target instanceof HTMLElement && event.target.matches(".react-flow__node") ? event.target.dataset.id : undefined;
     if (id === undefined || event.altKey) return;
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) onSelect(id);
-    if (!isArrow(event.key) || nodes.find((node) => node.id === id)?.selected === true) return;
+    if (!event.key.startsWith("Arrow") || nodes.find((node) => node.id === id)?.selected === true) return;
     event.preventDefault();
-    const next = stepFrom(graph, places, id, event.key, isVertical);
+    const next = stepFrom(id, event.key);
     if (next !== undefined) void focusNode(next);
   };
   const chosen = nodes.filter((node) => node.selected === true).map(({ id }) => id);
-  const align = (how: Alignment): void => {
-    const next = aligned(places, chosen, how);
+  const place = (next: Places): void => {
     setNodes((before) => before.map((node) => ({ ...node, position: { ...(next.get(node.id) ?? node.position) } })));
     onMove(next);
   };
@@ -113,16 +103,12 @@ export default function FlowCanvas({ graph, places, isVertical, selected, found,
         fitViewOptions={{ padding: 0.15, maxZoom: 1.1 }}
         minZoom={0.05}
         proOptions={{ hideAttribution: true }}
-        style={COLORS}
+        className="flow-canvas"
       >
         <Background color="var(--line)" />
         <MiniMap pannable zoomable ariaLabel="Overview of the graph" className="max-md:hidden" />
         <Controls showInteractive={false} />
-        {chosen.length > 1 && (
-          <Panel position="top-center">
-            <AlignBar count={chosen.length} onAlign={align} />
-          </Panel>
-        )}
+        {chosen.length > 1 && <Panel position="top-center">{ofSeveral(chosen, place)}</Panel>}
       </ReactFlow>
     </div>
   );

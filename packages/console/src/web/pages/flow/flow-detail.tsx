@@ -93,7 +93,7 @@ export function FlowDetail({
           <ul className="flex flex-col gap-1">
             {node.members.map(({ id, label, href }) => (
               <li key={id}>
-                <HrefLink href={href} className="break-all font-mono text-[12px] text-accent underline">
+                <HrefLink href={href} className="inline-flex min-h-6 items-center break-all font-mono text-[12px] text-accent underline">
                   {label}
                 </HrefLink>
               </li>
@@ -130,7 +130,7 @@ function Neighbours({
           const node = graph.nodes.find((each) => each.id === id);
           return (
             <li key={`${edge.kind} ${id}`} className="flex flex-wrap items-baseline gap-x-2">
-              <button type="button" className="break-all text-left font-mono text-[12px] text-accent underline" onClick={() => onSelect(id)}>
+              <button type="button" className="min-h-6 break-all text-left font-mono text-[12px] text-accent underline" onClick={() => onSelect(id)}>
                 {node?.label ?? id}
               </button>
               <span className="text-[12px] text-ink-3">

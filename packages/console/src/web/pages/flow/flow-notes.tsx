@@ -5,7 +5,7 @@ import type { FlowData } from "./use-flow-data.ts";
 
 /** Below the controls: what the lines mean, from what they were read, and whether the layout is kept. */
 export function FlowNotes({
-  data: { notObserved, observed, retry },
+  data: { notObserved, observed, missing, retry },
   found,
   layout,
 }: {
@@ -37,6 +37,14 @@ export function FlowNotes({
           </button>
         </span>
       )}
+      {missing.map(({ what, why }) => (
+        <span key={what} role="alert" className="text-warn">
+          {what} may be missing: {why}.{" "}
+          <button type="button" className="underline" onClick={retry}>
+            Try again
+          </button>
+        </span>
+      ))}
       {found !== undefined && <span role="status">{found} found</span>}
       <span className="flex-1" />
       {layout !== undefined && <SaveStatus layout={layout} />}

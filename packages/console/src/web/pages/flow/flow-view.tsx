@@ -9,6 +9,7 @@ import { FlowControls } from "./flow-controls.tsx";
 import { FlowDetail } from "./flow-detail.tsx";
 import { FlowList } from "./flow-list.tsx";
 import { FlowNotes, NotThere } from "./flow-notes.tsx";
+import { stepFrom } from "./layout/step.ts";
 import { usePlaces } from "./layout/use-places.ts";
 import type { Graph, GraphNode } from "./model/flow-graph.ts";
 import { collapsed, groupNode, groupsOf } from "./model/groups.ts";
@@ -18,6 +19,7 @@ import { SidePane } from "./side-pane.tsx";
 import { useFlowData } from "./use-flow-data.ts";
 
 const FlowCanvas = lazy(() => import("./flow-canvas.tsx"));
+const AlignBar = lazy(() => import("./align-bar.tsx"));
 const route = getRouteApi("/flow/{-$flowId}");
 const DEFAULT_RANGE = "1h";
 /** What `all` stands for: figures are kept for a day. */
@@ -68,13 +70,19 @@ export default function FlowView() {
   const select = (id: string | undefined): void => change({ focus: id, ...(id === undefined ? { hops: undefined } : {}) }, false);
   const openFlow = (id: string | undefined): void =>
     void navigate({ to: "/flow/{-$flowId}", params: { flowId: id }, search: (before) => ({ ...before, hops: undefined }) });
+  const filtered =
+    flowId !== undefined && graph.nodes.length === 0
+      ? { what: `There is nothing called “${flowId}” in the system now.`, clear: () => openFlow(undefined) }
+      : whole.nodes.length > 0
+        ? { what: q === "" ? "The layers that are shown hold nothing." : `Nothing is called “${q}”.`, clear: () => change({ q: undefined, layers: undefined }) }
+        : undefined;
   const selected = graph.nodes.find(({ id }) => id === focus);
   const list = (
     <DataRegion
       loading={!loaded}
       error={error}
-      empty={graph.nodes.length === 0}
-      filtered={flowId === undefined ? undefined : { what: `There is nothing called “${flowId}” in the system now.`, clear: () => openFlow(undefined) }}
+      empty={graph.nodes.length === 0 || (view === "list" && found?.size === 0)}
+      filtered={filtered}
       emptyState={
         <EmptyState title="There is nothing to draw" snippet={SNIPPET}>
           Functions and triggers of connected workers stand here, joined by who calls whom.
@@ -89,7 +97,19 @@ export default function FlowView() {
         </p>
       ) : (
         <Suspense fallback={<p className="p-4 text-ink-3">Loading the graph</p>}>
-          <FlowCanvas {...{ graph, places, found }} isVertical={dir === "tb"} selected={focus} onSelect={select} onMove={move} />
+          <FlowCanvas
+            {...{ graph, places, found }}
+            isVertical={dir === "tb"}
+            selected={focus}
+            stepFrom={(id, key) => stepFrom(graph, places, id, key, dir === "tb")}
+            ofSeveral={(chosen, place) => (
+              <Suspense>
+                <AlignBar chosen={chosen} places={places} onMove={place} />
+              </Suspense>
+            )}
+            onSelect={select}
+            onMove={move}
+          />
         </Suspense>
       )}
     </DataRegion>

@@ -6,6 +6,7 @@ import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
+import { isModuleMissing } from "../../ui/module-missing.tsx";
 import { type FlowSpan, type SeenCall, seenCalls } from "../dashboard/flow-model.ts";
 import { varied } from "../dashboard/use-seen-calls.ts";
 import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts, type Use } from "./model/flow-graph.ts";
@@ -71,6 +72,8 @@ export interface FlowData {
   /** Why calls are not shown; undefined when they are. */
   readonly notObserved: string | undefined;
   readonly observed: Observed | undefined;
+  /** Kinds of things that could not be asked for, and why; those that the engine has no module for are not missed. */
+  readonly missing: readonly { readonly what: string; readonly why: string }[];
   readonly retry: () => void;
 }
 
@@ -121,6 +124,14 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
     error: isRefused ? new ApiFailure("svc.functions", { code: "refused", message: refusal ?? "refused" }) : null,
     ...{ graph, observed: observed.data },
     notObserved: observed.error === null ? undefined : observed.error.message,
-    retry: () => void observed.refetch(),
+    missing: (
+      [
+        ["Queues", queues.error],
+        ["Streams", streams.error],
+        ["State", scopes.error],
+        ["Numbers of calls", figures.error],
+      ] as const
+    ).flatMap(([what, failure]) => (failure === null || isModuleMissing(failure) ? [] : [{ what, why: failure.message }])),
+    retry: () => void Promise.all([observed, queues, streams, scopes, figures].map((query) => query.refetch())),
   };
 }

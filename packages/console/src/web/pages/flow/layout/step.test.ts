@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { graphWith } from "../testing/graphs.ts";
-import { type Arrow, stepFrom } from "./step.ts";
+import { stepFrom } from "./step.ts";
 
 const graph = graphWith({
   nodes: ["function a", "function b", "function c", "function d"],
@@ -16,7 +16,7 @@ const places = new Map([
   ["function c", { x: 400, y: 130 }],
   ["function d", { x: 410, y: 400 }],
 ]);
-const step = (id: string, key: Arrow, isVertical = false) => stepFrom(graph, places, id, key, isVertical);
+const step = (id: string, key: string, isVertical = false) => stepFrom(graph, places, id, key, isVertical);
 
 it("goes along edges to the nearest neighbour, and back", () => {
   expect(step("function a", "ArrowRight")).toBe("function c");

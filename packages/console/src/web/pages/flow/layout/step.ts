@@ -1,17 +1,11 @@
 import type { Graph } from "../model/flow-graph.ts";
 import { NODE, type Places, type Point } from "./place.ts";
 
-export type Arrow = "ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown";
-
-export function isArrow(key: string): key is Arrow {
-  return key === "ArrowLeft" || key === "ArrowRight" || key === "ArrowUp" || key === "ArrowDown";
-}
-
 /**
  * Where an arrow key leads from a node: along its edges in the direction in which the graph is laid out, to the nearest node of the same rank across it.
  * Undefined where there is none.
  */
-export function stepFrom(graph: Graph, places: Places, id: string, key: Arrow, isVertical: boolean): string | undefined {
+export function stepFrom(graph: Graph, places: Places, id: string, key: string, isVertical: boolean): string | undefined {
   const here = places.get(id);
   if (here === undefined) return undefined;
   const [ahead, back] = isVertical ? ["ArrowDown", "ArrowUp"] : ["ArrowRight", "ArrowLeft"];
