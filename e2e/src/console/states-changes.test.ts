@@ -211,6 +211,7 @@ it("shows no secret before it is asked for, in the editor and in what is exporte
   await page.getByRole("textbox", { name: "What was changed elsewhere" }).waitFor();
   expect(await page.locator("body").textContent()).not.toContain("hunter");
 
+  expect(await axeViolations(page)).toEqual([]);
   await page.getByRole("button", { name: "Dismiss" }).click();
 
   await page.getByRole("button", { name: "Reveal and edit" }).click();
@@ -234,6 +235,7 @@ it("shows no secret before it is asked for, in the editor and in what is exporte
   ] as const) {
     await page.getByRole("button", { name: "Export group" }).click();
     await page.getByText("2 of 2 items hold secrets.").waitFor();
+    expect(await axeViolations(page)).toEqual([]);
     const saved = page.waitForEvent("download");
     await page.getByRole("button", { name }).click();
     const text = readFileSync(await (await saved).path(), "utf8");

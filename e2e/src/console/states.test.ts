@@ -80,6 +80,7 @@ it("hides the groups of the system until they are asked for", async () => {
 });
 
 it("keeps every view in its address, and drops what does not fit with a notice", async () => {
+  await set("users", "ada", { name: "Ada" });
   const { page, close } = await states("/users/ada?gq=us&q=ad&size=50&system=true&tab=edit&sort=key");
   await editor(page).waitFor();
   expect(await page.getByLabel("Groups that begin with").inputValue()).toBe("us");
