@@ -14,6 +14,8 @@ export interface ConsoleSystem {
   readonly browser: Browser;
   /** Fills the engine; it is done before anything is measured. */
   readonly worker: Worker;
+  /** Where the engine's streams are. */
+  readonly realtimePort: number;
 }
 
 /** An engine, its console, a worker and a browser, all of which are stopped afterwards. */
@@ -34,7 +36,7 @@ export async function withConsole<Result>(
     await worker.connected();
     const browser = await startBrowser();
     undo.push(() => browser.close());
-    return await use({ url: console.url, browser, worker });
+    return await use({ url: console.url, browser, worker, realtimePort: engine.realtimePort });
   } finally {
     for (const each of undo.reverse()) await each();
   }

@@ -1,6 +1,7 @@
 import { channelStream } from "./channel-stream.ts";
 import { collectorOutage } from "./collector-outage.ts";
 import { consoleLogs } from "./console-logs.ts";
+import { consoleStreams } from "./console-streams.ts";
 import { consoleTrace } from "./console-trace.ts";
 import { cronTriggers } from "./cron-triggers.ts";
 import { eventFanOut } from "./event-fan-out.ts";
@@ -42,4 +43,5 @@ export const scenarios: readonly Scenario[] = [
   collectorOutage,
   consoleTrace,
   consoleLogs,
+  consoleStreams,
 ];

@@ -88,6 +88,9 @@ it("shows why a job died, puts it back with other data, and throws one away", as
   await job.getByText("invocation_failed 550 no such user").waitFor();
 
   await page.getByRole("button", { name: "Edit and redrive …" }).click();
+  expect(await page.getByRole("dialog").getByRole("button", { name: "Redrive", exact: true }).isDisabled()).toBe(true);
+  expect(await page.locator("body").textContent()).not.toContain("s3cret");
+  await page.getByRole("button", { name: "Reveal and edit" }).click();
   const data = page.getByRole("textbox", { name: "Data of the job" });
   await page.locator(".cm-content").waitFor();
   await data.click();

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Worker } from "@svc/sdk";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
+import { pasteIntoEditor } from "./support/json-editor.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
 import { StandInEngine } from "./support/stand-in-engine.ts";
 import { live, openPage } from "./support/watched-page.ts";
@@ -19,6 +21,7 @@ let engine: StandInEngine;
 let console: ConsoleProcess;
 let readOnly: ConsoleProcess;
 let folder: string;
+let worker: Worker;
 /** The address of each trigger by its type, and of the worker that the engine runs. */
 const addresses = new Map<string, string>();
 
@@ -26,19 +29,21 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "svc-run-"));
   writeFileSync(join(folder, "worker.mjs"), `import { connect } from ${JSON.stringify(SDK)};\nconnect().registerFunction("run::it", () => 1);\n`);
   writeFileSync(join(folder, "svc.worker.yaml"), "name: run\nruntime: {kind: node, entry: worker.mjs}\nscripts: {start: node worker.mjs}\n");
-  const modules = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event", "svc-queue"].map((name) => `  - name: ${name}\n`).join("");
-  system = await startSystem({ config: `workers:\n${modules}  - name: run\n    path: ${folder}\n` });
+  const modules = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event"].map((name) => `  - name: ${name}\n`).join("");
+  const queues = "  - name: svc-queue\n    config: {queue_configs: {default: {}, letters: {max_attempts: 1}, later: {}}}\n";
+  system = await startSystem({ config: `workers:\n${modules}${queues}  - name: run\n    path: ${folder}\n` });
   browser = await startBrowser();
   engine = await StandInEngine.start(system.ports);
   console = await startConsole({ engine: engine.ports });
   readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
-  const worker = await system.worker("clerk");
+  worker = await system.worker("clerk");
   worker.registerFunction("clerk::work", () => 1);
   for (const [type, config] of [
     ["http", { api_path: "/work", http_method: "POST" }],
     ["cron", { expression: "0 0 5 1 1 *" }],
     ["event", { topic: "work" }],
     ["queue", { queue: "default" }],
+    ["durable:subscriber", { topic: "letters/sent" }],
   ] as const) {
     await worker.registerTrigger({ type, function_id: "clerk::work", config } as Parameters<typeof worker.registerTrigger>[0]).registered;
   }
@@ -50,8 +55,18 @@ beforeAll(async () => {
   for (const { id, trigger_type } of registered_triggers) addresses.set(trigger_type, `/triggers/${id}`);
   await worker.call({ function_id: "worker::wait", payload: { name: "run", timeout_ms: 60_000 }, timeout_ms: 70_000 });
   const { workers } = await worker.call<{ workers: { id: string; name: string }[] }>({ function_id: "engine::workers::list", payload: { search: "run" } });
+  await call("state::set", { scope: "users", key: "ada", value: 1 });
+  worker.registerFunction("clerk::fail", () => {
+    throw new Error("no");
+  });
+  const enqueue = (queue: string, more: object) => call<{ job_id: string }>("queue::enqueue", { queue, function_id: "clerk::fail", data: {}, ...more });
+  addresses.set("dead letter", `/queues/letters?job=${(await enqueue("letters", {})).job_id}`);
+  addresses.set("job", `/queues/later?job=${(await enqueue("later", { delay_ms: 3_600_000 })).job_id}`);
+  await vi.waitFor(async () => expect((await call<{ dead: number }>("queue::stats", { queue: "letters" })).dead).toBe(1), { timeout: 20_000 });
   addresses.set("worker", `/workers/${workers.find(({ name }) => name === "run")?.id}`);
 });
+
+const call = async <Result>(function_id: string, payload: object): Promise<Result> => (await worker.call({ function_id, payload })) as Result;
 
 beforeEach(() => engine.asIs());
 
@@ -77,6 +92,37 @@ const PLACES: readonly Place[] = [
   { at: "event", names: ["Emit"] },
   { at: "queue", names: ["Publish"] },
   { at: "/functions/clerk::work?tab=invoke", names: ["Invoke"] },
+  {
+    at: "/states/users/ada?tab=edit",
+    names: ["Add item", "Import", "Delete group", "Delete the item", "Save …"],
+    before: (page) => pasteIntoEditor(page, "2"),
+  },
+  {
+    at: "/states/gone",
+    names: ["Put it back"],
+    async before(page) {
+      await call("state::set", { scope: "gone", key: "short-lived", value: 1 });
+      await page.getByRole("row").filter({ hasText: "short-lived" }).click();
+      await page.getByRole("tab", { name: "Value" }).waitFor();
+      await call("state::delete", { scope: "gone", key: "short-lived" });
+      await page.getByText("This item was deleted.").waitFor();
+    },
+  },
+  { at: "/queues/later", names: ["Pause", "Purge"] },
+  { at: "/queues/later?tab=enqueue", names: ["Enqueue"] },
+  { at: "job", names: ["Cancel the job …"] },
+  { at: "/queues/letters?tab=dead", names: ["Redrive 1 chosen", "Discard 1", "Redrive all"], before: (page) => page.getByRole("checkbox").first().check() },
+  { at: "dead letter", names: ["Redrive", "Edit and redrive …", "Discard …"] },
+  { at: "/queues/letters%2Fsent", names: ["Publish"] },
+  {
+    at: "/streams?sub=letters:all",
+    names: ["Send this event again"],
+    async before(page) {
+      await page.getByLabel("Subscriptions").getByText("live").waitFor();
+      await call("stream::send", { stream_name: "letters", group_id: "all", type: "sent", data: { to: "ada" } });
+      await page.getByRole("row").filter({ hasText: "ada" }).first().click();
+    },
+  },
   {
     at: "/functions/clerk::work?tab=history",
     names: ["Replay"],

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parseJson } from "./json.ts";
-import { maskedPreview, maskedText, maskedValue } from "./secrets.ts";
+import { maskedJson, maskedPreview, maskedText, maskedValue, maskProblem } from "./secrets.ts";
 
 it("masks secrets by the names of members, at any depth", () => {
   expect(maskedPreview('{"user":"a","password":"hun\\"ter2","inner":{"api_key":12,"x":true}}', 200)).toBe(
@@ -39,4 +39,20 @@ it("masks the beginning of a text as well, however long", () => {
   expect(maskedText('{"a":1,"secrets":["s3cret","an')).not.toContain("s3cret");
   const long = `{"text":"${"x".repeat(1_000_000)}","password":"s3cret`;
   expect(maskedText(long).slice(-25)).toBe('xxxx","password":"••••••"');
+});
+
+it("masks all of what is called a secret, and nothing where there is nothing", () => {
+  expect(maskedJson("api_key", '{"a":1}')).toBe('"••••••"');
+  for (const json of ["null", '""', " null "]) expect(maskedJson("api_key", json)).toBe(json);
+  expect(maskedJson("user", '{"a":1}')).toBe('{"a":1}');
+});
+
+it("refuses a text with a mask in it, however it is written, unless it was there before", () => {
+  for (const text of ['{"password":"••••••"}', '["\\u2022\\u2022\\u2022\\u2022\\u2022\\u2022"]']) {
+    expect(maskProblem(text)).toContain("secret");
+    expect(maskProblem(text, '{"password":"s3cret"}')).toContain("secret");
+    expect(maskProblem(text, '"••••••"')).toBeUndefined();
+  }
+  expect(maskProblem('{"password":"new"}')).toBeUndefined();
+  expect(maskProblem('"a •••••• b"')).toBeUndefined();
 });

@@ -34,6 +34,17 @@ export function maskedNamed(name: string, text: string): string {
   return /^\s*[[{]/.test(text) ? maskedText(text) : text;
 }
 
+/** What stands for the JSON of something that has a name, an item of the state for example, until it is revealed: itself where no secret is in it. */
+export function maskedJson(name: string, json: string): string {
+  return isSecretName(name) && !/^\s*(?:null|"")?\s*$/.test(json) ? JSON.stringify(MASK) : maskedText(json);
+}
+
+/** Why a text may not be stored in the place of another: a mask is in it, copied from where a secret is not shown. Undefined where it may. */
+export function maskProblem(text: string, before = ""): string | undefined {
+  const holdsMask = (each: string): boolean => each.includes(JSON.stringify(MASK)) || /"(?:\\u2022){6}"/i.test(each);
+  return holdsMask(text) && !holdsMask(before) ? `${MASK} stands for a secret that was not revealed; stored, it would take the secret's place` : undefined;
+}
+
 /** Whether a member is masked: nothing and the empty text give nothing away. */
 export function isSecretMember(name: string, value: JsonValue): boolean {
   return value !== null && value !== "" && isSecretName(name);

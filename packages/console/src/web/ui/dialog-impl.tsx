@@ -23,7 +23,7 @@ export default function DialogImpl({ onClose, title, description, children, foot
           </Radix.Description>
           {/* Room for the ring around what has the focus. */}
           <div className="-m-1 min-h-0 overflow-auto p-1">{children}</div>
-          {footer !== undefined && <div className="flex justify-end gap-2">{footer}</div>}
+          {footer !== undefined && <div className="flex flex-wrap justify-end gap-2">{footer}</div>}
         </DialogContent>
       </Radix.Portal>
     </Radix.Root>

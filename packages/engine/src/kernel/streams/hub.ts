@@ -10,7 +10,7 @@ import type { StreamParts } from "./stream-parts.ts";
 import { readStreamPath, SYSTEM_GROUP, SYSTEM_PREFIX } from "./stream-path.ts";
 import type { Subscription } from "./subscription.ts";
 import { SystemStreams } from "./system-streams.ts";
-import { TAP_SPEC, Tap } from "./tap.ts";
+import { Tap, tapSpec } from "./tap.ts";
 import { Topics } from "./topics.ts";
 import { UserStreamNames } from "./user-stream-names.ts";
 
@@ -61,10 +61,10 @@ export class StreamHub implements Streams {
       resyncLater: (subscription, since) => this.#resyncs.add(subscription, since),
       end: (subscription) => this.#end(subscription),
     };
-    tap.publishTo(this.#system.provide(TAP_SPEC));
+    tap.publishTo(this.#system.provide(tapSpec(tap)));
   }
 
-  /** User-defined streams that hold items, as last counted, or have subscribers. */
+  /** User-defined streams that hold items, as last counted, that functions keep and have written, or that have subscribers: those that `list` shows. */
   get userStreams(): number {
     return this.#names.count;
   }
@@ -119,7 +119,7 @@ export class StreamHub implements Streams {
   }
 
   async list(): Promise<readonly StreamView[]> {
-    const groups = (await this.#source?.groups()) ?? [];
+    const groups = this.#source === undefined ? [] : await this.#names.listed(this.#source);
     const views = new Map<string, Map<string, { items: number | null; subscribers: number }>>();
     const groupOf = (stream: string, group: string): { items: number | null; subscribers: number } => {
       let own = views.get(stream);
@@ -135,6 +135,7 @@ export class StreamHub implements Streams {
       return view;
     };
     for (const { stream, group, items } of groups) groupOf(stream, group).items = items;
+    for (const name of this.#names.keptElsewhere) if (!views.has(name)) views.set(name, new Map());
     for (const name of this.#system.names) groupOf(name, SYSTEM_GROUP);
     for (const topic of this.#topics.all()) if (topic.subscribers > 0) groupOf(topic.stream, topic.group).subscribers = topic.subscribers;
     return [...views].sort(byName).map(([name, own]) => {

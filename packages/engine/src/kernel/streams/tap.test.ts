@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { inMemoryEngine, manualClock } from "../../testing/index.ts";
+import type { TapTotals } from "./tap.ts";
 import { memoryStreams } from "./testing/memory-streams.ts";
 
 interface Batch {
   readonly dropped: number;
+  readonly totals?: TapTotals;
   readonly messages: Readonly<Record<string, unknown>>[];
 }
 
@@ -26,7 +28,8 @@ describe("svc.stream.messages", () => {
     const { streams, watcher, client, watch, batches } = await scene();
     client.send("before anyone watches");
     watch();
-    expect(watcher.take()).toMatchObject([{ event: { type: "sync", data: [] } }]);
+    const nothing = { inbound: 0, outbound: 0, inbound_bytes: 0, outbound_bytes: 0, dropped: 0 };
+    expect(watcher.take()).toMatchObject([{ event: { type: "sync", data: [{ id: "totals", ...nothing }] } }]);
     const join = '{"type":"join","data":{"subscriptionId":"s","streamName":"todos","groupId":"g"}}';
     client.send(join);
     await client.next();
@@ -36,6 +39,7 @@ describe("svc.stream.messages", () => {
     expect(batches()).toEqual([
       {
         dropped: 0,
+        totals: { inbound: 3, outbound: 2, inbound_bytes: expect.any(Number), outbound_bytes: expect.any(Number), dropped: 0 },
         messages: [
           {
             direction: "inbound",
@@ -63,27 +67,74 @@ describe("svc.stream.messages", () => {
     expect(batches()).toEqual([]);
   });
 
-  it("cuts long messages in whole characters, and counts what a batch has no room for", async () => {
+  it("cuts long messages in whole characters", async () => {
     const { streams, watcher, client, watch, batches } = await scene();
     client.say({ type: "join", data: { subscriptionId: "s", streamName: "todos", groupId: "g" } });
     await client.next();
     watch();
     watcher.take();
     for (const text of ["é".repeat(20_000), "x".repeat(5_000)]) streams.write("todos", "g", "a", JSON.stringify(text));
-    for (let written = 0; written < 600; written++) streams.write("todos", "g", "b", "1");
-    const [batch, ...more] = batches();
-    expect(more).toEqual([]);
-    expect(batch?.messages).toHaveLength(500);
-    expect(batch?.dropped).toBe(102);
+    const [batch] = batches();
     const [long, shorter] = batch?.messages ?? [];
     expect(long).toMatchObject({ truncated: true, payload: expect.not.stringContaining("\uFFFD") });
     expect(long?.bytes).toBeGreaterThan(40_000);
     expect(Buffer.byteLength(String(long?.payload))).toBeLessThanOrEqual(4_096);
     expect(Buffer.byteLength(String(long?.payload))).toBeGreaterThan(4_090);
     expect(shorter).toMatchObject({ truncated: true });
-    for (let written = 0; written < 100; written++) streams.write("todos", "g", "a", JSON.stringify("y".repeat(5_000)));
-    const [large] = batches();
-    expect(large?.messages.length).toBeLessThan(70);
-    expect((large?.messages.length ?? 0) + (large?.dropped ?? 0)).toBe(100);
+    expect(batch?.totals?.outbound_bytes).toBe(Number(long?.bytes) + Number(shorter?.bytes));
+  });
+
+  it("counts every message of a flood, whatever it has room to show, and shows in the long run 5,000 a second", async () => {
+    const { streams, watcher, client, watch, batches } = await scene();
+    client.say({ type: "join", data: { subscriptionId: "s", streamName: "todos", groupId: "g" } });
+    await client.next();
+    watch();
+    watcher.take();
+    let [sent, received] = [0, 0];
+    const flood = (count: number, json: string): readonly Batch[] => {
+      for (let written = 0; written < count; written++) streams.write("todos", "g", "a", json);
+      client.say({ type: "heartbeat" });
+      client.take();
+      sent += count;
+      received++;
+      return batches();
+    };
+    const shownOf = (told: readonly Batch[]): number => told.reduce((sum, { messages }) => sum + messages.length, 0);
+    // At once: all of a second's 2,000, in batches that are told together.
+    const first = flood(2_000, "1");
+    expect(first.map(({ messages }) => messages.length)).toEqual([500, 500, 500, 500, 1]);
+    expect(first.map(({ totals }) => totals !== undefined)).toEqual([false, false, false, false, true]);
+    expect(first.at(-1)?.totals).toMatchObject({ inbound: 1, dropped: 0 });
+    let shown = shownOf(first);
+    for (let tick = 0; tick < 20; tick++) {
+      const told = flood(2_000, "1");
+      shown += shownOf(told);
+      const { totals, dropped } = told.at(-1) as Batch;
+      expect(totals).toMatchObject({ inbound: received, outbound: sent, dropped: sent + received - shown });
+      expect(dropped).toBe(2_001 - shownOf(told));
+    }
+    expect(shown).toBe(2_500 + 20 * 500);
+    const large = flood(500, JSON.stringify("y".repeat(5_000)));
+    expect(shownOf(large)).toBeLessThan(200);
+    expect(large.at(-1)?.totals).toMatchObject({ inbound: received, outbound: sent });
+  });
+
+  it("tells who comes later from where to count, and goes on counting for who lost a batch", async () => {
+    const { streams, watcher, client, watch, batches } = await scene();
+    client.say({ type: "join", data: { subscriptionId: "s", streamName: "todos", groupId: "g" } });
+    await client.next();
+    watch();
+    watcher.take();
+    streams.write("todos", "g", "a", "1");
+    const [batch] = batches();
+    streams.write("todos", "g", "a", "2");
+    watcher.say({ type: "leave", data: { subscriptionId: "w" } });
+    streams.write("todos", "g", "a", '"nobody counts this"');
+    batches();
+    watch();
+    const [sync] = watcher.take();
+    const [told] = (sync as { event: { data: TapTotals[] } }).event.data;
+    expect(batch?.totals?.outbound).toBe(1);
+    expect(told?.outbound).toBe(2);
   });
 });

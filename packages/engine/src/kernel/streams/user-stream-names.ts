@@ -8,14 +8,18 @@ const MAX_NAMES = 100_000;
 const RECOUNT_MS = 1_000;
 const SHARE = 20;
 
-/** Which user-defined streams there are: with items as last counted, or with subscribers. */
+type Groups = Awaited<ReturnType<StreamSource["groups"]>>;
+
+/** Which user-defined streams there are: with items as last counted, written by functions that keep their items, or with subscribers. */
 export class UserStreamNames {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #onChange: (stream: string, op: "created" | "removed") => void;
   #withItems = new Set<string>();
-  /** Which got items since the count under way began: it may not have seen them. */
-  #sinceCount = new Set<string>();
+  /** For each count under way which got items since it began: it may not have seen them. */
+  readonly #underWay = new Set<Set<string>>();
+  /** Whose items are not the source's to count: functions keep them. */
+  readonly #keptElsewhere = new Set<string>();
   readonly #subscribers = new Map<string, number>();
   #source: StreamSource | undefined;
   #cancelRecount: (() => void) | undefined;
@@ -29,8 +33,17 @@ export class UserStreamNames {
 
   get count(): number {
     let count = this.#withItems.size;
-    for (const name of this.#subscribers.keys()) if (!this.#withItems.has(name)) count++;
+    for (const name of this.#keptElsewhere) if (!this.#withItems.has(name)) count++;
+    for (const name of this.#subscribers.keys()) if (!this.#holds(name)) count++;
     return count;
+  }
+
+  get keptElsewhere(): Iterable<string> {
+    return this.#keptElsewhere;
+  }
+
+  #holds(stream: string): boolean {
+    return this.#withItems.has(stream) || this.#keptElsewhere.has(stream);
   }
 
   /** Counts what this source keeps; undefined: nobody keeps any. */
@@ -38,22 +51,42 @@ export class UserStreamNames {
     this.#source = source;
     this.#cancelRecount?.();
     this.#cancelRecount = undefined;
-    if (source === undefined) this.#take(new Set());
-    else this.#recount(source);
+    if (source !== undefined) {
+      this.#recount(source);
+      return;
+    }
+    const kept = [...this.#keptElsewhere];
+    this.#keptElsewhere.clear();
+    for (const name of kept) if (!this.#withItems.has(name) && !this.#subscribers.has(name)) this.#onChange(name, "removed");
+    this.#take(new Set());
   }
 
-  published({ stream, type }: StreamEvent): void {
+  /** Lists what the source keeps, and counts by it: who lists streams and who counts them shall not differ. */
+  async listed(source: StreamSource): Promise<Groups> {
+    const since = new Set<string>();
+    this.#underWay.add(since);
+    try {
+      const groups = await source.groups();
+      if (this.#source === source) this.#take(new Set([...since, ...streamsOf(groups)]));
+      return groups;
+    } finally {
+      this.#underWay.delete(since);
+    }
+  }
+
+  published({ stream, type, version }: StreamEvent): void {
     if (type === "event") return;
     if (type === "delete") {
       this.#recountSoon();
       return;
     }
-    if (this.#sinceCount.size < MAX_NAMES) this.#sinceCount.add(stream);
-    if (!this.#withItems.has(stream) && this.#withItems.size < MAX_NAMES) {
-      const isNew = !this.#subscribers.has(stream);
-      this.#withItems.add(stream);
-      if (isNew) this.#onChange(stream, "created");
-    }
+    // Only what functions keep has no versions.
+    const names = version === undefined ? this.#keptElsewhere : this.#withItems;
+    if (version !== undefined) for (const since of this.#underWay) if (since.size < MAX_NAMES) since.add(stream);
+    if (names.has(stream) || names.size >= MAX_NAMES) return;
+    const isNew = !this.#holds(stream) && !this.#subscribers.has(stream);
+    names.add(stream);
+    if (isNew) this.#onChange(stream, "created");
   }
 
   /** A subscription has come (1) or gone (-1). */
@@ -61,7 +94,7 @@ export class UserStreamNames {
     const before = this.#subscribers.get(stream) ?? 0;
     if (before + change > 0) this.#subscribers.set(stream, before + change);
     else this.#subscribers.delete(stream);
-    if (this.#withItems.has(stream)) return;
+    if (this.#holds(stream)) return;
     if (before === 0) this.#onChange(stream, "created");
     else if (before + change === 0) this.#onChange(stream, "removed");
   }
@@ -74,15 +107,10 @@ export class UserStreamNames {
   }
 
   #recount(source: StreamSource): void {
-    this.#sinceCount = new Set();
     const startedAt = this.#clock.monotonic();
-    source.groups().then(
-      (groups) => {
+    this.listed(source).then(
+      () => {
         this.#pauseMs = Math.max(RECOUNT_MS, (this.#clock.monotonic() - startedAt) * SHARE);
-        if (this.#source !== source) return;
-        const names = new Set(this.#sinceCount);
-        for (const { stream } of groups) if (names.size < MAX_NAMES) names.add(stream);
-        this.#take(names);
       },
       (error: unknown) => this.#log.warn("the user-defined streams could not be counted", { error }),
     );
@@ -91,7 +119,12 @@ export class UserStreamNames {
   #take(names: Set<string>): void {
     const before = this.#withItems;
     this.#withItems = names;
-    for (const name of before) if (!names.has(name) && !this.#subscribers.has(name)) this.#onChange(name, "removed");
-    for (const name of names) if (!before.has(name) && !this.#subscribers.has(name)) this.#onChange(name, "created");
+    const isThereAnyway = (name: string): boolean => this.#keptElsewhere.has(name) || this.#subscribers.has(name);
+    for (const name of before) if (!names.has(name) && !isThereAnyway(name)) this.#onChange(name, "removed");
+    for (const name of names) if (!before.has(name) && !isThereAnyway(name)) this.#onChange(name, "created");
   }
+}
+
+function streamsOf(groups: Groups): readonly string[] {
+  return [...new Set(groups.map(({ stream }) => stream))].slice(0, MAX_NAMES);
 }

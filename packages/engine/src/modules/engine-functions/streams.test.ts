@@ -48,6 +48,32 @@ describe("engine::streams::list", () => {
     expect(await engine.call("engine::streams::list", { include_system: true })).toEqual({ streams: [TAP, BOARD] });
   });
 
+  it("shows as many as are counted: those that functions keep, and without those whose items went unseen", async () => {
+    const engine = await inMemoryEngine({ modules: [engineFunctions(() => ({}) as EngineInfo)] });
+    const hub = engine.kernel.streams;
+    let kept = [{ stream: "kept", group: "g", items: 1 }];
+    const { publish, write } = memoryStreams(hub, { groups: () => Promise.resolve(kept) });
+    const names = async (): Promise<readonly string[]> => {
+      const { streams } = (await engine.call("engine::streams::list", {})) as { streams: { name: string }[] };
+      return streams.map(({ name }) => name);
+    };
+    publish({ stream: "elsewhere", group: "g", id: "1", type: "create", json: "1", version: undefined });
+    write("kept", "g", "1", "1");
+    expect(await names()).toEqual(["elsewhere", "kept"]);
+    expect(hub.userStreams).toBe(2);
+    // Another engine on the same storage has deleted one and written another.
+    kept = [{ stream: "new", group: "g", items: 1 }];
+    expect(hub.userStreams).toBe(2);
+    const asked = names();
+    write("meanwhile", "g", "1", "1");
+    await asked;
+    kept.push({ stream: "meanwhile", group: "g", items: 1 });
+    expect(await names()).toEqual(["elsewhere", "meanwhile", "new"]);
+    expect(hub.userStreams).toBe(3);
+    const { streams } = (await engine.call("engine::streams::list", {})) as { streams: object[] };
+    expect(streams[0]).toEqual({ name: "elsewhere", type: "user", groups: [], subscribers: 0 });
+  });
+
   it("shows a restricted caller users' streams if it may list those, and never the engine's own", async () => {
     const engine = await scene();
     const [reader, other] = [

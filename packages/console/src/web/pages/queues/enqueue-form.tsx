@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { jsonProblem } from "../../lib/json-text.ts";
+import { maskProblem } from "../../lib/secrets.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
@@ -25,7 +26,8 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
   const [delay, setDelay] = useState("");
   const [dedupeKey, setDedupeKey] = useState("");
   const [added, setAdded] = useState<{ readonly job_id: string; readonly duplicate: boolean } | undefined>();
-  const problem = jsonProblem(json);
+  const syntax = jsonProblem(json);
+  const problem = syntax === undefined ? maskProblem(json) : `This is not JSON: ${syntax}`;
   const isDelayWrong = delay !== "" && !DELAY.test(delay);
   const isReady = problem === undefined && !isDelayWrong && refusal === undefined;
   const send = async (): Promise<void> => {
@@ -58,7 +60,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
       <div className="flex flex-col gap-1">
         <span>Data</span>
         <JsonEditor label="Data of the job" value={json} onChange={setJson} onSubmit={() => void send()} className="h-40" />
-        {problem !== undefined && <span className="text-danger">This is not JSON: {problem}</span>}
+        {problem !== undefined && <span className="text-danger">{problem}</span>}
       </div>
       <div className="flex flex-wrap gap-3">
         <label className="flex min-w-32 flex-1 flex-col gap-1">

@@ -49,10 +49,11 @@ export function jobColumns(
     key: "data",
     header: "Data",
     width: "minmax(6rem,2fr)",
-    from: state === "dead" ? 640 : 0,
+    from: state === "dead" ? 480 : 0,
     cell: ({ json }) => <code className="text-ink-2">{maskedPreview(json, PREVIEW)}</code>,
   };
-  const target: Column<Job> = { key: "function", header: "Function", width: "minmax(5rem,1fr)", from: 640, cell: ({ function_id }) => function_id ?? "–" };
+  // Beside the list of queues there are 540 px on a common screen.
+  const target: Column<Job> = { key: "function", header: "Function", width: "minmax(5rem,1fr)", from: 420, cell: ({ function_id }) => function_id ?? "–" };
   if (state === "dead") {
     const error: Column<Job> = {
       key: "error",

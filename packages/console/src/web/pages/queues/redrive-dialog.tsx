@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { jsonProblem, pretty } from "../../lib/json-text.ts";
+import { maskedText, maskProblem } from "../../lib/secrets.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -15,9 +16,11 @@ export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; rea
   const refusal = useWriteRefusal(useLiveState().phase);
   const action = useAction();
   const [text, setText] = useState(() => pretty(job.json));
-  const problem = jsonProblem(text);
+  const [isRevealed, setRevealed] = useState(() => maskedText(job.json) === job.json);
+  const syntax = jsonProblem(text);
+  const problem = syntax === undefined ? maskProblem(text, job.json) : `This is not JSON: ${syntax}`;
   const send = async (): Promise<void> => {
-    if (problem !== undefined || refusal !== undefined) return;
+    if (problem !== undefined || !isRevealed || refusal !== undefined) return;
     await action.run(async () => {
       await redriveWith(job.queue, job.job_id, text);
       toast("The job is back on its queue, with other data");
@@ -38,16 +41,28 @@ export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; rea
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" disabledReason={refusal} disabled={problem !== undefined} isPending={action.isPending} onClick={() => void send()}>
+          <Button
+            look="primary"
+            disabledReason={refusal}
+            disabled={problem !== undefined || !isRevealed}
+            isPending={action.isPending}
+            onClick={() => void send()}
+          >
             Redrive
           </Button>
         </>
       }
     >
-      <JsonEditor label="Data of the job" value={text} onChange={setText} onSubmit={() => void send()} className="h-64" />
+      {isRevealed ? (
+        <JsonEditor label="Data of the job" value={text} onChange={setText} onSubmit={() => void send()} className="h-64" />
+      ) : (
+        <p className="flex flex-wrap items-center gap-3 text-ink-2">
+          Its data holds secrets, which are to be seen while it is edited. <Button onClick={() => setRevealed(true)}>Reveal and edit</Button>
+        </p>
+      )}
       {problem !== undefined && (
         <p role="alert" className="mt-1 text-danger">
-          This is not JSON: {problem}
+          {problem}
         </p>
       )}
       {action.problem !== undefined && (

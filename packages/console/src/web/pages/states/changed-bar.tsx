@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { pretty } from "../../lib/json-text.ts";
 import { Button } from "../../ui/button.tsx";
-import { JsonDiff } from "../../ui/json-diff.tsx";
+import { MaskedDiff } from "./masked-diff.tsx";
 import type { Entry } from "./model.ts";
 
 /** Says that the open item is another one than it was. With an edit under way it leads to joining the two. */
@@ -9,12 +9,16 @@ export function ChangedBar({
   before,
   now,
   isDirty,
+  isRevealed,
+  onReveal,
   onResolve,
   onDismiss,
 }: {
   readonly before: Entry;
   readonly now: Entry | null;
   readonly isDirty: boolean;
+  readonly isRevealed: boolean;
+  readonly onReveal: () => void;
   readonly onResolve: () => void;
   readonly onDismiss: () => void;
 }) {
@@ -39,7 +43,16 @@ export function ChangedBar({
           </Button>
         )}
       </div>
-      {isOpen && now !== null && <JsonDiff label="What was changed elsewhere" before={pretty(before.json)} after={pretty(now.json)} className="max-h-60" />}
+      {isOpen && now !== null && (
+        <MaskedDiff
+          itemKey={now.key}
+          label="What was changed elsewhere"
+          before={pretty(before.json)}
+          after={pretty(now.json)}
+          className="max-h-60"
+          {...{ isRevealed, onReveal }}
+        />
+      )}
     </div>
   );
 }

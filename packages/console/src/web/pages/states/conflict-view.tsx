@@ -1,9 +1,10 @@
 import { useMemo } from "react";
 import { formatJson, parseJson } from "../../lib/json.ts";
 import { pretty } from "../../lib/json-text.ts";
+import { maskedJson } from "../../lib/secrets.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { JsonDiff } from "../../ui/json-diff.tsx";
+import { MaskedDiff } from "./masked-diff.tsx";
 import { mergeJson } from "./merge.ts";
 import type { Draft, Entry } from "./model.ts";
 
@@ -13,6 +14,8 @@ export function ConflictView({
   itemKey,
   draft,
   theirs,
+  isRevealed,
+  onReveal,
   onTakeTheirs,
   onKeepMine,
   onMerge,
@@ -22,6 +25,8 @@ export function ConflictView({
   readonly itemKey: string;
   readonly draft: Draft;
   readonly theirs: Entry | null;
+  readonly isRevealed: boolean;
+  readonly onReveal: () => void;
   readonly onTakeTheirs: () => void;
   readonly onKeepMine: () => void;
   readonly onMerge: (text: string) => void;
@@ -71,14 +76,16 @@ export function ConflictView({
         {theirs === null ? (
           <p className="text-ink-2">The item is deleted.</p>
         ) : (
-          <JsonDiff label="Theirs against the base" before={base} after={pretty(theirs.json)} className="max-h-72" />
+          <MaskedDiff label="Theirs against the base" before={base} after={pretty(theirs.json)} className="max-h-72" {...{ itemKey, isRevealed, onReveal }} />
         )}
       </Side>
       <Side title="Mine, against the base">
-        <JsonDiff label="Mine against the base" before={base} after={draft.text} className="max-h-72" />
+        <MaskedDiff label="Mine against the base" before={base} after={draft.text} className="max-h-72" {...{ itemKey, isRevealed, onReveal }} />
       </Side>
       <Side title="Base: what you began from">
-        <pre className="max-h-72 overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">{base === "" ? "There was no item." : base}</pre>
+        <pre className="max-h-72 overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">
+          {base === "" ? "There was no item." : isRevealed ? base : maskedJson(itemKey, base)}
+        </pre>
       </Side>
     </section>
   );

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { isSameJson, pretty } from "../../lib/json-text.ts";
+import { maskedJson } from "../../lib/secrets.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
@@ -35,6 +36,11 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
   // What there was last, for when it is deleted.
   const [last, setLast] = useState<Entry | undefined>();
   if (entry && entry !== last) setLast(entry);
+  // For the whole item: who edits it sees what changed elsewhere, too.
+  const [isRevealed, setRevealed] = useState(false);
+  const reveal = (): void => setRevealed(true);
+  const begun = draft?.base ?? entry ?? undefined;
+  const hasSecrets = useMemo(() => begun !== undefined && maskedJson(itemKey, begun.json) !== begun.json, [itemKey, begun]);
   const isDirty = draft !== undefined && !isSameJson(draft.text, textOf(draft.base));
   const seen = isDirty ? (draft.base ?? undefined) : known;
 
@@ -53,6 +59,8 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
       base={draft?.base ?? base}
       text={draft?.text ?? textOf(base)}
       isDirty={isDirty}
+      isMasked={hasSecrets && !isRevealed}
+      onReveal={reveal}
       triggers={triggers}
       onChange={(text) => setDraft({ base: draft === undefined ? base : draft.base, text })}
       onDiscard={() => setDraft(undefined)}
@@ -80,6 +88,8 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
             itemKey={itemKey}
             draft={draft}
             theirs={conflict.theirs}
+            isRevealed={isRevealed}
+            onReveal={reveal}
             onTakeTheirs={() => void settle()}
             onKeepMine={() => {
               setDraft({ base: conflict.theirs, text: draft.text });
@@ -97,7 +107,15 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
           <>
             {entry && <ItemHead group={group} entry={entry} triggers={triggers} onDeleted={() => setDraft(undefined)} />}
             {seen !== undefined && entry !== undefined && entry?.version !== seen.version && (
-              <ChangedBar before={seen} now={entry} isDirty={isDirty} onResolve={() => void showConflict()} onDismiss={() => setKnown(entry ?? undefined)} />
+              <ChangedBar
+                before={seen}
+                now={entry}
+                isDirty={isDirty}
+                isRevealed={isRevealed}
+                onReveal={reveal}
+                onResolve={() => void showConflict()}
+                onDismiss={() => setKnown(entry ?? undefined)}
+              />
             )}
             <Tabs
               label="Item"

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { ApiFailure } from "../../lib/api.ts";
 import { jsonProblem, pretty } from "../../lib/json-text.ts";
-import { isSecretName } from "../../lib/secrets.ts";
+import { maskProblem } from "../../lib/secrets.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -25,22 +25,26 @@ export function ItemEditor(props: {
   readonly base: Entry | null;
   readonly text: string;
   readonly isDirty: boolean;
+  /** The base holds secrets that are not revealed: there is no editing it, so that no mask is ever stored. */
+  readonly isMasked: boolean;
+  readonly onReveal: () => void;
   readonly triggers: readonly Binding[];
   readonly onChange: (text: string) => void;
   readonly onDiscard: () => void;
   readonly onSaved: () => Promise<void>;
   readonly onConflict: () => Promise<void>;
 }) {
-  const { group, itemKey, base, text, isDirty, triggers, onChange, onDiscard, onSaved, onConflict } = props;
+  const { group, itemKey, base, text, isDirty, isMasked, onReveal, triggers, onChange, onDiscard, onSaved, onConflict } = props;
   const refusal = useWriteRefusal(useLiveState().phase);
   const [isReviewing, setReviewing] = useState(false);
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<string | undefined>();
-  const [isRevealed, setRevealed] = useState(!isSecretName(itemKey));
   const syntax = isDirty ? jsonProblem(text) : undefined;
+  const mask = isDirty ? maskProblem(text, base?.json) : undefined;
+  const unstorable = syntax === undefined ? mask : "Only JSON can be stored";
 
   const review = (): void => {
-    if (isDirty && syntax === undefined && refusal === undefined) setReviewing(true);
+    if (isDirty && unstorable === undefined && refusal === undefined) setReviewing(true);
   };
   const save = async (): Promise<void> => {
     setPending(true);
@@ -60,10 +64,10 @@ export function ItemEditor(props: {
       setPending(false);
     }
   };
-  if (!isRevealed) {
+  if (isMasked) {
     return (
-      <p className="flex items-center gap-3 p-4 text-ink-2">
-        Its key says that this is a secret. <Button onClick={() => setRevealed(true)}>Reveal and edit</Button>
+      <p className="flex flex-wrap items-center gap-3 p-4 text-ink-2">
+        This holds secrets, which are to be seen while it is edited. <Button onClick={onReveal}>Reveal and edit</Button>
       </p>
     );
   }
@@ -85,14 +89,13 @@ export function ItemEditor(props: {
           This is not JSON: {syntax}
         </p>
       )}
+      {mask !== undefined && (
+        <p role="alert" className="text-danger">
+          {mask}.
+        </p>
+      )}
       <div className="flex flex-wrap items-center gap-2">
-        <Button
-          look="primary"
-          disabledReason={refusal ?? (syntax === undefined ? undefined : "Only JSON can be stored")}
-          disabled={!isDirty}
-          onClick={review}
-          title="Save (Ctrl or ⌘ S)"
-        >
+        <Button look="primary" disabledReason={refusal ?? unstorable} disabled={!isDirty} onClick={review} title="Save (Ctrl or ⌘ S)">
           Save …
         </Button>
         <Button disabled={!isDirty} onClick={onDiscard}>

@@ -6,8 +6,9 @@ import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { download } from "../../ui/json-view.tsx";
 import { toast } from "../../ui/toasts.tsx";
+import { ExportDialog } from "./export-dialog.tsx";
 import type { Entry } from "./model.ts";
-import { lineOf } from "./ndjson.ts";
+import { lineOf, maskedLineOf } from "./ndjson.ts";
 import { allItems, deleteGroup, deleteItems, restoreItems } from "./state-api.ts";
 import { TriggerNote } from "./trigger-note.tsx";
 import { type Binding, triggersOf } from "./triggers.ts";
@@ -36,6 +37,8 @@ export function ItemsActions({
   const [asking, setAsking] = useState<"ticked" | "group" | undefined>();
   const [pending, setPending] = useState<"export" | "delete" | undefined>();
   const [problem, setProblem] = useState<string | undefined>();
+  // What is to be exported, while it is asked whether with its secrets.
+  const [exporting, setExporting] = useState<{ readonly lines: readonly string[]; readonly masked: readonly string[] } | undefined>();
 
   const run = async (what: "export" | "delete", action: () => Promise<void>): Promise<void> => {
     setPending(what);
@@ -51,10 +54,20 @@ export function ItemsActions({
   const exportAll = (): Promise<void> =>
     run("export", async () => {
       const lines: string[] = [];
-      if (ticked.length > 0) lines.push(...ticked.map((entry) => lineOf(group, entry)));
-      else for await (const { items } of allItems(group, prefix, new AbortController().signal)) lines.push(...items.map((entry) => lineOf(group, entry)));
-      download(`${lines.join("\n")}\n`, `${group.replace(/[^\w.-]+/g, "_")}.ndjson`, NDJSON);
+      const masked: string[] = [];
+      const add = (items: readonly Entry[]): void => {
+        lines.push(...items.map((entry) => lineOf(group, entry)));
+        masked.push(...items.map((entry) => maskedLineOf(group, entry)));
+      };
+      if (ticked.length > 0) add(ticked);
+      else for await (const { items } of allItems(group, prefix, new AbortController().signal)) add(items);
+      if (lines.every((line, at) => line === masked[at])) save(lines);
+      else setExporting({ lines, masked });
     });
+  const save = (lines: readonly string[]): void => {
+    setExporting(undefined);
+    download(`${lines.join("\n")}\n`, `${group.replace(/[^\w.-]+/g, "_")}.ndjson`, NDJSON);
+  };
   const remove = (): Promise<void> =>
     run("delete", async () => {
       if (asking === "ticked") {
@@ -102,6 +115,7 @@ export function ItemsActions({
           {problem}
         </span>
       )}
+      {exporting !== undefined && <ExportDialog {...exporting} onSave={save} onClose={() => setExporting(undefined)} />}
       {asking !== undefined && (
         <ConfirmDialog
           open

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readEntryOrNull } from "./model.ts";
-import { batches, type Line, lineOf, planLine, readLines } from "./ndjson.ts";
+import { batches, type Line, lineOf, maskedLineOf, planLine, readLines } from "./ndjson.ts";
 
 const entry = (json: string, version = 3) =>
   readEntryOrNull(`{"key":"k","value":${json},"version":${version},"updated_at":"2026-11-22T00:00:00.000Z","bytes":1}`);
@@ -22,6 +22,16 @@ describe("a file of lines", () => {
     );
     expect(lines).toHaveLength(1);
     expect(bad.map(({ number }) => number)).toEqual([2, 3, 4, 5]);
+  });
+
+  it("masks secrets on one line, and takes no masked line back", () => {
+    const there = entry('{"n":1.50,"password":"s3cret"}');
+    const text = there === null ? "" : maskedLineOf("a", there);
+    expect(text).toContain('"value":{"n":1.50,"password":"••••••"},"version":3');
+    expect(text).not.toContain("\n");
+    expect(readLines(text)).toEqual({ lines: [], bad: [{ number: 1, problem: expect.stringContaining("secret") }] });
+    const named = there === null ? "" : maskedLineOf("a", { ...there, key: "api_key", json: '"s3cret"' });
+    expect(named).toContain('"value":"••••••"');
   });
 
   it("lets the later of two lines about one item stand", () => {

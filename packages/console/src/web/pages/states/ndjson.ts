@@ -1,5 +1,7 @@
+import { formatJson, parseJson } from "../../lib/json.ts";
 import { isSameJson, jsonProblem } from "../../lib/json-text.ts";
 import { membersOf } from "../../lib/raw-json.ts";
+import { maskedJson, maskProblem } from "../../lib/secrets.ts";
 import { type Entry, nameProblem } from "./model.ts";
 
 /** One item of a file, as `state::export` and this page write it. */
@@ -20,6 +22,12 @@ export interface BadLine {
 export function lineOf(scope: string, { key, json, version, updatedAtMs, expiresAtMs }: Entry): string {
   const end = expiresAtMs === undefined ? "" : `,"expires_at":"${new Date(expiresAtMs).toISOString()}"`;
   return `{"scope":${JSON.stringify(scope)},"key":${JSON.stringify(key)},"value":${json},"version":${version},"updated_at":"${new Date(updatedAtMs).toISOString()}"${end}}`;
+}
+
+/** The same with the item's secrets masked. It cannot be imported again where there are any. */
+export function maskedLineOf(scope: string, entry: Entry): string {
+  const json = maskedJson(entry.key, entry.json);
+  return lineOf(scope, json === entry.json ? entry : { ...entry, json: formatJson(parseJson(json), 0) });
 }
 
 /** Reads a file of lines; empty ones do not count. Of two lines about one item the later stands, as if stored one after the other. */
@@ -51,6 +59,8 @@ function readLine(content: string, number: number): Line {
   };
   const json = members.get("value");
   if (json === undefined) throw new SyntaxError("`value` is missing");
+  const mask = maskProblem(json);
+  if (mask !== undefined) throw new SyntaxError(mask);
   const end: unknown = JSON.parse(members.get("expires_at") ?? "null");
   const expiresAtMs = typeof end === "string" ? Date.parse(end) : undefined;
   if (Number.isNaN(expiresAtMs)) throw new SyntaxError("`expires_at` is no time");

@@ -1,4 +1,5 @@
 import { jsonProblem } from "../../lib/json-text.ts";
+import { maskProblem } from "../../lib/secrets.ts";
 
 export const NEW_TYPES = ["string", "number", "boolean", "null", "JSON"] as const;
 export type NewType = (typeof NEW_TYPES)[number];
@@ -16,7 +17,9 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 export function valueProblem({ type, text }: NewValue): string | undefined {
   if (type === "number") return NUMBER.test(text.trim()) ? undefined : "This is not a number as JSON writes it, e.g. 12, -0.5, 1e9.";
   const problem = type === "JSON" ? jsonProblem(text) : undefined;
-  return problem === undefined ? undefined : `This is not JSON: ${problem}`;
+  if (problem !== undefined) return `This is not JSON: ${problem}`;
+  const mask = maskProblem(text);
+  return mask === undefined ? undefined : `${mask}.`;
 }
 
 export function valueToJson({ type, text }: NewValue): string {

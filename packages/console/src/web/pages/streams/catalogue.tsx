@@ -14,17 +14,20 @@ const FIRST_GROUPS = 12;
 export function Catalogue({
   system,
   joined,
+  live,
   onJoin,
   onLeave,
 }: {
   readonly system: boolean;
   readonly joined: readonly string[];
+  /** Those of the joined groups that the engine has let in. */
+  readonly live: readonly string[];
   readonly onJoin: (name: string) => void;
   readonly onLeave: (name: string) => void;
 }) {
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(!isNarrow);
-  const { data, error, isPending, refetch } = useCatalogue();
+  const { data, error, isPending, refetch } = useCatalogue(live.join());
   const hasModule = useHasStreamModule();
   const streams = (data ?? []).filter(({ type }) => system || type === "user");
   const Chevron = isOpen ? ChevronDown : ChevronRight;
@@ -88,6 +91,7 @@ function StreamRow({
     <tr className="border-line/60 border-t align-top">
       <td className="max-w-72 break-words px-4 py-1.5 font-medium max-sm:max-w-28">{name}</td>
       <td className="px-3 py-1">
+        {groups.length === 0 && <span className="text-ink-2">Functions keep its items; its groups are known to them.</span>}
         <ul className="flex flex-wrap gap-1">
           {shown.map((group) => (
             <li key={group.group_id}>

@@ -29,7 +29,7 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
       <Counter
         name="Dropped"
         value={count.format(counters.dropped)}
-        title="Counted but not shown: more than the engine tells of in a tenth of a second (500 messages, 256 KiB)"
+        title="Counted but not shown: more than the engine tells of (2,500 messages at once, then 5,000 a second), or missed on the way"
         isLoud={counters.dropped > 0}
       />
       <Counter name="Round trip" value={roundTrip === undefined ? "–" : duration(roundTrip)} title="From this page to the console's server and back" />

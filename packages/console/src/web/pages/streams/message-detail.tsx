@@ -4,6 +4,7 @@ import { useMemo, useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { callText } from "../../lib/api.ts";
 import { formatJson, parseJson } from "../../lib/json.ts";
+import { maskedText } from "../../lib/secrets.ts";
 import { bytes } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -12,6 +13,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { JsonDiff } from "../../ui/json-diff.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
+import { useReveal } from "../../ui/reveal.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { itemOf, type MonitorMessage, type MonitorRow, previewOf, previousOf, resendOf } from "./message.ts";
@@ -116,14 +118,18 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 }
 
 function Difference({ before, after }: { readonly before: MonitorMessage; readonly after: MonitorMessage }) {
-  const [old, now] = [prettyData(before), prettyData(after)];
+  const [plainOld, plainNow] = [prettyData(before), prettyData(after)];
+  const [maskedOld, maskedNow] = [maskedText(plainOld), maskedText(plainNow)];
+  const { isRevealed, button } = useReveal(plainOld !== maskedOld || plainNow !== maskedNow);
+  const [old, now] = isRevealed ? [plainOld, plainNow] : [maskedOld, maskedNow];
   return (
     <section aria-labelledby="difference">
       <h3 id="difference" className="mb-1 font-medium">
         Changed since <Timestamp ms={before.timestamp} />
       </h3>
+      {button}
       {old === now ? (
-        <p className="text-ink-2">Nothing: the data is the same.</p>
+        <p className="text-ink-2">{plainOld === plainNow ? "Nothing: the data is the same." : "Only secrets, which are masked."}</p>
       ) : (
         <JsonDiff label="What changed since the message before" before={old} after={now} />
       )}

@@ -1,4 +1,4 @@
-import type { Marker, MarkerFacts, MonitorRow, TappedBatch, TappedMessage } from "./message.ts";
+import type { Marker, MarkerFacts, MonitorRow, TappedBatch, TappedMessage, TapTotals } from "./message.ts";
 
 /** Rows that are kept, and characters of their payloads: what is older goes. */
 export const MAX_ROWS = 20_000;
@@ -7,14 +7,14 @@ const MAX_CHARACTERS = 32 * 1024 * 1024;
 const RATE_SECONDS = 5;
 
 export interface Counters {
-  /** All that passed, those included that the engine left out of its batches. */
+  /** Inbound and outbound: all that passed, those included that are not shown. */
   readonly total: number;
   readonly inbound: number;
   readonly outbound: number;
   readonly bytes: number;
   readonly perSecond: number;
   readonly buffered: number;
-  /** Left out of a batch by the engine: counted, not shown. */
+  /** Counted, not shown: left out of a batch by the engine, or lost with a batch. */
   readonly dropped: number;
   /** Something was lost that nobody counted, so that the figures are at least that. */
   readonly isAtLeast: boolean;
@@ -27,11 +27,13 @@ export class MessageLog {
   #start = 0;
   #characters = 0;
   #nextSeq = 1;
-  #total = 0;
   #inbound = 0;
   #outbound = 0;
   #bytes = 0;
-  #dropped = 0;
+  /** Messages that came, whether or not they are kept. */
+  #received = 0;
+  /** The engine's totals that these counters have taken in; undefined: they begin with the next ones. */
+  #taken: TapTotals | undefined;
   #isAtLeast = false;
   readonly #perSecond = new Map<number, number>();
   readonly #listeners = new Set<() => void>();
@@ -49,27 +51,43 @@ export class MessageLog {
     };
   };
 
-  add({ messages, dropped }: TappedBatch, nowMs: number): void {
+  /** Where the engine's count stood when watching began: from there it is counted on, also over batches that are lost. */
+  begin(totals: TapTotals): void {
+    this.#taken ??= totals;
+  }
+
+  /** Nobody may have counted what passes from now on: the next count begins anew. */
+  end(): void {
+    this.#taken = undefined;
+  }
+
+  add({ messages, totals }: TappedBatch, nowMs: number): void {
     for (const message of messages) this.#push(message);
-    this.#dropped += dropped;
-    this.#total += messages.length + dropped;
-    const second = Math.floor(nowMs / 1000);
-    this.#perSecond.set(second, (this.#perSecond.get(second) ?? 0) + messages.length + dropped);
-    for (const old of this.#perSecond.keys()) if (old < second - RATE_SECONDS) this.#perSecond.delete(old);
+    this.#received += messages.length;
+    if (totals !== undefined) this.#count(totals, nowMs);
     this.#trim();
     this.#tell();
+  }
+
+  #count(totals: TapTotals, nowMs: number): void {
+    const before = this.#taken ?? totals;
+    this.#taken = totals;
+    const [inbound, outbound] = [totals.inbound - before.inbound, totals.outbound - before.outbound];
+    this.#inbound += inbound;
+    this.#outbound += outbound;
+    this.#bytes += totals.inbound_bytes - before.inbound_bytes + totals.outbound_bytes - before.outbound_bytes;
+    const second = Math.floor(nowMs / 1000);
+    this.#perSecond.set(second, (this.#perSecond.get(second) ?? 0) + inbound + outbound);
+    for (const old of this.#perSecond.keys()) if (old < second - RATE_SECONDS) this.#perSecond.delete(old);
   }
 
   #push(message: TappedMessage): void {
     const seq = this.#nextSeq++;
     this.#rows.push({ ...message, kind: "message", id: `${this.#name}-${seq}`, seq });
     this.#characters += message.payload.length;
-    this.#bytes += message.bytes;
     remember(this.seen.streams, message.stream);
     remember(this.seen.groups, message.group);
     remember(this.seen.types, message.type);
-    if (message.direction === "inbound") this.#inbound++;
-    else this.#outbound++;
   }
 
   /** Adds a row of the monitor's own. `loses`: messages may have passed meanwhile that nobody counted. */
@@ -135,14 +153,15 @@ export class MessageLog {
     const second = Math.floor(nowMs / 1000);
     let recent = 0;
     for (const [at, count] of this.#perSecond) if (at < second && at >= second - RATE_SECONDS) recent += count;
+    const total = this.#inbound + this.#outbound;
     return {
-      total: this.#total,
+      total,
       inbound: this.#inbound,
       outbound: this.#outbound,
       bytes: this.#bytes,
       perSecond: recent / RATE_SECONDS,
       buffered: this.#rows.length - this.#start,
-      dropped: this.#dropped,
+      dropped: Math.max(0, total - this.#received),
       isAtLeast: this.#isAtLeast,
     };
   }

@@ -12,9 +12,18 @@ export interface TappedMessage {
   readonly truncated: boolean;
 }
 
+/** What passed while anybody watched, as the engine counted it. */
+export interface TapTotals {
+  readonly inbound: number;
+  readonly outbound: number;
+  readonly inbound_bytes: number;
+  readonly outbound_bytes: number;
+}
+
 export interface TappedBatch {
   readonly messages: readonly TappedMessage[];
-  readonly dropped: number;
+  /** Comes with the last batch of a tenth of a second. */
+  readonly totals?: TapTotals;
 }
 
 export interface MonitorMessage extends TappedMessage {

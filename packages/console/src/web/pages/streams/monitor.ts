@@ -1,5 +1,5 @@
 import { live } from "../../lib/live-connection.ts";
-import type { Marker, TappedBatch } from "./message.ts";
+import type { Marker, TappedBatch, TapTotals } from "./message.ts";
 import { MessageLog } from "./message-log.ts";
 
 /** What the monitor's own connection is doing. */
@@ -28,10 +28,15 @@ class Monitor {
 
   watch(): () => void {
     const leave = live.subscribe("svc.stream.messages", "all", {
+      onSync: (data) => {
+        const [totals] = data as readonly TapTotals[];
+        if (totals !== undefined) this.log.begin(totals);
+      },
       onEvent: (event) => {
         if (event.type === "event") this.log.add((event.data as { readonly data: TappedBatch }).data, Date.now());
       },
-      onGap: (reason) => this.log.mark({ what: "gap", timestamp: Date.now(), reason }, true),
+      // What was missed is not shown, but the engine's totals have it.
+      onGap: (reason) => this.log.mark({ what: "gap", timestamp: Date.now(), reason }),
       onStatus: (status, reason) => {
         if (status === "live") this.#isBack();
         else this.#isAway(reason ?? "the connection was lost");
@@ -46,6 +51,7 @@ class Monitor {
   }
 
   #isAway(reason: string): void {
+    this.log.end();
     if (this.#state.hasBeenLive) this.#away ??= this.log.mark({ what: "away", timestamp: Date.now(), reason }, true);
   }
 

@@ -96,7 +96,13 @@ export default function StreamsPage() {
     >
       <CounterStrip log={view.log} />
       <Notice view={view} />
-      <Catalogue system={search.system === true} joined={names} onJoin={join} onLeave={leave} />
+      <Catalogue
+        system={search.system === true}
+        joined={names}
+        live={names.filter((name) => states.get(name)?.status === "live")}
+        onJoin={join}
+        onLeave={leave}
+      />
       <SubscriptionsBar names={names} states={states} onJoin={join} onLeave={leave} />
       <ListDetail
         id="streams"

@@ -1,5 +1,5 @@
 import { z } from "zod/mini";
-import type { MonitorRow, TappedMessage } from "./message.ts";
+import type { MonitorRow, TappedMessage, TapTotals } from "./message.ts";
 
 /** Characters of a file that is read. */
 export const MAX_FILE = 64 * 1024 * 1024;
@@ -15,6 +15,14 @@ const messageSchema = z.object({
   payload: z.string(),
   truncated: z.boolean(),
 });
+
+/** What the engine would have counted of these messages. */
+export function totalsOf(messages: readonly TappedMessage[]): TapTotals {
+  const of = (wanted: TappedMessage["direction"]): readonly TappedMessage[] => messages.filter(({ direction }) => direction === wanted);
+  const bytesOf = (some: readonly TappedMessage[]): number => some.reduce((sum, { bytes }) => sum + bytes, 0);
+  const [inbound, outbound] = [of("inbound"), of("outbound")];
+  return { inbound: inbound.length, outbound: outbound.length, inbound_bytes: bytesOf(inbound), outbound_bytes: bytesOf(outbound) };
+}
 
 /** The messages of the rows, oldest first, as they came. */
 export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json"): string {

@@ -16,11 +16,14 @@ export interface Stream {
 
 const REFRESH_MS = 3_000;
 
-/** Every stream with its groups, asked for every 3 s: the engine does not tell of them by itself. */
-export function useCatalogue(): UseQueryResult<readonly Stream[]> {
+/**
+ * Every stream with its groups, asked for every 3 s and whenever `change` is another one: the engine does not tell of subscribers by itself, and what was
+ * joined here just now is to be among them at once.
+ */
+export function useCatalogue(change = ""): UseQueryResult<readonly Stream[]> {
   const { phase, generation } = useLiveState();
   return useQuery({
-    queryKey: ["streams", generation],
+    queryKey: ["streams", generation, change],
     queryFn: async ({ signal }) => (await call<{ readonly streams: readonly Stream[] }>("engine::streams::list", { include_system: true }, { signal })).streams,
     refetchInterval: phase === "live" ? REFRESH_MS : false,
     placeholderData: (before) => before,

@@ -3,7 +3,7 @@ import { toast } from "../../ui/toasts.tsx";
 import type { Marker } from "./message.ts";
 import { MessageLog } from "./message-log.ts";
 import { monitor } from "./monitor.ts";
-import { importText } from "./transfer.ts";
+import { importText, totalsOf } from "./transfer.ts";
 
 interface Offline {
   readonly log: MessageLog;
@@ -42,7 +42,8 @@ export function useView() {
     try {
       const { messages, refused } = importText(await file.text());
       const imported = new MessageLog(`file-${Date.now().toString(36)}`);
-      imported.add({ messages, dropped: 0 }, Date.now());
+      imported.begin(totalsOf([]));
+      imported.add({ messages, totals: totalsOf(messages) }, Date.now());
       setOffline({ log: imported, file: file.name, count: messages.length, refused });
       setFailure(undefined);
     } catch (error) {

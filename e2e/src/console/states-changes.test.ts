@@ -1,0 +1,248 @@
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { axeViolations } from "./support/axe.ts";
+import { editor, ready, row, statesScene, type } from "./support/states-page.ts";
+
+const scene = statesScene();
+const { set, get, raw, states } = scene;
+
+it("adds an item, refuses the same key again, changes it after a look at the difference, deletes it and takes that back", async () => {
+  const { page, faults, close } = await states("");
+  await page.getByRole("button", { name: "Add item" }).click();
+  await page.getByLabel("Group", { exact: true }).fill("made/here");
+  await page.getByLabel("Key", { exact: true }).fill("first");
+  await page.getByLabel("Text").fill("007");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByText('"007"').first().waitFor();
+  expect(await get("made/here", "first")).toBe("007");
+
+  await page.getByRole("button", { name: "Add item" }).click();
+  await page.getByLabel("Key", { exact: true }).fill("first");
+  await page.getByText("This key is there already.").waitFor();
+  await expect.poll(() => page.getByRole("button", { name: "Add", exact: true }).isDisabled()).toBe(true);
+  await page.keyboard.press("Escape");
+
+  await page.getByRole("tab", { name: "Edit" }).click();
+  await type(page, '{"n":9007199254740993}');
+  await page.getByRole("button", { name: "Save …" }).click();
+  await page.getByRole("dialog").getByText("9007199254740993").waitFor();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("version 2", { exact: true }).waitFor();
+  expect(await raw("state::get", '{"scope":"made/here","key":"first"}')).toBe('{"n":9007199254740993}');
+
+  await page.getByRole("button", { name: "Delete the item" }).click();
+  const dialog = page.getByRole("dialog");
+  expect(await dialog.textContent()).toMatch(/first[\s\S]*made\/here[\s\S]*9007199254740993/);
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("first is deleted").waitFor();
+  expect(await get("made/here", "first")).toBe(null);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect.poll(() => raw("state::get", '{"scope":"made/here","key":"first"}')).toBe('{"n":9007199254740993}');
+  expect(faults).toEqual([]);
+  await close();
+});
+
+describe("when two change one item", () => {
+  async function conflict(base: unknown, mine: string, theirs: unknown) {
+    await set("shared", "doc", base);
+    const opened = await states("/shared/doc?tab=edit", { expected: [/409/] });
+    const { page } = opened;
+    await page.getByText(/^Based on version/).waitFor();
+    await type(page, mine);
+    await page.getByRole("button", { name: "Save …" }).click();
+    await page.getByRole("dialog").waitFor();
+    await set("shared", "doc", theirs);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("heading", { name: "Changed by two" }).waitFor();
+    return opened;
+  }
+  async function save(page: Page): Promise<void> {
+    await page.getByRole("button", { name: "Save …" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("doc is saved").waitFor();
+  }
+
+  it("nothing is lost: both are shown against the base, and merged where they do not clash", async () => {
+    const { page, faults, close } = await conflict({ a: 1, b: 1 }, '{"a":2,"b":1}', { a: 1, b: 2 });
+    expect(await get("shared", "doc")).toEqual({ a: 1, b: 2 });
+    await page.getByText("Merge joins both without a clash").waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Merge", exact: true }).click();
+    await save(page);
+    expect(await get("shared", "doc")).toEqual({ a: 2, b: 2 });
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  it("mine can be kept", async () => {
+    const { page, close } = await conflict({ a: 1 }, '{"a":"mine"}', { a: "theirs" });
+    await page.getByText("Both changed the same").waitFor();
+    await page.getByRole("button", { name: "Keep mine" }).click();
+    await save(page);
+    expect(await get("shared", "doc")).toEqual({ a: "mine" });
+    await close();
+  });
+
+  it("theirs can be taken", async () => {
+    const { page, close } = await conflict({ a: 1 }, '{"a":"mine"}', { a: "theirs" });
+    await page.getByRole("button", { name: "Take theirs" }).click();
+    await expect.poll(() => editor(page).textContent()).toContain("theirs");
+    expect(await page.getByRole("button", { name: "Save …" }).isDisabled()).toBe(true);
+    expect(await get("shared", "doc")).toEqual({ a: "theirs" });
+    await close();
+  });
+});
+
+it("says that an open item was changed or deleted elsewhere, and lets it be put back", async () => {
+  await set("watched", "x", { n: 1 });
+  const { page, faults, close } = await states("/watched/x");
+  await page.getByText("version 1", { exact: true }).waitFor();
+  await set("watched", "x", { n: 2 });
+  await page.getByText("Changed elsewhere: version 1 is now 2.").waitFor();
+  await page.getByRole("button", { name: "View diff" }).click();
+  await page.getByRole("textbox", { name: "What was changed elsewhere" }).waitFor();
+  await scene.worker.call({ function_id: "state::delete", payload: { scope: "watched", key: "x" } });
+  await page.getByText("This item was deleted.").waitFor();
+  await page.getByRole("button", { name: "Put it back" }).click();
+  await expect.poll(() => get("watched", "x")).toEqual({ n: 2 });
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("does not let go of what was typed without asking", async () => {
+  await set("guarded", "x", 1);
+  const { page, faults, close } = await states("/guarded/x?tab=edit");
+  await page.getByText("Based on version 1.").waitFor();
+  await type(page, "2");
+  await page.getByRole("link", { name: "Workers" }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  expect(new URL(page.url()).pathname).toBe("/states/guarded/x");
+  expect(await editor(page).textContent()).toContain("2");
+  await page.getByRole("link", { name: "Workers" }).click();
+  await page.getByRole("button", { name: "Leave and forget it" }).click();
+  await page.getByRole("heading", { level: 1, name: "Workers" }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("opens and edits a value of one megabyte", async () => {
+  await set("large", "value", { text: "x".repeat(1_000_000) });
+  const { page, faults, close } = await states("/large/value");
+  await page.getByRole("button", { name: "Show it anyway" }).waitFor();
+  await page.getByRole("tab", { name: "Edit" }).click();
+  await editor(page).fill(JSON.stringify({ text: "y".repeat(1_000_000) }));
+  await page.getByRole("button", { name: "Save …" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("version 2", { exact: true }).waitFor();
+  expect(((await get("large", "value")) as { text: string }).text[0]).toBe("y");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("deletes what is ticked, and a whole group once its name is typed", async () => {
+  for (const key of ["a", "b", "c"]) await set("doomed", key, key);
+  const { page, faults, close } = await states("/doomed");
+  await page.getByLabel("Choose a", { exact: true }).check();
+  await page.getByLabel("Choose b", { exact: true }).check();
+  await page.getByRole("button", { name: "Delete 2 chosen" }).click();
+  await page.getByLabel(/to confirm/).fill("doomed");
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("2 items deleted from doomed").waitFor();
+  expect(await get("doomed", "a")).toBe(null);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect.poll(() => get("doomed", "a")).toBe("a");
+
+  await page.getByRole("button", { name: "Delete group" }).click();
+  const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true });
+  expect(await confirm.isDisabled()).toBe(true);
+  await page.getByLabel(/to confirm/).fill("doomed");
+  await confirm.click();
+  await page.getByText("This group holds nothing").waitFor();
+  expect(await get("doomed", "c")).toBe(null);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("exports a group as lines, and imports lines after a report", async () => {
+  await raw("state::set", '{"scope":"moved","key":"big","value":9007199254740993}');
+  await set("moved", "same", 1);
+  const { page, faults, close } = await states("/moved");
+  await row(page, "big").waitFor();
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export group" }).click();
+  const text = readFileSync(await (await saved).path(), "utf8");
+  expect(text.trim().split("\n")).toHaveLength(2);
+  expect(text).toContain('"value":9007199254740993');
+
+  await raw("state::set", '{"scope":"moved","key":"big","value":1}');
+  await page.getByRole("button", { name: "Import" }).click();
+  const file = (content: string) => page.getByLabel("File").setInputFiles({ name: "a.ndjson", mimeType: "text/plain", buffer: Buffer.from(content) });
+  await file(`${text}nonsense\n`);
+  await page.getByText("line 3:").waitFor();
+  await file(`${text}{"scope":"moved","key":"new","value":null}\n`);
+  await page.getByText("Replace the 1 in conflict").waitFor();
+  await page.getByRole("button", { name: "Store 1 item" }).waitFor();
+  await page.getByLabel(/^Replace the 1/).check();
+  await page.getByRole("button", { name: "Store 2 items" }).click();
+  await page.getByText("2 of 2 stored.").waitFor();
+  expect(await raw("state::get", '{"scope":"moved","key":"big"}')).toBe("9007199254740993");
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("shows no secret before it is asked for, in the editor and in what is exported either, and stores no mask in its place", async () => {
+  const stored = { user: "ada", password: "hunter2", n: 1 };
+  await set("kept safe", "login", stored);
+  await set("kept safe", "api_key", "hunter3");
+  const { page, faults, close } = await states("/kept%20safe/login");
+  const detail = page.getByRole("region", { name: "login", exact: true });
+  await detail.getByText('"ada"').waitFor();
+  await detail.getByRole("button", { name: "Copy login" }).click();
+  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+  expect(JSON.parse(copied)).toEqual({ user: "ada", password: "••••••", n: 1 });
+
+  await page.getByRole("tab", { name: "Edit" }).click();
+  await page.getByRole("button", { name: "Reveal and edit" }).waitFor();
+  await set("kept safe", "login", { ...stored, password: "hunter4" });
+  await page.getByText("Changed elsewhere").waitFor();
+  await page.getByRole("button", { name: "View diff" }).click();
+  await page.getByText("Only secrets differ.").waitFor();
+  await page.getByRole("textbox", { name: "What was changed elsewhere" }).waitFor();
+  expect(await page.locator("body").textContent()).not.toContain("hunter");
+
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Dismiss" }).click();
+
+  await page.getByRole("button", { name: "Reveal and edit" }).click();
+  await ready(page);
+  await expect.poll(() => editor(page).textContent()).toContain("hunter4");
+  await type(page, copied);
+  await page.getByText("stands for a secret that was not revealed").waitFor();
+  expect(await page.getByRole("button", { name: "Save …" }).isDisabled()).toBe(true);
+  await page.keyboard.press("Control+s");
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  await type(page, JSON.stringify({ ...stored, password: "hunter4", n: 2 }));
+  await page.getByRole("button", { name: "Save …" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("login is saved").waitFor();
+  expect(await get("kept safe", "login")).toEqual({ ...stored, password: "hunter4", n: 2 });
+  await page.keyboard.press("Escape");
+
+  for (const [name, isWhole] of [
+    ["Export masked", false],
+    ["Export with secrets", true],
+  ] as const) {
+    await page.getByRole("button", { name: "Export group" }).click();
+    await page.getByText("2 of 2 items hold secrets.").waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name }).click();
+    const text = readFileSync(await (await saved).path(), "utf8");
+    expect(text.includes("hunter4"), name).toBe(isWhole);
+    expect(text.includes("hunter3"), name).toBe(isWhole);
+    expect(text.trim().split("\n"), name).toHaveLength(2);
+  }
+  expect(faults).toEqual([]);
+  await close();
+});

@@ -1,0 +1,75 @@
+import type { Worker } from "@svc/sdk";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
+import { startBrowser } from "../../support/browser.ts";
+import { type RunningSystem, startSystem } from "./running-system.ts";
+import { live, openPage, type PageOptions, type WatchedPage } from "./watched-page.ts";
+
+/** What tests of the States page have in common; all is there once a test runs. */
+export interface StatesScene {
+  readonly system: RunningSystem;
+  readonly browser: Browser;
+  readonly worker: Worker;
+  set(scope: string, key: string, value: unknown): Promise<unknown>;
+  get(scope: string, key: string): Promise<unknown>;
+  /** As text, to the digit: straight from the engine. */
+  raw(functionId: string, payload: string): Promise<string>;
+  /** Opens a part of the page, live. */
+  states(path: string, options?: PageOptions): Promise<WatchedPage>;
+}
+
+/** A system for all tests of the file. */
+export function statesScene(): StatesScene {
+  let system: RunningSystem;
+  let browser: Browser;
+  let worker: Worker;
+  beforeAll(async () => {
+    system = await startSystem();
+    browser = await startBrowser();
+    worker = await system.worker("shop");
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await system?.stop();
+  });
+  return {
+    get system() {
+      return system;
+    },
+    get browser() {
+      return browser;
+    },
+    get worker() {
+      return worker;
+    },
+    set: (scope, key, value) => worker.call({ function_id: "state::set", payload: { scope, key, value } }),
+    get: (scope, key) => worker.call({ function_id: "state::get", payload: { scope, key } }),
+    async raw(functionId, payload) {
+      const response = await fetch(`http://localhost:${system.ports.http}/_console/invoke`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: `{"function_id":"${functionId}","payload":${payload}}`,
+      });
+      return response.text();
+    },
+    async states(path, options = {}) {
+      const opened = await openPage(browser, `${system.console.url}/states${path}`, options);
+      await live(opened.page);
+      return opened;
+    },
+  };
+}
+
+export const row = (page: Page, text: string) => page.getByRole("row").filter({ hasText: text });
+export const editor = (page: Page) => page.getByRole("textbox", { name: /^Value of / });
+
+/** The editor is loaded when it is needed first; until then its text stands there and cannot be changed. */
+export const ready = (page: Page) => page.locator(".cm-content").waitFor();
+
+/** Puts this in the place of what the editor holds. */
+export async function type(page: Page, text: string): Promise<void> {
+  await ready(page);
+  await editor(page).click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+}
