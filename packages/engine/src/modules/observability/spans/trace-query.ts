@@ -46,11 +46,9 @@ export const traceListSchema = () =>
     ...filterMembers(),
     offset: z.int().min(0).max(1_000_000).default(0),
     limit: z.int().min(1).max(1_000).default(100),
-    cursor: cursorSchema
-      .optional()
-      .meta({
-        description: "The answer's `cursor` of the page before; offset is not counted then. After `partial: true` it goes on with a search that was stopped",
-      }),
+    cursor: cursorSchema.optional().meta({
+      description: "The answer's `cursor` of the page before; offset is not counted then. After `partial: true` it goes on with a search that was stopped",
+    }),
     sort_by: traceSortSchema.default("start_time"),
     sort_order: z.enum(["asc", "desc"]).default("desc"),
   });
