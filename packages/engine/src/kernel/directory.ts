@@ -57,7 +57,11 @@ export interface WorkerView {
 }
 
 /** What is asked of every worker each few seconds. */
-export type WorkerLoad = Pick<WorkerView, "id" | "name" | "internal" | "status" | "active_invocations" | "pid" | "ip_address" | "configured_worker">;
+export interface WorkerLoad
+  extends Pick<WorkerView, "id" | "name" | "internal" | "status" | "active_invocations" | "pid" | "ip_address" | "configured_worker"> {
+  /** It has been handed a call at least once. */
+  readonly has_run: boolean;
+}
 
 /** One trigger binding. */
 export interface TriggerView {

@@ -47,8 +47,8 @@ export class LiveDirectory implements Directory {
   }
 
   eachWorker(visit: (worker: WorkerLoad) => void): void {
-    for (const session of this.#sessions.values()) visit(this.#loadOf(session));
-    for (const view of this.#moduleViews()) visit(view);
+    for (const session of this.#sessions.values()) visit({ ...this.#loadOf(session), has_run: session.held.hasHeld });
+    for (const view of this.#moduleViews()) visit({ ...view, has_run: true });
   }
 
   workers(): WorkerView[] {
@@ -141,7 +141,7 @@ export class LiveDirectory implements Directory {
     };
   }
 
-  #loadOf(session: Session): WorkerLoad {
+  #loadOf(session: Session): Omit<WorkerLoad, "has_run"> {
     const { introduction } = session;
     return {
       id: session.workerId,

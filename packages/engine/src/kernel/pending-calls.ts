@@ -13,6 +13,11 @@ export class PendingCalls {
     return this.#calls?.size ?? 0;
   }
 
+  /** There was one at some time. */
+  get hasHeld(): boolean {
+    return this.#calls !== undefined;
+  }
+
   has(id: InvocationId): boolean {
     return this.#calls?.has(id) ?? false;
   }

@@ -44,7 +44,10 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
     },
     workers,
     eachWorker(visit) {
-      for (const view of workers()) visit(view);
+      all.eachWorker((load) => {
+        const view = visible.workerById(load.id);
+        if (view !== undefined) visit({ ...load, ip_address: view.ip_address, pid: view.pid });
+      });
     },
     workerById(id) {
       const view = all.workerById(id);

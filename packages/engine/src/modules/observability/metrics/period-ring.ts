@@ -1,5 +1,5 @@
 /** Slots that are there from the beginning; it doubles as periods pass. */
-const FIRST_SLOTS = 16;
+const FIRST_SLOTS = 4;
 
 /** Where a ring keeps what belongs to a period. */
 export interface Slots {

@@ -69,7 +69,7 @@ export class EngineFigures {
     const { store, directory } = this.#parts;
     let connections = 0;
     let workers = 0;
-    directory.eachWorker(({ id, name, status, internal, active_invocations }) => {
+    directory.eachWorker(({ id, name, status, internal, has_run, active_invocations }) => {
       if (status === "available") {
         store.number(MODULE_IN_FLIGHT, { module: name })?.set(at, active_invocations);
         return;
@@ -77,7 +77,8 @@ export class EngineFigures {
       connections++;
       if (internal) return;
       workers++;
-      store.number(WORKER_IN_FLIGHT, { worker_id: id, worker: name })?.set(at, active_invocations);
+      // Ten thousand connections that wait need no series each.
+      if (has_run) store.number(WORKER_IN_FLIGHT, { worker_id: id, worker: name })?.set(at, active_invocations);
     });
     this.#set(ENGINE_CONNECTIONS, at, connections);
     this.#set(WORKERS, at, workers);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Directory, WorkerView } from "../../../../kernel/directory.ts";
+import type { Directory, WorkerLoad, WorkerView } from "../../../../kernel/directory.ts";
 import { inMemoryEngine, manualClock } from "../../../../testing/index.ts";
 import { DropCounts } from "../../drop-counts.ts";
 import { NumberSeries } from "../series.ts";
@@ -17,8 +17,8 @@ async function scene(readOf?: (pid: number) => Promise<ProcessFigures | undefine
   const seen = (view: WorkerView): WorkerView => ({ ...view, ...more });
   // The real directory, of a worker as the supervisor would have started it.
   const directory: Directory = Object.assign(Object.create(engine.directory) as Directory, {
-    eachWorker: (visit: (worker: WorkerView) => void) => {
-      for (const view of engine.directory.workers()) visit(seen(view));
+    eachWorker: (visit: (worker: WorkerLoad) => void) => {
+      for (const view of engine.directory.workers()) visit({ ...seen(view), has_run: true });
     },
     workerById: (id: string) =>
       engine.directory
