@@ -47,7 +47,7 @@ export class LiveDirectory implements Directory {
   }
 
   eachWorker(visit: (worker: WorkerLoad) => void): void {
-    for (const session of this.#sessions.values()) visit({ ...this.#loadOf(session), has_run: session.held.hasHeld });
+    for (const session of this.#sessions.values()) visit(this.#loadOf(session));
     for (const view of this.#moduleViews()) visit({ ...view, has_run: true });
   }
 
@@ -141,7 +141,7 @@ export class LiveDirectory implements Directory {
     };
   }
 
-  #loadOf(session: Session): Omit<WorkerLoad, "has_run"> {
+  #loadOf(session: Session): WorkerLoad {
     const { introduction } = session;
     return {
       id: session.workerId,
@@ -152,6 +152,7 @@ export class LiveDirectory implements Directory {
       pid: introduction?.pid ?? null,
       ip_address: session.remoteAddress ?? null,
       configured_worker: this.#triggers.configuredWorkerOf(session.workerId) ?? null,
+      has_run: session.held.hasHeld,
     };
   }
 
@@ -159,20 +160,27 @@ export class LiveDirectory implements Directory {
     const { introduction } = session;
     const functions = [...session.functionIds].sort(compare);
     return {
-      ...this.#loadOf(session),
+      id: session.workerId,
+      name: introduction?.name ?? session.workerId,
       description: introduction?.description ?? null,
       runtime: introduction?.runtime ?? "unknown",
       version: introduction?.version ?? null,
       os: introduction?.os ?? null,
+      ip_address: session.remoteAddress ?? null,
+      pid: introduction?.pid ?? null,
       isolation: introduction?.isolation ?? null,
       features: [...session.features],
       kind: introduction?.kind ?? "worker",
+      internal: introduction?.kind !== "worker",
+      status: "connected",
       connected_at_ms: session.connectedAtMs,
       function_count: functions.length,
       functions,
       trigger_types: [...session.triggerTypeIds].sort(compare),
       trigger_count: session.triggerCount,
+      active_invocations: session.inFlight,
       principal: session.access === undefined ? null : (session.principal ?? session.access.grants.subject),
+      configured_worker: this.#triggers.configuredWorkerOf(session.workerId) ?? null,
     };
   }
 

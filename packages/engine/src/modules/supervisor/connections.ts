@@ -92,7 +92,8 @@ export class Connections {
   #consider(id: string): void {
     if (this.#owners.has(id)) return;
     if (!this.#firstSeenMs.has(id)) this.#firstSeenMs.set(id, this.#options.clock.monotonic());
-    this.#findOwner(id).catch(this.#options.onError);
+    // Where the engine runs no workers of its own there is nothing to look through the system's processes for.
+    if (this.#options.candidates().length > 0) this.#findOwner(id).catch(this.#options.onError);
   }
 
   async #findOwner(id: string): Promise<void> {
