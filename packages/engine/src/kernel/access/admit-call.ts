@@ -22,7 +22,7 @@ export function admitCall(
   if (refusal !== undefined) {
     auditDenial(session, access, { action: "call", id: functionId, reason: refusal });
     const error = new CallError("FORBIDDEN", refusal);
-    kernel.telemetry.collector?.callDenied(error);
+    kernel.telemetry.collector?.callDenied(error, session.caller);
     return refuse(error);
   }
   const { middlewareFunctionId } = access.policy;

@@ -31,7 +31,7 @@ function makeCall(message: MessageOf<"invokefunction">, functionId: FunctionId, 
     const error = new CallError("too_many_calls", `this connection has ${maxCallsInFlight} calls in flight, which is the limit`, {
       details: { limit: maxCallsInFlight },
     });
-    kernel.telemetry.collector?.callDenied(error);
+    kernel.telemetry.collector?.callDenied(error, session.caller);
     if (wanted === undefined || action?.type === "void") logVoidFailure({ ok: false, error }, functionId, session);
     else session.answer(wanted, functionId, { ok: false, error });
     return;

@@ -58,6 +58,24 @@ test("calls that nobody can take are counted by their code", async () => {
   expect(await refused()).toMatchObject({ worker_overloaded: 3 });
 });
 
+test("what a console asks for in vain is not counted: it asks again and again because somebody looks, and an alert would go off", async () => {
+  const { running, clock, refused } = await start();
+  const page = await running.connectWorker({ name: "console", kind: "console" });
+  expect(await codeOf(page.call("cron::list"))).toBe("function_not_found");
+  page.say({ type: "invokefunction", function_id: "math::add", data: {}, invocation_id: crypto.randomUUID() });
+  expect(await codeOf(page.call("math::add"))).toBe("too_many_calls");
+  expect(await refused()).toMatchObject({ FORBIDDEN: 0, function_not_found: 0, too_many_calls: 0 });
+  const counted = async (): Promise<string> => {
+    clock.advance(5_000);
+    return JSON.stringify(await running.call("engine::metrics::series", { names: ["svc.calls"] }));
+  };
+  expect(await counted()).not.toContain('"(other)"');
+  const command = await running.connectWorker({ name: "cli", kind: "cli" });
+  expect(await codeOf(command.call("cron::list"))).toBe("function_not_found");
+  expect(await refused()).toMatchObject({ function_not_found: 1 });
+  expect(await counted()).toContain('"(other)"');
+});
+
 test("ids that nobody knows make no series of their own, neither over time nor for Prometheus", async () => {
   const { running, clock, refused } = await start();
   const caller = await running.connectWorker({ name: "caller" });
