@@ -91,8 +91,8 @@ export interface TelemetryCollector {
   callStarted(call: ObservedCall, provider: ObservedProvider, startedAt: number): CallSpan | undefined;
   /** A call was refused before anybody took it. */
   callRefused(call: ObservedCall, error: CallError): void;
-  /** A call was turned away at its caller's connection, which may not make it, or makes too many. To be counted only: its maker may try as often as it likes. */
-  callDenied(error: CallError): void;
+  /** A call was turned away at its caller's connection, which may not make it, makes too many or asks for what makes no sense. To be counted only: its maker may try as often as it likes. */
+  callDenied(error: CallError, caller: Caller): void;
   /** `module`: whose work it is, e.g. `svc-http`. */
   startSpan(span: SpanStart, module: string): ActiveSpan;
   log(entry: LogEntry): void;

@@ -17,6 +17,6 @@ const rules = {
 };
 
 /** What a connection may do that may call only these functions. */
-export function accessTo(functions: readonly string[]): SessionAccess {
-  return new SessionAccess(grantsOfAuthResult(authResultSchema.parse({ allowed_functions: functions }), "auth"), policyOf(rules));
+export function accessTo(functions: readonly string[], more: { readonly middlewareFunctionId?: string } = {}): SessionAccess {
+  return new SessionAccess(grantsOfAuthResult(authResultSchema.parse({ allowed_functions: functions }), "auth"), policyOf({ ...rules, ...more }));
 }

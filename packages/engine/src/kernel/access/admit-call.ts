@@ -21,9 +21,7 @@ export function admitCall(
   const refusal = refusalToCall(functionId, access, kernel.registry) ?? jobRefusal(message, access, kernel);
   if (refusal !== undefined) {
     auditDenial(session, access, { action: "call", id: functionId, reason: refusal });
-    const error = new CallError("FORBIDDEN", refusal);
-    kernel.telemetry.collector?.callDenied(error);
-    return refuse(error);
+    return refuse(new CallError("FORBIDDEN", refusal));
   }
   const { middlewareFunctionId } = access.policy;
   const bypasses =
@@ -43,6 +41,7 @@ export function admitCall(
   };
 
   function refuse(error: CallError): undefined {
+    kernel.telemetry.collector?.callDenied(error, session.caller);
     // An id that is in use already belongs to a call that is answered otherwise.
     if (wanted !== undefined && action?.type !== "void" && !session.made.has(wanted)) session.answer(wanted, functionId, { ok: false, error });
     return undefined;

@@ -31,7 +31,7 @@ function makeCall(message: MessageOf<"invokefunction">, functionId: FunctionId, 
     const error = new CallError("too_many_calls", `this connection has ${maxCallsInFlight} calls in flight, which is the limit`, {
       details: { limit: maxCallsInFlight },
     });
-    kernel.telemetry.collector?.callDenied(error);
+    kernel.telemetry.collector?.callDenied(error, session.caller);
     if (wanted === undefined || action?.type === "void") logVoidFailure({ ok: false, error }, functionId, session);
     else session.answer(wanted, functionId, { ok: false, error });
     return;
@@ -51,6 +51,7 @@ function makeCall(message: MessageOf<"invokefunction">, functionId: FunctionId, 
   }
   if (session.made.has(wanted)) {
     const error = new CallError("invalid_message", `invocation_id ${wanted} is already in use by a call in flight`);
+    kernel.telemetry.collector?.callDenied(error, session.caller);
     session.log.warn("a frame was refused", { problem: error.message });
     session.sendError(error);
     return;
@@ -89,16 +90,19 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
     if (wanted === undefined) logVoidFailure(outcome, functionId, session);
     else session.answer(wanted, functionId, outcome);
   };
-  if (kernel.registry.find(ENQUEUE) === undefined) {
-    const error = new CallError("enqueue_error", `no queue is installed (nobody provides ${ENQUEUE}); add one with: svc worker add svc-queue`);
+  const refuse = (error: CallError): void => {
+    kernel.telemetry.collector?.callDenied(error, session.caller);
     answer({ ok: false, error });
+  };
+  if (kernel.registry.find(ENQUEUE) === undefined) {
+    refuse(new CallError("enqueue_error", `no queue is installed (nobody provides ${ENQUEUE}); add one with: svc worker add svc-queue`));
     return;
   }
   let payload: Payload;
   try {
     payload = enqueuePayload(message, queue);
   } catch (thrown) {
-    answer({ ok: false, error: CallError.from(thrown) });
+    refuse(CallError.from(thrown));
     return;
   }
   const request = requestOf(message, session, kernel, newInvocationId(), (outcome) => {

@@ -43,6 +43,12 @@ const SECRET_KEY = /token|password|passwd|passphrase|secret|key|credential|autho
 const URL_CREDENTIALS = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^/?#\s@]+@/gi;
 /** Secrets among the parameters of an address. */
 const URL_SECRETS = /([?&][^=&#\s]{0,100}(?:token|password|secret|key)[^=&#\s]{0,100}=)[^&#\s]+/gi;
+/** Of headers every value, and all of a text: keys go by whatever name their receiver chose, e.g. `x-honeycomb-team`. */
+const HEADERS = /(^|_)headers$/i;
+/** Who knows the path of a webhook may post there. */
+const WEBHOOK = /webhook/i;
+/** An address: its scheme, host and port, and what follows; the credentials apart. */
+const ADDRESS = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)(?:[^/?#\s@]*@)*([^/?#\s@]*)([/?#]\S*)?/gi;
 
 /** `engine::config::effective`. */
 export function provideEffectiveConfig({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, config: () => EffectiveConfig): void {
@@ -80,27 +86,25 @@ function isTokenRule(name: string, value: unknown): boolean {
   return name === "token" && (value === "required" || value === "optional");
 }
 
-/** Of headers every value: keys go by whatever name their receiver chose, e.g. `x-honeycomb-team`. */
-function isHeaders(name: string): boolean {
-  return name.toLowerCase() === "headers";
-}
-
-/** Of a webhook, `{type: webhook, url}`: who knows its path may post there. */
-function webhookUrl(name: string, url: unknown, { type }: { readonly type?: unknown }): string | undefined {
-  if (name !== "url" || type !== "webhook" || typeof url !== "string" || !URL.canParse(url)) return undefined;
-  const { origin, pathname, search } = new URL(url);
-  return pathname === "/" && search === "" ? origin : `${origin}/${MASK}`;
-}
-
 /** A copy with everything masked whose name tells of a secret, and with addresses without their credentials. */
 export function maskSecrets(value: unknown, name = ""): unknown {
   if (value === null || value === undefined) return value;
   if (SECRET_KEY.test(name) && !isTokenRule(name, value)) return MASK;
-  if (typeof value === "string") return cut(value).replace(URL_CREDENTIALS, `$1${MASK}@`).replace(URL_SECRETS, `$1${MASK}`);
+  if (typeof value === "string") return maskedText(value, name);
   if (Array.isArray(value)) return value.map((item) => maskSecrets(item, name));
   if (typeof value !== "object") return value;
-  const hidesAll = isHeaders(name);
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, hidesAll ? MASK : (webhookUrl(key, member, value) ?? maskSecrets(member, key))]),
-  );
+  if (HEADERS.test(name)) return Object.fromEntries(Object.keys(value).map((key) => [key, MASK]));
+  // As an alert's action is, `{type: webhook, url}`.
+  const isWebhook = WEBHOOK.test(name) || ("type" in value && value.type === "webhook");
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, maskSecrets(member, isWebhook ? `webhook_${key}` : key)]));
+}
+
+function maskedText(text: string, name: string): string {
+  if (HEADERS.test(name)) return MASK;
+  if (WEBHOOK.test(name)) return cut(text).replace(ADDRESS, originOnly);
+  return cut(text).replace(URL_CREDENTIALS, `$1${MASK}@`).replace(URL_SECRETS, `$1${MASK}`);
+}
+
+function originOnly(_address: string, scheme: string, host: string, rest = ""): string {
+  return `${scheme}${host}${rest === "" || rest === "/" ? rest : `/${MASK}`}`;
 }

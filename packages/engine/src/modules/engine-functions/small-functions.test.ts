@@ -76,6 +76,40 @@ describe("engine::config::effective", () => {
     ["a list below a secret's name", { tokens: ["a", "b"] }, { tokens: MASK }],
     ["headers, whatever they are called", { headers: { "x-honeycomb-team": "hunter2", Host: "a" } }, { headers: { "x-honeycomb-team": MASK, Host: MASK } }],
     [
+      "headers that are one text, as exporters take them from the environment",
+      {
+        OTEL_EXPORTER_OTLP_HEADERS: "x-honeycomb-team=hunter2",
+        OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-team=hunter2",
+        extra_headers: ["x-team: hunter2"],
+        default_headers: { "x-team": "hunter2" },
+        HEADERSIZE: "8",
+      },
+      {
+        OTEL_EXPORTER_OTLP_HEADERS: MASK,
+        OTEL_EXPORTER_OTLP_TRACES_HEADERS: MASK,
+        extra_headers: [MASK],
+        default_headers: { "x-team": MASK },
+        HEADERSIZE: "8",
+      },
+    ],
+    [
+      "what is called a webhook",
+      {
+        SLACK_WEBHOOK_URL: "https://me:hunter2@hooks.slack.com/services/T0/B0/hunter2",
+        WEBHOOKS: "https://a.example/hunter2 http://b.example:81?hunter2 http://c.example/",
+        webhook: { name: "ops", url: "https://a.example/hunter2", headers: "x-team=hunter2" },
+        webhookUrls: ["https://a.example/hunter2"],
+        webhook_timeout: 5,
+      },
+      {
+        SLACK_WEBHOOK_URL: `https://hooks.slack.com/${MASK}`,
+        WEBHOOKS: `https://a.example/${MASK} http://b.example:81/${MASK} http://c.example/`,
+        webhook: { name: "ops", url: `https://a.example/${MASK}`, headers: MASK },
+        webhookUrls: [`https://a.example/${MASK}`],
+        webhook_timeout: 5,
+      },
+    ],
+    [
       "the path of a webhook",
       [
         { type: "webhook", url: "https://user:pw@hooks.example/services/T0/B0/hunter2?x=1" },
@@ -106,6 +140,7 @@ describe("engine::config::effective", () => {
   it("does not take long over a long text", () => {
     const started = performance.now();
     maskSecrets(["a.".repeat(500_000), `?${"a".repeat(1_000_000)}`, "?key".repeat(250_000)]);
+    maskSecrets({ webhook: ["a://".repeat(250_000), `a://${"@".repeat(1_000_000)}`, "a.".repeat(500_000)] });
     expect(performance.now() - started).toBeLessThan(500);
   });
 });

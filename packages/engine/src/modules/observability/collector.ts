@@ -1,4 +1,4 @@
-import type { CallError } from "@svc/protocol";
+import type { CallError, Caller } from "@svc/protocol";
 import type {
   ActiveSpan,
   CallSpan,
@@ -36,8 +36,8 @@ export class JoinedCollector implements TelemetryCollector {
     this.#calls.callRefused(call, error);
   }
 
-  callDenied(error: CallError): void {
-    this.#calls.callDenied(error);
+  callDenied(error: CallError, caller: Caller): void {
+    this.#calls.callDenied(error, caller);
   }
 
   startSpan(span: SpanStart, module: string): ActiveSpan {

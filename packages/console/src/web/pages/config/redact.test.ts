@@ -37,6 +37,30 @@ it("masks every header, and the path of webhooks", () => {
   });
 });
 
+it("masks headers that are one text, and the path of addresses that are called webhooks", () => {
+  const env = {
+    OTEL_EXPORTER_OTLP_HEADERS: "x-honeycomb-team=hunter2",
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-team=hunter2",
+    default_headers: { "x-team": "hunter2" },
+    SLACK_WEBHOOK_URL: "https://me:pw@hooks.slack.com/services/T0/hunter2",
+    webhooks: ["https://a.example/hunter2", { url: "http://b.example:81?hunter2", headers: "x-team=hunter2" }, "http://c.example/"],
+    HEADERSIZE: "8",
+  };
+  const masked = {
+    OTEL_EXPORTER_OTLP_HEADERS: "***",
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: "***",
+    default_headers: { "x-team": "***" },
+    SLACK_WEBHOOK_URL: "https://hooks.slack.com/***",
+    webhooks: ["https://a.example/***", { url: "http://b.example:81/***", headers: "***" }, "http://c.example/"],
+    HEADERSIZE: "8",
+  };
+  expect(redact(env)).toEqual(masked);
+  // What the engine masked stays as it is.
+  expect(redact(masked)).toEqual(masked);
+  const settings = Object.entries(env).map(([key, value]) => ({ key: `worker.env.${key}`, value, source: "file" }));
+  expect(redact(settings)).toEqual(Object.entries(masked).map(([key, value]) => ({ key: `worker.env.${key}`, value, source: "file" })));
+});
+
 it("does not take a switch for a secret", () => {
   expect(isSecretSetting("--token-file", "/run/token")).toBe(true);
   expect(isSecretSetting("require_token", true)).toBe(false);

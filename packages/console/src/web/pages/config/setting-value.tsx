@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Badge } from "../../ui/badge.tsx";
-import { isSecretSetting, redactText } from "./redact.ts";
+import { isSecretSetting, redactNamed } from "./redact.ts";
 
 /** A value in effect. A secret is not in the page until it is asked for; the engine sends its own ones only masked, and then there is nothing to reveal. */
 export function SettingValue({ name, value }: { readonly name: string; readonly value: unknown }) {
@@ -8,7 +8,7 @@ export function SettingValue({ name, value }: { readonly name: string; readonly 
   if (value === "***") return <span className="text-ink-3">masked by the engine</span>;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (value === undefined || value === null || value === "") return <span className="text-ink-3">{value === "" ? "empty" : "none"}</span>;
-  const isHidden = !isRevealed && (isSecretSetting(name, value) || redactText(text) !== text);
+  const isHidden = !isRevealed && (isSecretSetting(name, value) || redactNamed(name, text) !== text);
   if (!isHidden) return <code className="break-all">{text}</code>;
   return (
     <span className="inline-flex items-center gap-2">

@@ -6,7 +6,7 @@ export const MAX_FUNCTIONS = 10_000;
 export const OTHER_FUNCTIONS = "(other)";
 
 /** Codes that calls are refused with before they run; shown from the beginning, since what is not shown cannot be seen to grow. */
-const REFUSALS = ["FORBIDDEN", "draining", "function_not_found", "too_many_calls", "worker_overloaded"];
+const REFUSALS = ["FORBIDDEN", "draining", "enqueue_error", "function_not_found", "invalid_message", "too_many_calls", "worker_overloaded"];
 
 /** How a call ended. `refused`: nobody ran it. */
 export type CallResult = "ok" | "error" | "timeout" | "cancelled" | "refused";

@@ -1,4 +1,4 @@
-import type { CallError } from "@svc/protocol";
+import type { CallError, Caller } from "@svc/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Directory } from "../../../kernel/directory.ts";
 import type { ActiveSpan, CallSpan, ObservedCall, ObservedProvider, SpanStart, TelemetryCollector } from "../../../kernel/telemetry-contract.ts";
@@ -91,21 +91,20 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
   }
 
   callRefused(call: ObservedCall, error: CallError): void {
-    if (!this.#counts) return;
+    if (!this.#counts || this.#isConsole(call.caller)) return;
     this.#stats.countRefused(error.code);
     const now = this.clock.monotonic();
     const facts = this.#functions.get(call.functionId) ?? new Facts(call.functionId, this.#stats.ofRefused(call.functionId));
     facts.stats.refuse(this.clock.anchorAt(now).offsetMs + now);
-    // A console asks modules that may not be configured, again and again.
-    if (!this.#records || this.#sources.toolOf(call.caller) === CONSOLE) return;
+    if (!this.#records) return;
     const record = this.#recordOf(call, facts, this.resource, now);
     if (record === undefined) return;
     this.history.begun(record);
     record.refused(error);
   }
 
-  callDenied(error: CallError): void {
-    if (this.#counts) this.#stats.countRefused(error.code);
+  callDenied(error: CallError, caller: Caller): void {
+    if (this.#counts && !this.#isConsole(caller)) this.#stats.countRefused(error.code);
   }
 
   startSpan(start: SpanStart, module: string): ActiveSpan {
@@ -156,6 +155,11 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
   #isAsked({ caller, traceparent }: ObservedCall): boolean {
     const tool = this.#sources.toolOf(caller);
     return tool === CONSOLE || (tool !== undefined && !isTraceparent(traceparent));
+  }
+
+  /** A console asks modules that may not be configured, again and again: what it is refused tells that somebody looks, and of no fault. */
+  #isConsole(caller: Caller | undefined): boolean {
+    return this.#sources.toolOf(caller) === CONSOLE;
   }
 
   #idsFor(parent: string | undefined, name: string, service: string): { traceId: string; spanId: string; parentSpanId: string | undefined; sampled: boolean } {

@@ -5,7 +5,10 @@ import { HistogramSeries, type Series } from "./series.ts";
 const MAX_BYTES = 4 * 1024 * 1024;
 const ENTRY_BYTES = 300;
 
-type Total = { readonly number: number } | { readonly counts: HistogramCounts; readonly layoutKey: string };
+type Total = ({ readonly number: number } | { readonly counts: HistogramCounts; readonly layoutKey: string }) & {
+  /** As the series had it: a sender that was started again meanwhile is known by it. */
+  readonly countedSince: bigint | undefined;
+};
 
 /**
  * What counters stood at when their series were forgotten for silence. One that comes back goes on from there: else all that it ever counted would look
@@ -16,11 +19,13 @@ export class ForgottenTotals {
   #bytes = 0;
 
   remember(key: string, series: Series): void {
-    const { cumulative } = series;
+    const { cumulative, countedSince } = series;
     if (cumulative === undefined) return;
     this.#forget(key);
     const total: Total =
-      series instanceof HistogramSeries ? { counts: cumulative as HistogramCounts, layoutKey: series.layout.key } : { number: cumulative as number };
+      series instanceof HistogramSeries
+        ? { counts: cumulative as HistogramCounts, layoutKey: series.layout.key, countedSince }
+        : { number: cumulative as number, countedSince };
     this.#totals.set(key, total);
     this.#bytes += sizeOf(key, total);
     for (const earliest of this.#totals.keys()) {
@@ -34,6 +39,7 @@ export class ForgottenTotals {
     const total = this.#totals.get(key);
     if (total === undefined) return;
     this.#forget(key);
+    series.countedSince = total.countedSince;
     if (!(series instanceof HistogramSeries)) series.cumulative = "number" in total ? total.number : undefined;
     // Buckets that lie elsewhere now cannot be compared.
     else if ("counts" in total && total.layoutKey === series.layout.key) series.cumulative = total.counts;

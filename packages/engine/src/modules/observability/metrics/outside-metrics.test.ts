@@ -105,6 +105,51 @@ describe("metrics from outside", () => {
     expect(reader.value("times", {}, 60, false)).toBe(4);
   });
 
+  it("whose sender says that it started again count in full, whatever they stood at before", () => {
+    const { clock, store, add, only, reader } = scene();
+    const start = (day: number): bigint => BigInt(Date.UTC(2030, 0, day)) * 1_000_000n;
+    const told = (value: MetricPoint["value"], day: number, afterNanos = 60_000_000_000n): Partial<MetricRecord> => ({
+      points: [{ attributes: {}, timeUnixNano: start(day) + afterNanos, startUnixNano: start(day), value }],
+    });
+    const histogram = (count: number): MetricPoint["value"] => ({
+      type: "histogram",
+      count,
+      sum: count,
+      min: undefined,
+      max: undefined,
+      bucketCounts: [count],
+      bounds: [],
+    });
+    const increases: unknown[] = [];
+    // A job of each night, of no worker; its total is forgotten and remembered in between.
+    for (const [day, value] of [500, 501, 502, 503].entries()) {
+      add("counter", [], told({ type: "number", value }, day + 1));
+      add("histogram", [], { ...told(histogram(value), day + 1), name: "times" });
+      increases.push([reader.value("orders", {}, 60, false), reader.value("times", {}, 60, false)]);
+      clock.advance(24 * 3_600_000);
+      store.sweep();
+      expect(store.size).toBe(0);
+    }
+    expect(increases).toEqual([500, 501, 502, 503].map((value) => [value, value]));
+    // The same start goes on, also after it was forgotten, and so does one that is not known.
+    add("counter", [], told({ type: "number", value: 510 }, 4));
+    add("histogram", [], { ...told(histogram(510), 4), name: "times" });
+    add("counter", [[512]]);
+    expect([reader.value("orders", {}, 60, false), reader.value("times", {}, 60, false)]).toEqual([9, 7]);
+    // Without a pause as well.
+    add("counter", [], told({ type: "number", value: 600 }, 5));
+    add("histogram", [], { ...told(histogram(600), 5), name: "times" });
+    expect([reader.value("orders", {}, 60, false), reader.value("times", {}, 60, false)]).toEqual([609, 607]);
+    // An earlier start is that of another sender: what is told by turns is compared by value, as without a start.
+    add("counter", [], told({ type: "number", value: 601 }, 4));
+    add("counter", [], told({ type: "number", value: 602 }, 5));
+    expect((only() as NumberSeries).latest).toBe(611);
+    // Some tell the time of sending as the start of every point, which says nothing.
+    add("counter", [], { ...told({ type: "number", value: 10 }, 1, 0n), name: "careless" });
+    add("counter", [], { ...told({ type: "number", value: 11 }, 2, 0n), name: "careless" });
+    expect((only("careless") as NumberSeries).latest).toBe(11);
+  });
+
   it("remember only so much of what was forgotten", () => {
     const { clock, store, add, reader } = scene({ maxSeries: 40_000, retentionMs: 3_600_000 });
     for (let round = 0; round < 20_000; round++) add("counter", [[100, { round: String(round) }]]);

@@ -2,7 +2,7 @@ import type { Attributes } from "../../../kernel/telemetry-contract.ts";
 import type { DropCounter, MetricPoint, MetricRecord, MetricSink } from "../model.ts";
 import { explicitLayout, type HistogramCounts } from "./histogram.ts";
 import { labelsOf } from "./labels.ts";
-import type { MetricInfo, NumberSeries, Origin } from "./series.ts";
+import type { HistogramSeries, MetricInfo, NumberSeries, Origin } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 import type { WorkerFigures } from "./sources/worker-figures.ts";
 
@@ -18,6 +18,13 @@ const MAX_COUNT = 0xffff_ffff;
 const OWN = /^svc\.(calls|call|engine|workers|module|telemetry|queue|stream|state|event|cron|http)(\.|$)/;
 
 type HistogramValue = Extract<MetricPoint["value"], { readonly type: "histogram" }>;
+
+/** How a point was told. */
+interface Telling {
+  readonly origin: Origin;
+  readonly isDelta: boolean;
+  readonly point: MetricPoint;
+}
 
 interface Parts {
   readonly store: SeriesStore;
@@ -42,10 +49,12 @@ export class OutsideMetrics implements MetricSink {
     const info: MetricInfo = { name, type, unit: metric.unit.slice(0, MAX_UNIT_LENGTH), description: metric.description.slice(0, MAX_DESCRIPTION_LENGTH) };
     const origin: Origin = { service: resource.service, workerId: resource.workerId, scopeName: metric.scopeName };
     const isDelta = metric.temporality === "delta";
-    for (const { attributes, value } of metric.points) {
+    for (const point of metric.points) {
+      const { attributes, value } = point;
       if (value.type === "number" && this.#isOfWorker(name, value.value, attributes, resource.workerId)) continue;
-      if (value.type === "number" && type !== "histogram") this.#number(info, attributes, value.value, { origin, isDelta });
-      else if (value.type === "histogram" && type === "histogram") this.#histogram(info, attributes, value, { origin, isDelta });
+      const how: Telling = { origin, isDelta, point };
+      if (value.type === "number" && type !== "histogram") this.#number(info, value.value, how);
+      else if (value.type === "histogram" && type === "histogram") this.#histogram(info, value, how);
       else this.#parts.drops.dropped("metrics", "bad_point", 1);
     }
   }
@@ -57,12 +66,12 @@ export class OutsideMetrics implements MetricSink {
     return this.#parts.workers.told(name, value, sender);
   }
 
-  #number(info: MetricInfo, attributes: Attributes, value: number, { origin, isDelta }: { readonly origin: Origin; readonly isDelta: boolean }): void {
+  #number(info: MetricInfo, value: number, { origin, isDelta, point }: Telling): void {
     if (!Number.isFinite(value)) {
       this.#parts.drops.dropped("metrics", "not_finite", 1);
       return;
     }
-    const labels = labelsOf(attributes);
+    const labels = labelsOf(point.attributes);
     if (labels === undefined) {
       this.#parts.drops.dropped("metrics", "bad_attributes", 1);
       return;
@@ -70,18 +79,13 @@ export class OutsideMetrics implements MetricSink {
     const series = this.#parts.store.number(info, labels, origin);
     if (series === undefined) return;
     const at = this.#parts.store.timeLine.now();
-    if (info.type === "counter") series.increase(at, increaseOf(series, value, isDelta));
+    if (info.type === "counter") series.increase(at, isDelta ? Math.max(0, value) : increaseOf(series, value, point));
     else series.set(at, info.type === "up_down_counter" && isDelta ? series.latest + value : value);
   }
 
-  #histogram(
-    info: MetricInfo,
-    attributes: Attributes,
-    value: HistogramValue,
-    { origin, isDelta }: { readonly origin: Origin; readonly isDelta: boolean },
-  ): void {
+  #histogram(info: MetricInfo, value: HistogramValue, { origin, isDelta, point }: Telling): void {
     const { store, drops } = this.#parts;
-    const labels = labelsOf(attributes);
+    const labels = labelsOf(point.attributes);
     const counts = countsOf(value);
     if (labels === undefined || counts === undefined) {
       drops.dropped("metrics", labels === undefined ? "bad_attributes" : "bad_point", 1);
@@ -89,19 +93,33 @@ export class OutsideMetrics implements MetricSink {
     }
     const series = store.histogram(info, labels, explicitLayout(value.bounds), origin);
     if (series === undefined) return;
-    const before = series.cumulative;
-    if (!isDelta) series.cumulative = counts;
-    const more = isDelta || before === undefined || counts.count < before.count ? counts : between(before, counts);
+    const more = isDelta ? counts : moreOf(series, counts, point);
     if (more.count > 0 && !series.add(store.timeLine.now(), more)) drops.dropped("metrics", "histogram_bytes", 1);
   }
 }
 
-/** A cumulative counter that is less than before was started again. */
-function increaseOf(series: NumberSeries, value: number, isDelta: boolean): number {
-  if (isDelta) return Math.max(0, value);
-  const before = series.cumulative;
+/** What a cumulative counter counted since it was told last. */
+function increaseOf(series: NumberSeries, value: number, point: MetricPoint): number {
+  const before = isStartedAgain(series, point) ? undefined : series.cumulative;
   series.cumulative = value;
   return Math.max(0, before === undefined || value < before ? value : value - before);
+}
+
+function moreOf(series: HistogramSeries, counts: HistogramCounts, point: MetricPoint): HistogramCounts {
+  const before = isStartedAgain(series, point) ? undefined : series.cumulative;
+  series.cumulative = counts;
+  return before === undefined || counts.count < before.count ? counts : between(before, counts);
+}
+
+/**
+ * Whether a cumulative point counts from nothing again, as its sender says by a later start. One that is less than before does in any case, without a start.
+ * A start that is the very time of the point says nothing: some tell it with every point. Nor does an earlier one: two senders of one name tell by turns.
+ */
+function isStartedAgain(series: NumberSeries | HistogramSeries, { startUnixNano: start, timeUnixNano }: MetricPoint): boolean {
+  const { countedSince } = series;
+  if (start === undefined || (countedSince !== undefined && start <= countedSince)) return false;
+  series.countedSince = start;
+  return countedSince !== undefined && start < timeUnixNano;
 }
 
 function countsOf({ bounds, bucketCounts, sum, max }: HistogramValue): HistogramCounts | undefined {

@@ -9,14 +9,14 @@ afterEach(async () => {
   await engine?.stop();
 });
 
-/** An engine whose callers may have one call in flight each, with a worker that provides `math::add`, never answers and holds two calls. */
-async function start() {
+/** An engine whose callers may have so many calls in flight each, with a worker that provides `math::add`, never answers and holds two calls. */
+async function start(maxCallsInFlight = 1) {
   const clock = manualClock();
   const running = await inMemoryEngine({
     modules: [observability],
     config: { [OBSERVABILITY]: { prometheus: { port: 0 } } },
     clock,
-    limits: { maxCallsInFlight: 1, maxCallsHeld: 2 },
+    limits: { maxCallsInFlight, maxCallsHeld: 2 },
   });
   engine = running;
   const worker = await running.connectWorker({ name: "math" });
@@ -48,7 +48,40 @@ test("calls that access rules or the caller's own limit refuse are counted by th
   expect(await codeOf(guest.call("math::add"))).toBe("too_many_calls");
   guest.say({ type: "invokefunction", function_id: "math::add", data: {} });
   await settled(guest);
-  expect(await refused()).toEqual({ FORBIDDEN: 2, draining: 0, function_not_found: 0, too_many_calls: 2, worker_overloaded: 0 });
+  expect(await refused()).toEqual({
+    FORBIDDEN: 2,
+    draining: 0,
+    enqueue_error: 0,
+    function_not_found: 0,
+    invalid_message: 0,
+    too_many_calls: 2,
+    worker_overloaded: 0,
+  });
+});
+
+test("calls that are refused for what they say or what they need are counted by their code", async () => {
+  const { running, refused } = await start(2);
+  const caller = await running.connectWorker({ name: "caller" });
+  expect(await codeOf(caller.call("math::add", {}, { action: { type: "enqueue", queue: "q" } }))).toBe("enqueue_error");
+  caller.say({ type: "invokefunction", function_id: "math::add", action: { type: "enqueue", queue: "q" }, data: {} });
+  const used = await running.connectWorker({ name: "used" });
+  const invocation_id = crypto.randomUUID();
+  for (let time = 0; time < 2; time++) used.say({ type: "invokefunction", invocation_id, function_id: "math::add", data: {} });
+  await used.next((frame) => frame.type === "error");
+  await settled(caller);
+  expect(await refused()).toMatchObject({ enqueue_error: 2, invalid_message: 1 });
+  const inFront = accessTo(["math::add"], { middlewareFunctionId: "mw" });
+  const guest = await running.connectWorker({ name: "guest", access: inFront });
+  guest.send('{"type":"invokefunction","function_id":"math::add","data":{"a":tru}}');
+  await settled(guest);
+  expect(await refused()).toMatchObject({ invalid_message: 2 });
+  const queue = await running.connectWorker({ name: "queue" });
+  queue.say({ type: "registerfunction", id: "engine::queue::enqueue" });
+  await settled(queue);
+  expect(running.directory.functionById("engine::queue::enqueue")).toBeDefined();
+  caller.send('{"type":"invokefunction","function_id":"math::add","action":{"type":"enqueue","queue":"q"},"data":{"a":tru}}');
+  await settled(caller);
+  expect(await refused()).toMatchObject({ enqueue_error: 2, invalid_message: 3 });
 });
 
 test("calls that nobody can take are counted by their code", async () => {
@@ -56,6 +89,24 @@ test("calls that nobody can take are counted by their code", async () => {
   const outcomes = Array.from({ length: 5 }, () => running.call("math::add").catch((error: unknown) => error));
   expect(await Promise.all(outcomes.slice(2))).toMatchObject(new Array(3).fill({ code: "worker_overloaded" }));
   expect(await refused()).toMatchObject({ worker_overloaded: 3 });
+});
+
+test("what a console asks for in vain is not counted: it asks again and again because somebody looks, and an alert would go off", async () => {
+  const { running, clock, refused } = await start();
+  const page = await running.connectWorker({ name: "console", kind: "console" });
+  expect(await codeOf(page.call("cron::list"))).toBe("function_not_found");
+  page.say({ type: "invokefunction", function_id: "math::add", data: {}, invocation_id: crypto.randomUUID() });
+  expect(await codeOf(page.call("math::add"))).toBe("too_many_calls");
+  expect(await refused()).toMatchObject({ FORBIDDEN: 0, function_not_found: 0, too_many_calls: 0 });
+  const counted = async (): Promise<string> => {
+    clock.advance(5_000);
+    return JSON.stringify(await running.call("engine::metrics::series", { names: ["svc.calls"] }));
+  };
+  expect(await counted()).not.toContain('"(other)"');
+  const command = await running.connectWorker({ name: "cli", kind: "cli" });
+  expect(await codeOf(command.call("cron::list"))).toBe("function_not_found");
+  expect(await refused()).toMatchObject({ function_not_found: 1 });
+  expect(await counted()).toContain('"(other)"');
 });
 
 test("ids that nobody knows make no series of their own, neither over time nor for Prometheus", async () => {
@@ -76,5 +127,5 @@ test("ids that nobody knows make no series of their own, neither over time nor f
   const { metrics = [] } = families.find(({ name }) => name === "svc_calls_refused_total") ?? {};
   expect(metrics).toContainEqual({ value: "500", labels: { code: "function_not_found" } });
   expect(metrics).toContainEqual({ value: "0", labels: { code: "FORBIDDEN" } });
-  expect(metrics).toHaveLength(5);
+  expect(metrics).toHaveLength(7);
 });

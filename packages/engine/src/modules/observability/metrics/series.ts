@@ -42,6 +42,8 @@ export class NumberSeries implements Identity {
   latest = 0;
   /** What a counter whose totals are told, from outside or by a module, stood at. */
   cumulative: number | undefined;
+  /** When its sender says that it began to count that, in Unix nanoseconds; undefined where it does not say. */
+  countedSince: bigint | undefined;
   readonly #rings = [SAMPLES, ...ROLLUPS].map((level) => new NumberRing(level));
 
   constructor({ info, labels, origin, since }: Identity) {
@@ -90,6 +92,8 @@ export class HistogramSeries implements Identity {
   total: HistogramCounts = NOTHING_COUNTED;
   /** What a cumulative one of outside stood at. */
   cumulative: HistogramCounts | undefined;
+  /** As of a counter. */
+  countedSince: bigint | undefined;
   readonly #budget: ByteBudget;
   readonly #rings: readonly HistogramRing[];
 
