@@ -253,13 +253,10 @@ function linkedParameters(): string[] {
   });
 }
 
-/** Parameters that no page reads yet. */
-const UNREAD: readonly string[] = ["triggers.tab", "flow.layers"];
-
 it("has a test for every parameter that a page keeps in its address, and for no other", async () => {
   const tested = new Set([...linkedParameters(), ...namedDeepLinks()]);
   const every = await everyParameter();
-  expect(every.filter((parameter) => !tested.has(parameter))).toEqual(UNREAD);
+  expect(every.filter((parameter) => !tested.has(parameter))).toEqual([]);
   expect([...tested].filter((parameter) => !every.includes(parameter))).toEqual([]);
 });
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { axeViolations } from "./support/axe.ts";
 import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
+import { deepLink } from "./support/deep-links.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
 import { StandInEngine } from "./support/stand-in-engine.ts";
 import { live, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
@@ -124,7 +125,7 @@ describe("what it draws", () => {
     await close();
   });
 
-  it("shows only the layers that are chosen, and keeps them in the address", async () => {
+  it(deepLink("flow", ["layers"], "shows only the layers that are chosen, and keeps them"), async () => {
     const { page, faults, close } = await open();
     await page.locator('[data-kind="state"]').getByText("carts").waitFor();
     await page.getByRole("button", { name: "Layers" }).click();
@@ -143,7 +144,7 @@ describe("what it draws", () => {
     await close();
   });
 
-  it("draws a group of functions as one node until it is opened", async () => {
+  it(deepLink("flow", ["closed"], "draws a group of functions as one node until it is opened"), async () => {
     const { page, faults, close } = await open("?focus=function%20shop%3A%3Asave");
     await page.getByRole("button", { name: "Collapse shop (2)" }).click();
     await node(page, "group shop").getByText("2 functions").waitFor();

@@ -5,6 +5,7 @@ import { startBrowser } from "../support/browser.ts";
 import { axeViolations } from "./support/axe.ts";
 import { startConsole } from "./support/console-process.ts";
 import { checkDeepLink } from "./support/deep-link.ts";
+import { deepLink } from "./support/deep-links.ts";
 import { keepTrace, spanId, traceId } from "./support/kept-spans.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
 import { live, openPage, widthOverflow } from "./support/watched-page.ts";
@@ -79,7 +80,7 @@ it.each<readonly [query: () => string, there: readonly string[], hidden: readonl
   });
 });
 
-it("its address says which entry is open, and what of it", async () => {
+it(deepLink("logs", ["tab"], "says which entry is open, and what of it"), async () => {
   const { page, close } = await openPage(browser, `${logs}?q=broke`);
   await live(page);
   await row(page, "broke").click();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { axeViolations } from "./support/axe.ts";
 import { checkDeepLink } from "./support/deep-link.ts";
+import { deepLink } from "./support/deep-links.ts";
 import { keepTrace, spanId, traceId } from "./support/kept-spans.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
 import { live, openPage, widthOverflow } from "./support/watched-page.ts";
@@ -188,7 +189,7 @@ it.each<readonly [span: string | undefined, query: string, shown: Shown]>([
   ["one card", "", [(page) => page.getByRole("treegrid").locator('[aria-selected="true"]').filter({ hasText: "card" })]],
   ["one card", "tab=errors", [(page) => panel(page).getByText("CardError")]],
   ["one card", "view=flame&tab=tags", [(page) => panel(page).getByText("This span has no attributes")]],
-])("the address of a trace says span %s and ?%s", async (span, query, [there, hidden]) => {
+])(deepLink("traces", ["rows", "colors", "list", "change"], "of a trace says span %s and ?%s"), async (span, query, [there, hidden]) => {
   await checkDeepLink(browser, pathOf("one", span, query), async (page) => {
     await there(page).first().waitFor();
     if (hidden !== undefined) await expect.poll(() => treeRow(page, hidden).count()).toBe(0);
