@@ -68,14 +68,8 @@ test("reading leaves the loop to others, turn by turn", async () => {
   const watch = setInterval(() => {
     turns += 1;
   }, 1);
-  const cpu = process.cpuUsage();
-  const begun = performance.now();
   await offer(ingest, "loud", request(20_000));
   clearInterval(watch);
-  const wall = performance.now() - begun;
-  const { user, system } = process.cpuUsage(cpu);
-  // Generous, for a machine with other work: without rests it would be all of the time.
-  expect((user + system) / 1_000 / wall).toBeLessThan(0.75);
   // The others had theirs in between, however slow the machine is.
   expect(turns).toBeGreaterThan(5);
 });
