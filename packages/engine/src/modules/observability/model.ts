@@ -54,6 +54,8 @@ export interface SpanRecord {
   readonly sampled: boolean;
   /** About how many bytes it takes in memory. Cheap to read. */
   readonly size: number;
+  /** Somebody else told it than the engine. */
+  readonly outside?: boolean | undefined;
   /** For whoever keeps what runs. */
   pendingPlace?: number | undefined;
   /** To be called when it will be kept longer than those that came with it. */

@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { JsonView } from "../../ui/json-view.tsx";
+import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { asSchema, typeName } from "./invoke/schema.ts";
 import type { FunctionItem } from "./model.ts";
 import { schemaFields } from "./schema-fields.ts";
@@ -39,8 +40,7 @@ function SchemaSection({ title, schema, note }: { readonly title: string; readon
             </p>
           )}
           {fields.length > 0 && (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard
-            <section aria-label={`Members of the ${title.toLowerCase()}`} tabIndex={0} className="overflow-x-auto rounded-md border border-line">
+            <ScrollArea label={`Members of the ${title.toLowerCase()}`} className="rounded-md border border-line">
               <table className="w-full text-left">
                 <thead className="bg-raised text-[12px] text-ink-2">
                   <tr>
@@ -66,7 +66,7 @@ function SchemaSection({ title, schema, note }: { readonly title: string; readon
                   ))}
                 </tbody>
               </table>
-            </section>
+            </ScrollArea>
           )}
           <details>
             <summary className="cursor-pointer text-accent">As JSON</summary>

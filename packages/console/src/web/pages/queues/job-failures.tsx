@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { TraceLink } from "./job-facts.tsx";
 import type { Failure } from "./model.ts";
@@ -23,10 +24,9 @@ export function JobFailures({ failures }: { readonly failures: readonly Failure[
             {failure.stack !== null && (
               <details className="mt-1">
                 <summary className="cursor-pointer text-[12px] text-ink-2">Stack</summary>
-                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-                <pre tabIndex={0} className="mt-1 overflow-x-auto text-[11px]">
-                  {failure.stack}
-                </pre>
+                <ScrollArea label={`Stack of attempt ${failure.attempt}`} className="mt-1">
+                  <pre className="text-[11px]">{failure.stack}</pre>
+                </ScrollArea>
               </details>
             )}
           </li>

@@ -17,7 +17,7 @@ beforeEach(() => {
   );
 });
 
-function spanOf(traceId: string, more: { sampled?: boolean; status?: SpanRecord["status"]; ms?: number; size?: number } = {}): SpanRecord {
+function spanOf(traceId: string, more: { sampled?: boolean; status?: SpanRecord["status"]; ms?: number; size?: number; outside?: boolean } = {}): SpanRecord {
   return {
     traceId,
     spanId: "b7ad6b7169203331",
@@ -38,6 +38,7 @@ function spanOf(traceId: string, more: { sampled?: boolean; status?: SpanRecord[
     internal: false,
     sampled: more.sampled ?? false,
     size: more.size ?? 100,
+    outside: more.outside,
   };
 }
 
@@ -97,6 +98,32 @@ describe("spans that were not sampled", () => {
     expect([spans.heldSpans, dropped]).toEqual([16, 4]);
     spans.ended(spanOf("trace 19", { status: "error" }));
     expect([handedOn.length, spans.heldSpans]).toEqual([2, 15]);
+  });
+
+  test("from outside take half of the room at most and give way first, so that the engine's own wait as long as ever", () => {
+    spans.ended(spanOf("own"));
+    for (let index = 0; index < MAX_HELD_SPANS * 2; index++) spans.ended(spanOf(`outside ${index}`, { outside: true }));
+    expect([spans.heldSpans, dropped]).toEqual([1 + MAX_HELD_SPANS / 2, MAX_HELD_SPANS * 1.5]);
+    for (let index = 0; index < MAX_HELD_SPANS - 2; index++) spans.ended(spanOf(`other ${index}`));
+    expect(spans.heldSpans).toBe(MAX_HELD_SPANS);
+    spans.ended(spanOf(`outside ${MAX_HELD_SPANS * 2 - 1}`, { status: "error", outside: true }));
+    spans.ended(spanOf("own", { status: "error" }));
+    expect(handedOn).toHaveLength(4);
+  });
+
+  test("from outside do not push out the engine's own by their size, nor stay out of all room that is free again", () => {
+    spans.ended(spanOf("own"));
+    for (let index = 0; index < 40; index++) spans.ended(spanOf(`outside ${index}`, { outside: true, size: MAX_HELD_BYTES / 16 }));
+    expect(spans.heldSpans).toBe(1 + 8);
+    for (let index = 0; index < 15; index++) spans.ended(spanOf(`own ${index}`, { size: MAX_HELD_BYTES / 16 }));
+    expect(spans.heldSpans).toBe(16);
+    spans.ended(spanOf("late", { outside: true, size: MAX_HELD_BYTES / 16 }));
+    expect(spans.heldSpans).toBe(16);
+    spans.ended(spanOf("own", { status: "error" }));
+    expect(handedOn).toHaveLength(2);
+    now = HOLD_MS;
+    spans.ended(spanOf("later", { outside: true }));
+    expect(spans.heldSpans).toBe(1);
   });
 
   test("are never kept where nothing is worth it", () => {

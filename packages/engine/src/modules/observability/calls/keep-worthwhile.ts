@@ -1,14 +1,15 @@
 import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "../model.ts";
+import { HeldSpans } from "./held-spans.ts";
 
 /** How long spans of traces that were not sampled wait for a reason to keep them, and how many; the oldest go first. */
 export const HOLD_MS = 10_000;
 export const MAX_HELD_SPANS = 5_000;
 /** All of them together, as they tell their size: what workers send may have large attributes. */
 export const MAX_HELD_BYTES = 16 * 1024 * 1024;
+/** Of both that spans from outside may take: workers tell many more than the engine, whose own would wait too short. */
+const OUTSIDE_SHARE = 0.5;
 /** Traces that turned out to be worth keeping and may have further spans. */
 const MAX_KEPT_TRACES = 2_000;
-/** Digits of a trace id, from its end, that make a small integer. */
-const KEY_DIGITS = 7;
 
 export interface KeepOptions {
   readonly keepErrors: boolean;
@@ -26,15 +27,9 @@ export class WorthwhileSpans implements SpanSink {
   /** Milliseconds, never going back. */
   readonly #now: () => number;
   readonly #drops: DropCounter | undefined;
-  // A ring. Most that is held is dropped, so holding must cost next to nothing: what is worth keeping is looked for by its key, place after place.
-  readonly #spans: (SpanRecord | undefined)[] = [];
-  #keys = new Int32Array(0);
-  #heldAt = new Float64Array(0);
-  #sizes = new Int32Array(0);
-  #first = 0;
-  #places = 0;
-  #heldSpans = 0;
-  #heldBytes = 0;
+  readonly #own = new HeldSpans(MAX_HELD_SPANS);
+  /** From outside; they give way to the engine's own. */
+  readonly #outside = new HeldSpans(MAX_HELD_SPANS * OUTSIDE_SHARE);
   /** Trace ids, the first kept first. */
   readonly #kept = new Set<string>();
 
@@ -46,7 +41,7 @@ export class WorthwhileSpans implements SpanSink {
   }
 
   get heldSpans(): number {
-    return this.#heldSpans;
+    return this.#own.count + this.#outside.count;
   }
 
   started(span: SpanRecord): void {
@@ -56,7 +51,7 @@ export class WorthwhileSpans implements SpanSink {
   ended(span: SpanRecord): void {
     if (span.sampled) {
       // What was sampled by its beginner may have parts that others did not sample.
-      if (this.#heldSpans > 0 && this.#isWorthwhile(span)) this.#keep(span.traceId);
+      if (this.heldSpans > 0 && this.#isWorthwhile(span)) this.#keep(span.traceId);
       this.#sink.ended(span);
       return;
     }
@@ -73,14 +68,15 @@ export class WorthwhileSpans implements SpanSink {
   }
 
   /** It will be kept longer than those around it. */
-  #handOn(span: SpanRecord): void {
+  readonly #handOn = (span: SpanRecord): void => {
     span.unpack?.();
     this.#sink.ended(span);
-  }
+  };
 
   /** Forgets what waits, e.g. when everything is cleared. */
   clear(): void {
-    while (this.#places > 0) this.#dropFirst();
+    this.#own.clear();
+    this.#outside.clear();
     this.#kept.clear();
   }
 
@@ -93,27 +89,31 @@ export class WorthwhileSpans implements SpanSink {
   #hold(span: SpanRecord): void {
     const { keepErrors, keepSlowMs } = this.options;
     if (!keepErrors && keepSlowMs === 0) return;
-    if (this.#keys.length === 0) {
-      this.#keys = new Int32Array(MAX_HELD_SPANS);
-      this.#heldAt = new Float64Array(MAX_HELD_SPANS);
-      this.#sizes = new Int32Array(MAX_HELD_SPANS);
-    }
+    const own = this.#own;
+    const outside = this.#outside;
     const now = this.#now();
-    while (this.#places > 0 && now - (this.#heldAt[this.#first] as number) >= HOLD_MS) this.#dropFirst();
+    own.dropUntil(now - HOLD_MS);
+    if (outside.count > 0) outside.dropUntil(now - HOLD_MS);
     const { size } = span;
-    while (this.#places === MAX_HELD_SPANS || (this.#places > 0 && this.#heldBytes + size > MAX_HELD_BYTES)) {
-      if (this.#spans[this.#first] !== undefined) this.#drops?.dropped("spans", "not_sampled_full", 1);
-      this.#dropFirst();
+    if (span.outside === true) {
+      while (outside.isFull || (outside.count > 0 && outside.bytes + size > MAX_HELD_BYTES * OUTSIDE_SHARE)) this.#evict(outside);
+      while (outside.count > 0 && this.#isTooMuch(size)) this.#evict(outside);
+      if (this.#isTooMuch(size)) this.#drops?.dropped("spans", "not_sampled_full", 1);
+      else outside.add(span, now);
+      return;
     }
-    const at = (this.#first + this.#places) % MAX_HELD_SPANS;
-    span.retain?.();
-    this.#spans[at] = span;
-    this.#keys[at] = keyOf(span.traceId);
-    this.#heldAt[at] = now;
-    this.#sizes[at] = size;
-    this.#places++;
-    this.#heldSpans++;
-    this.#heldBytes += size;
+    while (this.#isTooMuch(size)) this.#evict(outside.count > 0 ? outside : own);
+    while (own.isFull) this.#evict(own);
+    own.add(span, now);
+  }
+
+  #isTooMuch(size: number): boolean {
+    const held = this.#own.count + this.#outside.count;
+    return held >= MAX_HELD_SPANS || (held > 0 && this.#own.bytes + this.#outside.bytes + size > MAX_HELD_BYTES);
+  }
+
+  #evict(from: HeldSpans): void {
+    if (from.dropFirst()) this.#drops?.dropped("spans", "not_sampled_full", 1);
   }
 
   /** Hands on what is held of the trace, and lets the rest of it through from now on. */
@@ -125,41 +125,8 @@ export class WorthwhileSpans implements SpanSink {
         break;
       }
     }
-    if (this.#heldSpans === 0) return;
-    const key = keyOf(traceId);
-    const oldest = this.#now() - HOLD_MS;
-    for (let place = 0; place < this.#places; place++) {
-      const at = (this.#first + place) % MAX_HELD_SPANS;
-      if (this.#keys[at] !== key) continue;
-      const span = this.#spans[at];
-      if (span === undefined || (this.#heldAt[at] as number) <= oldest || span.traceId !== traceId) continue;
-      this.#free(at);
-      this.#handOn(span);
-      span.release?.();
-    }
-    while (this.#places > 0 && this.#spans[this.#first] === undefined) this.#dropFirst();
+    const since = this.#now() - HOLD_MS;
+    this.#own.take(traceId, since, this.#handOn);
+    this.#outside.take(traceId, since, this.#handOn);
   }
-
-  #dropFirst(): void {
-    const span = this.#spans[this.#first];
-    if (span !== undefined) {
-      this.#free(this.#first);
-      span.release?.();
-    }
-    this.#first = (this.#first + 1) % MAX_HELD_SPANS;
-    this.#places--;
-  }
-
-  #free(at: number): void {
-    this.#spans[at] = undefined;
-    this.#heldSpans--;
-    this.#heldBytes -= this.#sizes[at] as number;
-  }
-}
-
-/** Equal for equal trace ids; rarely for others. */
-function keyOf(traceId: string): number {
-  let key = 0;
-  for (let at = traceId.length - KEY_DIGITS; at < traceId.length; at++) key = (key << 4) ^ traceId.charCodeAt(at);
-  return key;
 }

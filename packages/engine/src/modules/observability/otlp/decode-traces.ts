@@ -87,6 +87,7 @@ function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, t
     internal: isInternal(attributes),
     // Whoever sends it has decided that it is worth it; our clients leave that to what becomes of the trace.
     sampled: !(tellsFlags && isUnsampled(json.flags)),
+    outside: true,
     size: SPAN_BYTES + budget.used + (events.length + links.length) * PART_BYTES,
   };
 }

@@ -38,7 +38,7 @@ test("a span that was encoded is read back as it was", () => {
   });
   telemetry.decode("traces", encodeTraces([whole]));
   const [read] = telemetry.ended;
-  expect({ ...read, resource: undefined, size: 0, attributes: { ...read?.attributes } }).toEqual({ ...whole, resource: undefined, size: 0 });
+  expect({ ...read, resource: undefined, size: 0, attributes: { ...read?.attributes } }).toEqual({ ...whole, resource: undefined, size: 0, outside: true });
   expect(read?.resource.service).toBe("math-worker");
 });
 
@@ -68,7 +68,7 @@ test("integers come as numbers or as text, names may be null, lists may be missi
       {},
     ],
   });
-  expect(telemetry.ended[0]).toMatchObject({ startUnixNano: 1_790_000_000_000_000_000n, scopeName: undefined, links: [], events: [] });
+  expect(telemetry.ended[0]).toMatchObject({ startUnixNano: 1_790_000_000_000_000_000n, scopeName: undefined, outside: true, links: [], events: [] });
   expect({ ...telemetry.ended[0]?.attributes }).toMatchObject({ a: 5, b: 6 });
 });
 

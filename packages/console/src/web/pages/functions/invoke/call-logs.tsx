@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../../lib/api.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
+import { ScrollArea } from "../../../ui/scroll-area.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
 
 interface LogLine {
@@ -44,16 +45,17 @@ export function CallLogs({ traceId }: { readonly traceId: string }) {
           </span>
         )}
       </h4>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard */}
-      <ol tabIndex={0} aria-label="Logs of the call" className="max-h-64 overflow-auto rounded-md bg-raised p-2 font-mono text-[12px]">
-        {data.logs.map((line) => (
-          <li key={line.id} className="flex flex-wrap items-baseline gap-x-2">
-            <Timestamp ms={line.timestamp_ms} className="text-ink-3" />
-            <Badge tone={TONES[line.severity_text] ?? "neutral"}>{line.severity_text}</Badge>
-            <span className="min-w-0 whitespace-pre-wrap break-words">{line.body}</span>
-          </li>
-        ))}
-      </ol>
+      <ScrollArea label="Logs of the call" className="max-h-64 rounded-md bg-raised p-2 font-mono text-[12px]">
+        <ol>
+          {data.logs.map((line) => (
+            <li key={line.id} className="flex flex-wrap items-baseline gap-x-2">
+              <Timestamp ms={line.timestamp_ms} className="text-ink-3" />
+              <Badge tone={TONES[line.severity_text] ?? "neutral"}>{line.severity_text}</Badge>
+              <span className="min-w-0 whitespace-pre-wrap break-words">{line.body}</span>
+            </li>
+          ))}
+        </ol>
+      </ScrollArea>
     </div>
   );
 }

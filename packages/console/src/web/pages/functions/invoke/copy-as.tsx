@@ -3,6 +3,7 @@ import { useHello } from "../../../app/hello.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
+import { ScrollArea } from "../../../ui/scroll-area.tsx";
 import type { Draft } from "./request.ts";
 import { snippets } from "./snippets.ts";
 
@@ -44,10 +45,9 @@ function CopyAsDialog({ functionId, draft, onClose }: { readonly functionId: str
                 <span className="flex-1" />
                 <CopyButton text={text} label={`Copy as ${name}`} withText className="h-6" />
               </div>
-              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard */}
-              <pre tabIndex={0} className="max-h-48 overflow-auto rounded-md bg-raised p-2">
-                {text}
-              </pre>
+              <ScrollArea label={`Text of ${name}`} className="max-h-48 rounded-md bg-raised p-2">
+                <pre>{text}</pre>
+              </ScrollArea>
             </section>
           ))}
         </div>

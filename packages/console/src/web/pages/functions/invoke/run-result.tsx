@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { JsonView } from "../../../ui/json-view.tsx";
+import { ScrollArea } from "../../../ui/scroll-area.tsx";
 import { Duration, Timestamp, useNow } from "../../../ui/time.tsx";
 import { CallLogs } from "./call-logs.tsx";
 import type { Run } from "./invoke-store.ts";
@@ -115,10 +116,9 @@ export function Failure({ failure }: { readonly failure: CallFailure }) {
       {failure.stack !== undefined && (
         <details open>
           <summary className="cursor-pointer text-ink-2">Stack</summary>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard */}
-          <pre tabIndex={0} className="mt-1 max-h-64 overflow-auto whitespace-pre-wrap break-words">
-            {failure.stack}
-          </pre>
+          <ScrollArea label="Stack of the failure" className="mt-1 max-h-64">
+            <pre className="whitespace-pre-wrap break-words">{failure.stack}</pre>
+          </ScrollArea>
         </details>
       )}
       {Object.keys(details).length > 0 && <JsonView text={JSON.stringify(details)} name="the details" />}

@@ -1,4 +1,5 @@
 import { CopyButton } from "../../../ui/copy-button.tsx";
+import { ScrollArea } from "../../../ui/scroll-area.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
 import { attributeOf, type StoredSpan } from "../model/trace-types.ts";
 
@@ -38,10 +39,9 @@ export function ErrorsTab({ errors }: { readonly errors: readonly SpanError[] })
           </p>
           <p className="mt-1 whitespace-pre-wrap break-words">{message}</p>
           {stack !== undefined && (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys
-            <section tabIndex={0} aria-label="Stack trace" className="mt-2 max-h-96 overflow-auto rounded-md bg-raised p-2">
+            <ScrollArea label="Stack trace" className="mt-2 max-h-96 rounded-md bg-raised p-2">
               <pre>{stack}</pre>
-            </section>
+            </ScrollArea>
           )}
         </li>
       ))}

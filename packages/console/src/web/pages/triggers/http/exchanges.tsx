@@ -5,6 +5,7 @@ import { bytes } from "../../../lib/time.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { JsonView } from "../../../ui/json-view.tsx";
+import { ScrollArea } from "../../../ui/scroll-area.tsx";
 import { Duration, Timestamp, useNow } from "../../../ui/time.tsx";
 import { bodyOf, bytesOf, hexDump } from "./body.ts";
 import type { Exchange } from "./http-store.ts";
@@ -141,10 +142,9 @@ function Body({ result }: { readonly result: HttpTestResult }) {
     return (
       <>
         {cut}
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard */}
-        <pre tabIndex={0} className="max-h-80 overflow-auto rounded-md bg-raised p-2">
-          {hexDump(shown.base64)}
-        </pre>
+        <ScrollArea label="Bytes of the body" className="max-h-80 rounded-md bg-raised p-2">
+          <pre>{hexDump(shown.base64)}</pre>
+        </ScrollArea>
         <Download base64={shown.base64} />
       </>
     );
