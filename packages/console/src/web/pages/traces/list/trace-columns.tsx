@@ -61,7 +61,7 @@ export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): read
       key: "id",
       header: "Trace ID",
       width: "8rem",
-      from: 1050,
+      from: 760,
       cell: ({ trace_id }) => (
         <span className="group flex items-center gap-1">
           <TraceLink traceId={trace_id} className="font-mono text-[12px] text-accent" title={trace_id}>
