@@ -115,8 +115,11 @@ describe("the tabs of a span", () => {
     const { page, faults, close } = await openPage(browser, pathOf("one", "one root", "tab=tags"));
     const secrets = ["tok-12345", "deep-pass", "bag-secret"];
     const copied = async (button: string): Promise<string> => {
-      await page.getByRole("region", { name: "checkout" }).getByRole("button", { name: button, exact: true }).click();
-      await page.getByRole("region", { name: "checkout" }).getByRole("button", { name: "Copied" }).waitFor();
+      const region = page.getByRole("region", { name: "checkout" });
+      // Of the copy before.
+      await region.getByRole("button", { name: "Copied" }).waitFor({ state: "detached" });
+      await region.getByRole("button", { name: button, exact: true }).click();
+      await region.getByRole("button", { name: "Copied" }).waitFor();
       return clipboard(page);
     };
     await panel(page).getByText("api_token").waitFor();
