@@ -36,8 +36,8 @@ describe("the Streams page", () => {
     await live(page);
     await page.getByText("No message has passed yet").waitFor();
     await page.getByRole("button", { name: "Join a group" }).click();
-    await page.getByLabel("Stream", { exact: true }).last().fill("chat");
-    await page.getByLabel("Group", { exact: true }).last().fill("room-1");
+    await page.getByLabel("Stream", { exact: true }).and(page.locator("input")).fill("chat");
+    await page.getByLabel("Group", { exact: true }).and(page.locator("input")).fill("room-1");
     await page.getByRole("button", { name: "Join", exact: true }).click();
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
     expect(decodeURIComponent(page.url())).toContain("chat:room-1");
