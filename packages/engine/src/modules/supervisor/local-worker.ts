@@ -4,7 +4,7 @@ import type { LocalWorkerEntry } from "../../config/types.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { LogFields, Logger } from "../../kernel/logger.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
-import { isDependencyFile, isLockFile } from "../../local-workers/dependency-files.ts";
+import { concernsInstall } from "../../local-workers/dependency-files.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
 import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE, readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
@@ -58,6 +58,8 @@ export class LocalWorker {
   /** What is wrong although the former processes run on. */
   #complaint: string | undefined;
   #manifest: WorkerManifest | undefined;
+  /** Of the manifest that was read last, which may not run yet. */
+  #kind: WorkerManifest["kind"] | undefined;
   #watch: { readonly ignore: readonly string[]; readonly source: SourceWatch } | undefined;
   #readyAtMs: number | undefined;
   #wasReady = false;
@@ -187,6 +189,7 @@ export class LocalWorker {
     try {
       const manifest = await readManifest(this.entry.path);
       for (const warning of manifest.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
+      this.#kind = manifest.kind;
       // The entry's name counts: files about this worker are kept under it.
       return { ...manifest, name: this.entry.name };
     } catch (error) {
@@ -258,8 +261,8 @@ export class LocalWorker {
   #filesChanged(paths: readonly string[]): void {
     if (this.#ended) return;
     // An install writes lock files. Sources are read only when the processes start, so they do not matter before that.
-    const concernsInstall = paths.some((path) => (isDependencyFile(path) && !isLockFile(path)) || path === MANIFEST_FILE || path === REFERENCE_MANIFEST_FILE);
-    if (this.#phase.name === "installing" && !concernsInstall) return;
+    const forInstall = paths.some((path) => concernsInstall(this.#kind, path) || path === MANIFEST_FILE || path === REFERENCE_MANIFEST_FILE);
+    if (this.#phase.name === "installing" && !forInstall) return;
     const shown = paths.length > 5 ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more` : paths.join(", ");
     this.output.line("svc", `changed: ${shown}`);
     this.#log.info("a worker is started again because its files changed", { files: shown });
