@@ -11,9 +11,9 @@ export {
 export {
   MANIFEST_FILE,
   REFERENCE_MANIFEST_FILE,
-  type RuntimeKind,
   readManifest,
   type WorkerManifest,
 } from "./manifest.ts";
 export { ManifestError, type ManifestProblem } from "./manifest-error.ts";
+export type { PackageManager, RuntimeKind } from "./runtime-kinds.ts";
 export { workerNameProblem } from "./worker-name.ts";
