@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 describe("help", () => {
-  const all = [[], ["create"], ["worker"], ["worker", "add"], ["worker", "list"], ["worker", "restart"], ["trigger"], ["console"]];
+  const all = [[], ["create"], ["worker"], ["worker", "add"], ["worker", "list"], ["worker", "remove"], ["worker", "restart"], ["trigger"], ["console"]];
 
   it.each(all.map((path) => [path.join(" "), path]))("of `svc %s` goes to standard output, ends with 0 and has examples", async (_name, path) => {
     const shell = recordedShell();

@@ -12,7 +12,7 @@ export interface RecordedShell extends Shell {
 }
 
 /** Not a terminal, no colours, no variables, unless said otherwise. */
-export function recordedShell(options: Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns">> = {}): RecordedShell {
+export function recordedShell(options: Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns" | "ask" | "onKey">> = {}): RecordedShell {
   const written = { out: "", notes: "" };
   const waiting = new Set<{ readonly text: string; settle(): void }>();
   const stopListeners = new Set<(signal: StopSignal) => void>();
@@ -21,6 +21,8 @@ export function recordedShell(options: Partial<Pick<Shell, "env" | "cwd" | "outC
     cwd: options.cwd ?? process.cwd(),
     outColumns: options.outColumns,
     noteColumns: options.noteColumns,
+    ask: options.ask,
+    onKey: options.onKey,
     paint: pc.createColors(false),
     written,
     out: (text) => {

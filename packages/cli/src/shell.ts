@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline";
 import pc from "picocolors";
 
 type Colors = ReturnType<typeof pc.createColors>;
@@ -19,6 +20,10 @@ export interface Shell {
   out(text: string): void;
   /** Writes to standard error: everything that is not a result. */
   note(text: string): void;
+  /** Asks the user for a line; an empty one when the input ends. Undefined unless input and output are terminals. */
+  readonly ask: ((question: string) => Promise<string>) | undefined;
+  /** Tells of each key that is pressed, until undone: characters, or a name such as `ctrl-c`. Undefined unless input and output are terminals. */
+  readonly onKey: ((listener: (key: string) => void) => () => void) | undefined;
   /** Tells of each request to stop until undone. While someone listens, signals no longer end the process by themselves. */
   onStopSignal(listener: (signal: StopSignal) => void): () => void;
   /** Tells once when standard input ends. Reads and drops what comes before. */
@@ -27,6 +32,7 @@ export interface Shell {
 
 /** The shell of a real process. A reader that went away (`svc … | head`) is no error: what it would have read is dropped. */
 export function processShell(process: NodeJS.Process): Shell {
+  const isInteractive = process.stdin.isTTY && process.stdout.isTTY;
   const noteColumns = process.stderr.isTTY ? process.stderr.columns : undefined;
   for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreClosedPipe);
   return {
@@ -37,6 +43,8 @@ export function processShell(process: NodeJS.Process): Shell {
     paint: pc.createColors(wantsColor(process.env, noteColumns !== undefined)),
     out: (text) => void process.stdout.write(text),
     note: (text) => void process.stderr.write(text),
+    ask: isInteractive ? (question) => ask(process, question) : undefined,
+    onKey: isInteractive ? (listener) => listenForKeys(process, listener) : undefined,
     onStopSignal(listener) {
       const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
       const listeners = signals.map((signal) => [signal, () => listener(signal)] as const);
@@ -52,6 +60,36 @@ export function processShell(process: NodeJS.Process): Shell {
         process.stdin.pause();
       };
     },
+  };
+}
+
+async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise<string> {
+  const lines = createInterface({ input: stdin, output: stderr });
+  try {
+    return await new Promise<string>((answer) => {
+      lines.question(question, answer);
+      // Ctrl-D and Ctrl-C: nobody said yes.
+      lines.once("close", () => answer(""));
+    });
+  } finally {
+    lines.close();
+    stdin.pause();
+  }
+}
+
+/** Without Enter, and without the terminal showing them. Whatever ends the process gives the terminal its own ways back. */
+function listenForKeys(process: NodeJS.Process, listener: (key: string) => void): () => void {
+  const { stdin } = process;
+  const restore = (): void => void stdin.setRawMode(false);
+  const tell = (text: string): void => {
+    for (const key of text) listener(key === "\u0003" ? "ctrl-c" : key);
+  };
+  stdin.setRawMode(true).setEncoding("utf8").on("data", tell).resume();
+  process.on("exit", restore);
+  return () => {
+    process.off("exit", restore);
+    stdin.off("data", tell).pause();
+    restore();
   };
 }
 
