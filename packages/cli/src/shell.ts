@@ -23,6 +23,17 @@ export interface Shell {
   onStopSignal(listener: (signal: StopSignal) => void): () => void;
   /** Tells once when standard input ends. Reads and drops what comes before. */
   onStdinEnd(listener: () => void): () => void;
+  /** Whether somebody can be asked: standard input and standard error are terminals. */
+  readonly canAsk: boolean;
+  /** Standard input to its end, as UTF-8 text; undefined when it is longer than `maxBytes`. */
+  readStdin(limit: { readonly maxBytes: number }): Promise<string | undefined>;
+  /** What is typed in answer to a question, without its line end; undefined when standard input ends, or at Ctrl-C. */
+  ask(question: string): Promise<string | undefined>;
+}
+
+/** Colours for standard output: those of standard error where both are terminals. */
+export function paintOfOut({ paint, outColumns }: Pick<Shell, "paint" | "outColumns">): Colors {
+  return outColumns === undefined ? pc.createColors(false) : paint;
 }
 
 /** The shell of a real process. A reader that went away (`svc … | head`) is no error: what it would have read is dropped. */
@@ -52,7 +63,36 @@ export function processShell(process: NodeJS.Process): Shell {
         process.stdin.pause();
       };
     },
+    canAsk: process.stdin.isTTY === true && noteColumns !== undefined,
+    readStdin: ({ maxBytes }) => readToEnd(process.stdin, maxBytes),
+    ask: (question) => ask(process, question),
   };
+}
+
+async function readToEnd(stream: NodeJS.ReadStream, maxBytes: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    const part = chunk as Buffer;
+    bytes += part.length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(part);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise<string | undefined> {
+  // Loaded here and not above: few commands ask.
+  const { createInterface } = await import("node:readline");
+  const lines = createInterface({ input: stdin, output: stderr });
+  try {
+    return await new Promise<string | undefined>((settle) => {
+      lines.once("close", () => settle(undefined));
+      lines.question(question, settle);
+    });
+  } finally {
+    lines.close();
+  }
 }
 
 /** Colours only on a terminal; NO_COLOR (any value but the empty one) turns them off, FORCE_COLOR on. */
