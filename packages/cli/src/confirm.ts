@@ -1,9 +1,14 @@
-import { CommandFailure } from "./exit-codes.ts";
+import { CommandFailure, usageFailure } from "./exit-codes.ts";
 import type { Shell } from "./shell.ts";
 
-/** Asks a question that is answered with yes or no, where somebody sits at the terminal; elsewhere the answer is yes. Exit 1 for a no. */
-export async function confirm(shell: Shell, question: string): Promise<void> {
-  if (shell.ask === undefined) return;
+/**
+ * Asks before something is lost, unless `--yes` says that it is meant. Without a terminal to ask on, `--yes` is required: exit 2. An answer other
+ * than yes: exit 1, nothing is done.
+ */
+export async function confirm(shell: Shell, question: string, options: { readonly yes?: true | undefined }): Promise<void> {
+  if (options.yes) return;
+  if (shell.ask === undefined) throw usageFailure(`${question} Pass --yes to say so; there is no terminal to ask on.`);
   const answer = await shell.ask(`${question} [y/N] `);
-  if (!/^\s*y(es)?\s*$/i.test(answer)) throw new CommandFailure("Nothing was changed.");
+  if (answer === undefined) shell.note("\n");
+  if (!/^(?:y|yes)$/i.test(answer?.trim() ?? "")) throw new CommandFailure("Nothing was changed.");
 }

@@ -31,7 +31,7 @@ export function textLine(record: LogRecord, paint: Shell["paint"]): string {
 }
 
 /** A value in one line. What would move the cursor or recolour the terminal is escaped, since workers choose some of the values. */
-function printable(value: unknown): string {
+export function printable(value: unknown): string {
   if (typeof value === "string") return /^[^\s"=\p{Cc}\p{Cf}]+$/u.test(value) ? value : escapeUnprintable(JSON.stringify(value));
   try {
     return escapeUnprintable(JSON.stringify(value) ?? String(value));
@@ -41,6 +41,6 @@ function printable(value: unknown): string {
 }
 
 /** Control and format characters (among them those that turn the direction of text) as JSON escapes. */
-function escapeUnprintable(text: string): string {
+export function escapeUnprintable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
 }

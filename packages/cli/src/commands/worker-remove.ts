@@ -57,7 +57,8 @@ async function removeAll(shell: Shell, names: readonly string[], { project, engi
   for (const name of names) entries.set(name, await entryNamed(name, project));
   await warnOfModules(shell, [...entries.values()], engine);
   const shown = [...entries.values()].map(({ name }) => name).join(", ");
-  if (options.yes === undefined) await confirm(shell, `Remove ${shown} from ${project.shownConfig}?`);
+  // A script that calls this means it, and nothing is lost: the files stay.
+  if (shell.ask !== undefined) await confirm(shell, `Remove ${shown} from ${project.shownConfig}?`, options);
   await doSeveral(shell, {
     names,
     verb: "be removed",
