@@ -3,6 +3,7 @@ import type { Shell } from "../shell.ts";
 import { configCommand } from "./config.ts";
 import { consoleCommand } from "./console.ts";
 import { createCommand } from "./create.ts";
+import { doctorCommand } from "./doctor.ts";
 import { functionsCommand } from "./functions.ts";
 import { triggerCommand } from "./trigger.ts";
 import { triggersCommand } from "./triggers.ts";
@@ -19,4 +20,5 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   workersCommand,
   consoleCommand,
   configCommand,
+  doctorCommand,
 ];
