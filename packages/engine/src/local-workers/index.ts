@@ -15,5 +15,5 @@ export {
   type WorkerManifest,
 } from "./manifest.ts";
 export { ManifestError, type ManifestProblem } from "./manifest-error.ts";
-export type { PackageManager, RuntimeKind } from "./runtime-kinds.ts";
+export { kindRules, type PackageManager, packageManagerTools, type RuntimeKind, type Tool } from "./runtime-kinds.ts";
 export { workerNameProblem } from "./worker-name.ts";
