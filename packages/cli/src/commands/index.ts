@@ -2,8 +2,9 @@ import type { Command } from "commander";
 import type { Shell } from "../shell.ts";
 import { consoleCommand } from "./console.ts";
 import { createCommand } from "./create.ts";
+import { devCommand } from "./dev.ts";
 import { triggerCommand } from "./trigger.ts";
 import { workerCommand } from "./worker.ts";
 
 /** Every command of `svc`, in the order that help shows them. Running the engine is what `svc` does without one. */
-export const commands: readonly ((shell: Shell) => Command)[] = [createCommand, workerCommand, triggerCommand, consoleCommand];
+export const commands: readonly ((shell: Shell) => Command)[] = [createCommand, devCommand, workerCommand, triggerCommand, consoleCommand];
