@@ -123,5 +123,6 @@ export function wantsColor(env: Readonly<Record<string, string | undefined>>, is
 }
 
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
+  // EIO: the terminal itself is gone.
+  if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 }

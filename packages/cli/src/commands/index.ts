@@ -3,6 +3,7 @@ import type { Shell } from "../shell.ts";
 import { configCommand } from "./config.ts";
 import { consoleCommand } from "./console.ts";
 import { createCommand } from "./create.ts";
+import { devCommand } from "./dev.ts";
 import { doctorCommand } from "./doctor.ts";
 import { functionsCommand } from "./functions.ts";
 import { triggerCommand } from "./trigger.ts";
@@ -13,6 +14,7 @@ import { workersCommand } from "./workers.ts";
 /** Every command of `svc`, in the order that help shows them. Running the engine is what `svc` does without one. */
 export const commands: readonly ((shell: Shell) => Command)[] = [
   createCommand,
+  devCommand,
   workerCommand,
   triggerCommand,
   functionsCommand,

@@ -8,6 +8,7 @@ export {
   isInstalled,
   workerStateFolder,
 } from "./install.ts";
+export { LineSplitter } from "./line-splitter.ts";
 export {
   MANIFEST_FILE,
   REFERENCE_MANIFEST_FILE,
