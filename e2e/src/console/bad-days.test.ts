@@ -257,9 +257,9 @@ describe("a dialog that is open when the engine goes", () => {
 describe("code of a page that does not come", () => {
   it("is asked for again by Try again, which keeps the page while nobody answers", async () => {
     const own = await startConsole({ engine: engine.ports });
-    const { page, context } = await open("/workers", own, { expected: [...BROKEN, /LoadFailure/] });
+    const { page } = await open("/workers", own, { expected: [...BROKEN, /LoadFailure/] });
     await live(page);
-    await context.route(/\/assets\/queues-page/, (route) => route.abort());
+    await page.route(/\/assets\/queues-page/, (route) => route.abort());
     await page.getByRole("link", { name: "Queues", exact: true }).click();
     const failure = content(page).getByRole("alert");
     await failure.filter({ hasText: "the code of this page could not be loaded" }).waitFor();
@@ -267,7 +267,7 @@ describe("code of a page that does not come", () => {
     await failure.getByRole("button", { name: "Try again" }).click();
     await failure.filter({ hasText: "the console's server cannot be reached" }).waitFor();
     const next = await startConsole({ engine: engine.ports, port: Number(new URL(own.url).port) });
-    await context.unroute(/\/assets\/queues-page/);
+    await page.unroute(/\/assets\/queues-page/);
     await failure.getByRole("button", { name: "Try again" }).click();
     await content(page).getByText("audit").first().waitFor();
     await next.stop();
