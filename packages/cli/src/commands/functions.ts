@@ -46,7 +46,7 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
     const connected = await listConnected(engine, { include_internal: true });
     if (worker !== undefined && !connected.some(({ id, name }) => id === worker || name === worker)) {
       const names = connected.map(({ name }) => name);
-      throw new CommandFailure(`No worker ${worker} is connected${await didYouMean(worker, names)}`, { advice: ["See: svc workers"] });
+      throw new CommandFailure(`No worker ${worker} is connected${(await didYouMean(worker, names)) || "."}`, { advice: ["See: svc workers"] });
     }
     const modules = new Set(connected.filter(({ kind }) => kind === "module").map(({ id }) => id));
     const isModules = ({ workers }: FunctionRow): boolean => workers.every(({ id }) => modules.has(id));
@@ -86,7 +86,7 @@ async function describe(shell: Shell, command: Command, { id, options }: { reado
         id,
         known.map(({ function_id }) => function_id),
       );
-      throw new CommandFailure(`No connected worker provides ${id}${nearest === "" ? "." : nearest}`, {
+      throw new CommandFailure(`No connected worker provides ${id}${nearest || "."}`, {
         advice: [isThere ? "See: svc functions" : addModule(module)],
         cause: error,
       });

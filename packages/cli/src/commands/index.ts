@@ -2,7 +2,11 @@ import type { Command } from "commander";
 import type { Shell } from "../shell.ts";
 import { consoleCommand } from "./console.ts";
 import { createCommand } from "./create.ts";
+import { cronCommand } from "./cron.ts";
+import { eventCommand } from "./event.ts";
 import { functionsCommand } from "./functions.ts";
+import { queueCommand } from "./queue.ts";
+import { stateCommand } from "./state.ts";
 import { triggerCommand } from "./trigger.ts";
 import { triggersCommand } from "./triggers.ts";
 import { workerCommand } from "./worker.ts";
@@ -16,5 +20,9 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   functionsCommand,
   triggersCommand,
   workersCommand,
+  stateCommand,
+  queueCommand,
+  eventCommand,
+  cronCommand,
   consoleCommand,
 ];
