@@ -7,7 +7,7 @@ import type { Shell } from "./shell.ts";
  */
 export async function confirm(shell: Shell, question: string, options: { readonly yes?: true | undefined }): Promise<void> {
   if (options.yes) return;
-  if (!shell.canAsk) throw usageFailure(`${question} Pass --yes to say so; there is no terminal to ask on.`);
+  if (shell.ask === undefined) throw usageFailure(`${question} Pass --yes to say so; there is no terminal to ask on.`);
   const answer = await shell.ask(`${question} [y/N] `);
   if (answer === undefined) shell.note("\n");
   if (!/^(?:y|yes)$/i.test(answer?.trim() ?? "")) throw new CommandFailure("Nothing was changed.");

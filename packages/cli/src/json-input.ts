@@ -51,7 +51,7 @@ export async function textOfFile(shell: Shell, file: string): Promise<string> {
 
 /** What standard input holds. */
 export async function textOfStdin(shell: Shell, noun: string): Promise<string> {
-  if (shell.canAsk) shell.note(`Reading the ${noun} from the terminal; Ctrl-D ends it.\n`);
+  if (shell.ask !== undefined) shell.note(`Reading the ${noun} from the terminal; Ctrl-D ends it.\n`);
   const text = await shell.readStdin({ maxBytes: MAX_BYTES });
   if (text === undefined) throw tooLong("standard input");
   return text;

@@ -13,7 +13,7 @@ export interface RecordedShell extends Shell {
   readonly listeners: () => number;
 }
 
-export interface RecordedShellOptions extends Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns">> {
+export interface RecordedShellOptions extends Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns" | "onKey">> {
   /** What standard input holds. */
   readonly stdin?: string;
   /** What is typed in answer to questions, one after the other; with it, somebody can be asked. */
@@ -41,6 +41,7 @@ export function recordedShell(options: RecordedShellOptions = {}): RecordedShell
     cwd: options.cwd ?? process.cwd(),
     outColumns: options.outColumns,
     noteColumns: options.noteColumns,
+    onKey: options.onKey,
     paint: pc.createColors(false),
     written,
     out: (text) => write("out", text),
@@ -52,15 +53,17 @@ export function recordedShell(options: RecordedShellOptions = {}): RecordedShell
       return () => stopListeners.delete(listener);
     },
     onStdinEnd: () => () => {},
-    canAsk: options.answers !== undefined,
     readStdin: async ({ maxBytes }) => {
       const text = options.stdin ?? "";
       return Buffer.byteLength(text) > maxBytes ? undefined : text;
     },
-    ask: async (question) => {
-      write("notes", question);
-      return answers.shift();
-    },
+    ask:
+      options.answers === undefined
+        ? undefined
+        : async (question) => {
+            write("notes", question);
+            return answers.shift();
+          },
     stop: (signal) => {
       for (const listener of stopListeners) listener(signal);
     },

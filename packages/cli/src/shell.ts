@@ -19,16 +19,19 @@ export interface Shell {
   out(text: string): void;
   /** Writes to standard error: everything that is not a result. */
   note(text: string): void;
+  /**
+   * What is typed in answer to a question, without its line end; undefined when standard input ends, or at Ctrl-C. Undefined itself where nobody can be
+   * asked: unless standard input and standard error are terminals.
+   */
+  readonly ask: ((question: string) => Promise<string | undefined>) | undefined;
+  /** Tells of each key that is pressed, until undone: characters, or a name such as `ctrl-c`. Undefined unless input and output are terminals. */
+  readonly onKey: ((listener: (key: string) => void) => () => void) | undefined;
   /** Tells of each request to stop until undone. While someone listens, signals no longer end the process by themselves. */
   onStopSignal(listener: (signal: StopSignal) => void): () => void;
   /** Tells once when standard input ends. Reads and drops what comes before. */
   onStdinEnd(listener: () => void): () => void;
-  /** Whether somebody can be asked: standard input and standard error are terminals. */
-  readonly canAsk: boolean;
   /** Standard input to its end, as UTF-8 text; undefined when it is longer than `maxBytes`. */
   readStdin(limit: { readonly maxBytes: number }): Promise<string | undefined>;
-  /** What is typed in answer to a question, without its line end; undefined when standard input ends, or at Ctrl-C. */
-  ask(question: string): Promise<string | undefined>;
 }
 
 /** Colours for standard output: those of standard error where both are terminals. */
@@ -48,6 +51,8 @@ export function processShell(process: NodeJS.Process): Shell {
     paint: pc.createColors(wantsColor(process.env, noteColumns !== undefined)),
     out: (text) => void process.stdout.write(text),
     note: (text) => void process.stderr.write(text),
+    ask: process.stdin.isTTY && noteColumns !== undefined ? (question) => ask(process, question) : undefined,
+    onKey: process.stdin.isTTY && process.stdout.isTTY ? (listener) => listenForKeys(process, listener) : undefined,
     onStopSignal(listener) {
       const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
       const listeners = signals.map((signal) => [signal, () => listener(signal)] as const);
@@ -63,9 +68,23 @@ export function processShell(process: NodeJS.Process): Shell {
         process.stdin.pause();
       };
     },
-    canAsk: process.stdin.isTTY === true && noteColumns !== undefined,
     readStdin: ({ maxBytes }) => readToEnd(process.stdin, maxBytes),
-    ask: (question) => ask(process, question),
+  };
+}
+
+/** Without Enter, and without the terminal showing them. Whatever ends the process gives the terminal its own ways back. */
+function listenForKeys(process: NodeJS.Process, listener: (key: string) => void): () => void {
+  const { stdin } = process;
+  const restore = (): void => void stdin.setRawMode(false);
+  const tell = (text: string): void => {
+    for (const key of text) listener(key === "\u0003" ? "ctrl-c" : key);
+  };
+  stdin.setRawMode(true).setEncoding("utf8").on("data", tell).resume();
+  process.on("exit", restore);
+  return () => {
+    process.off("exit", restore);
+    stdin.off("data", tell).pause();
+    restore();
   };
 }
 
@@ -92,6 +111,7 @@ async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise
     });
   } finally {
     lines.close();
+    stdin.pause();
   }
 }
 
@@ -103,5 +123,6 @@ export function wantsColor(env: Readonly<Record<string, string | undefined>>, is
 }
 
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
+  // EIO: the terminal itself is gone.
+  if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 }

@@ -1,8 +1,11 @@
 import type { Command } from "commander";
 import type { Shell } from "../shell.ts";
+import { configCommand } from "./config.ts";
 import { consoleCommand } from "./console.ts";
 import { createCommand } from "./create.ts";
 import { cronCommand } from "./cron.ts";
+import { devCommand } from "./dev.ts";
+import { doctorCommand } from "./doctor.ts";
 import { eventCommand } from "./event.ts";
 import { functionsCommand } from "./functions.ts";
 import { queueCommand } from "./queue.ts";
@@ -15,6 +18,7 @@ import { workersCommand } from "./workers.ts";
 /** Every command of `svc`, in the order that help shows them. Running the engine is what `svc` does without one. */
 export const commands: readonly ((shell: Shell) => Command)[] = [
   createCommand,
+  devCommand,
   workerCommand,
   triggerCommand,
   functionsCommand,
@@ -25,4 +29,6 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   eventCommand,
   cronCommand,
   consoleCommand,
+  configCommand,
+  doctorCommand,
 ];
