@@ -5,8 +5,9 @@ import { functionPage } from "../function-page.ts";
 import { type FunctionDetail, type FunctionRow, listConnected, listFunctions } from "../listings.ts";
 import { addModule, moduleOf } from "../missing-module.ts";
 import { didYouMean } from "../nearest.ts";
-import { paintOfOut, type Shell } from "../shell.ts";
+import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
+import { outPaint } from "../terminal-text.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface FunctionsOptions extends EngineOptions {
@@ -92,7 +93,7 @@ async function describe(shell: Shell, command: Command, { id, options }: { reado
       });
     }
   });
-  shell.out(options.json ? `${JSON.stringify(detail)}\n` : functionPage(detail, paintOfOut(shell)));
+  shell.out(options.json ? `${JSON.stringify(detail)}\n` : functionPage(detail, outPaint(shell)));
 }
 
 const STATUS_COLORS: Readonly<Record<string, "green" | "yellow" | "red">> = {
@@ -108,7 +109,7 @@ const STATUS_COLORS: Readonly<Record<string, "green" | "yellow" | "red">> = {
 
 /** Colours the column STATUS by what stands in it. */
 export function statusStyle(shell: Shell): (cell: string, place: { readonly head: string }) => string {
-  const paint = paintOfOut(shell);
+  const paint = outPaint(shell);
   return (cell, { head }) => {
     const color = head === "STATUS" ? STATUS_COLORS[cell.trim()] : undefined;
     return color === undefined ? cell : paint[color](cell);

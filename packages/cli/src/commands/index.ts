@@ -8,8 +8,10 @@ import { devCommand } from "./dev.ts";
 import { doctorCommand } from "./doctor.ts";
 import { eventCommand } from "./event.ts";
 import { functionsCommand } from "./functions.ts";
+import { logsCommand } from "./logs.ts";
 import { queueCommand } from "./queue.ts";
 import { stateCommand } from "./state.ts";
+import { tracesCommand } from "./traces.ts";
 import { triggerCommand } from "./trigger.ts";
 import { triggersCommand } from "./triggers.ts";
 import { workerCommand } from "./worker.ts";
@@ -28,6 +30,8 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   queueCommand,
   eventCommand,
   cronCommand,
+  logsCommand,
+  tracesCommand,
   consoleCommand,
   configCommand,
   doctorCommand,

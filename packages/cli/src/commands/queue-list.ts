@@ -1,8 +1,9 @@
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { listQueues, type QueueCounts } from "../queue-names.ts";
-import { paintOfOut, type Shell } from "../shell.ts";
+import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
+import { outPaint } from "../terminal-text.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface ListOptions extends EngineOptions {
@@ -25,7 +26,7 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
     shell.out(`${JSON.stringify({ queues })}\n`);
     return;
   }
-  const paint = paintOfOut(shell);
+  const paint = outPaint(shell);
   const style = (cell: string, { head }: { readonly head: string }): string => (head === "DEAD" && cell.trim() !== "0" ? paint.red(cell) : cell);
   shell.out(table(["QUEUE", "WAITING", "DELAYED", "RUNNING", "DEAD", "DONE", "KIND"], queues.map(row), { columns: shell.outColumns, style }));
 }
