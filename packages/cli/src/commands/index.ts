@@ -4,8 +4,17 @@ import { configCommand } from "./config.ts";
 import { consoleCommand } from "./console.ts";
 import { createCommand } from "./create.ts";
 import { doctorCommand } from "./doctor.ts";
+import { generateCommand } from "./generate.ts";
 import { triggerCommand } from "./trigger.ts";
 import { workerCommand } from "./worker.ts";
 
 /** Every command of `svc`, in the order that help shows them. Running the engine is what `svc` does without one. */
-export const commands: readonly ((shell: Shell) => Command)[] = [createCommand, workerCommand, triggerCommand, consoleCommand, configCommand, doctorCommand];
+export const commands: readonly ((shell: Shell) => Command)[] = [
+  createCommand,
+  workerCommand,
+  triggerCommand,
+  consoleCommand,
+  configCommand,
+  doctorCommand,
+  generateCommand,
+];
