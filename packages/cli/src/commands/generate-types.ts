@@ -2,12 +2,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { matcherOf } from "@svc/protocol";
 import { Command, Option } from "commander";
-import { engineAddress } from "../engine-address.ts";
-import { withEngine } from "../engine-session.ts";
+import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { listFunctions } from "../listings.ts";
 import type { Shell } from "../shell.ts";
 import type { ListedFunction } from "../typegen/typed-function.ts";
-import { configOption, urlOption } from "./options.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 type Language = "typescript" | "python";
 
@@ -17,13 +17,11 @@ interface TypesOptions {
   readonly check?: true;
   readonly include?: readonly string[];
   readonly json?: true;
-  readonly url?: string;
-  readonly config?: string;
 }
 
 /** `svc generate types`: so that a call to another worker is checked when it is compiled. */
 export function generateTypesCommand(shell: Shell): Command {
-  return new Command("types")
+  const command = new Command("types")
     .summary("write types for the formats of the registered functions")
     .description(
       "Write types for the request and response formats of the functions that are registered now, so that calls to them are checked by tsc or mypy. The same functions give the same text.",
@@ -32,24 +30,20 @@ export function generateTypesCommand(shell: Shell): Command {
     .option("-o, --out <file>", "file to write (default: standard output)")
     .option("--check", "write nothing; exit 1 when the file of --out is not what would be written")
     .option("--include <pattern...>", "only functions whose id matches, e.g. 'math::*' (default: all)")
-    .option("--json", "print what was done as JSON; needs --out")
-    .addOption(urlOption())
-    .addOption(configOption("config file to take the bridge port from"))
+    .addOption(jsonOption("print what was done as JSON; needs --out"))
     .addHelpText(
       "after",
       "\nExamples:\n  svc generate types --lang typescript --out src/functions.ts\n  svc generate types --lang python --include 'math::*' --out functions.py\n  svc generate types --lang typescript --out src/functions.ts --check\n",
     )
-    .action((options: TypesOptions, command: Command) => generate(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
+    .action((options: TypesOptions, self: Command) => generate(shell, self, allOptions(options, self)));
+  return withEngineOptions(command);
 }
 
-async function generate(shell: Shell, options: TypesOptions): Promise<void> {
+async function generate(shell: Shell, command: Command, options: TypesOptions & EngineOptions): Promise<void> {
   if (options.out === undefined && (options.check ?? options.json)) {
     throw usageFailure(`${options.check ? "--check" : "--json"} needs the file that is meant: --out FILE.`);
   }
-  const listed = await withEngine(engineAddress(shell, options), "svc generate types", async (engine) => {
-    const answer = await engine.call<{ readonly functions: readonly ListedFunction[] }>({ function_id: "engine::functions::list", payload: {} });
-    return answer.functions;
-  });
+  const listed = await askEngine(shell, { command, options, access: "reads" }, (engine) => listFunctions(engine));
   const wanted = chosen(listed, options.include);
   const made = await source(wanted, options);
   for (const id of made.differing) {
@@ -72,7 +66,7 @@ function chosen(listed: readonly ListedFunction[], patterns: readonly string[] |
   const found = listed.filter(({ function_id }) => matchers.some((matches) => matches(function_id)));
   if (found.length === 0)
     throw new CommandFailure(`No registered function matches ${patterns.join(", ")}.`, {
-      advice: ["See which there are: svc trigger --function-id=engine::functions::list"],
+      advice: ["See which there are: svc functions"],
     });
   return found;
 }

@@ -125,7 +125,7 @@ describe("svc doctor", () => {
     expect(checks.find(({ check }) => check === "npm")).toMatchObject({
       status: "problem",
       message: expect.stringContaining("not found on the PATH; needed by probe-worker"),
-      remedy: expect.stringContaining("Install npm"),
+      remedy: expect.stringContaining("Install Node 20"),
     });
   });
 

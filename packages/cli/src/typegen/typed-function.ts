@@ -1,14 +1,9 @@
+import type { FunctionRow } from "../listings.ts";
 import { readFormat } from "./read-format.ts";
 import type { FormatTypes } from "./type-node.ts";
 
-/** One function as `engine::functions::list` tells of it. */
-export interface ListedFunction {
-  readonly function_id: string;
-  readonly description: string | null;
-  readonly request_format: unknown;
-  readonly response_format: unknown;
-  readonly formats_differ?: true;
-}
+/** What of a listed function its types depend on. */
+export type ListedFunction = Pick<FunctionRow, "function_id" | "description" | "request_format" | "response_format" | "formats_differ">;
 
 /** A function with its formats as types. */
 export interface TypedFunction {
