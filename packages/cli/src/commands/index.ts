@@ -8,6 +8,7 @@ import { devCommand } from "./dev.ts";
 import { doctorCommand } from "./doctor.ts";
 import { eventCommand } from "./event.ts";
 import { functionsCommand } from "./functions.ts";
+import { generateCommand } from "./generate.ts";
 import { logsCommand } from "./logs.ts";
 import { queueCommand } from "./queue.ts";
 import { stateCommand } from "./state.ts";
@@ -35,4 +36,5 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   consoleCommand,
   configCommand,
   doctorCommand,
+  generateCommand,
 ];
