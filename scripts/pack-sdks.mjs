@@ -94,10 +94,30 @@ async function filesOf(path) {
 async function packTypescript(name, staging, { signal }) {
   const stage = join(staging, name);
   const facts = await stagePackage(name, stage);
-  await stagePackage("protocol", join(stage, "node_modules/@svc/protocol"));
-  await writeFile(join(stage, "package.json"), JSON.stringify({ ...facts, bundleDependencies: ["@svc/protocol"] }, null, 2));
+  const inside = join(stage, "dist/protocol");
+  const protocol = await stagePackage("protocol", join(staging, `${name}-protocol`));
+  await cp(join(staging, `${name}-protocol/dist`), inside, { recursive: true });
+  await importByPath(join(stage, "dist"), { name: "@svc/protocol", inside });
+  const { "@svc/protocol": _, ...dependencies } = { ...protocol.dependencies, ...facts.dependencies };
+  await writeFile(join(stage, "package.json"), JSON.stringify({ ...facts, dependencies }, null, 2));
   const { stdout } = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", staging], { signal, cwd: stage });
   return join(staging, JSON.parse(stdout)[0].filename);
+}
+
+/**
+ * Makes the built files in `folder` import a package by its path inside of it. As a bundled dependency npm alone would find it: Bun and Yarn ask the
+ * registry for it all the same.
+ */
+async function importByPath(folder, { name, inside }) {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  for (const entry of entries.filter((found) => found.isFile() && /\.js$|\.d\.ts$/.test(found.name))) {
+    const file = join(entry.parentPath, entry.name);
+    const text = await readFile(file, "utf8");
+    const path = relative(entry.parentPath, join(inside, "index.js"));
+    const specifier = JSON.stringify(path.startsWith(".") ? path : `./${path}`);
+    const rewritten = text.replaceAll(new RegExp(`((?:\\bfrom|\\bimport) ?\\(?)["']${name}["']`, "g"), `$1${specifier}`);
+    if (rewritten !== text) await writeFile(file, rewritten);
+  }
 }
 
 const IN_TESTS_ONLY = /\.test\.|\.test[-.]support\.|\.tsbuildinfo$|\.map$|[\\/]testing(?:[\\/]|$)/;

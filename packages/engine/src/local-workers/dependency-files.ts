@@ -1,22 +1,16 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { kindRules, lockFiles, type RuntimeKind } from "./runtime-kinds.ts";
 
-const NAMED = new Set([
-  "pyproject.toml",
-  "setup.py",
-  "setup.cfg",
-  "package.json",
-  "package-lock.json",
-  "npm-shrinkwrap.json",
-  "yarn.lock",
-  "pnpm-lock.yaml",
-  "uv.lock",
-  "poetry.lock",
-  "Pipfile.lock",
-]);
 /** An install may write these itself. */
-const LOCK_FILES = new Set(["package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "uv.lock", "poetry.lock", "Pipfile.lock"]);
+const LOCK_FILES = new Set([...Object.values(lockFiles).flat(), "Pipfile.lock"]);
+const NAMED = new Set([
+  ...LOCK_FILES,
+  ...["pyproject.toml", "setup.py", "setup.cfg", ".python-version"],
+  ...["package.json", "pnpm-workspace.yaml", ".yarnrc.yml", ".npmrc", "bunfig.toml", "deno.json", "deno.jsonc"],
+  ...["go.mod", "go.work", "Cargo.toml", "rust-toolchain", "rust-toolchain.toml"],
+]);
 
 export function isDependencyFile(path: string): boolean {
   const name = basename(path);
@@ -25,6 +19,12 @@ export function isDependencyFile(path: string): boolean {
 
 export function isLockFile(path: string): boolean {
   return LOCK_FILES.has(basename(path));
+}
+
+/** True when a change of this file asks for another install, although an install may not have written it itself. */
+export function concernsInstall(kind: RuntimeKind | undefined, path: string): boolean {
+  if (isLockFile(path)) return false;
+  return isDependencyFile(path) || (kind !== undefined && kindRules[kind].isCompiled);
 }
 
 /** What an install of a folder depends on, all as absolute paths. */
@@ -70,10 +70,19 @@ interface References {
   readonly paths: readonly string[];
 }
 
+/** How a file points to packages on this machine; the path is the first group that matched. */
+const REFERENCES: Readonly<Record<string, RegExp>> = {
+  // `name @ file:../a`, and in tables of uv and Poetry `{ path = "../a" }`.
+  "pyproject.toml": /@\s*(file:[^"'\s;]+)|\bpath\s*=\s*["']([^"'\n]+)["']/g,
+  "Cargo.toml": /\bpath\s*=\s*["']([^"'\n]+)["']/g,
+  "go.mod": /=>\s*(\.{1,2}\/\S+|\/\S+)/g,
+};
+
 function referencesOf(file: string, text: string): References {
   if (basename(file) === "package.json") return { included: [], paths: packageJsonPaths(text).flatMap((spec) => localPath(dirname(file), spec)) };
-  if (basename(file) === "pyproject.toml")
-    return { included: [], paths: [...text.matchAll(/@\s*(file:[^"'\s;]+)/g)].flatMap((match) => localPath(dirname(file), match[1] ?? "")) };
+  const pattern = REFERENCES[basename(file)];
+  if (pattern !== undefined)
+    return { included: [], paths: [...text.matchAll(pattern)].flatMap((match) => localPath(dirname(file), match.slice(1).find(Boolean) ?? "")) };
   if (!file.endsWith(".txt")) return { included: [], paths: [] };
   return requirementReferences(dirname(file), text);
 }

@@ -12,6 +12,9 @@ const MAX_ENTRIES = 50_000;
 /** Made by tools inside a package's folder, some by the very install. */
 const NOT_CONTENT = new Set(["node_modules", ".venv", "venv", "__pycache__", ".git", ".svc", ".pytest_cache", ".mypy_cache", ".ruff_cache"]);
 
+/** A build may write these into the very folder that it reads; they count as files of their own. */
+const COMPILED_LOCKS = new Set(["Cargo.lock", "go.sum"]);
+
 export interface DependencyHashes {
   /** Everything that an install depends on. */
   readonly all: string;
@@ -27,6 +30,8 @@ export async function hashDependencies(options: {
   readonly folder: string;
   readonly manifestFile: string;
   readonly runtime: string;
+  /** What the folder holds is compiled by the install, and so counts as well. */
+  readonly withSources: boolean;
 }): Promise<DependencyHashes> {
   const { files, local } = await findDependencySources(options.folder);
   const all = createHash("sha256");
@@ -40,7 +45,7 @@ export async function hashDependencies(options: {
     all.update(`${file}\0${digest}\0`);
     if (!isLockFile(file)) withoutLocks.update(`${file}\0${digest}\0`);
   }
-  for (const path of local) {
+  for (const path of options.withSources ? [options.folder, ...local] : local) {
     const digest = await digestOfTree(path, budget);
     all.update(`${path}\0${digest}\0`);
     withoutLocks.update(`${path}\0${digest}\0`);
@@ -55,14 +60,20 @@ interface Budget {
 
 async function digestOfTree(root: string, budget: Budget): Promise<string> {
   const hash = createHash("sha256");
-  const isPython = await lstat(join(root, "pyproject.toml")).then(
+  const isPython = await exists(join(root, "pyproject.toml"));
+  // setuptools builds inside the package's own folder; a `dist` or `build` of a node package is what gets installed.
+  const isRust = await exists(join(root, "Cargo.toml"));
+  const skipped = (name: string): boolean =>
+    NOT_CONTENT.has(name) || name.endsWith(".egg-info") || (isPython && name === "build") || (isRust && name === "target") || COMPILED_LOCKS.has(name);
+  await addTree(hash, { root, path: root, skipped, budget });
+  return hash.digest("hex");
+}
+
+function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
     () => true,
     () => false,
   );
-  // setuptools builds inside the package's own folder; a `dist` or `build` of a node package is what gets installed.
-  const skipped = (name: string): boolean => NOT_CONTENT.has(name) || name.endsWith(".egg-info") || (isPython && name === "build");
-  await addTree(hash, { root, path: root, skipped, budget });
-  return hash.digest("hex");
 }
 
 interface TreeWalk {

@@ -1,5 +1,6 @@
 import { delimiter, dirname, join } from "node:path";
 import type { WorkerManifest } from "./manifest.ts";
+import { kindRules } from "./runtime-kinds.ts";
 
 /** What a script of npm leaves in the environment: it describes that script's package, and would mislead an npm started below it. */
 const NPM_SCRIPT_VARIABLES =
@@ -22,9 +23,10 @@ export function workerEnvironment(manifest: Pick<WorkerManifest, "kind" | "folde
     return value !== undefined && !MISLEADING_VARIABLES.has(name) && !NPM_SCRIPT_VARIABLES.test(name);
   });
   const env: Record<string, string> = { ...Object.fromEntries(inherited), PYTHONUNBUFFERED: "1" };
-  const own = manifest.kind === "python" ? join(virtualEnvFolder(manifest.folder), "bin") : join(manifest.folder, "node_modules", ".bin");
+  const { programs } = kindRules[manifest.kind];
+  const own = programs === undefined ? [] : [join(manifest.folder, programs)];
   // The Node that runs us comes last, for when it was started by its full path.
-  env.PATH = [own, process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin", dirname(process.execPath)].join(delimiter);
+  env.PATH = [...own, process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin", dirname(process.execPath)].join(delimiter);
   if (manifest.kind === "python") env.VIRTUAL_ENV = virtualEnvFolder(manifest.folder);
   return { ...env, ...manifest.env };
 }
@@ -38,5 +40,12 @@ export function installEnvironment(manifest: Pick<WorkerManifest, "kind" | "fold
     npm_config_fund: "false",
     npm_config_update_notifier: "false",
     npm_config_progress: "false",
+    // Questions that nobody is there to answer.
+    npm_config_confirm_modules_purge: "false",
+    COREPACK_ENABLE_DOWNLOAD_PROMPT: "0",
+    // Into the worker's own environment, wherever the user's settings would have it.
+    UV_PROJECT_ENVIRONMENT: ".venv",
+    POETRY_VIRTUALENVS_IN_PROJECT: "true",
+    NO_COLOR: "1",
   };
 }

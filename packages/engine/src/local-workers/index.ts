@@ -8,12 +8,13 @@ export {
   isInstalled,
   workerStateFolder,
 } from "./install.ts";
+export { LineSplitter } from "./line-splitter.ts";
 export {
   MANIFEST_FILE,
   REFERENCE_MANIFEST_FILE,
-  type RuntimeKind,
   readManifest,
   type WorkerManifest,
 } from "./manifest.ts";
 export { ManifestError, type ManifestProblem } from "./manifest-error.ts";
+export { kindRules, type PackageManager, packageManagerTools, type RuntimeKind, type Tool } from "./runtime-kinds.ts";
 export { workerNameProblem } from "./worker-name.ts";

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -154,6 +154,70 @@ describe("an install", () => {
     expect(results.map(({ status }) => status).sort()).toEqual(["cached", "installed"]);
     expect(lines.some((line) => line.startsWith("waiting for another install of w"))).toBe(true);
     expect(await runs()).toBe(1);
+  });
+});
+
+describe("an install of another kind", () => {
+  async function fakeTool(name: string, script: string): Promise<void> {
+    await write({ [`../../bin/${name}`]: `#!/bin/sh\n${script}\n` });
+    await chmod(join(project, "bin", name), 0o755);
+    vi.stubEnv("PATH", `${join(project, "bin")}:${process.env.PATH}`);
+  }
+
+  it.each([
+    [
+      "uv",
+      "kind: python, entry: w.py",
+      { "w.py": "", "uv.lock": "", "pyproject.toml": "" },
+      "`uv` was not found or does not run; install it with `pipx install uv`",
+    ],
+    [
+      "pnpm",
+      "kind: javascript, entry: w.js",
+      { "w.js": "", "pnpm-lock.yaml": "", "package.json": "{}" },
+      "`pnpm` was not found or does not run; install it with",
+    ],
+    ["bun", "kind: bun, entry: w.ts", { "w.ts": "" }, "`bun` was not found or does not run; install it with `npm install --global bun`"],
+    ["go", "kind: go", { "go.mod": "" }, "`go` was not found or does not run; install it as https://go.dev"],
+  ])("says how to get %s where it is missing", async (program, runtime, files, message) => {
+    await fakeTool(program, "exit 127");
+    await write({ "svc.worker.yaml": `name: w\nruntime: {${runtime}}\n`, ...files });
+    await expect(installWorker({ manifest: await readManifest(folder), projectDir: project })).rejects.toMatchObject({
+      reason: "runtime_missing",
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it("does not ask for a package manager that the worker's own commands do not use", async () => {
+    await fakeTool("pnpm", "exit 127");
+    await write({
+      "svc.worker.yaml": 'name: w\nruntime: {kind: javascript}\nscripts: {install: "true", start: node w.js}\n',
+      "pnpm-lock.yaml": "",
+      "package.json": "{}",
+    });
+    expect((await installWorker({ manifest: await readManifest(folder), projectDir: project })).status).toBe("installed");
+  });
+
+  it("builds a compiled worker again when a source changed, and not when the build wrote its lock", async () => {
+    await fakeTool("go", '[ "$1" = version ] && echo go version go1 && exit\necho run >> ../../runs; mkdir -p .svc; touch .svc/worker go.sum');
+    await write({ "svc.worker.yaml": "name: w\nruntime: {kind: go}\n", "go.mod": "module w", "main.go": "1" });
+    const manifest = await readManifest(folder);
+    await installWorker({ manifest, projectDir: project });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(true);
+    await write({ "inner/deep.go": "2" });
+    expect((await installWorker({ manifest, projectDir: project })).status).toBe("installed");
+    await rm(join(folder, ".svc"), { recursive: true });
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+    expect(await runs()).toBe(2);
+  });
+
+  it.each([
+    ["go.mod", "other => ../../vendor/a\n"],
+    ["Cargo.toml", '[dependencies]\na = { path = "../../vendor/a" }\n'],
+    ["pyproject.toml", '[tool.uv.sources]\na = { path = "../../vendor/a", editable = true }\n'],
+  ])("follows the paths in %s", async (file, text) => {
+    await write({ [file]: text, "../../vendor/a/x": "" });
+    expect((await findDependencySources(folder)).local).toEqual([join(project, "vendor/a")]);
   });
 });
 

@@ -9,6 +9,7 @@ import type { WorkerManifest } from "./manifest.ts";
 import { describeEnd } from "./process-group.ts";
 import { hasVirtualEnv, type Probe, probe, removeVirtualEnv, virtualEnvTool, virtualEnvWorks } from "./python-environment.ts";
 import { runCommand } from "./run-command.ts";
+import { kindRules, packageManagerTools, type Tool } from "./runtime-kinds.ts";
 
 export const INSTALL_TIMEOUT_MS = 600_000;
 
@@ -82,7 +83,7 @@ export async function isInstalled(options: Pick<InstallOptions, "manifest" | "pr
   return new Install(options.manifest, { projectDir: options.projectDir, signal, onProgress: () => {} }).upToDate();
 }
 
-const markerSchema = z.object({ hash: z.string(), runtime: z.string(), environment: z.enum([".venv", "node_modules", "none"]), installed_at: z.string() });
+const markerSchema = z.object({ hash: z.string(), runtime: z.string(), environment: z.string(), installed_at: z.string() });
 type Marker = z.infer<typeof markerSchema>;
 
 interface InstallContext {
@@ -133,11 +134,17 @@ class Install {
     const before = await this.#hashes(runtime);
     // An install that is broken off must not look done.
     await rm(this.#markerFile, { force: true });
-    if (this.#manifest.kind === "python") await this.#makeVirtualEnv({ fresh: when === "always" || (former !== undefined && former.runtime !== runtime) });
+    if (this.#manifest.kind === "python") await this.#prepareVirtualEnv({ fresh: when === "always" || (former !== undefined && former.runtime !== runtime) });
     if (this.#manifest.install !== undefined) await this.#runStep(this.#manifest.install);
     const after = await this.#hashes(runtime);
     // A lock file that the install wrote belongs to what is installed; anything else that changed meanwhile was not seen by it.
     await this.#writeMarker({ hash: after.withoutLocks === before.withoutLocks ? after.all : before.all, runtime });
+  }
+
+  async #prepareVirtualEnv(options: { readonly fresh: boolean }): Promise<void> {
+    // uv makes its own, with the Python that the project asks for.
+    if (!this.#uses("uv")) return this.#makeVirtualEnv(options);
+    if (options.fresh) await removeVirtualEnv(this.#manifest.folder);
   }
 
   async #makeVirtualEnv(options: { readonly fresh: boolean }): Promise<void> {
@@ -162,21 +169,28 @@ class Install {
     throw new InstallError("failed", `the install of ${this.#manifest.name} failed: \`${command}\` ${describeEnd(end)}`, lastLines);
   }
 
-  /** Version of what runs the worker. Throws when it is not there. */
+  /** Versions of what installs and runs the worker. Throws when one of these is not there. */
   async #runtime(): Promise<string> {
-    const python = this.#manifest.kind === "python";
-    const version = python
-      ? await probe(
-          "python3",
-          ["-c", "import sys, platform; print(sys.implementation.name, platform.python_version(), platform.machine())"],
-          this.#probeOutside,
-        )
-      : await probe("node", ["--version"], this.#probe);
-    if (version !== undefined) return `${python ? "" : "node "}${version}`;
-    const missing = python
-      ? "`python3` was not found or does not run; install Python 3.10 or newer"
-      : "`node` was not found or does not run; install Node 20 or newer";
-    throw new InstallError("runtime_missing", missing);
+    const { kind, packageManager } = this.#manifest;
+    const { runtime } = kindRules[kind];
+    const manager = packageManager === undefined ? undefined : packageManagerTools[packageManager];
+    // npm comes with Node, and takes long to say its version.
+    const isChecked = manager !== undefined && !(manager.program === "npm" && runtime?.program === "node") && this.#uses(manager.program);
+    const tools = [...(runtime === undefined ? [] : [runtime]), ...(isChecked ? [manager] : [])];
+    const versions: string[] = [];
+    for (const tool of tools) versions.push(await this.#versionOf(tool));
+    return versions.length === 0 ? kind : versions.join(", ");
+  }
+
+  async #versionOf({ program, version, install }: Tool): Promise<string> {
+    const found = await probe(program, version, program === "python3" ? this.#probeOutside : this.#probe);
+    if (found === undefined) throw new InstallError("runtime_missing", `\`${program}\` was not found or does not run; ${install}`);
+    return program === "python3" ? found : `${program} ${found.split("\n")[0] ?? ""}`;
+  }
+
+  /** True when one of the worker's commands begins with this program. */
+  #uses(program: string): boolean {
+    return [this.#manifest.install, this.#manifest.start].some((command) => command?.trimStart().split(/\s/)[0] === program);
   }
 
   /** The Python that makes the environment is the one outside of it. */
@@ -190,7 +204,12 @@ class Install {
   }
 
   #hashes(runtime: string): ReturnType<typeof hashDependencies> {
-    return hashDependencies({ folder: this.#manifest.folder, manifestFile: this.#manifest.file, runtime });
+    return hashDependencies({
+      folder: this.#manifest.folder,
+      manifestFile: this.#manifest.file,
+      runtime,
+      withSources: kindRules[this.#manifest.kind].isCompiled,
+    });
   }
 
   get #markerFile(): string {
@@ -214,21 +233,26 @@ class Install {
     await rename(draft, this.#markerFile);
   }
 
-  /** A package without dependencies gets no `node_modules`. */
+  /** What the install left in the folder: a package without dependencies gets no `node_modules`, and a command of the user's own makes what it likes. */
   async #environment(): Promise<Marker["environment"]> {
-    if (this.#manifest.kind === "python") return ".venv";
-    return (await isFolder(join(this.#manifest.folder, "node_modules"))) ? "node_modules" : "none";
+    const { kind, folder } = this.#manifest;
+    const { environment } = kindRules[kind];
+    return environment !== undefined && (await exists(join(folder, environment))) ? environment : NOTHING;
   }
 
-  async #environmentIsThere(marker: Marker): Promise<boolean> {
-    if (marker.environment === "none") return true;
-    return marker.environment === ".venv" ? hasVirtualEnv(this.#manifest.folder) : isFolder(join(this.#manifest.folder, "node_modules"));
+  async #environmentIsThere({ environment }: Marker): Promise<boolean> {
+    if (environment === NOTHING) return true;
+    // Its Python may be gone although the folder is there.
+    return environment === ".venv" ? hasVirtualEnv(this.#manifest.folder) : exists(join(this.#manifest.folder, environment));
   }
 }
 
-function isFolder(path: string): Promise<boolean> {
+/** In place of an environment's path. */
+const NOTHING = "none";
+
+function exists(path: string): Promise<boolean> {
   return stat(path).then(
-    (entry) => entry.isDirectory(),
+    () => true,
     () => false,
   );
 }

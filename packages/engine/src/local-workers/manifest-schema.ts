@@ -1,7 +1,10 @@
 import { z } from "zod";
+import { packageManagers, runtimeKinds } from "./runtime-kinds.ts";
 
 const text = z.string().min(1);
 const envValue = z.union([z.string(), z.number(), z.boolean()]);
+/** `node` is another word for `javascript`. */
+const kindSchema = z.enum([...runtimeKinds, "node"]);
 const envMap = z.record(z.string(), envValue).optional();
 
 /** `svc.worker.yaml` as it is written. */
@@ -9,8 +12,8 @@ export const manifestShape = z.strictObject({
   name: text,
   description: z.string().optional(),
   runtime: z.strictObject({
-    kind: z.enum(["python", "typescript", "javascript", "node"]),
-    package_manager: z.enum(["pip", "npm"]).optional(),
+    kind: kindSchema,
+    package_manager: z.enum(packageManagers).optional(),
     entry: text.optional(),
   }),
   scripts: z.strictObject({ install: text.optional(), start: text.optional() }).optional(),
@@ -27,9 +30,9 @@ export const referenceManifestShape = z.strictObject({
   description: z.string().optional(),
   runtime: z
     .strictObject({
-      kind: z.enum(["python", "typescript", "javascript", "node"]).optional(),
-      language: z.enum(["python", "typescript", "javascript", "node"]).optional(),
-      package_manager: z.enum(["pip", "npm"]).optional(),
+      kind: kindSchema.optional(),
+      language: kindSchema.optional(),
+      package_manager: z.enum(packageManagers).optional(),
       entry: text.optional(),
       base_image: z.unknown().optional(),
     })
@@ -41,15 +44,17 @@ export const referenceManifestShape = z.strictObject({
   dependencies: z.unknown().optional(),
 });
 
+const kindsExpected = `one of ${listed(runtimeKinds)}`;
+
 /** What each key takes, for messages. `*` stands for any one key or index. */
 const expectations: ReadonlyMap<string, string> = new Map([
   ["", "a map with at least `name` and `runtime`"],
   ["name", "the worker's name, e.g. `math-worker`"],
   ["description", "a text"],
   ["runtime", "a map with `kind`, `package_manager` and `entry`"],
-  ["runtime.kind", "one of `python`, `typescript`, `javascript`"],
-  ["runtime.language", "one of `python`, `typescript`, `javascript`"],
-  ["runtime.package_manager", "`pip` or `npm`"],
+  ["runtime.kind", kindsExpected],
+  ["runtime.language", kindsExpected],
+  ["runtime.package_manager", `one of ${listed(packageManagers)}`],
   ["runtime.entry", "the file to run, relative to the worker's folder, e.g. `src/worker.ts`"],
   ["scripts", "a map with `install` and `start`"],
   ["scripts.install", "a shell command, e.g. `pip install -r requirements.txt`"],
@@ -60,6 +65,11 @@ const expectations: ReadonlyMap<string, string> = new Map([
   ["watch.ignore", 'a list of file or folder names, e.g. `["data", "*.csv"]`'],
   ["watch.ignore.*", "a file or folder name"],
 ]);
+
+/** Names as messages show them. */
+export function listed(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ");
+}
 
 export function expectationAt(path: readonly PropertyKey[]): string {
   const exact = expectations.get(path.join("."));

@@ -57,7 +57,7 @@ describe("a folder without a manifest", () => {
 describe("a manifest", () => {
   it("with a slip in its kind is refused with the kind that was probably meant", async () => {
     expect(await refusal({ "svc.worker.yaml": PYTHON.replace("kind: python", "kind: pyhton"), "math_worker.py": "" })).toContain(
-      "runtime.kind: `pyhton` does not fit; expected one of `python`, `typescript`, `javascript`; did you mean python?",
+      "runtime.kind: `pyhton` does not fit; expected one of `python`, `typescript`, `javascript`, `bun`, `deno`, `go`, `rust`, `other`; did you mean python?",
     );
   });
 
@@ -138,15 +138,15 @@ describe("a manifest", () => {
     ],
     [
       "a wrong kind",
-      "name: w\nruntime:\n  kind: rust\n",
-      ["W/svc.worker.yaml:3: runtime.kind: `rust` does not fit; expected one of `python`, `typescript`, `javascript`"],
+      "name: w\nruntime:\n  kind: fortran\n",
+      ["W/svc.worker.yaml:3: runtime.kind: `fortran` does not fit; expected one of `python`, `typescript`, `javascript`, `bun`, `deno`, `go`, `rust`, `other`"],
     ],
     [
       "several mistakes",
       "nme: w\nruntime:\n  kind: 3\n",
       [
         "W/svc.worker.yaml:1: name: this key is missing; expected the worker's name, e.g. `math-worker`",
-        "W/svc.worker.yaml:3: runtime.kind: `3` does not fit; expected one of `python`, `typescript`, `javascript`",
+        "W/svc.worker.yaml:3: runtime.kind: `3` does not fit; expected one of `python`, `typescript`, `javascript`, `bun`, `deno`, `go`, `rust`, `other`",
         "W/svc.worker.yaml:1: unknown key `nme`; did you mean `name`?",
       ],
     ],
@@ -168,7 +168,7 @@ describe("a manifest", () => {
     [
       "a package manager that does not fit",
       "name: w\nruntime:\n  kind: python\n  package_manager: npm\n",
-      ["W/svc.worker.yaml:4: runtime.package_manager: `npm` does not fit `kind: python`; expected `pip`"],
+      ["W/svc.worker.yaml:4: runtime.package_manager: `npm` does not fit `kind: python`; expected one of `pip`, `uv`, `poetry`"],
     ],
     [
       "an entry that is not there",
@@ -188,6 +188,16 @@ describe("a manifest", () => {
       [
         "W/svc.worker.yaml:2: runtime.entry: this key is missing; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`, or a start command in `scripts.start`",
       ],
+    ],
+    [
+      "a package manager where there can be none",
+      "name: w\nruntime:\n  kind: other\n  package_manager: npm\nscripts: {start: a}\n",
+      ["W/svc.worker.yaml:4: runtime.package_manager: `npm` does not fit `kind: other`; expected no package manager, but `scripts`"],
+    ],
+    [
+      "a kind that says nothing of how it starts",
+      "name: w\nruntime: {kind: other}\n",
+      ["W/svc.worker.yaml:1: scripts.start: this key is missing; expected a shell command, e.g. `python math_worker.py`, for `kind: other`"],
     ],
     [
       "a variable that the engine sets",

@@ -1,9 +1,11 @@
 import { readdir, readFile, stat } from "node:fs/promises";
-import { basename, extname, isAbsolute, join, normalize, resolve, sep } from "node:path";
+import { basename, extname, join, resolve } from "node:path";
+import { entryProblem, inferredInstall, inferredPackageManager, inferredStart, quoted } from "./inferred-commands.ts";
 import { ManifestError } from "./manifest-error.ts";
 import { exampleFor } from "./manifest-example.ts";
-import { expectationAt, manifestShape, referenceManifestShape } from "./manifest-schema.ts";
+import { expectationAt, listed, manifestShape, referenceManifestShape } from "./manifest-schema.ts";
 import { PositionedYaml } from "./manifest-yaml.ts";
+import { kindRules, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
 import { workerNameProblem } from "./worker-name.ts";
 
 export const MANIFEST_FILE = "svc.worker.yaml";
@@ -14,14 +16,13 @@ const MAX_MANIFEST_BYTES = 256 * 1024;
 /** The engine decides these; a manifest that set them would cut its worker off. */
 const RESERVED_ENV = new Set(["SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "III_URL", "III_ENGINE_URL"]);
 
-export type RuntimeKind = "python" | "typescript" | "javascript";
-
 /** A worker's manifest, checked, with what it left out filled in. */
 export interface WorkerManifest {
   readonly name: string;
   readonly description: string | undefined;
   readonly kind: RuntimeKind;
-  readonly packageManager: "pip" | "npm";
+  /** Undefined for the kind `other`. */
+  readonly packageManager: PackageManager | undefined;
   /** Relative to the folder; undefined when `scripts.start` says what runs. */
   readonly entry: string | undefined;
   /** Shell command that installs the dependencies; undefined when there are none. */
@@ -117,8 +118,8 @@ function parseReferenceManifest(source: Source): Promise<WorkerManifest> {
 interface Understood {
   readonly name: string;
   readonly description: string | undefined;
-  readonly runtime: { readonly package_manager?: "pip" | "npm" | undefined; readonly entry?: string | undefined };
-  readonly kind: "python" | "typescript" | "javascript" | "node";
+  readonly runtime: { readonly package_manager?: PackageManager | undefined; readonly entry?: string | undefined };
+  readonly kind: RuntimeKind | "node";
   readonly kindKey: "kind" | "language";
   readonly scripts?: { readonly install?: string | undefined; readonly start?: string | undefined } | undefined;
   readonly env?: Readonly<Record<string, string | number | boolean>> | undefined;
@@ -130,21 +131,21 @@ async function complete(source: Source, yaml: PositionedYaml, understood: Unders
   const nameProblem = workerNameProblem(understood.name);
   if (nameProblem !== undefined) yaml.fail(["name"], `\`${understood.name}\` ${nameProblem}`);
   const kind: RuntimeKind = understood.kind === "node" ? "javascript" : understood.kind;
-  const packageManager = kind === "python" ? "pip" : "npm";
-  if ((understood.runtime.package_manager ?? packageManager) !== packageManager) {
-    yaml.fail(
-      ["runtime", "package_manager"],
-      `\`${understood.runtime.package_manager}\` does not fit \`${understood.kindKey}: ${understood.kind}\`; expected \`${packageManager}\``,
-    );
+  const { entry, package_manager: named } = understood.runtime;
+  const usable = kindRules[kind].packageManagers;
+  if (named !== undefined && !usable.includes(named)) {
+    const expected = usable.length === 0 ? "no package manager, but `scripts`" : `${usable.length === 1 ? "" : "one of "}${listed(usable)}`;
+    yaml.fail(["runtime", "package_manager"], `\`${named}\` does not fit \`${understood.kindKey}: ${understood.kind}\`; expected ${expected}`);
   }
+  const packageManager = named ?? (await inferredPackageManager(kind, source));
   return {
     name: understood.name,
     description: understood.description,
     kind,
     packageManager,
-    entry: understood.runtime.entry,
-    install: understood.scripts?.install ?? inferredInstall(kind, source.files),
-    start: understood.scripts?.start ?? (await inferredStart(source, yaml, { kind, entry: understood.runtime.entry })),
+    entry,
+    install: understood.scripts?.install ?? (await inferredInstall(packageManager, source, entry)),
+    start: understood.scripts?.start ?? (await checkedStart(source, yaml, { kind, packageManager, entry })),
     env: checkedEnv(yaml, understood.env ?? {}),
     watch: understood.watch,
     folder: source.folder,
@@ -162,36 +163,29 @@ function checkedEnv(yaml: PositionedYaml, env: Readonly<Record<string, string | 
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)]));
 }
 
-function inferredInstall(kind: RuntimeKind, files: readonly string[]): string | undefined {
-  if (kind === "python") {
-    if (files.includes("requirements.txt")) return "pip install -r requirements.txt";
-    return files.includes("pyproject.toml") || files.includes("setup.py") ? "pip install -e ." : undefined;
-  }
-  if (!files.includes("package.json")) return undefined;
-  return files.includes("package-lock.json") || files.includes("npm-shrinkwrap.json") ? "npm ci" : "npm install";
-}
-
-async function inferredStart(
-  source: Source,
+async function checkedStart(
+  { folder, file }: Source,
   yaml: PositionedYaml,
-  runtime: { readonly kind: RuntimeKind; readonly entry: string | undefined },
+  { kind, packageManager, entry }: Pick<WorkerManifest, "kind" | "packageManager" | "entry">,
 ): Promise<string> {
-  const { kind, entry } = runtime;
-  if (entry === undefined)
-    return yaml.fail(["runtime", "entry"], `this key is missing; expected ${expectationAt(["runtime", "entry"])}, or a start command in \`scripts.start\``);
+  if (kind === "other") return yaml.fail(["scripts", "start"], `this key is missing; expected ${expectationAt(["scripts", "start"])}, for \`kind: other\``);
   // The reference also takes a Python module's name here.
-  if (kind === "python" && extname(entry) === "" && source.file.endsWith(REFERENCE_MANIFEST_FILE)) return `python -m ${quoted(entry)}`;
-  const path = normalize(entry);
-  if (isAbsolute(entry) || path === ".." || path.startsWith(`..${sep}`))
-    yaml.fail(["runtime", "entry"], `\`${entry}\` lies outside the worker's folder; expected ${expectationAt(["runtime", "entry"])}`);
-  const found = await stat(join(source.folder, entry)).catch(() => undefined);
-  if (found?.isFile() !== true)
-    yaml.fail(["runtime", "entry"], `there is no file \`${entry}\` in ${source.folder}; expected ${expectationAt(["runtime", "entry"])}`);
-  if (kind === "python") return `python ${quoted(entry)}`;
-  return /\.[mc]?tsx?$/.test(entry) ? `npx tsx ${quoted(entry)}` : `node ${quoted(entry)}`;
-}
-
-/** One word of a shell command. */
-function quoted(word: string): string {
-  return /^[A-Za-z0-9_./][A-Za-z0-9_./-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  if (kind === "python" && entry !== undefined && extname(entry) === "" && file.endsWith(REFERENCE_MANIFEST_FILE)) return `python -m ${quoted(entry)}`;
+  const expected = `expected ${expectationAt(["runtime", "entry"])}`;
+  const path: readonly PropertyKey[] = ["runtime", "entry"];
+  switch (await entryProblem(kind, folder, entry)) {
+    case undefined:
+      return inferredStart(kind, packageManager, entry);
+    case "missing":
+      return yaml.fail(path, `this key is missing; ${expected}, or a start command in \`scripts.start\``);
+    case "outside":
+      return yaml.fail(path, `\`${entry}\` lies outside the worker's folder; ${expected}`);
+    case "not there":
+      return yaml.fail(path, `there is no file \`${entry}\` in ${folder}; ${expected}`);
+    case "not a binary":
+      return yaml.fail(
+        path,
+        `Cargo builds no program from \`${entry}\`; expected \`src/main.rs\` or \`src/bin/NAME.rs\`, or a start command in \`scripts.start\``,
+      );
+  }
 }

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { SupervisedEntry } from "../../config/types.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { isDependencyFile, isLockFile } from "../../local-workers/dependency-files.ts";
+import { concernsInstall } from "../../local-workers/dependency-files.ts";
+import type { RuntimeKind } from "../../local-workers/runtime-kinds.ts";
 import type { Candidate } from "./connections.ts";
 import { LogFile } from "./log-file.ts";
 import { type Recipe, RecipeError, type RunPlan } from "./recipe.ts";
@@ -51,6 +52,8 @@ export class Unit {
   /** What is wrong although the former processes run on. */
   #complaint: string | undefined;
   #plan: RunPlan | undefined;
+  /** Of the manifest that was read last, which may not run yet. */
+  #runtime: RuntimeKind | undefined;
   #wasReady = false;
   #isHeld: boolean;
   #work: Promise<void> = Promise.resolve();
@@ -298,6 +301,7 @@ export class Unit {
   async #read(): Promise<RunPlan | undefined> {
     try {
       const plan = await this.#parts.recipe.read();
+      this.#runtime = plan.manifest?.kind;
       for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
       return plan;
     } catch (error) {
@@ -341,8 +345,8 @@ export class Unit {
   #filesChanged(paths: readonly string[]): void {
     if (this.#ended || this.#isHeld) return;
     // An install writes lock files. Sources are read only when the processes start, so they do not matter before that.
-    const concernsInstall = paths.some((path) => (isDependencyFile(path) && !isLockFile(path)) || isManifest(path));
-    if (this.#phase.name === "installing" && !concernsInstall) return;
+    const forInstall = paths.some((path) => concernsInstall(this.#runtime, path) || isManifest(path));
+    if (this.#phase.name === "installing" && !forInstall) return;
     const shown = paths.length > 5 ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more` : paths.join(", ");
     this.output.line("svc", `changed: ${shown}`);
     this.#log.info("a worker is started again because its files changed", { files: shown });

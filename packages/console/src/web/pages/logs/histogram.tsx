@@ -47,12 +47,14 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
   const said = ends === undefined ? "" : `${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${wordsOf(range)}. Enter shows only these.`;
   return (
     <div className="border-line border-b bg-surface px-4 pt-2 pb-1 max-sm:hidden">
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out as bars */}
       <div
         ref={place}
-        role="group"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it takes arrows
+        role="slider"
         tabIndex={0}
+        aria-valuemin={1}
+        aria-valuemax={buckets.length}
+        aria-valuenow={(chosen?.to ?? buckets.length - 1) + 1}
+        aria-valuetext={said === "" ? "Nothing is chosen" : said}
         aria-label={`Entries over time, ${time(first.start_ms)} to ${time(last.end_ms)}. Arrows choose a time, with Shift a longer one, Enter filters by it.`}
         onKeyDown={onKeyDown}
         onBlur={() => setChosen(undefined)}
@@ -78,12 +80,25 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
       </div>
       <div className="flex justify-between pt-0.5 font-mono text-[11px] text-ink-3">
         <span>{time(first.start_ms)}</span>
-        <span role="status" className="truncate px-2 font-sans text-ink-2">
-          {said}
+        <span aria-hidden className="flex min-w-0 items-center gap-3 px-2 font-sans text-ink-2">
+          {said === "" ? <Legend buckets={buckets} most={most} /> : <span className="truncate">{said}</span>}
         </span>
         <span>{time(last.end_ms)}</span>
       </div>
     </div>
+  );
+}
+
+function Legend({ buckets, most }: { readonly buckets: readonly Bucket[]; readonly most: number }) {
+  return (
+    <>
+      {LEVELS.filter((level) => buckets.some(({ counts }) => (counts[level] ?? 0) > 0)).map((level) => (
+        <span key={level} className="flex items-center gap-1">
+          <span className={cn("size-2 rounded-[2px]", FILLS[level])} /> {level}
+        </span>
+      ))}
+      <span className="text-ink-3">at most {most.toLocaleString("en-GB")} a bar</span>
+    </>
   );
 }
 

@@ -1,0 +1,154 @@
+import { readFile, stat } from "node:fs/promises";
+import { dirname, extname, isAbsolute, join, normalize, sep } from "node:path";
+import { kindRules, lockFiles, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
+
+export interface WorkerFolder {
+  /** Absolute path. */
+  readonly folder: string;
+  /** Names in it. */
+  readonly files: readonly string[];
+}
+
+/** The package manager that a folder's files speak for, among those of the kind; else the kind's usual one. */
+export async function inferredPackageManager(kind: RuntimeKind, source: WorkerFolder): Promise<PackageManager | undefined> {
+  const usable = kindRules[kind].packageManagers;
+  if (usable.length < 2) return usable[0];
+  const facts = source.files.includes("package.json") ? await packageFacts(source.folder) : undefined;
+  const named = usable.find((manager) => facts?.packageManager === manager);
+  if (named !== undefined) return named;
+  const locked = usable.find((manager) => lockFiles[manager].some((file) => source.files.includes(file)));
+  if (locked !== undefined) return locked;
+  // Deno's own installer leaves out dependencies that are files of this machine.
+  if (kind === "deno" && facts?.hasLocalFiles === true) return "npm";
+  return usable[0];
+}
+
+interface PackageFacts {
+  /** The name in `packageManager`, which is written as `pnpm@10.1.0`. */
+  readonly packageManager: string | undefined;
+  readonly hasLocalFiles: boolean;
+}
+
+async function packageFacts(folder: string): Promise<PackageFacts | undefined> {
+  try {
+    const parsed = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { packageManager?: unknown; dependencies?: unknown } | null;
+    const manager = parsed?.packageManager;
+    const dependencies = parsed?.dependencies;
+    return {
+      packageManager: typeof manager === "string" ? manager.split("@")[0] : undefined,
+      hasLocalFiles: typeof dependencies === "object" && Object.values(dependencies ?? {}).some((spec) => typeof spec === "string" && spec.startsWith("file:")),
+    };
+  } catch {
+    // Whoever installs from it says what is wrong with it.
+    return undefined;
+  }
+}
+
+/** The command that installs the dependencies, or builds the worker; undefined when there is nothing to do. */
+export async function inferredInstall(manager: PackageManager | undefined, source: WorkerFolder, entry: string | undefined): Promise<string | undefined> {
+  if (manager === undefined) return undefined;
+  const has = (...names: readonly string[]): boolean => names.some((name) => source.files.includes(name));
+  return installs[manager]({ folder: source.folder, has, isLocked: has(...lockFiles[manager]), entry });
+}
+
+interface InstallFacts {
+  readonly folder: string;
+  readonly has: (...names: readonly string[]) => boolean;
+  /** A lock file is there, which the install holds to. */
+  readonly isLocked: boolean;
+  readonly entry: string | undefined;
+}
+
+const installs: Readonly<Record<PackageManager, (facts: InstallFacts) => string | undefined | Promise<string>>> = {
+  pip: ({ has }) => {
+    if (has("requirements.txt")) return "pip install -r requirements.txt";
+    return has("pyproject.toml", "setup.py") ? "pip install -e ." : undefined;
+  },
+  uv: ({ has, isLocked }) => {
+    if (has("pyproject.toml")) return isLocked ? "uv sync --locked" : "uv sync";
+    return `uv venv --allow-existing .venv${has("requirements.txt") ? " && uv pip install -r requirements.txt" : ""}`;
+  },
+  poetry: () => "poetry install --no-interaction",
+  npm: ({ has, isLocked }) => (has("package.json") ? (isLocked ? "npm ci" : "npm install") : undefined),
+  pnpm: ({ has, isLocked }) => (has("package.json") ? `pnpm install${isLocked ? " --frozen-lockfile" : ""}` : undefined),
+  yarn: ({ has, isLocked, folder }) => (has("package.json") ? yarnInstall(folder, isLocked) : undefined),
+  bun: ({ has, isLocked }) => (has("package.json") ? `bun install${isLocked ? " --frozen-lockfile" : ""}` : undefined),
+  deno: ({ has, isLocked }) => (has("package.json", "deno.json", "deno.jsonc") ? `deno install${isLocked ? " --frozen" : ""}` : undefined),
+  go: async ({ folder, entry }) => `go build -o ${GO_PROGRAM} ${quoted(await goPackage(folder, entry))}`,
+  cargo: ({ entry }) => ["cargo build --release", ...cargoBinary(entry)].join(" "),
+};
+
+const GO_PROGRAM = ".svc/worker";
+
+/** Yarn 1 and its successors, told apart by what they write into the lock file, name the option differently. */
+async function yarnInstall(folder: string, isLocked: boolean): Promise<string> {
+  if (!isLocked) return "yarn install";
+  const lock = await readFile(join(folder, "yarn.lock"), "utf8").catch(() => "");
+  // An empty one marks a folder as a project of its own; there is nothing yet to hold to.
+  if (lock.trim() === "") return "yarn install";
+  return `yarn install ${lock.includes("__metadata:") ? "--immutable" : "--frozen-lockfile"}`;
+}
+
+async function goPackage(folder: string, entry: string | undefined): Promise<string> {
+  if (entry === undefined) return ".";
+  const isFile = await stat(join(folder, entry)).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  const path = normalize(isFile ? dirname(entry) : entry);
+  return path === "." ? "." : `./${path}`;
+}
+
+function cargoBinary(entry: string | undefined): readonly string[] {
+  const name = entry === undefined ? undefined : /^src\/bin\/([^/]+)\.rs$/.exec(normalize(entry))?.[1];
+  return name === undefined ? [] : ["--bin", quoted(name)];
+}
+
+export type EntryProblem = "missing" | "outside" | "not there" | "not a binary";
+
+/** What keeps the entry from being run; undefined when nothing does. */
+export async function entryProblem(kind: RuntimeKind, folder: string, entry: string | undefined): Promise<EntryProblem | undefined> {
+  if (entry === undefined) return kindRules[kind].isCompiled ? undefined : "missing";
+  if (kind === "other") return undefined;
+  const path = normalize(entry);
+  if (isAbsolute(entry) || path === ".." || path.startsWith(`..${sep}`)) return "outside";
+  const found = await stat(join(folder, entry)).catch(() => undefined);
+  if (found === undefined || !(found.isFile() || (kind === "go" && found.isDirectory()))) return "not there";
+  if (kind === "rust" && path !== join("src", "main.rs") && cargoBinary(entry).length === 0) return "not a binary";
+  return undefined;
+}
+
+/** The command that starts the worker. `entry` has no problem. */
+export function inferredStart(kind: Exclude<RuntimeKind, "other">, manager: PackageManager | undefined, entry: string | undefined): string {
+  const file = quoted(entry ?? "");
+  switch (kind) {
+    case "python":
+      return `python ${file}`;
+    case "typescript":
+    case "javascript":
+      return nodeStart(manager, entry ?? "");
+    case "bun":
+      return `bun run ${file}`;
+    case "deno":
+      return `deno run --allow-all ${file}`;
+    case "go":
+      return GO_PROGRAM;
+    case "rust":
+      // Cargo replaces itself by the program.
+      return ["cargo run --release --quiet", ...cargoBinary(entry)].join(" ");
+  }
+}
+
+function nodeStart(manager: PackageManager | undefined, entry: string): string {
+  const isTypeScript = /^\.[mc]?tsx?$/.test(extname(entry));
+  const file = quoted(entry);
+  // Yarn may keep packages where only programs that it starts find them.
+  if (manager === "yarn") return isTypeScript ? `yarn run tsx ${file}` : `yarn node ${file}`;
+  if (!isTypeScript) return `node ${file}`;
+  return manager === "pnpm" ? `pnpm exec tsx ${file}` : `npx tsx ${file}`;
+}
+
+/** One word of a shell command. */
+export function quoted(word: string): string {
+  return /^[A-Za-z0-9_./][A-Za-z0-9_./-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,80 @@
+/** What runs a worker. */
+export const runtimeKinds = ["python", "typescript", "javascript", "bun", "deno", "go", "rust", "other"] as const;
+export type RuntimeKind = (typeof runtimeKinds)[number];
+
+/** What installs its dependencies, or builds it. */
+export const packageManagers = ["pip", "uv", "poetry", "npm", "pnpm", "yarn", "bun", "deno", "go", "cargo"] as const;
+export type PackageManager = (typeof packageManagers)[number];
+
+/** A program that has to be there. */
+export interface Tool {
+  readonly program: string;
+  /** Arguments with which it says its version and ends. */
+  readonly version: readonly string[];
+  /** What to do when it is missing. */
+  readonly install: string;
+}
+
+const NODE: Tool = { program: "node", version: ["--version"], install: "install Node 20 or newer" };
+const PYTHON: Tool = {
+  program: "python3",
+  version: ["-c", "import sys, platform; print(sys.implementation.name, platform.python_version(), platform.machine())"],
+  install: "install Python 3.10 or newer",
+};
+const BUN: Tool = { program: "bun", version: ["--version"], install: "install it with `npm install --global bun`, or as https://bun.sh says" };
+const DENO: Tool = { program: "deno", version: ["--version"], install: "install it with `npm install --global deno`, or as https://deno.com says" };
+const GO: Tool = {
+  program: "go",
+  version: ["version"],
+  install: "install it as https://go.dev/doc/install says; on Debian and Ubuntu: sudo apt install golang-go",
+};
+const CARGO: Tool = { program: "cargo", version: ["--version"], install: "install it as https://rustup.rs says; on Debian and Ubuntu: sudo apt install cargo" };
+
+interface KindRule {
+  /** Undefined when nothing is known of it. */
+  readonly runtime: Tool | undefined;
+  /** The first is meant where nothing speaks for another. */
+  readonly packageManagers: readonly PackageManager[];
+  /** Where, below the worker's folder, an install leaves what the worker needs to start. */
+  readonly environment: string | undefined;
+  /** Folder of the worker's own programs. */
+  readonly programs: string | undefined;
+  /** The sources are compiled by the install, which therefore is done again when one of them changes. */
+  readonly isCompiled: boolean;
+}
+
+const NODE_MODULES = { environment: "node_modules", programs: "node_modules/.bin", isCompiled: false } as const;
+
+export const kindRules: Readonly<Record<RuntimeKind, KindRule>> = {
+  python: { runtime: PYTHON, packageManagers: ["pip", "uv", "poetry"], environment: ".venv", programs: ".venv/bin", isCompiled: false },
+  typescript: { runtime: NODE, packageManagers: ["npm", "pnpm", "yarn"], ...NODE_MODULES },
+  javascript: { runtime: NODE, packageManagers: ["npm", "pnpm", "yarn"], ...NODE_MODULES },
+  bun: { runtime: BUN, packageManagers: ["bun"], ...NODE_MODULES },
+  deno: { runtime: DENO, packageManagers: ["deno", "npm"], ...NODE_MODULES },
+  go: { runtime: GO, packageManagers: ["go"], environment: ".svc/worker", programs: undefined, isCompiled: true },
+  rust: { runtime: CARGO, packageManagers: ["cargo"], environment: "target", programs: undefined, isCompiled: true },
+  other: { runtime: undefined, packageManagers: [], environment: undefined, programs: undefined, isCompiled: false },
+};
+
+/** Package managers that do not come with what runs the worker. */
+export const packageManagerTools: Readonly<Partial<Record<PackageManager, Tool>>> = {
+  uv: { program: "uv", version: ["--version"], install: "install it with `pipx install uv` or `pip install uv`, or as https://docs.astral.sh/uv says" },
+  poetry: { program: "poetry", version: ["--version"], install: "install it with `pipx install poetry`" },
+  npm: { program: "npm", version: ["--version"], install: "install Node 20 or newer, which brings it" },
+  pnpm: { program: "pnpm", version: ["--version"], install: "install it with `npm install --global pnpm`" },
+  yarn: { program: "yarn", version: ["--version"], install: "install it with `npm install --global yarn`" },
+};
+
+/** Files by which a project says which package manager it uses. */
+export const lockFiles: Readonly<Record<PackageManager, readonly string[]>> = {
+  pip: [],
+  uv: ["uv.lock"],
+  poetry: ["poetry.lock"],
+  npm: ["package-lock.json", "npm-shrinkwrap.json"],
+  pnpm: ["pnpm-lock.yaml"],
+  yarn: ["yarn.lock"],
+  bun: ["bun.lock", "bun.lockb"],
+  deno: ["deno.lock"],
+  go: ["go.sum"],
+  cargo: ["Cargo.lock"],
+};
