@@ -116,17 +116,36 @@ describe("a config file", () => {
       { name: "svc-http", instance: "svc-http", config: {}, where: "config.yaml:7" },
     ]);
     expect(localWorkers).toEqual([
-      { name: "math", path: "/project/workers/math", configuredPath: "./workers/math", replicas: 1, watch: true, env: {}, where: "config.yaml:5" },
+      {
+        name: "math",
+        path: "/project/workers/math",
+        configuredPath: "./workers/math",
+        replicas: 1,
+        watch: true,
+        envFiles: [{ path: "/project/workers/math/.env", required: false }],
+        env: {},
+        where: "config.yaml:5",
+      },
       {
         name: "caller",
         path: "/elsewhere/caller",
         configuredPath: "/elsewhere/caller",
         replicas: 3,
         watch: false,
+        envFiles: [{ path: "/elsewhere/caller/.env", required: false }],
         env: { MODE: "fast", RATIO: "1.10", ON: "true" },
         where: "config.yaml:8",
       },
     ]);
+  });
+
+  it("names a worker's files of variables, from the config file on, and none for false", () => {
+    const [named, none] = load(`workers:
+  - {name: a, path: ./a, env_file: [${JSON.stringify(import.meta.filename)}]}
+  - {name: b, path: ./b, env_file: false}
+`).localWorkers;
+    expect([named?.envFiles, none?.envFiles]).toEqual([[{ path: import.meta.filename, required: true }], []]);
+    expect(() => load("workers: [{name: a, path: ./a, env_file: ./gone.env}]")).toThrow("workers[0].env_file: there is no file /project/gone.env");
   });
 
   it("may list a module several times", () => {

@@ -1,5 +1,6 @@
 import type { AccessSettings } from "../kernel/access/settings.ts";
 import type { LogLevel } from "../kernel/logger.ts";
+import type { EnvFile } from "../local-workers/env-file.ts";
 
 /** Where a listener binds. Loopback unless said otherwise; port 0 picks a free one. */
 export interface ListenAddress {
@@ -97,6 +98,8 @@ export interface LocalWorkerEntry {
   readonly replicas: number;
   /** Restart when the source changes. Default true. */
   readonly watch: boolean;
+  /** Files of variables, which the process environment overrules; of two with the same name the later counts. */
+  readonly envFiles: readonly EnvFile[];
   /** Added to the process environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly where: string;

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { didYouMean } from "../kernel/nearest-name.ts";
@@ -16,7 +17,7 @@ import {
 import type { AddressBlock } from "./engine-settings.ts";
 import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
-import { localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
+import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
 import { kindOf, problemAt, schemaProblems, unknownKey } from "./schema-problems.ts";
 import type { ConfigProblem, LocalWorkerEntry, ModuleEntry } from "./types.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
@@ -232,12 +233,15 @@ class EntryReader implements ReadEntries {
     const { data } = parsed;
     const pathKey = data.path === undefined ? "worker_path" : "path";
     const configuredPath = data[pathKey] ?? "";
+    const base = dirname(this.#file);
+    const folder = resolve(base, configuredPath);
     const worker: LocalWorkerEntry = {
       name: data.name,
-      path: resolve(dirname(this.#file), configuredPath),
+      path: folder,
       configuredPath,
       replicas: data.replicas ?? 1,
       watch: data.watch ?? true,
+      envFiles: envFilesOf(data, { folder, base }),
       env: readEnvironment(data, path, this.#yaml),
       where: this.#where(path),
     };
@@ -248,7 +252,14 @@ class EntryReader implements ReadEntries {
     else if (nameProblem !== undefined) this.#refuse([...path, "name"], nameProblem);
     else if (sharer)
       this.#refuse([...path, pathKey], `the same folder is listed at ${sharer.where}; for more processes write \`replicas: 2\` there (up to ${MAX_REPLICAS})`);
-    else this.localWorkers.push(worker);
+    else if (this.#checkEnvFiles(worker, path)) this.localWorkers.push(worker);
+  }
+
+  /** A file that somebody named and that is not there would leave the worker without what it needs. */
+  #checkEnvFiles({ envFiles }: LocalWorkerEntry, path: KeyPath): boolean {
+    const missing = envFiles.find((file) => file.required && statSync(file.path, { throwIfNoEntry: false })?.isFile() !== true);
+    if (missing !== undefined) this.#refuse([...path, "env_file"], `there is no file ${missing.path}; paths are relative to the config file`);
+    return missing === undefined;
   }
 
   #nameProblem({ name }: LocalWorkerEntry): string | undefined {

@@ -1,10 +1,11 @@
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import type { LocalWorkerEntry } from "../../config/types.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { LogFields, Logger } from "../../kernel/logger.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { concernsInstall } from "../../local-workers/dependency-files.ts";
+import { EnvFileError, readEnvFiles } from "../../local-workers/env-file.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
 import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE, readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
@@ -12,6 +13,7 @@ import { ManifestError } from "../../local-workers/manifest-error.ts";
 import { type ProcessGroup, startProcessGroup } from "../../local-workers/process-group.ts";
 import { type AddressFacts, addressVariables } from "./address-variables.ts";
 import type { Candidate } from "./connections.ts";
+import { EnvFileWatch } from "./env-file-watch.ts";
 import { HeldEntries } from "./held-entries.ts";
 import { LogFile } from "./log-file.ts";
 import { isOfOurLogger, type OutputLine, outputEntry } from "./output-entry.ts";
@@ -61,6 +63,8 @@ export class LocalWorker {
   /** Of the manifest that was read last, which may not run yet. */
   #kind: WorkerManifest["kind"] | undefined;
   #watch: { readonly ignore: readonly string[]; readonly source: SourceWatch } | undefined;
+  #envFileWatch: EnvFileWatch | undefined;
+  #envFromFiles: Readonly<Record<string, string>> = {};
   #readyAtMs: number | undefined;
   #wasReady = false;
   #work: Promise<void> = Promise.resolve();
@@ -141,6 +145,7 @@ export class LocalWorker {
     await Promise.all([this.#stopProcesses(options), this.#work]);
     await this.#stopProcesses(options);
     await this.#watch?.source.close();
+    await this.#envFileWatch?.close();
     this.#enter({ name: "stopped" });
     this.output.line("svc", "stopped");
     this.#log.info("a worker was stopped", { log: this.output.file });
@@ -177,8 +182,11 @@ export class LocalWorker {
     // A watch that begins now knows nothing of edits since the manifest was read.
     if (await this.#watchFiles(manifest)) manifest = await this.#readManifest();
     if (signal.aborted || manifest === undefined || !(await this.#install(manifest, signal)) || signal.aborted) return;
+    const fromFiles = await this.#readEnvFiles();
+    if (signal.aborted || fromFiles === undefined) return;
     await this.#stopProcesses({ graceMs: STOP_GRACE_MS });
     if (signal.aborted) return;
+    this.#envFromFiles = fromFiles;
     this.#manifest = manifest;
     this.#complaint = undefined;
     this.#enter({ name: "running" });
@@ -195,6 +203,17 @@ export class LocalWorker {
     } catch (error) {
       if (!(error instanceof ManifestError)) throw error;
       await this.#watchFiles(this.#manifest);
+      this.#fail(error.message);
+      return undefined;
+    }
+  }
+
+  /** The variables of the entry's files; undefined when they cannot be used, which is then said. */
+  async #readEnvFiles(): Promise<Readonly<Record<string, string>> | undefined> {
+    try {
+      return await readEnvFiles(this.entry.envFiles);
+    } catch (error) {
+      if (!(error instanceof EnvFileError)) throw error;
       this.#fail(error.message);
       return undefined;
     }
@@ -238,10 +257,12 @@ export class LocalWorker {
   async #watchFiles(manifest: WorkerManifest | undefined): Promise<boolean> {
     if (!this.entry.watch || this.#ended) return false;
     if (manifest?.watch === false) {
-      await this.#watch?.source.close();
+      await Promise.all([this.#watch?.source.close(), this.#envFileWatch?.close()]);
       this.#watch = undefined;
+      this.#envFileWatch = undefined;
       return false;
     }
+    await this.#watchEnvFiles();
     const ignore = manifest?.watch.ignore ?? this.#watch?.ignore ?? [];
     if (this.#watch !== undefined && this.#watch.ignore.join("\0") === ignore.join("\0")) return false;
     if (!(await isFolder(this.entry.path))) return false;
@@ -256,6 +277,19 @@ export class LocalWorker {
     this.#watch = { ignore, source };
     await source.rebase();
     return true;
+  }
+
+  /** Those outside of the folder. */
+  async #watchEnvFiles(): Promise<void> {
+    const files = this.entry.envFiles.map(({ path }) => path).filter((path) => !path.startsWith(`${this.entry.path}${sep}`));
+    if (files.length === 0) return;
+    this.#envFileWatch ??= new EnvFileWatch({
+      files,
+      clock: this.#parts.clock,
+      onChange: (names) => this.#filesChanged(names),
+      onProblem: (problem) => this.#log.warn("a worker's env files cannot all be watched", { problem }),
+    });
+    await this.#envFileWatch.ready;
   }
 
   #filesChanged(paths: readonly string[]): void {
@@ -303,7 +337,12 @@ export class LocalWorker {
       command: manifest.start,
       cwd: manifest.folder,
       clock,
-      env: { ...workerEnvironment(manifest), ...addressVariables(this.#parts, this.entry.env), SVC_WORKER_NAME: this.entry.name, ...this.entry.env },
+      env: {
+        ...workerEnvironment(manifest, this.#envFromFiles),
+        ...addressVariables(this.#parts, this.entry.env),
+        SVC_WORKER_NAME: this.entry.name,
+        ...this.entry.env,
+      },
       capture: ({ stdout, stderr }) => {
         const tell = (stream: "stdout" | "stderr") => (text: string) => onLine({ text, stream, worker: this.entry.name, pid, timeMs: clock.now() });
         this.output.capture(`out${label}`, stdout, tell("stdout"));

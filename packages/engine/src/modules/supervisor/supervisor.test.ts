@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 function entry(name: string, more: Partial<LocalWorkerEntry> = {}): LocalWorkerEntry {
-  return { name, path: join(project, name), configuredPath: `./${name}`, replicas: 1, watch: true, env: {}, where: "config.yaml:1", ...more };
+  return { name, path: join(project, name), configuredPath: `./${name}`, replicas: 1, watch: true, envFiles: [], env: {}, where: "config.yaml:1", ...more };
 }
 
 async function startEngine(workers: readonly LocalWorkerEntry[], access: Pick<SupervisorDeps, "token" | "tokenInUrl"> = {}): Promise<void> {
