@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { root } from "./steps.mjs";
 
 /**
- * Resolves with the console's address, that of HTTP, and what connects a worker.
+ * Resolves with the console's address, that of HTTP, and what connects a worker, from here or as a program.
  * @param {string} config of the engine
  * @param {(() => unknown)[]} undo gets what is to be called, last first
  */
@@ -36,6 +36,8 @@ export async function startSystem(config, undo) {
   return {
     url,
     http: `http://localhost:${http}`,
+    /** Starts a worker as a program of its own, which ends with the rest; resolves when it has written what is awaited. */
+    program: (command, awaited) => start(command, folder, awaited, undo, { SVC_URL: `ws://localhost:${bridge}` }),
     async worker(name) {
       const connected = connect(`ws://localhost:${bridge}`, { name, logger: unwritten, handleSignals: false });
       undo.push(() => connected.shutdown());
@@ -54,9 +56,9 @@ export async function openBrowser(undo) {
 }
 
 /** Starts one of our programs and resolves with what it is awaited to write. */
-async function start([bin, ...args], cwd, awaited, undo) {
+async function start([bin, ...args], cwd, awaited, undo, more = {}) {
   const { SVC_URL: _, ...env } = process.env;
-  const child = spawn(process.execPath, [join(root, bin), ...args], { cwd, env: { ...env, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [join(root, bin), ...args], { cwd, env: { ...env, ...more, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "pipe"] });
   undo.push(async () => {
     if (child.exitCode !== null) return;
     child.kill("SIGTERM");

@@ -41,126 +41,42 @@ async function main() {
   }
 }
 
-/** An engine, a console and three workers, with a past that every page has something to tell of. */
+/** An engine, a console and three workers, each in a process of its own, with a past that every page has something to tell of. */
 async function startShop(undo) {
-  const { url, http, worker } = await startSystem(CONFIG, undo);
-  const [math, caller, shop] = [await worker("math-worker"), await worker("caller-worker"), await worker("shop")];
-  await provide(math, caller, shop);
-  await use(shop, http);
-  return { url, http, shop };
-}
-
-const numbers = { type: "object", required: ["a", "b"], properties: { a: { type: "number", description: "First addend" }, b: { type: "number" } } };
-
-async function provide(math, caller, shop) {
-  const call = (function_id, payload) => shop.call({ function_id, payload });
-  math.registerFunction("math::add", ({ a, b }) => ({ c: a + b }), { description: "Adds two numbers: {a, b} gives {c}", request_format: numbers });
-  caller.registerFunction(
-    "math::add_two_numbers",
-    async (payload, context) => {
-      context.log.info("adding", payload);
-      return caller.call({ function_id: "math::add", payload });
-    },
-    {
-      description: "Adds two numbers by calling math::add: {a, b} gives {c}",
-      request_format: numbers,
-      response_format: { type: "object", properties: { c: { type: "number" } } },
-    },
-  );
-  shop.registerFunction(
-    "orders::take",
-    async ({ body }, context) => {
-      context.log.info("an order came in", { customer: body.customer, items: body.prices.length });
-      const [first = 0, ...others] = body.prices;
-      let total = first;
-      for (const price of others) total = (await call("math::add_two_numbers", { a: total, b: price })).c;
-      const charged = await context.span("charge the card", () => call("payments::charge", { customer: body.customer, total }));
-      await call("state::set", { scope: "orders", key: body.id, value: { customer: body.customer, total, status: "paid", charged } });
-      await call("publish", { topic: "order.paid", data: { id: body.id, total } });
-      await call("queue::enqueue", { queue: "mails", function_id: "mail::send", data: { to: body.customer, order: body.id } });
-      return { status_code: 201, headers: { "Content-Type": "application/json" }, body: { id: body.id, total } };
-    },
-    { description: "POST /orders: adds up the prices, charges and tells the others" },
-  );
-  shop.registerFunction(
-    "payments::charge",
-    async ({ customer, total }, context) => {
-      if (total > 900) {
-        context.log.error("the card was refused", { customer, total, code: "card_declined" });
-        throw new Error("card_declined: the bank refused 900 or more");
-      }
-      if (total > 500) context.log.warn("a large sum", { customer, total });
-      return { receipt: `r-${Math.round(total * 100)}` };
-    },
-    { description: "Charges a customer's card; refuses more than 900" },
-  );
-  shop.registerFunction(
-    "stock::reserve",
-    async ({ data }, context) => {
-      context.log.debug("reserved", { order: data?.id });
-      await call("stream::set", { stream_name: "orders", group_id: "today", item_id: data?.id ?? "none", data: { total: data?.total, at: "packing" } });
-      return { reserved: true };
-    },
-    { description: "Runs on each order.paid" },
-  );
-  shop.registerFunction(
-    "mail::send",
-    ({ to }) => {
-      if (to.startsWith("nobody")) throw new Error(`550 no such user: ${to}`);
-      return { sent: true };
-    },
-    { description: "Sends the confirmation" },
-  );
-  shop.registerFunction("reports::tick", () => ({ orders: 12 }), { description: "Counts the orders each second" });
-  shop.registerFunction("orders::changed", () => null, { description: "Runs when an order changes" });
-  const bind = (type, function_id, config) => shop.registerTrigger({ type, function_id, config }).registered;
-  await bind("http", "orders::take", { api_path: "/orders", http_method: "POST" });
-  await bind("http", "math::add_two_numbers", { api_path: "/math/add-two-numbers", http_method: "POST" });
-  await bind("cron", "reports::tick", { expression: "* * * * * *" });
-  await bind("cron", "reports::tick", { expression: "0 0 9 * * 1", timezone: "Europe/Berlin" });
-  await bind("event", "stock::reserve", { topic: "order.paid" });
-  await bind("state", "orders::changed", { scope: "orders" });
-  await bind("durable:subscriber", "stock::reserve", { topic: "orders/archive" });
+  const { url, http, program } = await startSystem(CONFIG, undo);
+  for (const name of ["math-worker", "caller-worker", "shop"]) await program(["scripts/shop-worker.mjs", name], new RegExp(`${name} is ready`));
+  await use(http);
+  return { url, http };
 }
 
 const CUSTOMERS = ["ada@example.org", "grace@example.org", "nobody@example.org", "linus@example.org"];
 
-/** Orders, good ones and bad ones, and what lies beside them. */
-async function use(shop, http) {
-  const call = (function_id, payload) => shop.call({ function_id, payload });
-  await call("state::set", { scope: "math", key: "running_total", value: 30 });
-  await call("state::set", { scope: "users", key: "ada", value: { name: "Ada Lovelace", plan: "pro", seats: 3, tags: ["first", "beta"] } });
-  await call("state::set", { scope: "users", key: "grace", value: { name: "Grace Hopper", plan: "free", seats: 1 } });
-  for (const room of ["lobby", "support"]) {
-    await call("stream::set", { stream_name: "chat", group_id: room, item_id: "topic", data: { text: `Welcome to the ${room}` } });
-  }
-  for (let at = 0; at < 4; at++) {
-    await call("queue::enqueue", { queue: "invoices", function_id: "mail::send", data: { to: CUSTOMERS[at % 4], invoice: 100 + at }, delay_ms: 3_600_000 });
-  }
-  for (let at = 0; at < 24; at++) {
+/** A minute of orders, good ones and bad ones: until every chart has a line. */
+async function use(http) {
+  for (let at = 0; at < 60; at++) {
     await order(http, at);
-    await pause(150);
+    await pause(700 + 500 * Math.sin(at / 5));
   }
-  await call("math::add_two_numbers", { a: 10, b: 20 });
-  // Until a few ticks of the schedule, samples and dead letters are there.
-  await pause(12_000);
+  await post(`${http}/math/add-two-numbers`, { a: 10, b: 20 });
+  await pause(10_000);
 }
 
 async function order(http, at) {
-  const prices = at % 8 === 5 ? [420, 380, 150] : [12.5 + at, 30, 7.25];
-  const response = await fetch(`${http}/orders`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ id: `order-${1000 + at}`, customer: CUSTOMERS[at % 4], prices }),
-  });
+  const prices = at % 15 === 5 ? [420, 380, 150] : [12.5 + at, 30, 7.25];
+  await post(`${http}/orders`, { id: `order-${1000 + at}`, customer: CUSTOMERS[at % 7] ?? CUSTOMERS[0], prices });
+}
+
+async function post(url, body) {
+  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
   await response.text();
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What each picture shows: where, and what is done there before it is taken. */
-const pages = ({ shop, http }) => ({
-  dashboard: { path: "/", first: "orders::take" },
+const pages = ({ http }) => ({
+  // Some lines are drawn from what the page itself has seen, each 5 s.
+  dashboard: { path: "/", first: "orders::take", lookFor: 16_000 },
   workers: { path: "/workers", first: "caller-worker" },
   functions: {
     path: `/functions/${encodeURIComponent("math::add_two_numbers")}?tab=invoke`,
@@ -183,7 +99,7 @@ const pages = ({ shop, http }) => ({
     first: "chat",
     async act() {
       for (const text of ["Is anybody there?", "Good morning", "Order 1012 is on its way", "Thank you!"]) {
-        await shop.call({ function_id: "stream::send", payload: { stream_name: "chat", group_id: "lobby", type: "message", data: { from: "ada", text } } });
+        await post(`${http}/chat`, { room: "lobby", text });
       }
       await order(http, 50);
     },
@@ -240,8 +156,8 @@ async function takePicture(browser, url, picture, { file, theme, width }) {
   } catch (error) {
     faults.push(error.message);
   }
-  // Lines that are drawn from samples want a few, and toasts and fades an end.
-  await page.waitForTimeout(2_500);
+  // Toasts and fades want an end.
+  await page.waitForTimeout(picture.lookFor ?? 2_500);
   await page.mouse.move(0, 0);
   await page.screenshot({ path: file });
   await context.close();

@@ -166,6 +166,20 @@ export async function installRedis({ signal, note, outcome }) {
   await installPackage("redis-server", { signal, fix: REDIS_FIX });
 }
 
+const TMUX_FIX = "install tmux: on Debian `apt-get install tmux`.";
+
+/** The terminal that tests type into: installed as the browser is. */
+export async function installTmux({ signal, note, outcome }) {
+  const found = onPath("tmux");
+  if (found !== undefined) {
+    outcome(found);
+    return;
+  }
+  if (!canInstallPackages()) throw new StepFailure("no tmux was found", { fix: TMUX_FIX });
+  note("installing Debian's package tmux");
+  await installPackage("tmux", { signal, fix: TMUX_FIX });
+}
+
 /** True where Debian's packages can be installed without asking for a password. */
 function canInstallPackages() {
   return onPath("apt-get") !== undefined && process.getuid?.() === 0;

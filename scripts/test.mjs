@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packSdks } from "./pack-sdks.mjs";
 import { installPublishedPython } from "./published-clients.mjs";
-import { build, buildConsolePage, bundleCli, checkTools, installBrowser, installPackages, installPythonTools, installRedis } from "./setup.mjs";
+import { build, buildConsolePage, bundleCli, checkTools, installBrowser, installPackages, installPythonTools, installRedis, installTmux } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
 const isQuick = process.argv.includes("--unit");
@@ -19,7 +19,7 @@ async function main() {
   const signal = interruptSignal();
   const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
   try {
-    const { step } = stepRunner({ total: (isInstalled ? 6 : 8) + (isQuick ? 0 : 2), signal });
+    const { step } = stepRunner({ total: (isInstalled ? 6 : 8) + (isQuick ? 0 : 3), signal });
     if (!isInstalled) {
       await step("Checking Node and Python", checkTools);
       await step("Installing packages", installPackages);
@@ -32,6 +32,7 @@ async function main() {
     await step("Looking for Redis", installRedis);
     if (!isQuick) await step("Installing the published Python client", installPublishedPython);
     if (!isQuick) await step("Looking for a browser", installBrowser);
+    if (!isQuick) await step("Looking for a terminal", installTmux);
 
     const counts = { passed: 0, failed: 0 };
     await runVitest("unit", reports, counts);

@@ -231,3 +231,45 @@ describe("a read-only console", () => {
     expect(answer).toEqual([403, "read_only"]);
   });
 });
+
+describe("a dialog that is open when the engine goes", () => {
+  it.each([
+    ["/queues/emails?job={job}", "Cancel the job …", "Cancel the job", undefined],
+    ["/states/shelves/top", "Delete the item", "Delete", undefined],
+    ["/logs", "Delete stored logs", "Delete all log entries", "delete logs"],
+  ])("does nothing until it is back, and says why: %s", async (path, opener, action, typed) => {
+    const { page } = await open(path.replace("{job}", facts.job ?? ""));
+    await live(page);
+    await content(page).getByRole("button", { name: opener, exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    if (typed !== undefined) await dialog.getByRole("textbox").fill(typed);
+    const confirm = dialog.getByRole("button", { name: action });
+    await confirm.and(page.locator(":enabled")).waitFor();
+    await engine.goAway();
+    await confirm.and(page.locator(":disabled")).waitFor();
+    await dialog.getByText("The engine cannot be reached").waitFor();
+    await engine.comeBack();
+    await confirm.and(page.locator(":enabled")).waitFor();
+    expect(await dialog.getByText("The engine cannot be reached").count()).toBe(0);
+  });
+});
+
+describe("code of a page that does not come", () => {
+  it("is asked for again by Try again, which keeps the page while nobody answers", async () => {
+    const own = await startConsole({ engine: engine.ports });
+    const { page } = await open("/workers", own, { expected: [...BROKEN, /LoadFailure/] });
+    await live(page);
+    await page.route(/\/assets\/queues-page/, (route) => route.abort());
+    await page.getByRole("link", { name: "Queues", exact: true }).click();
+    const failure = content(page).getByRole("alert");
+    await failure.filter({ hasText: "the code of this page could not be loaded" }).waitFor();
+    await own.stop("SIGKILL");
+    await failure.getByRole("button", { name: "Try again" }).click();
+    await failure.filter({ hasText: "the console's server cannot be reached" }).waitFor();
+    const next = await startConsole({ engine: engine.ports, port: Number(new URL(own.url).port) });
+    await page.unroute(/\/assets\/queues-page/);
+    await failure.getByRole("button", { name: "Try again" }).click();
+    await content(page).getByText("audit").first().waitFor();
+    await next.stop();
+  });
+});

@@ -1,5 +1,5 @@
 import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
 import { live, openPage } from "./support/watched-page.ts";
@@ -189,4 +189,28 @@ it("stores an item by keyboard alone", async () => {
   await tabTo(page, "button", /^Add/);
   await page.keyboard.press("Enter");
   await page.getByRole("grid", { name: "Items of keys" }).getByRole("row").filter({ hasText: "typed" }).waitFor();
+});
+
+describe("on a narrow screen", () => {
+  it.each([
+    ["/workers", "Workers", "pianist"],
+    ["/functions", "Functions", "piano::play"],
+    ["/states/keys", "Items of keys", "a"],
+    ["/queues", "Queues", "audit"],
+  ])("%s: the focus goes to the detail that covers the list, and back to the list", async (path, name, title) => {
+    const { page } = await openPage(browser, `${system.console.url}${path}`, { width: 390, height: 844 });
+    await live(page);
+    const grid = page.getByRole("grid", { name });
+    await grid.getByText(title, { exact: true }).first().waitFor();
+    await grid.focus();
+    await page.keyboard.press("ArrowDown");
+    const heading = page.getByRole("heading", { level: 2 }).first();
+    await heading.waitFor();
+    await expect.poll(() => hasFocus(heading)).toBe(true);
+    await page.keyboard.press("Shift+Tab");
+    await expect.poll(() => hasFocus(page.getByRole("button", { name: "Back to the list" }))).toBe(true);
+    await page.keyboard.press("Enter");
+    await grid.waitFor();
+    await expect.poll(() => hasFocus(grid)).toBe(true);
+  });
 });

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Worker } from "@svc/sdk";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -262,4 +263,16 @@ it("lets nothing be changed by a console that only reads, nor while the engine i
   await system.startEngine();
   await live(page);
   await close();
+});
+
+describe("an export", () => {
+  it.each(["NDJSON", "CSV"])("as %s masks what the page masks", async (format) => {
+    const { page } = await openPage(browser, logs);
+    await live(page);
+    await row(page, "counting").first().waitFor();
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: `Export as ${format}` }).click()]);
+    const text = await readFile(await file.path(), "utf8");
+    expect(text).toContain("counting");
+    expect(text).not.toMatch(/key-secret|body-secret/);
+  });
 });

@@ -1,8 +1,9 @@
 import type { Worker } from "@svc/sdk";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { axeViolations } from "./support/axe.ts";
+import { pasteIntoEditor } from "./support/json-editor.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
 import { live, openPage, type PageOptions, widthOverflow } from "./support/watched-page.ts";
 
@@ -253,4 +254,17 @@ it.each([
     expect(faults).toEqual([]);
     await close();
   }
+});
+
+describe("a masked secret", () => {
+  it("is not published in the secret's place", async () => {
+    const { page } = await queues("/orders%2Fcreated");
+    await pasteIntoEditor(page, '{"password": "••••••"}');
+    await page.getByText("stands for a secret that was not revealed").waitFor();
+    await page.getByRole("button", { name: "Publish" }).and(page.locator(":disabled")).waitFor();
+    await pasteIntoEditor(page, '{"password": "known"}');
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByText("Stored for one subscription").waitFor();
+    await expect.poll(() => published).toContainEqual(expect.objectContaining({ password: "known" }));
+  });
 });

@@ -13,6 +13,8 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // Pages of one address share a process, and what it compiled.
+  "--process-per-site",
 ];
 
 /** A headless Chromium with an empty profile: the one that SVC_CHROMIUM names, else the system's own. */

@@ -26,6 +26,42 @@ export function formatJson(json: string, style: "line" | "indented"): string {
   return parts.join("");
 }
 
+/** One line of JSON; indented when it goes to a terminal that is narrower than the line. */
+export function formatResult(json: string, columns: number | undefined): string {
+  const line = formatJson(json, "line");
+  return columns !== undefined && line.length > columns ? formatJson(json, "indented") : line;
+}
+
+/** The JSON text of each member of an object, by its name. `json` must be an object's; where a name comes twice, the last one counts. */
+export function jsonMembers(json: string): ReadonlyMap<string, string> {
+  const members = new Map<string, string>();
+  for (const text of partsOf(json)) {
+    const name = text.slice(0, endOfString(text, 0));
+    members.set(JSON.parse(name) as string, text.slice(name.length + 1));
+  }
+  return members;
+}
+
+/** The JSON text of each element of an array. `json` must be an array's. */
+export function jsonElements(json: string): readonly string[] {
+  return [...partsOf(json)];
+}
+
+/** What lies between the commas of an object or array, each part on one line. */
+function* partsOf(json: string): Generator<string, void, void> {
+  let depth = 0;
+  let part = "";
+  for (const token of tokensOf(json)) {
+    if (token === "}" || token === "]") depth -= 1;
+    if (depth === 1 && token === ",") {
+      yield part;
+      part = "";
+    } else if (depth > 0) part += token;
+    if (token === "{" || token === "[") depth += 1;
+  }
+  if (part !== "") yield part;
+}
+
 /** Strings come without needless escapes. */
 function* tokensOf(json: string): Generator<string, void, void> {
   for (let at = skipBlanks(json, 0); at < json.length; at = skipBlanks(json, at)) {

@@ -3,10 +3,42 @@ import type { Shell } from "./shell.ts";
 
 export type LogForm = "text" | "json";
 
+/** `14:05:09.123`, where the user is. */
+export function timeOfDay(ms: number): string {
+  const time = new Date(ms);
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
+  return `${clock}.${String(time.getMilliseconds()).padStart(3, "0")}`;
+}
+
+/** A JSON line of the engine's log as it was before it was written; undefined for any other line. */
+export function parseLogLine(line: string): LogRecord | undefined {
+  if (!line.startsWith("{")) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (typeof parsed !== "object" || parsed === null) return undefined;
+  const { time, level, message, ...rest } = parsed as Readonly<Record<string, unknown>>;
+  if (typeof time !== "string" || Number.isNaN(Date.parse(time)) || typeof message !== "string" || !isLevel(level)) return undefined;
+  const fields = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, asError(value) ?? value]));
+  return { time: Date.parse(time), level, message, fields };
+}
+
+function isLevel(level: unknown): level is LogRecord["level"] {
+  return level === "debug" || level === "info" || level === "warn" || level === "error";
+}
+
+/** An error, from what became of one in JSON; undefined for anything else. */
+function asError(value: unknown): Error | undefined {
+  if (typeof value !== "object" || value === null || !("message" in value) || !("stack" in value)) return undefined;
+  const { message, stack } = value;
+  return typeof message === "string" && typeof stack === "string" ? Object.assign(new Error(message), { stack }) : undefined;
+}
+
 /** One log line for people: time of day, level, message, then the fields as `name=value`. Errors show their stack below. */
 export function textLine(record: LogRecord, paint: Shell["paint"]): string {
-  const time = new Date(record.time);
-  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
   const label = { debug: paint.dim("debug"), info: paint.green("info "), warn: paint.yellow("warn "), error: paint.red("error") }[record.level];
   const fields: string[] = [];
   const stacks: string[] = [];
@@ -26,12 +58,12 @@ export function textLine(record: LogRecord, paint: Shell["paint"]): string {
     }
   }
   const message = escapeUnprintable(record.message);
-  const head = [paint.dim(`${clock}.${String(time.getMilliseconds()).padStart(3, "0")}`), label, message, ...fields].join(" ");
+  const head = [paint.dim(timeOfDay(record.time)), label, message, ...fields].join(" ");
   return [head, ...stacks].join("\n");
 }
 
 /** A value in one line. What would move the cursor or recolour the terminal is escaped, since workers choose some of the values. */
-function printable(value: unknown): string {
+export function printable(value: unknown): string {
   if (typeof value === "string") return /^[^\s"=\p{Cc}\p{Cf}]+$/u.test(value) ? value : escapeUnprintable(JSON.stringify(value));
   try {
     return escapeUnprintable(JSON.stringify(value) ?? String(value));
@@ -41,6 +73,6 @@ function printable(value: unknown): string {
 }
 
 /** Control and format characters (among them those that turn the direction of text) as JSON escapes. */
-function escapeUnprintable(text: string): string {
+export function escapeUnprintable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
 }

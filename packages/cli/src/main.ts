@@ -1,7 +1,7 @@
-import { CallError } from "@svc/protocol";
 import { CommanderError } from "commander";
 import { UnknownCommand } from "./commands/unknown-command.ts";
-import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { noteFailure } from "./failure-note.ts";
 import { buildProgram } from "./program.ts";
 import { processShell, type Shell } from "./shell.ts";
 
@@ -34,16 +34,8 @@ export async function runAsProcess(process: NodeJS.Process): Promise<never> {
 function explain(error: unknown, shell: Shell): ExitCode {
   // Commander has written its message already; help and version are no errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  if (error instanceof CommandFailure) {
-    const [first, ...advice] = [error.message, ...error.advice].filter((line) => line !== "");
-    if (first !== undefined) shell.note(`${shell.paint.red("error:")} ${[first, ...advice].join("\n")}\n`);
-    return error.exitCode;
-  }
-  // What the engine refused or could not do; its message is for people.
-  if (CallError.is(error)) {
-    shell.note(`${shell.paint.red("error:")} ${error.message} ${shell.paint.dim(`(${error.code})`)}\n`);
-    return EXIT.failed;
-  }
+  const status = noteFailure(shell, error);
+  if (status !== undefined) return status;
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   shell.note(`${shell.paint.red("internal error:")} ${detail}\nThis is a defect of svc. Please report it with the lines above.\n`);
   return EXIT.internal;

@@ -11,11 +11,12 @@ export function browserCommand(address: string, shell: Pick<Shell, "env" | "note
   return hasScreen ? ["xdg-open", address] : undefined;
 }
 
-/** Opens the address, or does not: it was printed as well. */
-export function openBrowser(address: string, shell: Pick<Shell, "env" | "noteColumns">): void {
+/** Opens the address, or does not: it was printed as well. Answers whether there was something to open it with. */
+export function openBrowser(address: string, shell: Pick<Shell, "env" | "noteColumns">): boolean {
   const [program, ...args] = browserCommand(address, shell, process.platform) ?? [];
-  if (program === undefined) return;
+  if (program === undefined) return false;
   const child = spawn(program, args, { stdio: "ignore", detached: true });
   child.on("error", () => {});
   child.unref();
+  return true;
 }

@@ -6,40 +6,64 @@ export interface RecordedShell extends Shell {
   readonly written: { out: string; notes: string };
   /** Resolves once standard error holds the text. The test's own deadline ends a wait that is in vain. */
   noted(text: string): Promise<void>;
+  /** Likewise of standard output. */
+  printed(text: string): Promise<void>;
   stop(signal: StopSignal): void;
   /** How many listen for signals now. */
   readonly listeners: () => number;
 }
 
+export interface RecordedShellOptions extends Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns" | "onKey">> {
+  /** What standard input holds. */
+  readonly stdin?: string;
+  /** What is typed in answer to questions, one after the other; with it, somebody can be asked. */
+  readonly answers?: readonly string[];
+}
+
 /** Not a terminal, no colours, no variables, unless said otherwise. */
-export function recordedShell(options: Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns">> = {}): RecordedShell {
+export function recordedShell(options: RecordedShellOptions = {}): RecordedShell {
+  const answers = [...(options.answers ?? [])];
   const written = { out: "", notes: "" };
-  const waiting = new Set<{ readonly text: string; settle(): void }>();
+  type Stream = keyof RecordedShell["written"];
+  const waiting = new Set<{ readonly stream: Stream; readonly text: string; settle(): void }>();
+  const write = (stream: Stream, text: string): void => {
+    written[stream] += text;
+    for (const wait of waiting) if (written[wait.stream].includes(wait.text)) wait.settle();
+  };
+  const holds = (stream: Stream, text: string): Promise<void> =>
+    new Promise((settle) => {
+      if (written[stream].includes(text)) settle();
+      else waiting.add({ stream, text, settle });
+    });
   const stopListeners = new Set<(signal: StopSignal) => void>();
   return {
     env: options.env ?? {},
     cwd: options.cwd ?? process.cwd(),
     outColumns: options.outColumns,
     noteColumns: options.noteColumns,
+    onKey: options.onKey,
     paint: pc.createColors(false),
     written,
-    out: (text) => {
-      written.out += text;
-    },
-    note: (text) => {
-      written.notes += text;
-      for (const wait of waiting) if (written.notes.includes(wait.text)) wait.settle();
-    },
-    noted: (text) =>
-      new Promise((settle) => {
-        if (written.notes.includes(text)) settle();
-        else waiting.add({ text, settle });
-      }),
+    out: (text) => write("out", text),
+    note: (text) => write("notes", text),
+    noted: (text) => holds("notes", text),
+    printed: (text) => holds("out", text),
     onStopSignal(listener) {
       stopListeners.add(listener);
       return () => stopListeners.delete(listener);
     },
     onStdinEnd: () => () => {},
+    readStdin: async ({ maxBytes }) => {
+      const text = options.stdin ?? "";
+      return Buffer.byteLength(text) > maxBytes ? undefined : text;
+    },
+    ask:
+      options.answers === undefined
+        ? undefined
+        : async (question) => {
+            write("notes", question);
+            return answers.shift();
+          },
     stop: (signal) => {
       for (const listener of stopListeners) listener(signal);
     },

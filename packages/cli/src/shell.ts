@@ -19,10 +19,24 @@ export interface Shell {
   out(text: string): void;
   /** Writes to standard error: everything that is not a result. */
   note(text: string): void;
+  /**
+   * What is typed in answer to a question, without its line end; undefined when standard input ends, or at Ctrl-C. Undefined itself where nobody can be
+   * asked: unless standard input and standard error are terminals.
+   */
+  readonly ask: ((question: string) => Promise<string | undefined>) | undefined;
+  /** Tells of each key that is pressed, until undone: characters, or a name such as `ctrl-c`. Undefined unless input and output are terminals. */
+  readonly onKey: ((listener: (key: string) => void) => () => void) | undefined;
   /** Tells of each request to stop until undone. While someone listens, signals no longer end the process by themselves. */
   onStopSignal(listener: (signal: StopSignal) => void): () => void;
   /** Tells once when standard input ends. Reads and drops what comes before. */
   onStdinEnd(listener: () => void): () => void;
+  /** Standard input to its end, as UTF-8 text; undefined when it is longer than `maxBytes`. */
+  readStdin(limit: { readonly maxBytes: number }): Promise<string | undefined>;
+}
+
+/** Colours for standard output: those of standard error where both are terminals. */
+export function paintOfOut({ paint, outColumns }: Pick<Shell, "paint" | "outColumns">): Colors {
+  return outColumns === undefined ? pc.createColors(false) : paint;
 }
 
 /** The shell of a real process. A reader that went away (`svc … | head`) is no error: what it would have read is dropped. */
@@ -37,6 +51,8 @@ export function processShell(process: NodeJS.Process): Shell {
     paint: pc.createColors(wantsColor(process.env, noteColumns !== undefined)),
     out: (text) => void process.stdout.write(text),
     note: (text) => void process.stderr.write(text),
+    ask: process.stdin.isTTY && noteColumns !== undefined ? (question) => ask(process, question) : undefined,
+    onKey: process.stdin.isTTY && process.stdout.isTTY ? (listener) => listenForKeys(process, listener) : undefined,
     onStopSignal(listener) {
       const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
       const listeners = signals.map((signal) => [signal, () => listener(signal)] as const);
@@ -52,7 +68,51 @@ export function processShell(process: NodeJS.Process): Shell {
         process.stdin.pause();
       };
     },
+    readStdin: ({ maxBytes }) => readToEnd(process.stdin, maxBytes),
   };
+}
+
+/** Without Enter, and without the terminal showing them. Whatever ends the process gives the terminal its own ways back. */
+function listenForKeys(process: NodeJS.Process, listener: (key: string) => void): () => void {
+  const { stdin } = process;
+  const restore = (): void => void stdin.setRawMode(false);
+  const tell = (text: string): void => {
+    for (const key of text) listener(key === "\u0003" ? "ctrl-c" : key);
+  };
+  stdin.setRawMode(true).setEncoding("utf8").on("data", tell).resume();
+  process.on("exit", restore);
+  return () => {
+    process.off("exit", restore);
+    stdin.off("data", tell).pause();
+    restore();
+  };
+}
+
+async function readToEnd(stream: NodeJS.ReadStream, maxBytes: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    const part = chunk as Buffer;
+    bytes += part.length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(part);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise<string | undefined> {
+  // Loaded here and not above: few commands ask.
+  const { createInterface } = await import("node:readline");
+  const lines = createInterface({ input: stdin, output: stderr });
+  try {
+    return await new Promise<string | undefined>((settle) => {
+      lines.once("close", () => settle(undefined));
+      lines.question(question, settle);
+    });
+  } finally {
+    lines.close();
+    stdin.pause();
+  }
 }
 
 /** Colours only on a terminal; NO_COLOR (any value but the empty one) turns them off, FORCE_COLOR on. */
@@ -63,5 +123,6 @@ export function wantsColor(env: Readonly<Record<string, string | undefined>>, is
 }
 
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
+  // EIO: the terminal itself is gone.
+  if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 }

@@ -1,3 +1,4 @@
+import { settleable } from "./settleable.ts";
 import type { Shell, StopSignal } from "./shell.ts";
 
 /** npm and npx pass the terminal's Ctrl-C on a second time; two requests this close are one key press. */
@@ -32,12 +33,4 @@ export function listenForStop(shell: Shell, options: { readonly stdin: "stops" |
       for (const undo of undos) undo();
     },
   };
-}
-
-function settleable<Value>(): { readonly promise: Promise<Value>; settle(value: Value): void } {
-  let settle: (value: Value) => void = () => {};
-  const promise = new Promise<Value>((resolve) => {
-    settle = resolve;
-  });
-  return { promise, settle: (value) => settle(value) };
 }

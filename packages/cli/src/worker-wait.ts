@@ -11,6 +11,8 @@ export interface AwaitedWorker {
   readonly name: string;
   /** The config file that lists it, as messages show it. */
   readonly shownConfig: string;
+  /** Aborts when the user wants an end; where none is given, signals to the process are listened to here. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -20,7 +22,15 @@ export interface AwaitedWorker {
 export async function waitForWorker(shell: Shell, engine: Worker, awaited: AwaitedWorker): Promise<WorkerReport> {
   let undo = (): void => {};
   const stopped = new Promise<never>((_, reject) => {
-    undo = shell.onStopSignal(() => reject(stoppedWaiting(awaited)));
+    const stop = (): void => reject(stoppedWaiting(awaited));
+    const { signal } = awaited;
+    if (signal === undefined) {
+      undo = shell.onStopSignal(stop);
+      return;
+    }
+    signal.addEventListener("abort", stop);
+    undo = () => signal.removeEventListener("abort", stop);
+    if (signal.aborted) stop();
   });
   try {
     return await Promise.race([watch(shell, engine, awaited), stopped]);
@@ -71,9 +81,6 @@ function outputOf({ tail }: WorkerReport): readonly string[] {
 
 function stoppedWaiting({ name, shownConfig }: AwaitedWorker): CommandFailure {
   return new CommandFailure(`Stopped waiting; ${name} is not known to be ready.`, {
-    advice: [
-      `It stays in ${shownConfig}, and the engine goes on starting it. See how it is: svc worker list`,
-      `To take it back, remove its entry from ${shownConfig}.`,
-    ],
+    advice: [`It stays in ${shownConfig}, and the engine goes on starting it. See how it is: svc worker list`, `To take it back: svc worker remove ${name}`],
   });
 }

@@ -7,14 +7,18 @@ export {
   type ConfigProblem,
   configJsonSchema,
   type EditResult,
+  type ExplainedKey,
+  explainConfig,
   type LoadedConfig,
   loadConfig,
   type NewEntry,
+  readConfigText,
   removeWorkerFromConfig,
 } from "./config/index.ts";
 export { ENGINE_VERSION, type RunningEngine, type StartOptions, startEngine } from "./engine.ts";
 export { createLogger, jsonLine, type LogFields, type Logger, type LogLevel, type LogRecord } from "./kernel/logger.ts";
 export type { ModuleState } from "./kernel/module-host.ts";
 export type { EngineAddresses } from "./listeners.ts";
+export { MASK, maskSecrets } from "./modules/engine-functions/effective-config.ts";
 export { configurableModules } from "./modules/index.ts";
 export { ListenError } from "./transport/listener.ts";

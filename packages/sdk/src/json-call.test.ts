@@ -51,6 +51,15 @@ describe("a call with JSON text", () => {
     expect(await engine.frame({ function_id: "math::add" })).toMatchObject({ data: null });
   });
 
+  it("wants no answer where it is void, and keeps every digit", async () => {
+    const texts: string[] = [];
+    await worker.connected();
+    engine.sockets[0]?.on("message", (data) => texts.push(String(data)));
+    await worker.callVoidJson({ function_id: "math::add", payload: '{"a": 9007199254740993}' });
+    expect(await engine.frame({ function_id: "math::add" })).toMatchObject({ action: { type: "void" } });
+    expect(texts.join("")).toContain('{"a": 9007199254740993}');
+  });
+
   it("sends its text as it is, digit by digit", async () => {
     const texts: string[] = [];
     await worker.connected();

@@ -273,6 +273,11 @@ export class Worker {
     await this.#connection.flushed();
   }
 
+  /** As `callVoid`, with the payload as JSON text, which is sent as it is. Rejects with `invalid_input` for a payload that is not JSON. */
+  async callVoidJson({ payload = "null", ...request }: JsonCallRequest): Promise<void> {
+    await this.callVoid({ ...request, payload: new JsonPayload(payload, request.function_id) });
+  }
+
   /** Puts a call on a queue. Resolves when the engine has accepted the job. */
   enqueue<const Id extends string = string>(request: EnqueueRequest<Id>): Promise<EnqueueReceipt> {
     const action = { type: "enqueue", queue: request.queue } as const;

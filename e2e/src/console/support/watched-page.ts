@@ -3,14 +3,13 @@ import { expect, onTestFinished } from "vitest";
 
 export interface WatchedPage {
   readonly page: Page;
-  readonly context: BrowserContext;
   /** Everything that a page without fault does not do: errors in the console, uncaught ones, requests to other origins, what the security policy stopped. */
   readonly faults: readonly string[];
   close(): Promise<void>;
 }
 
 export interface PageOptions {
-  readonly theme?: "light" | "dark";
+  readonly theme?: Theme;
   readonly width?: number;
   readonly height?: number;
   /** Texts of console errors that the test brings about, e.g. a request that the browser reports as failed. */
@@ -18,18 +17,14 @@ export interface PageOptions {
 }
 
 /**
- * Opens a page in a browser context of its own, which is closed at the end of the test at the latest, and writes down what goes wrong in it: a test whose
- * page had a fault has failed.
+ * Opens a page as in a browser that was never here. It is closed at the end of the test at the latest, and what goes wrong in it is written down: a test
+ * whose page had a fault has failed.
  */
 export async function openPage(browser: Browser, url: string, options: PageOptions = {}): Promise<WatchedPage> {
-  const context = await browser.newContext({
-    viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
-    colorScheme: options.theme ?? "light",
-    timezoneId: "UTC",
-    locale: "en-GB",
-    permissions: ["clipboard-read", "clipboard-write"],
-  });
+  const context = await contextOf(browser, options.theme ?? "light");
   const page = await context.newPage();
+  await page.setViewportSize({ width: options.width ?? 1440, height: options.height ?? 900 });
+  await page.addInitScript(FORGET_ONCE);
   page.setDefaultTimeout(20_000);
   const faults: string[] = [];
   const note = (fault: string): void => {
@@ -39,7 +34,7 @@ export async function openPage(browser: Browser, url: string, options: PageOptio
   let home = url.startsWith("http") ? new URL(url) : undefined;
   // Registered before the page can fail, so that one that never opened is told of with its faults.
   onTestFinished(async () => {
-    await context.close();
+    await page.close();
     expect(faults, `faults of the page opened as ${url}`).toEqual([]);
   });
   page.on("console", (message) => {
@@ -56,8 +51,42 @@ export async function openPage(browser: Browser, url: string, options: PageOptio
     if (new URL(socket.url()).host !== home?.host) note(`a socket to another origin: ${socket.url()}`);
   });
   await page.goto(url);
-  return { page, context, faults, close: () => context.close() };
+  return { page, faults, close: () => page.close() };
 }
+
+type Theme = "light" | "dark";
+const contexts = new WeakMap<Browser, Map<Theme, Promise<BrowserContext>>>();
+
+/**
+ * All pages of a theme are in one context of the browser. A page of a new one costs three times as much, since its process and everything that was compiled
+ * is thrown away with it; so one page stays open always, on what is no page of the console and asks nobody for anything.
+ */
+function contextOf(browser: Browser, theme: Theme): Promise<BrowserContext> {
+  const ofThemes = contexts.get(browser) ?? new Map<Theme, Promise<BrowserContext>>();
+  contexts.set(browser, ofThemes);
+  const context = ofThemes.get(theme) ?? newContext(browser, theme);
+  ofThemes.set(theme, context);
+  return context;
+}
+
+async function newContext(browser: Browser, theme: Theme): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    colorScheme: theme,
+    timezoneId: "UTC",
+    locale: "en-GB",
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const kept = await context.newPage();
+  await kept.route("http://localhost/**", (route) => route.fulfill({ contentType: "text/html", body: "" }));
+  await kept.goto("http://localhost/");
+  return context;
+}
+
+/** What an earlier page kept in the browser is gone before the first script of this one runs; what this one keeps stays. */
+const FORGET_ONCE = `if (location.protocol.startsWith("http") && sessionStorage.getItem("opened") === null) {
+  localStorage.clear();
+  sessionStorage.setItem("opened", "yes");
+}`;
 
 /** Resolves when the page says that it is connected with the console and the engine. */
 export async function live(page: Page): Promise<void> {

@@ -92,7 +92,8 @@ async function serve(shell: Shell, { configFile, form, stop, options }: Serving)
   if (form === "text") shell.note("Stopped.\n");
 }
 
-function requireConfigFile(configFile: string, options: EngineOptions): void {
+/** Exit 1 with how to get one when the config file is not there. */
+export function requireConfigFile(configFile: string, options: { readonly config?: string }): void {
   if (existsSync(configFile)) return;
   throw new CommandFailure(`There is no config file ${configFile}.`, {
     advice: [

@@ -1,9 +1,26 @@
 import type { Command } from "commander";
 import type { Shell } from "../shell.ts";
+import { configCommand } from "./config.ts";
 import { consoleCommand } from "./console.ts";
 import { createCommand } from "./create.ts";
+import { devCommand } from "./dev.ts";
+import { doctorCommand } from "./doctor.ts";
+import { functionsCommand } from "./functions.ts";
 import { triggerCommand } from "./trigger.ts";
+import { triggersCommand } from "./triggers.ts";
 import { workerCommand } from "./worker.ts";
+import { workersCommand } from "./workers.ts";
 
 /** Every command of `svc`, in the order that help shows them. Running the engine is what `svc` does without one. */
-export const commands: readonly ((shell: Shell) => Command)[] = [createCommand, workerCommand, triggerCommand, consoleCommand];
+export const commands: readonly ((shell: Shell) => Command)[] = [
+  createCommand,
+  devCommand,
+  workerCommand,
+  triggerCommand,
+  functionsCommand,
+  triggersCommand,
+  workersCommand,
+  consoleCommand,
+  configCommand,
+  doctorCommand,
+];

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../exit-codes.ts";
+import { formatResult } from "../json-format.ts";
+import { checkedJson } from "../json-input.ts";
 import { run } from "../main.ts";
 import { recordedShell } from "../shell.test-support.ts";
-import { checkedPayload, formatResult } from "./trigger.ts";
 
 describe("the result of a call", () => {
   it("is one compact line", () => {
@@ -20,7 +21,7 @@ describe("the result of a call", () => {
 
 describe("a payload that is not JSON", () => {
   it("is shown with the place where it goes wrong and a word on quoting", () => {
-    expect(() => checkedPayload("{a: 1}")).toThrow(
+    expect(() => checkedJson("{a: 1}", { noun: "payload", example: "--payload='{}'" })).toThrow(
       expect.objectContaining({
         exitCode: EXIT.usage,
         message: 'The payload is not JSON: at position 1, where a key in double quotes, or "}" is expected.',
@@ -40,9 +41,17 @@ describe("a payload that is not JSON", () => {
 
 describe("wrong usage of svc trigger", () => {
   it.each([
-    ["no function id", ["trigger"], "--function-id"],
-    ["the id without its option", ["trigger", "math::add", '{"a":1}'], `svc trigger --function-id='math::add' --payload='{"a":1}'`],
-    ["the payload without its option", ["trigger", "--function-id=math::add", '{"a":1}'], `--payload='{"a":1}'`],
+    ["no function id", ["trigger"], "svc trigger math::add a=2 b=3"],
+    ["a field where the id belongs", ["trigger", "a=2"], "no function id"],
+    ["the payload without its option", ["trigger", "math::add", '{"a":1}'], `svc trigger 'math::add' --payload='{"a":1}'`],
+    ["the same with --function-id", ["trigger", "--function-id=math::add", '{"a":1}'], `--payload='{"a":1}'`],
+    ["two payloads", ["trigger", "a", "b=1", "--payload={}"], "given twice"],
+    ["two payload options", ["trigger", "a", "--payload-file=f", "--payload={}"], "give one of them"],
+    ["one field twice", ["trigger", "a", "b=1", "b=2"], "b is given twice"],
+    ["two ways of not waiting", ["trigger", "a", "--void", "--enqueue=q"], "two ways"],
+    ["a trace of what nobody waits for", ["trigger", "a", "--void", "--trace"], "do not wait"],
+    ["metadata that is not JSON", ["trigger", "a", "--metadata={a}"], "The metadata is not JSON"],
+    ["metadata of a job", ["trigger", "a", "--metadata={}", "--enqueue=q"], "no --metadata"],
     ["a payload that the shell took apart", ["trigger", "--function-id=math::add", "--payload", "a:1", "b:2"], "in single quotes"],
     ["a payload that the shell took apart, as one word each", ["trigger", "--function-id=a", "--payload=a:1", "--payload=b:2"], "in single quotes"],
     ["an empty function id", ["trigger", "--function-id="], "empty"],

@@ -1,91 +1,181 @@
 import { CallError, MAX_TIMEOUT_MS, nameProblem } from "@svc/protocol";
+import type { Worker } from "@svc/sdk";
 import { Command, InvalidArgumentError } from "commander";
+import { cancellable } from "../call-progress.ts";
+import { printTraceOfCall } from "../call-trace.ts";
 import { engineAddress } from "../engine-address.ts";
+import { payloadWith } from "../engine-request.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { formatJson } from "../json-format.ts";
-import { findJsonProblem } from "../json-position.ts";
+import { formatResult } from "../json-format.ts";
+import { checkedJson, isField, type JsonSource, jsonArgument, jsonFromFile, objectOfFields, quotingAdvice } from "../json-input.ts";
+import { addModule, moduleOf, notFound } from "../missing-module.ts";
+import { didYouMean } from "../nearest.ts";
 import type { Shell } from "../shell.ts";
-import { configOption, urlOption } from "./options.ts";
+import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
 const DEFAULT_CALL_TIMEOUT_MS = 30_000;
+const PAYLOAD: JsonSource = { noun: "payload", example: `--payload='{"a": 2, "b": 3}'` };
 
-interface TriggerOptions {
+interface TriggerOptions extends EngineOptions {
   readonly functionId?: string;
   readonly payload?: string;
+  readonly payloadFile?: string;
+  readonly metadata?: string;
+  readonly void?: true;
+  readonly enqueue?: string;
+  readonly trace?: true;
   readonly timeoutMs: number;
-  readonly url?: string;
-  readonly config?: string;
 }
 
 /** `svc trigger`: calls one function and prints its result. */
 export function triggerCommand(shell: Shell): Command {
-  return (
-    new Command("trigger")
-      .summary("call a function and print its JSON result")
-      .description("Call a function and print its JSON result on standard output. A failure is one JSON line {code, message} on standard error and exit 1.")
-      .usage("--function-id <id> [options]")
-      .option("--function-id <id>", "function to call, e.g. math::add (required)", parseFunctionId)
-      .option("--payload <json>", 'what the function gets, as JSON (default: "{}")')
-      .option("--timeout-ms <n>", "deadline of the call in milliseconds", parseTimeoutMs, DEFAULT_CALL_TIMEOUT_MS)
-      .addOption(urlOption())
-      .addOption(configOption("config file to take the bridge port from"))
-      // What comes without its option is answered with the option that was meant.
-      .allowExcessArguments()
-      .addHelpText(
-        "after",
-        `
+  const command = new Command("trigger")
+    .summary("call a function and print its JSON result")
+    .description(
+      "Call a function and print its JSON result on standard output. A failure is one JSON line {code, message} on standard error and exit 1. " +
+        "Ctrl-C cancels the call.\n\n" +
+        "The payload is an object of key=value words, or JSON. In key=value, a value that reads as JSON is that JSON (a=2, list='[1]'), anything else is a text " +
+        `(name=Ada); quotes make a text of a number (zip='"01234"').`,
+    )
+    .argument("[function]", "function to call, e.g. math::add")
+    .argument("[fields...]", "members of the payload as key=value; or - to read the payload from standard input")
+    .usage("<function> [key=value...] [options]")
+    .option("--function-id <function>", "function to call; another way to name it", parseFunctionId)
+    .option("--payload <json>", 'what the function gets: JSON, @FILE, or - for standard input (default: "{}")')
+    .option("--payload-file <file>", "file that holds the payload; - for standard input")
+    .option("--metadata <json>", "remarks that are handed to the function beside the payload")
+    .option("--void", "do not wait for an answer; whether the call arrives is not told")
+    .option("--enqueue <queue>", "put the call on a queue instead, and print the job's id")
+    .option("--trace", "print the trace of the call on standard error, after its result")
+    .option("--timeout-ms <n>", "deadline of the call in milliseconds", parseTimeoutMs, DEFAULT_CALL_TIMEOUT_MS)
+    .addHelpText(
+      "after",
+      `
 Examples:
-  svc trigger --function-id=math::add --payload='{"a": 2, "b": 3}'
-  svc trigger --function-id=report::build --timeout-ms 120000
+  svc trigger math::add a=2 b=3
+  svc trigger math::add --payload='{"a": 2, "b": 3}' --trace
+  svc trigger report::build --payload-file order.json --timeout-ms 120000
+  jq .order order.json | svc trigger report::build -
+  svc trigger mail::send to=ada@example.com --enqueue default
   svc trigger --function-id=state::get --payload='{"scope": "math", "key": "running_total"}' --url ws://localhost:49134
 `,
-      )
-      .action((options: TriggerOptions, command: Command) =>
-        callFunction(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }, command.args),
-      )
+    );
+  return withEngineOptions(command).action((first: string | undefined, rest: readonly string[], options: TriggerOptions) =>
+    callFunction(shell, allOptions(options, command), first === undefined ? rest : [first, ...rest]),
   );
 }
 
-async function callFunction(shell: Shell, options: TriggerOptions, extra: readonly string[]): Promise<void> {
-  const { functionId } = options;
-  if (functionId === undefined) throw functionIdMissing(extra);
-  refuseExtra(extra, { functionId, payload: options.payload });
-  const payload = checkedPayload(options.payload ?? "{}");
-  const address = engineAddress(shell, options);
+async function callFunction(shell: Shell, options: TriggerOptions, words: readonly string[]): Promise<void> {
+  const [functionId, given] = options.functionId === undefined ? namedFunction(words) : [options.functionId, words];
+  refuseTogether(options);
+  const payload = await payloadOf(shell, options, { functionId, words: given });
+  const metadata: unknown =
+    options.metadata === undefined ? undefined : JSON.parse(checkedJson(options.metadata, { noun: "metadata", example: `--metadata='{"why": "a test"}'` }));
+  const call = { function_id: functionId, payload, timeout_ms: options.timeoutMs, metadata };
+  await withEngine(engineAddress(shell, options), "svc trigger", async (engine) => {
+    try {
+      if (options.void) await engine.callVoidJson(call);
+      else if (options.enqueue === undefined) await printResult(shell, engine, call);
+      else await enqueue(shell, engine, { queue: options.enqueue, functionId, payload });
+    } catch (error) {
+      if (!CallError.is(error)) throw error;
+      shell.note(`${JSON.stringify({ code: error.code, message: error.message, ...(await hintFor(engine, error, options)) })}\n`);
+      throw new CommandFailure("", { cause: error });
+    } finally {
+      if (options.trace) await printTraceOfCall(shell, engine, functionId);
+    }
+  });
+}
+
+async function printResult(shell: Shell, engine: Worker, call: Parameters<Worker["callJson"]>[0]): Promise<void> {
+  const result = await cancellable(shell, `Calling ${call.function_id}`, (signal) => engine.callJson({ ...call, signal }));
+  shell.out(`${formatResult(result, shell.outColumns)}\n`);
+}
+
+/** By the function and not by the action, so that the payload reaches the disk to the digit. */
+async function enqueue(
+  shell: Shell,
+  engine: Worker,
+  { queue, functionId, payload }: { readonly queue: string; readonly functionId: string; readonly payload: string },
+): Promise<void> {
+  const request = payloadWith({ queue, function_id: functionId }, { name: "data", json: payload });
+  const answer = await engine.callJson({ function_id: "queue::enqueue", payload: request });
+  const { job_id } = JSON.parse(answer) as { readonly job_id: string };
+  shell.out(`${job_id}\n`);
+}
+
+/** What else the failure line says: the name that was probably meant, or the module that is missing. */
+async function hintFor(engine: Worker, error: CallError, { enqueue: queue }: TriggerOptions): Promise<{ readonly hint?: string }> {
+  const functionId = notFound(error);
+  const module = functionId === undefined ? undefined : moduleOf(functionId);
+  if (module !== undefined) return { hint: addModule(module) };
+  const [name, known] =
+    functionId !== undefined
+      ? [functionId, await namesIn(engine, { functionId: "engine::functions::list", list: "functions", member: "function_id" })]
+      : error.code === "queue_not_found" && queue !== undefined
+        ? [queue, await namesIn(engine, { functionId: "queue::list", list: "queues", member: "queue" })]
+        : ["", []];
+  const hint = (await didYouMean(name, known)).replace("; ", "");
+  return hint === "" ? {} : { hint };
+}
+
+/** For a hint only: where the listing fails, there is none. */
+async function namesIn(
+  engine: Worker,
+  { functionId, list, member }: { readonly functionId: string; readonly list: string; readonly member: string },
+): Promise<readonly string[]> {
   try {
-    const result = await withEngine(address, "svc trigger", (worker) => worker.callJson({ function_id: functionId, payload, timeout_ms: options.timeoutMs }));
-    shell.out(`${formatResult(result, shell.outColumns)}\n`);
-  } catch (error) {
-    if (!CallError.is(error)) throw error;
-    shell.note(`${JSON.stringify({ code: error.code, message: error.message })}\n`);
-    throw new CommandFailure("", { cause: error });
+    const answer = await engine.call<Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>>({ function_id: functionId, payload: {} });
+    return (answer[list] ?? []).map((row) => String(row[member]));
+  } catch {
+    return [];
   }
 }
 
-const QUOTING_ADVICE = [
-  `Put the JSON in single quotes, so that the shell leaves it alone: --payload='{"a": 2, "b": 3}'`,
-  String.raw`On Windows: --payload="{\"a\": 2, \"b\": 3}"`,
-] as const;
+function namedFunction([id, ...rest]: readonly string[]): readonly [string, readonly string[]] {
+  if (id === undefined) throw usageFailure("Which function to call is missing.", "  svc trigger math::add a=2 b=3", "See: svc trigger --help");
+  const problem = isField(id) ? `${JSON.stringify(id)} is no function id` : nameProblem(id, "the function id");
+  if (problem !== undefined) throw usageFailure(`The first word names the function; ${problem}.`, "  svc trigger math::add a=2 b=3");
+  return [id, rest];
+}
 
-/** The first argument was probably meant to be the id, and the second the payload. */
-function functionIdMissing([id, payload]: readonly string[]): CommandFailure {
-  if (id === undefined) return usageFailure("--function-id says which function to call, and it is missing.", "See: svc trigger --help");
-  const shownPayload = payload === undefined ? "" : ` --payload='${payload.replaceAll("'", "'\\''")}'`;
-  return usageFailure("The function is named with --function-id:", `  svc trigger --function-id='${id.replaceAll("'", "'\\''")}'${shownPayload}`);
+function refuseTogether({ void: isVoid, enqueue: queue, trace, metadata }: TriggerOptions): void {
+  if (isVoid && queue !== undefined) throw usageFailure("--void and --enqueue are two ways of not waiting; give one of them.");
+  if (trace && (isVoid || queue !== undefined)) throw usageFailure("--trace shows a call that has ended, which --void and --enqueue do not wait for.");
+  if (queue !== undefined && metadata !== undefined) throw usageFailure("A job carries no --metadata; put it into the payload.");
+}
+
+interface Given {
+  readonly functionId: string;
+  readonly words: readonly string[];
+}
+
+async function payloadOf(shell: Shell, { payload, payloadFile }: TriggerOptions, { functionId, words }: Given): Promise<string> {
+  if (payload !== undefined && payloadFile !== undefined) throw usageFailure("--payload and --payload-file both give the payload; give one of them.");
+  const hasOption = payload !== undefined || payloadFile !== undefined;
+  const wrong = words.filter((word) => !isField(word));
+  if (wrong.length > 0 && !(words.length === 1 && words[0] === "-" && !hasOption))
+    throw misplaced(wrong, { functionId, isAlone: words.length === 1 && !hasOption });
+  if (hasOption && words.length > 0) throw usageFailure(`The payload is given twice: by an option, and by ${words.join(" ")}`);
+  if (payloadFile !== undefined) return jsonFromFile(shell, payloadFile, PAYLOAD);
+  if (words[0] === "-") return jsonFromFile(shell, "-", PAYLOAD);
+  return words.length > 0 ? objectOfFields(words) : jsonArgument(shell, payload ?? "{}", PAYLOAD);
 }
 
 /** What is left over is a payload without its option, or pieces of one that the shell took apart. */
-function refuseExtra(extra: readonly string[], { functionId, payload }: { readonly functionId: string; readonly payload: string | undefined }): void {
-  const [first] = extra;
-  if (first === undefined) return;
-  if (payload === undefined && extra.length === 1) {
-    throw usageFailure("The payload is given with --payload:", `  svc trigger --function-id='${functionId}' --payload='${first.replaceAll("'", "'\\''")}'`);
+function misplaced(words: readonly string[], { functionId, isAlone }: { readonly functionId: string; readonly isAlone: boolean }): CommandFailure {
+  const [first = ""] = words;
+  if (isAlone) {
+    return usageFailure(
+      `${JSON.stringify(first)} is neither key=value nor an option. JSON is given with --payload:`,
+      `  svc trigger '${functionId.replaceAll("'", "'\\''")}' --payload='${first.replaceAll("'", "'\\''")}'`,
+    );
   }
-  throw usageFailure(
-    `These arguments belong to no option: ${extra.join(" ")}`,
+  return usageFailure(
+    `These arguments belong to no option, and are not key=value: ${words.join(" ")}`,
     "It looks as if the shell took the payload apart: braces and commas mean something to it.",
-    ...QUOTING_ADVICE,
+    ...quotingAdvice(PAYLOAD.example),
   );
 }
 
@@ -99,28 +189,4 @@ function parseTimeoutMs(text: string): number {
   const ms = Number(text);
   if (!/^\d+$/.test(text) || ms < 1 || ms > MAX_TIMEOUT_MS) throw new InvalidArgumentError(`It takes whole milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
   return ms;
-}
-
-const SHOWN_BEFORE = 20;
-const SHOWN_AFTER = 20;
-
-/** The payload, which is sent as it was typed. Text that is not JSON: exit 2, with the place and a word on quoting. */
-export function checkedPayload(text: string): string {
-  const problem = findJsonProblem(text);
-  if (problem === undefined) return text;
-  const from = Math.max(0, problem.position - SHOWN_BEFORE);
-  const excerpt = text.slice(from, problem.position + SHOWN_AFTER).replaceAll(/\s/g, " ");
-  const where = problem.position === text.length ? "it ends too early" : `at position ${problem.position}`;
-  throw usageFailure(
-    `The payload is not JSON: ${where}, where ${problem.expected} is expected.`,
-    `  ${excerpt}`,
-    `  ${" ".repeat(problem.position - from)}^`,
-    ...QUOTING_ADVICE,
-  );
-}
-
-/** One line of JSON; indented when it goes to a terminal that is narrower than the line. */
-export function formatResult(json: string, columns: number | undefined): string {
-  const line = formatJson(json, "line");
-  return columns !== undefined && line.length > columns ? formatJson(json, "indented") : line;
 }

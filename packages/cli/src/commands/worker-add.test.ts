@@ -29,6 +29,7 @@ async function svc(...args: readonly string[]): Promise<Ended> {
   return { status, shell };
 }
 
+const first = ({ shell }: Pick<Ended, "shell">): unknown => (JSON.parse(shell.written.out) as { workers: unknown[] }).workers[0];
 const config = (): string => readFileSync(project.configFile, "utf8");
 
 describe("svc worker add with an engine running", () => {
@@ -76,7 +77,7 @@ describe("svc worker add with an engine running", () => {
     expect(again.status).toBe(EXIT.failed);
     expect(again.shell.written.notes).toContain("--force");
     expect(forced.status).toBe(EXIT.done);
-    expect(JSON.parse(forced.shell.written.out)).toMatchObject({
+    expect(first(forced)).toMatchObject({
       name: "probe-worker",
       kind: "local",
       status: "ready",
@@ -93,14 +94,14 @@ describe("svc worker add with an engine running", () => {
     expect(shell.written.notes).toContain("Worker svc-http added to config.yaml\n");
     expect(status).toBe(EXIT.done);
     expect(config()).toMatch(/# HTTP routes.*\n\s+- name: svc-http\n\s+config:\n\s+port: 3111\n/);
-    expect(JSON.parse(shell.written.out)).toMatchObject({ name: "svc-http", kind: "built-in", status: "ready" });
+    expect(first({ shell })).toMatchObject({ name: "svc-http", kind: "built-in", status: "ready" });
   }, 30_000);
 
   it("adds svc-stream with a block that shows what can be changed", async () => {
     engine = await startTestEngine(project);
     const { shell } = await svc("worker", "add", "stream", "--json");
     expect(config()).toMatch(/# Streams: .*\n\s+- name: svc-stream\n\s+config:\n\s+port: 3112\n\s+host: 127.0.0.1\n\s+adapter:\n\s+name: file_based\n/);
-    expect(JSON.parse(shell.written.out)).toMatchObject({ name: "svc-stream", kind: "built-in", status: "ready" });
+    expect(first({ shell })).toMatchObject({ name: "svc-stream", kind: "built-in", status: "ready" });
   }, 30_000);
 
   it("lists what it added", async () => {

@@ -67,6 +67,8 @@ export const READS: ReadonlySet<string> = new Set([
   "stream::list_groups",
   "stream::list_all",
   "worker::list",
+  "worker::inspect",
+  "worker::logs",
   "worker::status",
   "worker::wait",
 ]);

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { EffectiveSetting, LoadedConfig, SettingSource } from "./types.ts";
 
 interface Setting {
@@ -42,11 +42,18 @@ export function effectiveConfig(config: LoadedConfig, modules: readonly { readon
 /** `settled` are those that flags and variables may overrule; they win over the block. */
 function settingsOf(block: unknown, schema: z.ZodType | undefined, settled: readonly EffectiveSetting[]): Setting[] {
   const given = typeof block === "object" && block !== null ? block : {};
-  const parsed = schema?.safeParse(given);
+  const parsed = schema === undefined ? undefined : asWritten(schema).safeParse(given);
   const inForce = parsed?.success && typeof parsed.data === "object" && parsed.data !== null ? parsed.data : given;
   const own = settled.map(({ key, value, source }) => ({ key: key.slice(key.indexOf(".") + 1), value, source }));
   const others = Object.entries(inForce)
     .filter(([key]) => !own.some((setting) => setting.key === key))
     .map(([key, value]): Setting => ({ key, value, source: Object.hasOwn(given, key) ? "file" : "default" }));
   return [...own, ...others].filter(({ value }) => value !== undefined);
+}
+
+/** What reads the keys as they stand in the file, with their defaults, without what makes something else of them. */
+function asWritten(schema: z.ZodType): z.ZodType {
+  if (!(schema instanceof z.ZodPipe)) return schema;
+  const written = schema.in instanceof z.ZodTransform ? schema.out : schema.in;
+  return asWritten(written as z.ZodType);
 }

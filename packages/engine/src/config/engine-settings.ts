@@ -9,6 +9,7 @@ import { accessSettings, bindProblem } from "./bind-rule.ts";
 import { folderSchema } from "./folder-path.ts";
 import { httpFunctionsBlockSchema } from "./http-functions-block.ts";
 import { type addressBlockSchema, collide, DEFAULT_BRIDGE, DEFAULT_HTTP, DEFAULT_REALTIME, isHostName, portSchema } from "./listen-address.ts";
+import { SETTING_VARIABLES } from "./setting-variables.ts";
 import type { TlsBlock } from "./tls-block.ts";
 import type { BridgeListener, ConfigProblem, EffectiveSetting, EngineSettings, ListenAddress, TlsFiles } from "./types.ts";
 
@@ -120,7 +121,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
     port: choices.pick({
       key: "engine.bridge.port",
       flag: choices.port("bridgePort"),
-      env: choices.portFrom("SVC_BRIDGE_PORT"),
+      env: choices.portFrom(SETTING_VARIABLES["engine.bridge.port"]),
       file: engine.bridge?.port,
       fallback: DEFAULT_BRIDGE.port,
     }),
@@ -131,7 +132,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
     port: choices.pick({
       key: "svc-http.port",
       flag: choices.port("httpPort"),
-      env: choices.portFrom("SVC_HTTP_PORT"),
+      env: choices.portFrom(SETTING_VARIABLES["svc-http.port"]),
       file: inputs.http.port,
       fallback: DEFAULT_HTTP.port,
     }),
@@ -142,7 +143,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
     port: choices.pick({
       key: "svc-stream.port",
       flag: choices.port("realtimePort"),
-      env: choices.portFrom("SVC_WS_PORT"),
+      env: choices.portFrom(SETTING_VARIABLES["svc-stream.port"]),
       file: inputs.realtime.port,
       fallback: DEFAULT_REALTIME.port,
     }),
@@ -152,7 +153,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
     mode: choices.pick<EngineSettings["mode"]>({
       key: "engine.mode",
       flag: inputs.overrides.mode,
-      env: choices.wordFrom("SVC_MODE", MODES),
+      env: choices.wordFrom(SETTING_VARIABLES["engine.mode"], MODES),
       file: engine.mode,
       fallback: "development",
     }),
@@ -163,7 +164,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
       fallback: false,
     }),
   };
-  const token = choices.secret({ key: "engine.token", env: choices.tokenFrom("SVC_TOKEN"), file: engine.token, fallback: ".svc/token" });
+  const token = choices.secret({ key: "engine.token", env: choices.tokenFrom(SETTING_VARIABLES["engine.token"]), file: engine.token, fallback: ".svc/token" });
   const accessOf = (key: string, block: BridgeBlock, address: ListenAddress): BridgeListener["access"] => {
     const access = accessSettings(block, address, exposure);
     choices.note(`${key}.token`, access.tokenRequired ? "required" : "optional", block.token !== undefined);
@@ -197,7 +198,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
     dataDir: choices.pick({
       key: "engine.data_dir",
       flag: choices.path(inputs.overrides.dataDir, "data folder of the command line"),
-      env: choices.path(choices.variable("SVC_DATA_DIR"), "SVC_DATA_DIR"),
+      env: choices.path(choices.variable(SETTING_VARIABLES["engine.data_dir"]), SETTING_VARIABLES["engine.data_dir"]),
       file: engine.data_dir === undefined ? undefined : beside(engine.data_dir),
       fallback: beside(".svc/data"),
     }),
@@ -218,7 +219,7 @@ export function settle(inputs: SettingInputs): SettledSettings {
     logLevel: choices.pick<LogLevel>({
       key: "engine.log_level",
       flag: inputs.overrides.logLevel,
-      env: choices.wordFrom("SVC_LOG_LEVEL", LOG_LEVELS),
+      env: choices.wordFrom(SETTING_VARIABLES["engine.log_level"], LOG_LEVELS),
       file: engine.log_level,
       fallback: "info",
     }),

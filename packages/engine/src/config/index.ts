@@ -4,6 +4,7 @@ export { addWorkerToConfig, type EditResult, type NewEntry, removeWorkerFromConf
 export { ConfigEditError, type ConfigEditErrorCode } from "./edit-error.ts";
 export { effectiveConfig } from "./effective.ts";
 export type { ConfigOverrides } from "./engine-settings.ts";
-export { loadConfig } from "./load.ts";
+export { type ExplainedKey, explainConfig } from "./explain.ts";
+export { loadConfig, readConfigText } from "./load.ts";
 export { ConfigError, type ConfigProblem, type LoadedConfig } from "./types.ts";
 export { type ConfigFileChange, watchConfig } from "./watch.ts";

@@ -41,6 +41,11 @@ const VARIABLES: readonly (readonly [variable: string, key: string, read: Readin
   ["OTEL_LOGS_FLUSH_INTERVAL_MS", "logs_flush_interval_ms", number],
 ];
 
+/** The variable that stands behind a setting of the file, e.g. OTEL_ENABLED for `svc-observability.enabled`; undefined where none does. */
+export function telemetryVariableOf(setting: string): string | undefined {
+  return VARIABLES.find(([, key]) => setting === `${MODULE}.${key}`)?.[0];
+}
+
 export interface WithVariables {
   readonly modules: readonly ModuleEntry[];
   readonly effective: readonly EffectiveSetting[];

@@ -87,22 +87,27 @@ export interface ModuleEntry {
   readonly where: string;
 }
 
-/** One `workers:` entry with a `path`: a process that the engine starts and supervises. */
-export interface LocalWorkerEntry {
+/** Something that the engine starts and keeps running. */
+export interface SupervisedEntry {
   readonly name: string;
-  /** Absolute path of the worker's folder. */
+  /** Absolute path of the working folder. */
   readonly path: string;
-  /** The path as the file has it, relative to the file. */
-  readonly configuredPath: string;
   /** How many processes. Default 1, at most 64. */
   readonly replicas: number;
   /** Restart when the source changes. Default true. */
   readonly watch: boolean;
-  /** Files of variables, which the process environment overrules; of two with the same name the later counts. */
-  readonly envFiles: readonly EnvFile[];
   /** Added to the process environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** Where the entry stands, for messages: `config.yaml:12`. */
   readonly where: string;
+}
+
+/** One `workers:` entry with a `path`: a process that the engine starts and supervises. */
+export interface LocalWorkerEntry extends SupervisedEntry {
+  /** The path as the file has it, relative to the file. */
+  readonly configuredPath: string;
+  /** Files of variables, which the process environment overrules; of two with the same name the later counts. */
+  readonly envFiles: readonly EnvFile[];
 }
 
 /** Where a setting's value comes from, strongest first. */

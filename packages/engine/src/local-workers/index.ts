@@ -8,6 +8,7 @@ export {
   isInstalled,
   workerStateFolder,
 } from "./install.ts";
+export { LineSplitter } from "./line-splitter.ts";
 export {
   MANIFEST_FILE,
   REFERENCE_MANIFEST_FILE,
@@ -15,5 +16,5 @@ export {
   type WorkerManifest,
 } from "./manifest.ts";
 export { ManifestError, type ManifestProblem } from "./manifest-error.ts";
-export type { PackageManager, RuntimeKind } from "./runtime-kinds.ts";
+export { kindRules, type PackageManager, packageManagerTools, type RuntimeKind, type Tool } from "./runtime-kinds.ts";
 export { workerNameProblem } from "./worker-name.ts";

@@ -3,7 +3,7 @@ import { Command } from "cmdk";
 import { CornerDownRight, History, type LucideIcon } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { useRef, useState } from "react";
-import { type Hotkey, hotkeys } from "../lib/hotkeys.ts";
+import { type Hotkey, hotkeys, keysText } from "../lib/hotkeys.ts";
 import { recentItems } from "../lib/recent.ts";
 import { DialogContent } from "../ui/dialog-content.tsx";
 import { useHello } from "./hello.tsx";
@@ -25,7 +25,7 @@ interface Section {
   readonly problem?: string | undefined;
 }
 
-/** ⌘K: pages, what can be done on this one, what was looked at lately, and everything that the engine finds by the text. */
+/** ⌘K or Ctrl-K: pages, what can be done on this one, what was looked at lately, and everything that the engine finds by the text. */
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState("");
   const [pointed, setPointed] = useState("");
@@ -106,7 +106,7 @@ function useSections(text: string): { readonly sections: readonly Section[]; rea
       choices: commands
         .filter(({ label }) => fits(label))
         .map(({ scope, label, keys, run }) => ({
-          ...{ value: `command ${scope} ${label}`, icon: CornerDownRight, label, note: keys.replace("mod+", "⌘/Ctrl ") },
+          ...{ value: `command ${scope} ${label}`, icon: CornerDownRight, label, note: keysText(keys) },
           run: () => run(),
         })),
     },

@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
-import { EmptyState, ErrorState } from "../ui/data-region.tsx";
+import { EmptyState } from "../ui/data-region.tsx";
 import { Page } from "../ui/page.tsx";
+import { LoadFailure, RouteError } from "./route-error.tsx";
 import { type PageName, readSearch } from "./search.ts";
 import { Shell } from "./shell.tsx";
 
@@ -15,7 +16,7 @@ const root = createRootRoute({
       </EmptyState>
     </Page>
   ),
-  errorComponent: ({ error, reset }) => <ErrorState error={error instanceof Error ? error : new Error(String(error))} retry={reset} />,
+  errorComponent: RouteError,
 });
 
 /** A route of a page: its address, what its query holds, and its code, loaded when it is visited. */
@@ -24,8 +25,9 @@ function page<const Path extends string, Name extends PageName>(path: Path, name
     getParentRoute: () => root,
     path,
     validateSearch: (raw: Record<string, unknown>) => readSearch(name, raw),
-    component: lazyRouteComponent(load),
-    errorComponent: ({ error, reset }) => <ErrorState error={error instanceof Error ? error : new Error(String(error))} retry={reset} />,
+    // Under its own name: what the browser throws has the router reload the page, also where nobody is there to answer.
+    component: lazyRouteComponent(() => load().catch((cause: unknown) => Promise.reject(new LoadFailure(cause)))),
+    errorComponent: RouteError,
   });
 }
 

@@ -1,7 +1,7 @@
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { Command, Keyboard, Link2, Menu, Monitor, Moon, PanelLeft, Settings2, Sun } from "lucide-react";
+import { Keyboard, Link2, Menu, Monitor, Moon, PanelLeft, Search, Settings2, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
-import { useHotkey } from "../lib/hotkeys.ts";
+import { keysText, useHotkey } from "../lib/hotkeys.ts";
 import { setZone, useZone } from "../lib/time.ts";
 import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
@@ -105,9 +105,9 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
         svc
       </Link>
       <span className="flex-1" />
-      <Button onClick={onPalette} icon={<Command aria-hidden className="size-3.5" />} className="text-ink-2" aria-label="Command palette">
+      <Button onClick={onPalette} icon={<Search aria-hidden className="size-3.5" />} className="text-ink-2" aria-label="Command palette">
         <span className="hidden sm:inline">Search or jump to</span>
-        <kbd className="hidden rounded bg-raised px-1 text-[11px] text-ink-3 sm:inline">⌘K</kbd>
+        <kbd className="hidden rounded bg-raised px-1 text-[11px] text-ink-3 sm:inline">{keysText("mod+k")}</kbd>
       </Button>
       <Button
         look="ghost"
@@ -129,7 +129,7 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
       <Button
         look="ghost"
         aria-label="Display"
-        title="Time zone, theme, density, shortcuts (⌘,)"
+        title={`Time zone, theme, density, shortcuts (${keysText("mod+,")})`}
         onClick={onDisplay}
         icon={<Settings2 aria-hidden className="size-4" />}
       />

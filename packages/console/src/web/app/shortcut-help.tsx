@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { hotkeys, shortcutsAreOn, switchShortcuts } from "../lib/hotkeys.ts";
+import { hotkeys, keysText, shortcutsAreOn, switchShortcuts } from "../lib/hotkeys.ts";
 import { Dialog } from "../ui/dialog.tsx";
 
 /** Every shortcut that works now, from the registry itself. */
@@ -18,7 +18,7 @@ export default function ShortcutHelp({ onClose }: { readonly onClose: () => void
               .map(({ keys, label }) => (
                 <div key={keys + label} className="contents">
                   <dt>
-                    <kbd className="rounded border border-line bg-raised px-1.5 py-0.5">{keys.replace("mod+", "⌘/Ctrl ")}</kbd>
+                    <kbd className="rounded border border-line bg-raised px-1.5 py-0.5">{keysText(keys)}</kbd>
                   </dt>
                   <dd>{label}</dd>
                 </div>

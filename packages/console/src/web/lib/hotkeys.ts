@@ -29,6 +29,13 @@ export function switchShortcuts(on: boolean): void {
   localStorage.setItem(SWITCH, on ? "on" : "off");
 }
 
+const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+/** A shortcut as the keys of this machine are called: `⌘ K`, `Ctrl K`, `g w`. */
+export function keysText(keys: string): string {
+  const [, key] = /^mod\+(.+)$/.exec(keys) ?? [];
+  return key === undefined ? keys : `${MOD} ${key.length === 1 ? key.toUpperCase() : key}`;
+}
+
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }

@@ -50,8 +50,8 @@ export function isSecretMember(name: string, value: JsonValue): boolean {
   return value !== null && value !== "" && isSecretName(name);
 }
 
-/** JSON, or the beginning of some, with secrets masked; as it was written where there is none. */
-export function maskedText(text: string): string {
+/** JSON, or the beginning of some, with secrets masked; as it was written where there is none. `indent` 0: on one line. */
+export function maskedText(text: string, indent?: number): string {
   let value: JsonValue;
   let masked: JsonValue;
   try {
@@ -60,7 +60,7 @@ export function maskedText(text: string): string {
   } catch {
     return maskedFragment(text);
   }
-  return masked === value ? text : formatJson(masked);
+  return masked === value ? text : formatJson(masked, indent);
 }
 
 /** Of what cannot be parsed nobody can tell where a secret object or array ends: nothing after its name is left. */

@@ -190,7 +190,11 @@ export function DataTable<Row>({
               {shown.map((column) => (
                 // biome-ignore lint/a11y/useSemanticElements: see above
                 // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
-                <div key={column.key} role="gridcell" className={cn("min-w-0 truncate", column.align === "right" && "text-right tabular-nums")}>
+                <div
+                  key={column.key}
+                  role="gridcell"
+                  className={cn("min-w-0 truncate [&>*]:align-middle", column.align === "right" && "text-right tabular-nums")}
+                >
                   {column.cell(row)}
                 </div>
               ))}

@@ -21,6 +21,8 @@ interface ConfirmDialogProps {
   readonly description: ReactNode;
   readonly action: string;
   readonly onConfirm: () => void;
+  /** Why it cannot be done now, although it could when the dialog was opened. */
+  readonly refusal: string | undefined;
   readonly typeToConfirm?: string | undefined;
   readonly isPending?: boolean;
   readonly children?: ReactNode;
@@ -32,7 +34,17 @@ export function ConfirmDialog({ open, ...rest }: ConfirmDialogProps) {
   return open ? <OpenConfirmDialog {...rest} /> : null;
 }
 
-function OpenConfirmDialog({ onClose, title, description, action, onConfirm, typeToConfirm, isPending = false, children }: Omit<ConfirmDialogProps, "open">) {
+function OpenConfirmDialog({
+  onClose,
+  title,
+  description,
+  action,
+  onConfirm,
+  refusal,
+  typeToConfirm,
+  isPending = false,
+  children,
+}: Omit<ConfirmDialogProps, "open">) {
   const [typed, setTyped] = useState("");
   const isReady = typeToConfirm === undefined || typed === typeToConfirm;
   return (
@@ -44,7 +56,7 @@ function OpenConfirmDialog({ onClose, title, description, action, onConfirm, typ
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="danger" disabled={!isReady} isPending={isPending} onClick={onConfirm}>
+          <Button look="danger" disabled={!isReady} disabledReason={refusal} isPending={isPending} onClick={onConfirm}>
             {action}
           </Button>
         </>
@@ -62,6 +74,11 @@ function OpenConfirmDialog({ onClose, title, description, action, onConfirm, typ
             className="h-8 rounded-md border border-line-strong/60 bg-surface px-2 font-mono"
           />
         </label>
+      )}
+      {refusal !== undefined && (
+        <p role="status" className="mt-2 text-warn">
+          {refusal}.
+        </p>
       )}
     </Dialog>
   );

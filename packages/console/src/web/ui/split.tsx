@@ -1,8 +1,9 @@
-import { X } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { ArrowLeft, X } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Group, Panel, Separator } from "react-resizable-panels";
 import { useHotkey } from "../lib/hotkeys.ts";
 import { Button } from "./button.tsx";
+import { focusOn } from "./focus.ts";
 
 /** Narrower than this, in pixels, the detail takes the whole screen. */
 const NARROW = 900;
@@ -37,24 +38,37 @@ export function ListDetail({
   useHotkey("Escape", "Close the detail", () => {
     if (detail !== undefined) onClose();
   });
-  const pane = detail !== undefined && (
+  const place = useRef<HTMLDivElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const isOpen = detail !== undefined;
+  const [wasOpen, setWasOpen] = useState(isOpen);
+  // One takes the place of the other, and the focus goes along: it would be lost with what had it.
+  useEffect(() => {
+    if (wasOpen === isOpen) return;
+    setWasOpen(isOpen);
+    if (isNarrow) focusOn(isOpen ? heading.current : (place.current?.querySelector('[role="grid"]') ?? null));
+  }, [wasOpen, isOpen, isNarrow]);
+  const pane = isOpen && (
     <section aria-label={title} className="flex h-full min-h-0 flex-1 flex-col bg-surface">
       <div className="flex h-10 shrink-0 items-center gap-2 border-line border-b px-3">
-        <h2 className="min-w-0 flex-1 truncate font-medium" title={title}>
+        {isNarrow && (
+          <Button look="ghost" aria-label="Back to the list" onClick={onClose} icon={<ArrowLeft aria-hidden className="size-4" />} className="-ml-1" />
+        )}
+        <h2 ref={heading} tabIndex={-1} className="min-w-0 flex-1 truncate font-medium outline-none" title={title}>
           {title}
         </h2>
-        <Button
-          look="ghost"
-          aria-label={isNarrow ? "Back to the list" : "Close"}
-          title="Close (Esc)"
-          onClick={onClose}
-          icon={<X aria-hidden className="size-4" />}
-        />
+        {!isNarrow && <Button look="ghost" aria-label="Close" title="Close (Esc)" onClick={onClose} icon={<X aria-hidden className="size-4" />} />}
       </div>
       <div className="min-h-0 flex-1 overflow-auto">{detail}</div>
     </section>
   );
-  if (isNarrow) return <div className="flex min-h-0 flex-1 flex-col overflow-hidden">{pane || list}</div>;
+  if (isNarrow) {
+    return (
+      <div ref={place} className="flex min-h-0 flex-1 flex-col overflow-hidden">
+        {pane || list}
+      </div>
+    );
+  }
   // With and without a detail the list has one place, so that it keeps the focus and where it is scrolled to.
   return (
     <Group orientation="horizontal" id={id} className="min-h-0 flex-1">

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { LocalWorkerEntry } from "../../config/types.ts";
 import { defineModule, type Module } from "../../kernel/module.ts";
-import { workerFunctions } from "./functions.ts";
+import { provideWorkerFunctions } from "./functions.ts";
 import { Supervisor, type SupervisorConfig, type SupervisorDeps } from "./supervisor.ts";
 
 export type { ModuleStanding, WorkerStatus } from "./status.ts";
@@ -18,11 +18,7 @@ export function createSupervisor(deps: SupervisorDeps): Module<SupervisorConfig>
     config,
     start(context) {
       const supervisor = new Supervisor(context, deps);
-      const [list, status, wait, restart] = workerFunctions(supervisor);
-      context.provideFunction(list);
-      context.provideFunction(status);
-      context.provideFunction(wait);
-      context.provideFunction(restart);
+      provideWorkerFunctions(context, supervisor);
       context.reportReadiness(() => supervisor.readinessProblem());
       supervisor.apply(context.config);
       return {

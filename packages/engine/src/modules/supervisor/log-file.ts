@@ -35,7 +35,8 @@ export interface LogFileOptions {
 export class LogFile {
   readonly #options: LogFileOptions;
   readonly #maxFileBytes: number;
-  readonly #tail: string[] = [];
+  readonly #tail: { readonly stream: string; readonly text: string }[] = [];
+  readonly #onWritten = new Set<() => void>();
   readonly #newest = new Map<string, string>();
   #waiting: string[] = [];
   #waitingLength = 0;
@@ -59,7 +60,7 @@ export class LogFile {
 
   /** `stream` names where the line came from: `out`, `err`, `install`, `svc`. */
   line(stream: string, text: string): void {
-    this.#tail.push(text.length > MAX_TAIL_LINE_LENGTH ? `${text.slice(0, MAX_TAIL_LINE_LENGTH)}…` : text);
+    this.#tail.push({ stream, text: text.length > MAX_TAIL_LINE_LENGTH ? `${text.slice(0, MAX_TAIL_LINE_LENGTH)}…` : text });
     if (this.#tail.length > TAIL_LINES) this.#tail.shift();
     if (text.trim() !== "") this.#newest.set(stream, text.slice(0, MAX_TAIL_LINE_LENGTH));
     if (this.#closed) return;
@@ -73,9 +74,22 @@ export class LogFile {
     this.#writing ??= this.#writeAll();
   }
 
-  /** The last lines, at most 200, without time and stream. */
-  tail(count: number): string[] {
-    return this.#tail.slice(-count);
+  /** The file in use and those before it, oldest first, whether or not they are there. */
+  get files(): readonly string[] {
+    return Array.from({ length: FILES }, (_, index) => nameOfAge(this.file, FILES - 1 - index));
+  }
+
+  /** The last lines, at most 200, without time and stream; of some streams only, when `streams` names them. */
+  tail(count: number, streams?: readonly string[]): string[] {
+    if (count === 0) return [];
+    const lines = streams === undefined ? this.#tail : this.#tail.filter(({ stream }) => streams.includes(stream));
+    return lines.slice(-count).map(({ text }) => text);
+  }
+
+  /** Calls `listener` each time that lines have come to the file. */
+  onWritten(listener: () => void): () => void {
+    this.#onWritten.add(listener);
+    return () => this.#onWritten.delete(listener);
   }
 
   /** The last line of a stream that is not blank, since it was captured. */
@@ -146,6 +160,7 @@ export class LogFile {
       try {
         await this.#write(text);
         this.#broken = false;
+        for (const listener of [...this.#onWritten]) listener();
       } catch (error) {
         if (!this.#broken) this.#options.onProblem(error as Error);
         this.#broken = true;
@@ -188,11 +203,14 @@ export class LogFile {
     await this.#handle?.close();
     this.#handle = undefined;
     for (let age = FILES - 1; age > 0; age--) {
-      const from = age === 1 ? this.file : `${this.file}.${age - 1}`;
-      await rename(from, `${this.file}.${age}`).catch((error: NodeJS.ErrnoException) => {
+      await rename(nameOfAge(this.file, age - 1), nameOfAge(this.file, age)).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "ENOENT") throw error;
       });
     }
     this.#size = 0;
   }
+}
+
+function nameOfAge(file: string, age: number): string {
+  return age === 0 ? file : `${file}.${age}`;
 }

@@ -1,10 +1,11 @@
 import { z } from "zod";
-import type { Directory } from "../../kernel/directory.ts";
+import type { Directory, WorkerView } from "../../kernel/directory.ts";
 import type { Connections } from "./connections.ts";
-import type { LocalWorker } from "./local-worker.ts";
+import type { Unit } from "./unit.ts";
+import type { UsageMeter } from "./usage.ts";
 import type { WorkerState } from "./worker-state.ts";
 
-const TAIL_LINES = 20;
+export const DEFAULT_TAIL = 20;
 
 const stateSchema = z.enum([
   "installing",
@@ -17,18 +18,40 @@ const stateSchema = z.enum([
   "failed",
 ]) satisfies z.ZodType<WorkerState>;
 
+const replicaSchema = z.object({
+  index: z.int().meta({ description: "From 1" }),
+  state: stateSchema,
+  pid: z.int().nullable().meta({ description: "Of its first process; null when none runs" }),
+  ready_at: z.string().nullable(),
+});
+
+const lastExitSchema = z.object({
+  code: z.int().nullable().meta({ description: "Exit code; null when a signal ended it, or when it never started" }),
+  signal: z.string().nullable(),
+  at: z.string().meta({ description: "ISO time" }),
+  lines: z.array(z.string()).meta({ description: "What it had written last" }),
+});
+
 export const workerStatusSchema = z.object({
   name: z.string(),
-  kind: z.enum(["local", "module"]).meta({ description: "`local` is a process that the engine runs, `module` is part of the engine" }),
+  kind: z.enum(["local", "module", "remote"]).meta({
+    description: "`local` is a process that the engine runs, `module` is part of the engine, `remote` has connected by itself",
+  }),
   state: stateSchema,
   reason: z.string().nullable().meta({ description: "Why the state is what it is, where that is not plain" }),
-  pids: z.array(z.int()).meta({ description: "Process ids of the worker and its descendants; empty for a module" }),
+  pids: z.array(z.int()).meta({ description: "Process ids of the worker and its descendants; empty for what the engine did not start" }),
+  replicas: z.array(replicaSchema).meta({ description: "Its processes, one by one; of a remote worker its connections" }),
   restarts: z.int().meta({ description: "How often it was started again after it ended unasked" }),
+  last_exit: lastExitSchema.nullable().meta({ description: "The last time that it ended unasked" }),
+  next_start_at: z.string().nullable().meta({ description: "ISO time of the next start, while it backs off or is crash-looping" }),
   ready_at: z.string().nullable().meta({ description: "ISO time since when it is ready" }),
+  waits_for: z.array(z.string()).meta({ description: "Names in `depends_on` that are not ready yet, while it waits for them" }),
+  memory_bytes: z.int().nullable().meta({ description: "Memory of all its processes" }),
+  cpu_percent: z.number().nullable().meta({ description: "Of one core, of all its processes, since the status was asked for before or since they started" }),
   log_file: z.string().nullable().meta({ description: "Absolute path of the file with its output" }),
   functions: z.array(z.string()).meta({ description: "Ids of the functions that it provides; none of a process that is not ready" }),
   trigger_types: z.array(z.string()).meta({ description: "Ids of the trigger types that it provides, likewise" }),
-  tail: z.array(z.string()).meta({ description: `The last lines of its output, at most ${TAIL_LINES}` }),
+  tail: z.array(z.string()).meta({ description: `The last lines of its output, at most ${DEFAULT_TAIL} unless more were asked for` }),
 });
 /** What `worker::*` functions tell about one worker. */
 export type WorkerStatus = z.output<typeof workerStatusSchema>;
@@ -40,41 +63,116 @@ export interface ModuleStanding {
   readonly reason?: string | undefined;
 }
 
-export async function statusOfLocal(worker: LocalWorker, connections: Connections): Promise<WorkerStatus> {
-  const pids = await worker.pids();
-  const { state, reason } = worker.standing;
-  const { functions, triggerTypes } = connections.provided(worker.readyConnections);
+/** What is told of a unit without looking at its processes from outside. */
+export function standingOf(
+  unit: Unit,
+): Pick<WorkerStatus, "name" | "kind" | "state" | "reason" | "restarts" | "last_exit" | "next_start_at" | "ready_at" | "waits_for"> {
+  const { state, reason } = unit.standing;
+  const { lastExit } = unit;
   return {
-    name: worker.entry.name,
+    name: unit.entry.name,
     kind: "local",
     state,
     reason: reason ?? null,
-    pids: [...pids],
-    restarts: worker.restarts,
-    ready_at: worker.readyAtMs === undefined ? null : new Date(worker.readyAtMs).toISOString(),
-    log_file: worker.output.file,
+    restarts: unit.restarts,
+    last_exit: lastExit === undefined ? null : { code: lastExit.end.code, signal: lastExit.end.signal, at: isoOf(lastExit.atMs), lines: [...lastExit.lines] },
+    next_start_at: isoOrNull(unit.nextStartAtMs),
+    ready_at: isoOrNull(unit.readyAtMs),
+    waits_for: [],
+  };
+}
+
+export async function statusOfUnit(
+  unit: Unit,
+  { connections, usage, tail }: { readonly connections: Connections; readonly usage: UsageMeter; readonly tail: number },
+): Promise<WorkerStatus> {
+  const pidsOf = await Promise.all(unit.processes.map((process) => process.pids()));
+  const pids = pidsOf.flat();
+  const { memoryBytes, cpuPercent } = await usage.measure(unit.entry.name, pids);
+  const { functions, triggerTypes } = connections.provided(unit.readyConnections);
+  return {
+    ...standingOf(unit),
+    pids,
+    replicas: unit.processes.map((process, index) => ({
+      index: index + 1,
+      state: process.standing.state,
+      pid: pidsOf[index]?.[0] ?? null,
+      ready_at: isoOrNull(process.readyAtMs),
+    })),
+    memory_bytes: memoryBytes,
+    cpu_percent: cpuPercent,
+    log_file: unit.output.file,
     functions,
     trigger_types: triggerTypes,
-    tail: worker.output.tail(TAIL_LINES),
+    tail: unit.output.tail(tail),
+  };
+}
+
+type OfProcesses = "pids" | "restarts" | "last_exit" | "next_start_at" | "waits_for" | "memory_bytes" | "cpu_percent" | "log_file" | "tail";
+
+/** What there is to say of processes that the engine did not start. */
+function noProcess(): Pick<WorkerStatus, OfProcesses> {
+  return {
+    pids: [],
+    restarts: 0,
+    last_exit: null,
+    next_start_at: null,
+    waits_for: [],
+    memory_bytes: null,
+    cpu_percent: null,
+    log_file: null,
+    tail: [],
   };
 }
 
 export function statusOfModule(module: ModuleStanding, directory: Directory): WorkerStatus {
   const view = directory.workers().find((worker) => worker.name === module.name && worker.status === "available");
   return {
+    ...noProcess(),
     name: module.name,
     kind: "module",
     state: module.state === "running" ? "ready" : module.state,
     reason: module.reason ?? null,
-    pids: [],
-    restarts: 0,
-    ready_at: module.state === "running" && view !== undefined ? new Date(view.connected_at_ms).toISOString() : null,
-    log_file: null,
+    replicas: [],
+    ready_at: module.state === "running" && view !== undefined ? isoOf(view.connected_at_ms) : null,
     functions: [...(view?.functions ?? [])].sort(),
     trigger_types: directory
       .triggerTypes()
       .filter(({ workers }) => workers.some(({ id }) => id === view?.id))
       .map(({ id }) => id),
-    tail: [],
   };
+}
+
+/** Connected workers that no entry of the config file owns, those of one name together. */
+export function statusesOfRemote(directory: Directory): WorkerStatus[] {
+  const byName = new Map<string, WorkerView[]>();
+  for (const view of directory.workers()) {
+    if (!isRemote(view)) continue;
+    const others = byName.get(view.name);
+    if (others === undefined) byName.set(view.name, [view]);
+    else others.push(view);
+  }
+  return [...byName].map(([name, views]) => ({
+    ...noProcess(),
+    name,
+    kind: "remote" as const,
+    state: "ready" as const,
+    reason: null,
+    replicas: views.map((view, index) => ({ index: index + 1, state: "ready" as const, pid: view.pid, ready_at: isoOf(view.connected_at_ms) })),
+    ready_at: isoOf(Math.min(...views.map(({ connected_at_ms }) => connected_at_ms))),
+    functions: [...new Set(views.flatMap(({ functions }) => functions))].sort(),
+    trigger_types: [...new Set(views.flatMap(({ trigger_types }) => trigger_types))].sort(),
+  }));
+}
+
+export function isRemote(view: WorkerView): boolean {
+  return !view.internal && view.kind === "worker" && view.configured_worker === null;
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function isoOrNull(ms: number | undefined): string | null {
+  return ms === undefined ? null : isoOf(ms);
 }

@@ -1,117 +1,26 @@
-import { mkdir, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { LocalWorkerEntry } from "../../config/types.ts";
+import { describe, expect, it, vi } from "vitest";
 import { ANONYMOUS } from "../../kernel/access/grants.ts";
 import { policyOf } from "../../kernel/access/policy.ts";
 import { SessionAccess } from "../../kernel/access/session-access.ts";
 import { type ProcessGroup, startProcessGroup } from "../../local-workers/process-group.ts";
 import { findProcess, listProcesses, membersOf } from "../../local-workers/process-table.ts";
-import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../testing/index.ts";
-import { createSupervisor, type ModuleStanding, type SupervisorDeps, type WorkerStatus } from "./index.ts";
+import type { InMemoryWorker } from "../../testing/index.ts";
+import type { WorkerStatus } from "./index.ts";
 import { RunRecords } from "./run-records.ts";
+import { DEFAULT_SCRIPT, SupervisedProject, TIMEOUT } from "./testing/supervised-project.ts";
 
-const TIMEOUT = { timeout: 9_000, interval: 20 };
-
-let project: string;
-let engine: InMemoryEngine;
-let modules: ModuleStanding[];
-const groupsSeen = new Set<number>();
-
-beforeEach(async () => {
-  project = await mkdtemp(join(tmpdir(), "svc-supervisor-"));
-  modules = [];
-});
-
-afterEach(async () => {
-  await engine.stop();
-  const processes = await listProcesses();
-  const left = [...groupsSeen].flatMap((group) => membersOf(group, processes));
-  groupsSeen.clear();
-  await rm(project, { recursive: true, force: true });
-  expect(left).toEqual([]);
-});
-
-function entry(name: string, more: Partial<LocalWorkerEntry> = {}): LocalWorkerEntry {
-  return { name, path: join(project, name), configuredPath: `./${name}`, replicas: 1, watch: true, envFiles: [], env: {}, where: "config.yaml:1", ...more };
-}
-
-async function startEngine(workers: readonly LocalWorkerEntry[], access: Pick<SupervisorDeps, "token" | "tokenInUrl"> = {}): Promise<void> {
-  const supervisor = createSupervisor({
-    projectDir: project,
-    logsDir: join(project, ".svc", "logs"),
-    runDir: join(project, ".svc", "run"),
-    bridgeUrl: () => "ws://localhost:1",
-    claims: {
-      claim: (workerId, name) => engine.kernel.triggers.claim(workerId, name),
-      settled: (name) => engine.kernel.triggers.settled(name),
-      release: (name) => engine.kernel.triggers.release(name),
-    },
-    moduleStates: () => modules,
-    ...access,
-  });
-  engine = await inMemoryEngine({ modules: [supervisor], config: { supervisor: { workers } } });
-}
-
-async function configure(workers: readonly LocalWorkerEntry[]): Promise<void> {
-  expect(await engine.applyModules([{ name: "supervisor", config: { workers } }])).toEqual([]);
-}
-
-const DEFAULT_SCRIPT = "echo up $$ $SVC_URL $III_URL $SVC_WORKER_NAME $EXTRA\nexec sleep 300\n";
-
-async function writeWorker(name: string, files: { readonly manifest?: string; readonly script?: string } = {}): Promise<void> {
-  await mkdir(join(project, name), { recursive: true });
-  await writeFile(
-    join(project, name, "svc.worker.yaml"),
-    files.manifest ?? `name: ${name}\nruntime: {kind: javascript}\nscripts: {start: exec sh worker.sh}\n`,
-  );
-  await writeFile(join(project, name, "worker.sh"), files.script ?? DEFAULT_SCRIPT);
-}
-
-async function status(name: string): Promise<WorkerStatus> {
-  const found = (await engine.call("worker::status", { name })) as WorkerStatus;
-  for (const pid of found.pids) {
-    const group = (await findProcess(pid))?.groupId;
-    if (group !== undefined) groupsSeen.add(group);
-  }
-  return found;
-}
-
-/** Waits for the status to be as wanted; says what it was if it never is. */
-async function statusWith(name: string, isWanted: (found: WorkerStatus) => boolean): Promise<WorkerStatus> {
-  let last: WorkerStatus | undefined;
-  try {
-    return await vi.waitUntil(async () => {
-      last = await status(name);
-      return isWanted(last) ? last : undefined;
-    }, TIMEOUT);
-  } catch (error) {
-    throw new Error(`never as wanted; last was ${JSON.stringify(last)}`, { cause: error });
-  }
-}
-
-/** The pid that the worker's script printed, once it runs: that of one that is not among `former`. */
-async function runningPid(name: string, former: readonly number[] = []): Promise<number> {
-  const found = await statusWith(name, ({ pids, tail }) => pids.some((pid) => !former.includes(pid) && tail.some((line) => line.startsWith(`up ${pid} `))));
-  return found.pids.find((pid) => !former.includes(pid) && found.tail.some((line) => line.startsWith(`up ${pid} `))) ?? 0;
-}
-
-/** Connects as the worker's process would, and registers a function. */
-async function connectAs(name: string, pid?: number): Promise<InMemoryWorker> {
-  const worker = await engine.connectWorker({ name, ...(pid === undefined ? {} : { pid }) });
-  worker.serve(`${name}::hello`, () => "hi");
-  return worker;
-}
+const project = new SupervisedProject();
 
 describe("a supervised worker that sends the lines of its logger itself", () => {
   it("is not told by its output as well, but for its last lines when it ends unasked", async () => {
     const line = (message: string) => `{"level":"error","message":"${message}","log_id":"id of ${message}"}`;
     const script = `echo up $$ here\nwhile [ ! -f first ]; do sleep 0.05; done\necho '${line("early")}'\necho printed\nwhile [ ! -f second ]; do sleep 0.05; done\necho '${line("last words")}'\nexit 1\n`;
-    await writeWorker("crasher", { script });
-    await startEngine([entry("crasher", { watch: false })]);
+    await project.writeWorker("crasher", { script });
+    await project.start([project.entry("crasher", { watch: false })]);
     const told: string[] = [];
-    engine.kernel.telemetry.collect({
+    project.engine.kernel.telemetry.collect({
       callStarted: () => undefined,
       callRefused: () => {},
       callDenied: () => {},
@@ -119,13 +28,13 @@ describe("a supervised worker that sends the lines of its logger itself", () => 
       log: ({ body }) => told.push(body),
       ingest: () => {},
     });
-    const pid = await runningPid("crasher");
-    (await engine.connectWorker({ name: "crasher", pid, features: ["logs"] })).serve("crasher::hello", () => "hi");
-    await statusWith("crasher", ({ state }) => state === "ready");
-    await writeFile(join(project, "crasher", "first"), "");
+    const pid = await project.runningPid("crasher");
+    (await project.engine.connectWorker({ name: "crasher", pid, features: ["logs"] })).serve("crasher::hello", () => "hi");
+    await project.statusWith("crasher", ({ state }) => state === "ready");
+    await writeFile(join(project.folder, "crasher", "first"), "");
     await vi.waitUntil(() => told.includes("printed"), TIMEOUT);
     expect(told).not.toContain("early");
-    await writeFile(join(project, "crasher", "second"), "");
+    await writeFile(join(project.folder, "crasher", "second"), "");
     await vi.waitUntil(() => told.includes("last words"), TIMEOUT);
   });
 });
@@ -133,39 +42,42 @@ describe("a supervised worker that sends the lines of its logger itself", () => 
 describe("a supervised worker", () => {
   it("gets the engine's token, in the published clients' address too where they need it, unless its entry names another (gap 55)", async () => {
     const script = "echo up $SVC_URL $III_URL $SVC_TOKEN\nexec sleep 300\n";
-    await writeWorker("plain", { script });
-    await writeWorker("role", { script });
+    await project.writeWorker("plain", { script });
+    await project.writeWorker("role", { script });
     let needed = false;
-    await startEngine([entry("plain"), entry("role", { env: { SVC_TOKEN: "of-a-role" } })], { token: "s3cret/of-the-engine", tokenInUrl: () => needed });
-    const tailOf = async (name: string, text: string): Promise<boolean> => (await status(name)).tail.includes(text);
+    await project.start([project.entry("plain"), project.entry("role", { env: { SVC_TOKEN: "of-a-role" } })], {
+      token: "s3cret/of-the-engine",
+      tokenInUrl: () => needed,
+    });
+    const tailOf = async (name: string, text: string): Promise<boolean> => (await project.status(name)).tail.includes(text);
     await vi.waitUntil(() => tailOf("plain", "up ws://localhost:1 ws://localhost:1 s3cret/of-the-engine"), TIMEOUT);
     await vi.waitUntil(() => tailOf("role", "up ws://localhost:1 ws://localhost:1 of-a-role"), TIMEOUT);
     needed = true;
-    for (const name of ["plain", "role"]) await engine.call("worker::restart", { name });
+    for (const name of ["plain", "role"]) await project.engine.call("worker::restart", { name });
     await vi.waitUntil(() => tailOf("plain", "up ws://localhost:1 ws://svc:s3cret%2Fof-the-engine@localhost:1 s3cret/of-the-engine"), TIMEOUT);
     await vi.waitUntil(() => tailOf("role", "up ws://localhost:1 ws://svc:of-a-role@localhost:1 of-a-role"), TIMEOUT);
   });
 
   it("is not mistaken for a restricted connection that bears its name (K2)", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    await runningPid("w");
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    await project.runningPid("w");
     const rules = { tokenRequired: false, rbac: undefined, middlewareFunctionId: undefined };
-    const impostor = await engine.connectWorker({ name: "w", access: new SessionAccess(ANONYMOUS, policyOf(rules)) });
+    const impostor = await project.engine.connectWorker({ name: "w", access: new SessionAccess(ANONYMOUS, policyOf(rules)) });
     impostor.serve("w::hello", () => "hi");
-    const real = await engine.connectWorker({ name: "w" });
+    const real = await project.engine.connectWorker({ name: "w" });
     real.serve("w::hello", () => "hi");
-    await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 });
-    expect(engine.directory.workerById(impostor.id)?.configured_worker).toBeNull();
-    expect(engine.directory.workerById(real.id)?.configured_worker).toBe("w");
+    await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 });
+    expect(project.engine.directory.workerById(impostor.id)?.configured_worker).toBeNull();
+    expect(project.engine.directory.workerById(real.id)?.configured_worker).toBe("w");
   });
 
   it("is started with its environment, and ready when its process has registered", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w", { env: { EXTRA: "more" } })]);
-    const pid = await runningPid("w");
-    const waiting = engine.call("worker::wait", { name: "w", timeout_ms: 9_000 }) as Promise<WorkerStatus>;
-    const connection = await connectAs("another-name", pid);
+    await project.writeWorker("w");
+    await project.start([project.entry("w", { env: { EXTRA: "more" } })]);
+    const pid = await project.runningPid("w");
+    const waiting = project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 }) as Promise<WorkerStatus>;
+    const connection = await project.connectAs("another-name", pid);
     expect(await waiting).toMatchObject({
       name: "w",
       kind: "local",
@@ -175,73 +87,73 @@ describe("a supervised worker", () => {
       restarts: 0,
       functions: ["another-name::hello"],
     });
-    expect(engine.directory.workerById(connection.id)?.configured_worker).toBe("w");
-    const { tail, log_file, ready_at } = await status("w");
+    expect(project.engine.directory.workerById(connection.id)?.configured_worker).toBe("w");
+    const { tail, log_file, ready_at } = await project.status("w");
     expect(tail).toContain(`up ${pid} ws://localhost:1 ws://localhost:1 w more`);
     expect(Date.parse(ready_at ?? "")).toBeGreaterThan(Date.now() - 60_000);
-    expect(log_file).toBe(join(project, ".svc", "logs", "w.log"));
+    expect(log_file).toBe(join(project.folder, ".svc", "logs", "w.log"));
     await vi.waitUntil(async () => (await readFile(log_file ?? "", "utf8")).includes(`Z out up ${pid}`), TIMEOUT);
   });
 
   it("is found by its name when the pid says nothing", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    await runningPid("w");
-    await connectAs("w");
-    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready" });
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    await project.runningPid("w");
+    await project.connectAs("w");
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready" });
   });
 
   it("is not taken for ready because of a connection that was there before its process", async () => {
-    await startEngine([]);
-    await connectAs("w");
-    await writeWorker("w");
-    await configure([entry("w")]);
-    const pid = await runningPid("w");
-    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
-    await connectAs("w", pid);
-    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready" });
+    await project.start([]);
+    await project.connectAs("w");
+    await project.writeWorker("w");
+    await project.configure([project.entry("w")]);
+    const pid = await project.runningPid("w");
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
+    await project.connectAs("w", pid);
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready" });
   });
 
   it("runs in as many processes as its entry says, each awaited", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w", { replicas: 2 })]);
-    const first = await runningPid("w");
-    const second = await runningPid("w", [first]);
-    await connectAs("w", first);
-    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
-    await connectAs("w", second);
-    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready" });
+    await project.writeWorker("w");
+    await project.start([project.entry("w", { replicas: 2 })]);
+    const first = await project.runningPid("w");
+    const second = await project.runningPid("w", [first]);
+    await project.connectAs("w", first);
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
+    await project.connectAs("w", second);
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready" });
   });
 
   it("is started again after it was killed, and its state says so meanwhile", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    const pid = await runningPid("w");
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    const pid = await project.runningPid("w");
     process.kill(pid, "SIGKILL");
-    const down = await statusWith("w", ({ state }) => state === "backing_off");
+    const down = await project.statusWith("w", ({ state }) => state === "backing_off");
     expect(down.reason).toBe("it was ended by SIGKILL and is started again in 1 s");
-    expect(await runningPid("w", [pid])).not.toBe(pid);
-    expect((await status("w")).restarts).toBe(1);
+    expect(await project.runningPid("w", [pid])).not.toBe(pid);
+    expect((await project.status("w")).restarts).toBe(1);
   });
 
   it("that ends says with its reason what its standard error ended with, to who asked to hear of it", async () => {
-    await writeWorker("w", { script: "echo 'Traceback' >&2\necho 'SyntaxError: invalid syntax' >&2\necho >&2\nexit 3\n" });
-    await startEngine([entry("w")]);
-    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000, on_crash: true })).toMatchObject({
+    await project.writeWorker("w", { script: "echo 'Traceback' >&2\necho 'SyntaxError: invalid syntax' >&2\necho >&2\nexit 3\n" });
+    await project.start([project.entry("w")]);
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000, on_crash: true })).toMatchObject({
       state: "backing_off",
       reason: "it ended with exit code 3 (SyntaxError: invalid syntax) and is started again in 1 s",
     });
   });
 
   it("does not count functions as provided before it is ready", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w", { replicas: 2 })]);
-    const first = await runningPid("w");
-    const second = await runningPid("w", [first]);
-    await connectAs("w", first);
-    expect(await status("w")).toMatchObject({ state: "starting", functions: [] });
-    await connectAs("w", second);
-    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready", functions: ["w::hello"] });
+    await project.writeWorker("w");
+    await project.start([project.entry("w", { replicas: 2 })]);
+    const first = await project.runningPid("w");
+    const second = await project.runningPid("w", [first]);
+    await project.connectAs("w", first);
+    expect(await project.status("w")).toMatchObject({ state: "starting", functions: [] });
+    await project.connectAs("w", second);
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready", functions: ["w::hello"] });
   });
 
   it.each([
@@ -257,135 +169,139 @@ describe("a supervised worker", () => {
       provided: [],
     },
   ])("is ready when all that it registered is $what", async ({ register, provided }) => {
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    const pid = await runningPid("w");
-    const worker = await engine.connectWorker({ name: "w", pid });
-    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    const pid = await project.runningPid("w");
+    const worker = await project.engine.connectWorker({ name: "w", pid });
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
     register(worker);
-    expect(await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready", functions: [], trigger_types: provided });
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({
+      state: "ready",
+      functions: [],
+      trigger_types: provided,
+    });
   });
 
   it("is stopped with all its descendants when the engine stops", async () => {
-    await writeWorker("w", { script: "sleep 300 &\necho up $$ with a child\nwait\n" });
-    await startEngine([entry("w")]);
-    const pid = await runningPid("w");
+    await project.writeWorker("w", { script: "sleep 300 &\necho up $$ with a child\nwait\n" });
+    await project.start([project.entry("w")]);
+    const pid = await project.runningPid("w");
     const group = (await findProcess(pid))?.groupId ?? 0;
     expect(membersOf(group, await listProcesses()).length).toBeGreaterThanOrEqual(4);
-    await engine.stop();
+    await project.engine.stop();
     expect(membersOf(group, await listProcesses())).toEqual([]);
   });
 
   it("is started anew by worker::restart", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    const pid = await runningPid("w");
-    expect(await engine.call("worker::restart", { name: "w" })).toMatchObject({ state: "stopping" });
-    expect(await runningPid("w", [pid])).not.toBe(pid);
-    expect((await status("w")).restarts).toBe(0);
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    const pid = await project.runningPid("w");
+    expect(await project.engine.call("worker::restart", { name: "w" })).toMatchObject({ state: "stopping" });
+    expect(await project.runningPid("w", [pid])).not.toBe(pid);
+    expect((await project.status("w")).restarts).toBe(0);
   });
 });
 
 describe("when files change", () => {
   it("the worker is started again for new content, not for a touch", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    const pid = await runningPid("w");
-    await utimes(join(project, "w", "worker.sh"), new Date(), new Date());
-    await writeFile(join(project, "w", "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
-    await runningPid("w", [pid]);
-    expect((await status("w")).tail.filter((line) => line.startsWith("changed: "))).toEqual(["changed: worker.sh"]);
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    const pid = await project.runningPid("w");
+    await utimes(join(project.folder, "w", "worker.sh"), new Date(), new Date());
+    await writeFile(join(project.folder, "w", "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
+    await project.runningPid("w", [pid]);
+    expect((await project.status("w")).tail.filter((line) => line.startsWith("changed: "))).toEqual(["changed: worker.sh"]);
   });
 
   it("dependencies are installed first when they changed", async () => {
     const manifest = "name: w\nruntime: {kind: javascript}\nscripts:\n  install: echo installing; echo '{}' > package-lock.json\n  start: exec sh worker.sh\n";
-    await writeWorker("w", { manifest });
-    await writeFile(join(project, "w", "package.json"), "{}");
-    await startEngine([entry("w")]);
-    const pid = await runningPid("w");
-    await writeFile(join(project, "w", "package.json"), '{"private":true}');
-    await runningPid("w", [pid]);
-    const { tail } = await status("w");
+    await project.writeWorker("w", { manifest });
+    await writeFile(join(project.folder, "w", "package.json"), "{}");
+    await project.start([project.entry("w")]);
+    const pid = await project.runningPid("w");
+    await writeFile(join(project.folder, "w", "package.json"), '{"private":true}');
+    await project.runningPid("w", [pid]);
+    const { tail } = await project.status("w");
     expect(tail.filter((line) => line === "installing")).toHaveLength(2);
     // The lock file that the install wrote is no reason to start again.
     expect(tail.filter((line) => line.startsWith("changed: "))).toEqual(["changed: package.json"]);
   });
 
   it("a broken manifest leaves the former process running and is told", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    const pid = await runningPid("w");
-    await connectAs("w", pid);
-    await writeFile(join(project, "w", "svc.worker.yaml"), "name: w\nrntime: {}\n");
-    const told = await statusWith("w", ({ reason }) => reason?.includes("rntime") ?? false);
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    const pid = await project.runningPid("w");
+    await project.connectAs("w", pid);
+    await writeFile(join(project.folder, "w", "svc.worker.yaml"), "name: w\nrntime: {}\n");
+    const told = await project.statusWith("w", ({ reason }) => reason?.includes("rntime") ?? false);
     expect(told).toMatchObject({ pids: [pid] });
     expect(told.reason).toContain("did you mean `runtime`?");
     expect(told.reason).toContain("run on");
-    await writeWorker("w", { manifest: "name: w\nruntime: {kind: javascript}\nenv: {EXTRA: fixed}\nscripts: {start: exec sh worker.sh}\n" });
-    const next = await runningPid("w", [pid]);
-    const { tail, reason } = await status("w");
+    await project.writeWorker("w", { manifest: "name: w\nruntime: {kind: javascript}\nenv: {EXTRA: fixed}\nscripts: {start: exec sh worker.sh}\n" });
+    const next = await project.runningPid("w", [pid]);
+    const { tail, reason } = await project.status("w");
     expect(tail).toContain(`up ${next} ws://localhost:1 ws://localhost:1 w fixed`);
     expect(reason).toBeNull();
   });
 
   it("a worker that could not start does so when its manifest is right", async () => {
-    await writeWorker("w", { manifest: "name: w\n" });
-    await startEngine([entry("w")]);
-    const failed = (await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })) as WorkerStatus;
+    await project.writeWorker("w", { manifest: "name: w\n" });
+    await project.start([project.entry("w")]);
+    const failed = (await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })) as WorkerStatus;
     expect(failed).toMatchObject({ state: "failed", pids: [] });
     expect(failed.reason).toContain("runtime: this key is missing");
-    await writeWorker("w");
-    await runningPid("w");
+    await project.writeWorker("w");
+    await project.runningPid("w");
   });
 
   it("a failed install is told with its last lines, and tried again after an edit", async () => {
-    await writeWorker("w", {
+    await project.writeWorker("w", {
       manifest: "name: w\nruntime: {kind: javascript}\nscripts: {install: echo no such package; exit 4, start: exec sh worker.sh}\n".replace(
         "echo no such package; exit 4",
         '"echo no such package; exit 4"',
       ),
     });
-    await startEngine([entry("w")]);
-    const failed = (await engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })) as WorkerStatus;
+    await project.start([project.entry("w")]);
+    const failed = (await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })) as WorkerStatus;
     expect(failed.state).toBe("failed");
     expect(failed.reason).toContain("ended with exit code 4");
     expect(failed.reason).toContain("no such package");
-    await writeWorker("w");
-    await runningPid("w");
+    await project.writeWorker("w");
+    await project.runningPid("w");
   });
 
   it("nothing happens where watching is switched off", async () => {
-    await writeWorker("off");
-    await writeWorker("on");
-    await startEngine([entry("off", { watch: false }), entry("on")]);
-    const [off, on] = [await runningPid("off"), await runningPid("on")];
-    for (const name of ["off", "on"]) await writeFile(join(project, name, "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
-    await runningPid("on", [on]);
-    expect((await status("off")).pids).toEqual([off]);
+    await project.writeWorker("off");
+    await project.writeWorker("on");
+    await project.start([project.entry("off", { watch: false }), project.entry("on")]);
+    const [off, on] = [await project.runningPid("off"), await project.runningPid("on")];
+    for (const name of ["off", "on"]) await writeFile(join(project.folder, name, "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
+    await project.runningPid("on", [on]);
+    expect((await project.status("off")).pids).toEqual([off]);
   });
 });
 
 describe("a config change", () => {
   it("starts new workers, stops removed ones, starts changed ones anew and leaves the others alone", async () => {
-    for (const name of ["kept", "changed", "removed", "added"]) await writeWorker(name);
-    await startEngine([entry("kept"), entry("changed"), entry("removed")]);
-    const kept = await runningPid("kept");
-    const changed = await runningPid("changed");
-    const removed = await runningPid("removed");
-    await configure([entry("kept", { where: "config.yaml:9" }), entry("changed", { env: { EXTRA: "now" } }), entry("added")]);
-    await runningPid("added");
-    const anew = await runningPid("changed", [changed]);
-    expect((await status("changed")).tail).toContain(`up ${anew} ws://localhost:1 ws://localhost:1 changed now`);
-    expect((await status("kept")).pids).toEqual([kept]);
+    for (const name of ["kept", "changed", "removed", "added"]) await project.writeWorker(name);
+    await project.start([project.entry("kept"), project.entry("changed"), project.entry("removed")]);
+    const kept = await project.runningPid("kept");
+    const changed = await project.runningPid("changed");
+    const removed = await project.runningPid("removed");
+    await project.configure([project.entry("kept", { where: "config.yaml:9" }), project.entry("changed", { env: { EXTRA: "now" } }), project.entry("added")]);
+    await project.runningPid("added");
+    const anew = await project.runningPid("changed", [changed]);
+    expect((await project.status("changed")).tail).toContain(`up ${anew} ws://localhost:1 ws://localhost:1 changed now`);
+    expect((await project.status("kept")).pids).toEqual([kept]);
     await vi.waitUntil(async () => (await findProcess(removed)) === undefined, TIMEOUT);
-    await expect(engine.call("worker::status", { name: "removed" })).rejects.toMatchObject({ code: "worker_not_found" });
+    await expect(project.engine.call("worker::status", { name: "removed" })).rejects.toMatchObject({ code: "worker_not_found" });
   });
 
   it("is awaited by worker::wait for a name that is not configured yet", async () => {
-    await writeWorker("w", { manifest: "name: w\n" });
-    await startEngine([]);
-    const waiting = engine.call("worker::wait", { name: "w" });
-    await configure([entry("w")]);
+    await project.writeWorker("w", { manifest: "name: w\n" });
+    await project.start([]);
+    const waiting = project.engine.call("worker::wait", { name: "w" });
+    await project.configure([project.entry("w")]);
     expect(await waiting).toMatchObject({ name: "w", state: "failed" });
   });
 });
@@ -396,7 +312,7 @@ async function startGroup(command: string): Promise<ProcessGroup> {
   await new Promise((resolve) => {
     group = startProcessGroup({
       command,
-      cwd: project,
+      cwd: project.folder,
       env: { PATH: process.env.PATH ?? "", SVC_WORKER_NAME: "w" },
       capture({ stdout, stderr }) {
         stdout.once("data", resolve).resume();
@@ -410,27 +326,27 @@ async function startGroup(command: string): Promise<ProcessGroup> {
 
 describe("after an engine that was killed", () => {
   it("its processes are ended before new ones start, also when they ignore SIGTERM", async () => {
-    await writeWorker("w");
+    await project.writeWorker("w");
     const former = await startGroup("trap '' TERM; echo up; while :; do sleep 1; done");
-    const records = new RunRecords(join(project, ".svc", "run", "workers"));
+    const records = new RunRecords(join(project.folder, ".svc", "run", "workers"));
     await records.add("w", former.id ?? 0);
-    await startEngine([entry("w")]);
-    await runningPid("w");
+    await project.start([project.entry("w")]);
+    await project.runningPid("w");
     expect(membersOf(former.id ?? -1, await listProcesses())).toEqual([]);
-    expect(engine.logs.map(({ message }) => message)).toContain("processes that a former engine left behind were ended");
+    expect(project.engine.logs.map(({ message }) => message)).toContain("processes that a former engine left behind were ended");
   });
 
   it("a group that only has the same number is left alone", async () => {
     const stranger = await startGroup("echo up; sleep 300");
-    await mkdir(join(project, ".svc", "run", "workers"), { recursive: true });
+    await mkdir(join(project.folder, ".svc", "run", "workers"), { recursive: true });
     const bootId = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
     await writeFile(
-      join(project, ".svc", "run", "workers", `${stranger.id}.json`),
+      join(project.folder, ".svc", "run", "workers", `${stranger.id}.json`),
       JSON.stringify({ worker: "w", group: stranger.id, start_time: "1", boot_id: bootId }),
     );
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    await runningPid("w");
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    await project.runningPid("w");
     expect(membersOf(stranger.id ?? -1, await listProcesses())).not.toEqual([]);
     await stranger.stop({ graceMs: 1_000 });
   });
@@ -438,41 +354,41 @@ describe("after an engine that was killed", () => {
 
 describe("worker functions", () => {
   it("answer for modules too", async () => {
-    await startEngine([]);
-    modules = [
+    await project.start([]);
+    project.modules = [
       { name: "svc-state", state: "failed", reason: "the disk is full" },
       { name: "supervisor", state: "running" },
     ];
-    expect(await engine.call("worker::status", { name: "svc-state" })).toMatchObject({
+    expect(await project.engine.call("worker::status", { name: "svc-state" })).toMatchObject({
       kind: "module",
       state: "failed",
       reason: "the disk is full",
       pids: [],
       log_file: null,
     });
-    expect(await engine.call("worker::wait", { name: "supervisor" })).toMatchObject({
+    expect(await project.engine.call("worker::wait", { name: "supervisor" })).toMatchObject({
       kind: "module",
       state: "ready",
-      functions: ["worker::list", "worker::restart", "worker::status", "worker::wait"],
+      functions: ["inspect", "list", "logs", "restart", "start", "status", "stop", "update", "wait"].map((what) => `worker::${what}`),
     });
-    expect(((await engine.call("worker::list")) as { workers: WorkerStatus[] }).workers.map(({ name }) => name)).toEqual(["supervisor", "svc-state"]);
-    await expect(engine.call("worker::restart", { name: "svc-state" })).rejects.toMatchObject({ code: "invalid_input" });
+    expect(((await project.engine.call("worker::list")) as { workers: WorkerStatus[] }).workers.map(({ name }) => name)).toEqual(["supervisor", "svc-state"]);
+    await expect(project.engine.call("worker::restart", { name: "svc-state" })).rejects.toMatchObject({ code: "invalid_input" });
   });
 
   it("name the known workers when one is unknown", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    await expect(engine.call("worker::status", { name: "v" })).rejects.toMatchObject({
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    await expect(project.engine.call("worker::status", { name: "v" })).rejects.toMatchObject({
       code: "worker_not_found",
       message: "no worker is named v; known are w",
     });
-    await expect(engine.call("worker::wait", { name: "v", timeout_ms: 50 })).rejects.toMatchObject({ code: "worker_not_found" });
-    await expect(engine.call("worker::status", {})).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(project.engine.call("worker::wait", { name: "v", timeout_ms: 50 })).rejects.toMatchObject({ code: "worker_not_found" });
+    await expect(project.engine.call("worker::status", {})).rejects.toMatchObject({ code: "invalid_input" });
   });
 
   it("stop waiting when their caller goes", async () => {
-    await writeWorker("w");
-    await startEngine([entry("w")]);
-    await expect(engine.call("worker::wait", { name: "w" }, { timeoutMs: 100 })).rejects.toMatchObject({ code: "call_timeout" });
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    await expect(project.engine.call("worker::wait", { name: "w" }, { timeoutMs: 100 })).rejects.toMatchObject({ code: "call_timeout" });
   });
 });

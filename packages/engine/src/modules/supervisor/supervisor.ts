@@ -2,14 +2,20 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { CallError } from "@svc/protocol";
-import type { LocalWorkerEntry } from "../../config/types.ts";
+import type { LocalWorkerEntry, SupervisedEntry } from "../../config/types.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
+import { didYouMean } from "../../kernel/nearest-name.ts";
 import type { WorkerClaims } from "../../kernel/worker-claims.ts";
 import type { AddressFacts } from "./address-variables.ts";
 import { Connections } from "./connections.ts";
-import { LocalWorker, STOP_GRACE_MS } from "./local-worker.ts";
+import type { LogsInput, LogsOutput } from "./functions.ts";
+import { type Inspection, inspect } from "./inspect.ts";
+import { readLogs } from "./read-logs.ts";
+import { RecipeError, workerRecipe } from "./recipe.ts";
 import { RunRecords } from "./run-records.ts";
-import { type ModuleStanding, statusOfLocal, statusOfModule, type WorkerStatus } from "./status.ts";
+import { DEFAULT_TAIL, isRemote, type ModuleStanding, statusesOfRemote, statusOfModule, statusOfUnit, type WorkerStatus } from "./status.ts";
+import { STOP_GRACE_MS, Unit } from "./unit.ts";
+import { UsageMeter } from "./usage.ts";
 import type { WorkerState } from "./worker-state.ts";
 
 /** The engine cuts a module off that takes 10 s to stop, so its workers get a little less then. */
@@ -46,15 +52,18 @@ export interface SupervisorConfig {
 export class Supervisor {
   readonly #context: ModuleContext<SupervisorConfig>;
   readonly #deps: SupervisorDeps;
-  readonly #workers = new Map<string, LocalWorker>();
+  readonly #units = new Map<string, Unit>();
   /** Workers that left the config and are still ending, by name. */
   readonly #leaving = new Map<string, Promise<void>>();
-  readonly #leavingWorkers = new Set<LocalWorker>();
+  readonly #leavingUnits = new Set<Unit>();
   readonly #records: RunRecords;
   readonly #connections: Connections;
   readonly #cleared: Promise<void>;
   /** Asked again whenever a worker's standing changes. */
   readonly #waits = new Set<() => void>();
+  readonly #usage = new UsageMeter();
+  /** Calls that wait for log lines. */
+  #followers = 0;
   #stopped = false;
 
   constructor(context: ModuleContext<SupervisorConfig>, deps: SupervisorDeps) {
@@ -65,7 +74,7 @@ export class Supervisor {
       directory: context.directory,
       claims: deps.claims,
       clock: context.clock,
-      candidates: () => [...this.#workers.values()].flatMap((worker) => worker.candidates),
+      candidates: () => [...this.#units.values()].flatMap((worker) => worker.candidates),
       onError: (error) => context.log.error("the owner of a connection could not be found out", { error }),
     });
     this.#cleared = this.#endLeftovers();
@@ -75,18 +84,21 @@ export class Supervisor {
   /** Makes exactly these workers run: new ones start, those that are gone stop, changed ones start anew. Does not wait for them. */
   apply(config: SupervisorConfig): void {
     const wanted = new Map(config.workers.map((entry) => [entry.name, entry]));
-    for (const [name, worker] of this.#workers) {
+    const held = new Set<string>();
+    for (const [name, unit] of this.#units) {
       const entry = wanted.get(name);
-      if (entry === undefined) this.#remove(worker, "gone");
-      else if (!isSameWork(worker.entry, entry)) this.#remove(worker, "changed");
+      if (entry !== undefined && isSameWork(unit.entry, entry)) continue;
+      // What somebody stopped stays stopped, whatever its entry says now.
+      if (entry !== undefined && unit.isHeld) held.add(name);
+      this.#remove(unit, entry === undefined ? "gone" : "changed");
     }
-    for (const entry of config.workers) if (!this.#workers.has(entry.name)) this.#add(entry);
+    for (const entry of config.workers) if (!this.#units.has(entry.name)) this.#add(entry, { isHeld: held.has(entry.name) });
     this.#notify();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    const ending = [...this.#workers.values()].map((worker) => worker.stop({ graceMs: ENGINE_STOP_GRACE_MS }));
+    const ending = [...this.#units.values()].map((unit) => unit.close({ graceMs: ENGINE_STOP_GRACE_MS }));
     await Promise.all([...ending, ...this.#leaving.values()]);
     this.#connections.stop();
     this.#notify();
@@ -94,31 +106,56 @@ export class Supervisor {
 
   /** Configured workers that are not ready for the first time yet, as a sentence for the readiness report. */
   readinessProblem(): string | undefined {
-    const awaited = [...this.#workers.values()].filter((worker) => worker.isAwaited).map((worker) => `${worker.entry.name} (${worker.standing.state})`);
+    const awaited = [...this.#units.values()].filter((unit) => unit.isAwaited).map((unit) => `${unit.entry.name} (${unit.standing.state})`);
     return awaited.length === 0 ? undefined : `workers are not ready yet: ${awaited.join(", ")}`;
   }
 
-  async list(): Promise<WorkerStatus[]> {
-    const local = await Promise.all([...this.#workers.values()].map((worker) => statusOfLocal(worker, this.#connections)));
-    const modules = this.#deps.moduleStates().map((module) => statusOfModule(module, this.#context.directory));
-    return [...local, ...modules].sort((a, b) => (a.name < b.name ? -1 : 1));
+  async list(options: { readonly includeRemote: boolean }): Promise<WorkerStatus[]> {
+    const { directory } = this.#context;
+    const local = await Promise.all([...this.#units.values()].map((unit) => this.#statusOf(unit, DEFAULT_TAIL)));
+    const modules = this.#deps.moduleStates().map((module) => statusOfModule(module, directory));
+    const remote = options.includeRemote ? statusesOfRemote(directory) : [];
+    return [...local, ...modules, ...remote].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** Throws `worker_not_found`. */
-  async status(name: string): Promise<WorkerStatus> {
+  async status(name: string, options: { readonly tail: number }): Promise<WorkerStatus> {
     const found = this.#find(name);
     if (found === undefined) throw this.#notFound(name);
-    return found instanceof LocalWorker ? statusOfLocal(found, this.#connections) : statusOfModule(found, this.#context.directory);
+    return found instanceof Unit ? this.#statusOf(found, options.tail) : statusOfModule(found, this.#context.directory);
   }
 
   /** Throws `worker_not_found`; `invalid_input` for a module. */
-  async restart(name: string): Promise<WorkerStatus> {
-    const found = this.#find(name);
-    if (found === undefined) throw this.#notFound(name);
-    if (!(found instanceof LocalWorker))
-      throw new CallError("invalid_input", `${name} is a module of the engine and has no process to restart; edit its block in the config file instead`);
-    found.restart();
-    return statusOfLocal(found, this.#connections);
+  async steer(name: string, action: "start" | "stop" | "restart" | "update"): Promise<WorkerStatus> {
+    const unit = this.#unit(name, `has no process to ${action === "update" ? "install anything for" : action}; edit its block in the config file instead`);
+    if (action === "start") unit.start();
+    else if (action === "stop") unit.stop();
+    else unit.restart({ reinstall: action === "update" });
+    return this.#statusOf(unit, DEFAULT_TAIL);
+  }
+
+  /** Throws as `steer` does. */
+  async logs(input: LogsInput, signal: AbortSignal): Promise<LogsOutput> {
+    const unit = this.#unit(input.name, "has no output of its own; what it logs is among the engine's log entries");
+    if (input.cursor === undefined || input.wait_ms === 0) return readLogs(unit.output, input, { clock: this.#context.clock, signal });
+    if (this.#followers >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls wait for log lines already; try again later`);
+    this.#followers++;
+    try {
+      return await readLogs(unit.output, input, { clock: this.#context.clock, signal });
+    } finally {
+      this.#followers--;
+    }
+  }
+
+  /** Throws as `steer` does, and `invalid_input` with what is wrong with the manifest. */
+  async inspect(name: string): Promise<Inspection> {
+    const unit = this.#unit(name, "has no manifest; engine::config::effective tells its settings");
+    try {
+      return await inspect(unit.entry, await unit.recipe.read(), this.#deps.projectDir);
+    } catch (error) {
+      if (error instanceof RecipeError) throw new CallError("invalid_input", error.message);
+      throw error;
+    }
   }
 
   /**
@@ -133,9 +170,9 @@ export class Supervisor {
       if (this.#stopped || waitedMs >= options.timeoutMs) return true;
       const found = this.#find(name);
       if (found === undefined) return waitedMs >= UNKNOWN_NAME_WAIT_MS;
-      return found instanceof LocalWorker ? options.until.includes(found.standing.state) : found.state !== "starting";
+      return found instanceof Unit ? options.until.includes(found.standing.state) : found.state !== "starting";
     });
-    return this.status(name);
+    return this.status(name, { tail: DEFAULT_TAIL });
   }
 
   #until(signal: AbortSignal, isDone: () => boolean): Promise<void> {
@@ -163,10 +200,12 @@ export class Supervisor {
     });
   }
 
-  #add(entry: LocalWorkerEntry): void {
+  #add(entry: LocalWorkerEntry, options: { readonly isHeld: boolean }): void {
     const predecessor = this.#leaving.get(entry.name) ?? Promise.resolve();
-    const worker = new LocalWorker(entry, {
+    const unit = new Unit(entry, {
       ...this.#deps,
+      recipe: workerRecipe(entry, this.#deps.projectDir),
+      isHeld: options.isHeld,
       clock: this.#context.clock,
       log: this.#context.log,
       records: this.#records,
@@ -177,22 +216,23 @@ export class Supervisor {
       onReady: () => this.#deps.claims.settled(entry.name),
       onChange: () => this.#notify(),
     });
-    this.#workers.set(entry.name, worker);
-    worker.start();
+    this.#units.set(entry.name, unit);
+    unit.begin();
   }
 
-  #remove(worker: LocalWorker, why: "gone" | "changed"): void {
-    const { name } = worker.entry;
-    this.#workers.delete(name);
-    this.#leavingWorkers.add(worker);
+  #remove(unit: Unit, why: "gone" | "changed"): void {
+    const { name } = unit.entry;
+    this.#units.delete(name);
+    this.#usage.forget(name);
+    this.#leavingUnits.add(unit);
     const before = this.#leaving.get(name);
-    const left = Promise.all([before, worker.stop({ graceMs: STOP_GRACE_MS })])
+    const left = Promise.all([before, unit.close({ graceMs: STOP_GRACE_MS })])
       .then(() => {
-        if (why === "gone" && !this.#workers.has(name)) this.#deps.claims.release(name);
+        if (why === "gone" && !this.#units.has(name)) this.#deps.claims.release(name);
       })
       .catch((error: unknown) => this.#context.log.error("a worker could not be stopped", { worker: name, error }))
       .finally(() => {
-        this.#leavingWorkers.delete(worker);
+        this.#leavingUnits.delete(unit);
         if (this.#leaving.get(name) === left) this.#leaving.delete(name);
       });
     this.#leaving.set(name, left);
@@ -209,17 +249,32 @@ export class Supervisor {
   }
 
   #killAll(): void {
-    for (const worker of [...this.#workers.values(), ...this.#leavingWorkers]) worker.kill();
+    for (const unit of [...this.#units.values(), ...this.#leavingUnits]) unit.kill();
   }
 
-  #find(name: string): LocalWorker | ModuleStanding | undefined {
-    return this.#workers.get(name) ?? this.#deps.moduleStates().find((module) => module.name === name);
+  #statusOf(unit: Unit, tail: number): Promise<WorkerStatus> {
+    return statusOfUnit(unit, { connections: this.#connections, usage: this.#usage, tail });
+  }
+
+  #find(name: string): Unit | ModuleStanding | undefined {
+    return this.#units.get(name) ?? this.#deps.moduleStates().find((module) => module.name === name);
+  }
+
+  #unit(name: string, whyNoModule: string): Unit {
+    const found = this.#find(name);
+    if (found === undefined) throw this.#notFound(name);
+    if (found instanceof Unit) return found;
+    throw new CallError("invalid_input", `${name} is a module of the engine and ${whyNoModule}`);
   }
 
   #notFound(name: string): CallError {
-    const known = [...this.#workers.keys(), ...this.#deps.moduleStates().map((module) => module.name)].sort();
+    const known = [...this.#units.keys(), ...this.#deps.moduleStates().map((module) => module.name)].sort();
     const listed = known.length === 0 ? "none is configured" : `known are ${known.slice(0, 50).join(", ")}`;
-    return new CallError("worker_not_found", `no worker is named ${name}; ${listed}`, { details: { name, known: known.slice(0, 50) } });
+    const isConnected = this.#context.directory.workers().some((view) => isRemote(view) && view.name === name);
+    const message = isConnected
+      ? `${name} is connected, but no entry of the config file: start and stop it where it runs`
+      : `no worker is named ${name}${didYouMean(name, known) || `; ${listed}`}`;
+    return new CallError("worker_not_found", message, { details: { name, known: known.slice(0, 50) } });
   }
 
   #notify(): void {
@@ -228,7 +283,7 @@ export class Supervisor {
 }
 
 /** Where an entry stands in the file makes no difference to its processes. */
-function isSameWork(a: LocalWorkerEntry, b: LocalWorkerEntry): boolean {
-  const work = ({ path, replicas, watch, env }: LocalWorkerEntry): unknown => ({ path, replicas, watch, env });
+function isSameWork(a: SupervisedEntry, b: SupervisedEntry): boolean {
+  const work = ({ path, replicas, watch, env }: SupervisedEntry): unknown => ({ path, replicas, watch, env });
   return isDeepStrictEqual(work(a), work(b));
 }

@@ -62,6 +62,7 @@ function setUp(): World {
     process: new WorkerProcess({
       name: "w",
       lastError: () => world.lastError,
+      lastLines: () => ["its last line"],
       clock,
       random: () => 0.5,
       spawn() {
@@ -200,15 +201,22 @@ describe("the restart policy", () => {
       [1, 1.2],
     ] as const) {
       const policy = new RestartPolicy(() => random);
-      const delays = Array.from({ length: 9 }, (_, exit) => policy.exited({ nowMs: exit * 30_000, ranForMs: 29_000 }).delayMs);
+      const delays = Array.from({ length: 9 }, (_, exit) => policy.exited({ nowMs: exit * 30_000, ranForMs: 29_000, wasReady: false }).delayMs);
       expect(delays).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => Math.round(seconds * 1_000 * factor)));
     }
   });
 
+  it("starts a process again almost at once that was ready, but once within a minute only", () => {
+    const policy = new RestartPolicy(() => 0.5);
+    expect(policy.exited({ nowMs: 0, ranForMs: 5_000, wasReady: true }).delayMs).toBe(250);
+    expect(policy.exited({ nowMs: 6_000, ranForMs: 5_000, wasReady: true }).delayMs).toBe(1_000);
+    expect(policy.exited({ nowMs: 70_000, ranForMs: 50_000, wasReady: true }).delayMs).toBe(250);
+  });
+
   it("starts from the first delay after a run of 60 s", () => {
     const policy = new RestartPolicy(() => 0.5);
-    policy.exited({ nowMs: 0, ranForMs: 10 });
-    policy.exited({ nowMs: 2_000, ranForMs: 10 });
-    expect(policy.exited({ nowMs: 64_000, ranForMs: 60_000 })).toEqual({ state: "backing_off", delayMs: 1_000 });
+    policy.exited({ nowMs: 0, ranForMs: 10, wasReady: false });
+    policy.exited({ nowMs: 2_000, ranForMs: 10, wasReady: false });
+    expect(policy.exited({ nowMs: 64_000, ranForMs: 60_000, wasReady: false })).toEqual({ state: "backing_off", delayMs: 1_000 });
   });
 });

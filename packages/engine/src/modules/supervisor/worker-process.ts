@@ -20,6 +20,8 @@ export interface WorkerProcessOptions {
   readonly spawn: () => ProcessGroup;
   /** The last line that the process wrote to its standard error; undefined when it wrote none. */
   readonly lastError: () => string | undefined;
+  /** What it wrote last. */
+  readonly lastLines: () => readonly string[];
   /** Says whether one of the connections has registered a function, a trigger type or a trigger. */
   readonly haveRegistered: (connections: ReadonlySet<string>) => boolean;
   readonly observer: WorkerProcessObserver;
@@ -32,6 +34,15 @@ export interface WorkerProcessObserver {
   ready(): void;
   /** It ended unasked; `next` says what follows. */
   crashed(end: CommandEnd, next: Standing): void;
+}
+
+/** The last time that it ended unasked. */
+export interface LastExit {
+  readonly end: CommandEnd;
+  /** Wall clock, milliseconds. */
+  readonly atMs: number;
+  /** What it had written last. */
+  readonly lines: readonly string[];
 }
 
 type Phase =
@@ -50,6 +61,10 @@ export class WorkerProcess {
   #group: ProcessGroup | undefined;
   #spawnedAtMs = 0;
   #restarts = 0;
+  #wasReady = false;
+  #readyAtMs: number | undefined;
+  #nextStartAtMs: number | undefined;
+  #lastExit: LastExit | undefined;
   #lastRegistrationMs = 0;
   #cancelQuiet: (() => void) | undefined;
   #cancelTimer = (): void => {};
@@ -85,6 +100,20 @@ export class WorkerProcess {
   /** How often it was started again after it ended unasked. */
   get restarts(): number {
     return this.#restarts;
+  }
+
+  /** Wall clock, milliseconds; while it is ready, when it became so. */
+  get readyAtMs(): number | undefined {
+    return this.#phase.name === "ready" ? this.#readyAtMs : undefined;
+  }
+
+  /** Wall clock, milliseconds; while it waits to be started again, when that will be. */
+  get nextStartAtMs(): number | undefined {
+    return this.#phase.name === "backing_off" || this.#phase.name === "crash_looping" ? this.#nextStartAtMs : undefined;
+  }
+
+  get lastExit(): LastExit | undefined {
+    return this.#lastExit;
   }
 
   /** Ids of its connections to the engine. */
@@ -147,6 +176,7 @@ export class WorkerProcess {
 
   #spawn(): void {
     this.#spawnedAtMs = this.#options.clock.monotonic();
+    this.#wasReady = false;
     const group = this.#options.spawn();
     this.#group = group;
     this.#options.observer.started(group);
@@ -171,6 +201,8 @@ export class WorkerProcess {
     // A connection that registered nothing is not ready; its first registration starts the wait again.
     if (this.#phase.name !== "starting" || !this.#options.haveRegistered(this.#connections)) return;
     this.#cancelTimer();
+    this.#wasReady = true;
+    this.#readyAtMs = this.#options.clock.now();
     this.#enter({ name: "ready" });
     this.#options.observer.ready();
   }
@@ -185,7 +217,9 @@ export class WorkerProcess {
       return;
     }
     const nowMs = this.#options.clock.monotonic();
-    const next = this.#policy.exited({ nowMs, ranForMs: nowMs - this.#spawnedAtMs });
+    this.#lastExit = { end, atMs: this.#options.clock.now(), lines: this.#options.lastLines() };
+    const next = this.#policy.exited({ nowMs, ranForMs: nowMs - this.#spawnedAtMs, wasReady: this.#wasReady });
+    this.#nextStartAtMs = this.#options.clock.now() + next.delayMs;
     this.#cancelTimer = this.#options.clock.after(next.delayMs, () => {
       this.#restarts++;
       this.#spawn();
@@ -196,8 +230,8 @@ export class WorkerProcess {
 
   #crashReason(end: CommandEnd, next: { readonly state: string; readonly delayMs: number }): string {
     const ended = `it ${describeEnd(end)}`;
-    const seconds = Math.max(1, Math.round(next.delayMs / 1000));
-    if (next.state !== "crash_looping") return `${ended}${this.#lastError} and is started again in ${seconds} s`;
+    if (next.state !== "crash_looping") return `${ended}${this.#lastError} and is started again ${inSeconds(next.delayMs)}`;
+    const seconds = Math.round(next.delayMs / 1000);
     const restart = `svc worker restart ${this.#options.name}`;
     return `${ended}, the fifth time within a minute${this.#lastError}; it is started again when a file changes, with \`${restart}\`, or in ${seconds / 60} minutes`;
   }
@@ -211,6 +245,10 @@ export class WorkerProcess {
     this.#phase = phase;
     this.#options.observer.changed();
   }
+}
+
+function inSeconds(delayMs: number): string {
+  return delayMs < 500 ? "at once" : `in ${Math.max(1, Math.round(delayMs / 1000))} s`;
 }
 
 function startingReason(phase: { readonly late: boolean; readonly wasReady: boolean }, lastError: string): string | undefined {

@@ -91,6 +91,7 @@ function ClearButton({
         action={`Delete all ${what}`}
         typeToConfirm={what}
         isPending={clear.isPending}
+        refusal={refusal}
         onConfirm={() =>
           clear.mutate(undefined, {
             onSuccess: () => {

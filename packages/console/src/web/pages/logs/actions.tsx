@@ -6,6 +6,7 @@ import { useLiveState } from "../../lib/use-live.ts";
 import { Button, type ButtonProps } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toasts.tsx";
+import { maskedExport } from "./masked-export.ts";
 import { type LogQuery, windowMembers } from "./use-log-query.ts";
 
 /** Switches of the list. */
@@ -68,7 +69,7 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
     try {
       const lines = await exportLines("engine::logs::export", { ...query.filter, ...windowMembers(query.window(Date.now())), format });
       if (lines === null) setFailure("There is nothing to export: the engine keeps no log entries");
-      else saveAs(lines, `logs-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.${format}`);
+      else saveAs(await maskedExport(lines, format), `logs-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.${format}`);
     } catch (error) {
       setFailure(`The export failed: ${(error as Error).message}`);
     } finally {
@@ -82,7 +83,7 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
           key={format}
           isPending={pending === format}
           disabled={pending !== undefined}
-          title={`All entries that match, as ${format === "csv" ? "a table" : "one JSON object in each line"}`}
+          title={`All entries that match, as ${format === "csv" ? "a table" : "one JSON object in each line"}, with secrets masked`}
           aria-label={`Export as ${format.toUpperCase()}`}
           onClick={() => void save(format)}
           icon={<Download aria-hidden className="size-3.5" />}
@@ -148,6 +149,7 @@ function DeleteStored({ onDeleted }: { readonly onDeleted: () => void }) {
           action="Delete all log entries"
           typeToConfirm="delete logs"
           isPending={isPending}
+          refusal={refusal}
           onConfirm={remove}
         >
           {failure !== undefined && (

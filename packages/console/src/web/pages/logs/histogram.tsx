@@ -47,12 +47,14 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
   const said = ends === undefined ? "" : `${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${wordsOf(range)}. Enter shows only these.`;
   return (
     <div className="border-line border-b bg-surface px-4 pt-2 pb-1 max-sm:hidden">
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out as bars */}
       <div
         ref={place}
-        role="group"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it takes arrows
+        role="slider"
         tabIndex={0}
+        aria-valuemin={1}
+        aria-valuemax={buckets.length}
+        aria-valuenow={(chosen?.to ?? buckets.length - 1) + 1}
+        aria-valuetext={said === "" ? "Nothing is chosen" : said}
         aria-label={`Entries over time, ${time(first.start_ms)} to ${time(last.end_ms)}. Arrows choose a time, with Shift a longer one, Enter filters by it.`}
         onKeyDown={onKeyDown}
         onBlur={() => setChosen(undefined)}
@@ -78,7 +80,7 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
       </div>
       <div className="flex justify-between pt-0.5 font-mono text-[11px] text-ink-3">
         <span>{time(first.start_ms)}</span>
-        <span role="status" className="truncate px-2 font-sans text-ink-2">
+        <span aria-hidden className="truncate px-2 font-sans text-ink-2">
           {said}
         </span>
         <span>{time(last.end_ms)}</span>

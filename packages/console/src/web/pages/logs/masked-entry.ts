@@ -19,7 +19,8 @@ export function maskedEntry(entry: Values): Values {
   };
 }
 
-function maskedValues(values: Values): Values {
+/** Values by name, attributes for example, with secrets masked; also inside of texts that are JSON. */
+export function maskedValues(values: Values): Values {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, maskedOne(name, value)]));
 }
 

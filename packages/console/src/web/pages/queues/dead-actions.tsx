@@ -67,6 +67,7 @@ export function DeadActions({
           description={`Every dead letter of ${queue}, also those not shown, goes back on the queue with all its attempts before it.`}
           action="Redrive all"
           isPending={action.isPending}
+          refusal={refusal}
           onConfirm={() => void run(() => redriveAll(queue), `All dead letters are ${back}`)}
         >
           <Problem text={action.problem} />
@@ -80,6 +81,7 @@ export function DeadActions({
           description={`They are taken out of ${queue} for good; their data is gone.`}
           action="Discard"
           isPending={action.isPending}
+          refusal={refusal}
           onConfirm={() => void run(() => discard(queue, chosen), `${letters} discarded`)}
         >
           <Problem text={action.problem} />

@@ -75,6 +75,7 @@ export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone
           }
           action={isDead ? "Discard" : "Cancel the job"}
           isPending={action.isPending}
+          refusal={refusal}
           onConfirm={() =>
             void run(
               () => (isDead ? discard(job.queue, [job.job_id]) : cancelJob(job.job_id)),

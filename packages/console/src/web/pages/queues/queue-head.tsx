@@ -90,6 +90,7 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
           action="Purge"
           typeToConfirm={queue}
           isPending={action.isPending}
+          refusal={refusal}
           onConfirm={() =>
             void action
               .run(() => purge(queue))

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { jsonProblem } from "../../lib/json-text.ts";
+import { maskProblem } from "../../lib/secrets.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
@@ -63,7 +64,8 @@ function PublishForm({ topic }: { readonly topic: string }) {
   const action = useAction();
   const [json, setJson] = useState("{}");
   const [sent, setSent] = useState<{ readonly message_id: string; readonly subscriptions: number } | undefined>();
-  const problem = jsonProblem(json);
+  const syntax = jsonProblem(json);
+  const problem = syntax === undefined ? maskProblem(json) : `This is not JSON: ${syntax}`;
   const send = async (): Promise<void> => {
     if (problem !== undefined || refusal !== undefined) return;
     setSent(undefined);
@@ -75,7 +77,7 @@ function PublishForm({ topic }: { readonly topic: string }) {
         Publish
       </h3>
       <JsonEditor label="Data of the message" value={json} onChange={setJson} onSubmit={() => void send()} className="h-40" />
-      {problem !== undefined && <p className="text-danger">This is not JSON: {problem}</p>}
+      {problem !== undefined && <p className="text-danger">{problem}</p>}
       <div className="flex flex-wrap items-center gap-3">
         <Button look="primary" disabledReason={refusal} disabled={problem !== undefined} isPending={action.isPending} onClick={() => void send()}>
           Publish

@@ -105,6 +105,7 @@ export function ItemHead({
           }
           action="Delete"
           isPending={isPending}
+          refusal={refusal}
           onConfirm={() => void remove(asked)}
         >
           <pre className="mb-2 max-h-40 overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">{previewOf(asked)}</pre>

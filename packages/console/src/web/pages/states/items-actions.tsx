@@ -134,6 +134,7 @@ export function ItemsActions({
           action="Delete"
           typeToConfirm={group}
           isPending={pending === "delete"}
+          refusal={refusal}
           onConfirm={() => void remove()}
         >
           <TriggerNote triggers={triggersOf(bindings.items, group)} />

@@ -16,6 +16,7 @@ export function UnsavedGuard({ isDirty }: { readonly isDirty: boolean }) {
       title="Leave without saving?"
       description="What you typed here is not stored yet."
       action="Leave and forget it"
+      refusal={undefined}
       onConfirm={blocker.proceed}
     />
   );

@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { callText } from "../../lib/api.ts";
 import { formatJson, parseJson } from "../../lib/json.ts";
-import { maskedText } from "../../lib/secrets.ts";
+import { maskedText, maskProblem } from "../../lib/secrets.ts";
 import { bytes } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -152,9 +152,10 @@ function Resend({ message }: { readonly message: MonitorMessage }) {
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<string>();
   const { phase } = useLiveState();
-  const refusal = useWriteRefusal(phase);
+  const writeRefusal = useWriteRefusal(phase);
   const again = resendOf(message);
   if (again === undefined) return null;
+  const refusal = writeRefusal ?? maskProblem(again.payloadJson);
   const send = (): void => {
     setPending(true);
     setFailure(undefined);
@@ -186,6 +187,7 @@ function Resend({ message }: { readonly message: MonitorMessage }) {
         }
         action="Send again"
         isPending={isPending}
+        refusal={refusal}
         onConfirm={send}
       >
         {failure !== undefined && (

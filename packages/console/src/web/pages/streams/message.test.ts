@@ -74,3 +74,11 @@ it("reads what it exports, in both forms, and says what a file is not", () => {
   expect(importText(`${exportText(rows, "ndjson")}nonsense\n{"a":1}\n`).refused).toBe(2);
   expect(() => importText("hello")).toThrow("holds no message");
 });
+
+it("exports no secret that the page masks", () => {
+  const rows = [message(1, '{"type":"update","data":{"password":"p1","n":1}}'), message(2, '{"type":"update","data":{"token":"t1', { truncated: true })];
+  const text = exportText(rows, "json");
+  expect(text).not.toMatch(/p1|t1/);
+  const { messages } = importText(text);
+  expect(messages.map(previewOf)).toEqual([expect.stringContaining('"token":"••••••"'), '{"password":"••••••","n":1}']);
+});

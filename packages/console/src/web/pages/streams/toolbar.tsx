@@ -136,7 +136,7 @@ export function Actions({
       <Button
         onClick={() => onExport("ndjson")}
         disabledReason={nothing}
-        title="The messages shown, one JSON object in each line"
+        title="The messages shown, one JSON object in each line, with secrets masked"
         icon={<Download aria-hidden className="size-3.5" />}
       >
         <span className="max-sm:sr-only">NDJSON</span>
@@ -144,7 +144,7 @@ export function Actions({
       <Button
         onClick={() => onExport("json")}
         disabledReason={nothing}
-        title="The messages shown, as a JSON array"
+        title="The messages shown, as a JSON array, with secrets masked"
         icon={<Download aria-hidden className="size-3.5" />}
       >
         <span className="max-sm:sr-only">JSON</span>

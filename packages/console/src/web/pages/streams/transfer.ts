@@ -1,4 +1,5 @@
 import { z } from "zod/mini";
+import { maskedText } from "../../lib/secrets.ts";
 import type { MonitorRow, TappedMessage, TapTotals } from "./message.ts";
 
 /** Characters of a file that is read. */
@@ -24,11 +25,11 @@ export function totalsOf(messages: readonly TappedMessage[]): TapTotals {
   return { inbound: inbound.length, outbound: outbound.length, inbound_bytes: bytesOf(inbound), outbound_bytes: bytesOf(outbound) };
 }
 
-/** The messages of the rows, oldest first, as they came. */
+/** The messages of the rows, oldest first, as they came, with secrets masked. */
 export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json"): string {
   const messages = rows
     .filter((row) => row.kind === "message")
-    .map(({ kind: _kind, id: _id, seq: _seq, ...message }) => message)
+    .map(({ kind: _kind, id: _id, seq: _seq, ...message }) => ({ ...message, payload: maskedText(message.payload, 0) }))
     .reverse();
   return format === "json" ? JSON.stringify(messages, undefined, 2) : messages.map((message) => `${JSON.stringify(message)}\n`).join("");
 }

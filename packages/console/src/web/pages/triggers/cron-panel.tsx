@@ -156,6 +156,7 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
           </>
         }
         action="Trigger Now"
+        refusal={refusal}
         onConfirm={() => {
           setAsking(false);
           run.mutate();

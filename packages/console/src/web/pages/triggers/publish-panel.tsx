@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { call, callText } from "../../lib/api.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
+import { maskProblem } from "../../lib/secrets.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { INPUT } from "../functions/invoke/call-options.tsx";
@@ -31,6 +32,8 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
       } catch (error) {
         throw new Error(`The data is not JSON: ${(error as Error).message}`);
       }
+      const mask = maskProblem(data);
+      if (mask !== undefined) throw new Error(mask);
       if (target.trim() === "") throw new Error(`Name the ${publishing.member}`);
       if (publishing.kind === "event" && target.includes("*")) throw new Error("Give the event a name without *: a pattern takes events, it is none");
       return publishedText(publishing, JSON.parse(await callText(publishing.functionId, publishPayload(publishing, target.trim(), data))));

@@ -89,6 +89,7 @@ export function WorkerActions({ row: { worker, configured } }: { readonly row: W
           </>
         }
         action={`Restart ${name}`}
+        refusal={refusal}
         onConfirm={() => void start()}
       />
     </div>

@@ -69,6 +69,7 @@ export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert
         description="It is watched no longer. When it fired stays in the history until the engine stops."
         action="Delete the alert"
         isPending={change.isPending}
+        refusal={refusal}
         onConfirm={() => run("engine::alerts::delete", {})}
       />
     </>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Directory, WorkerLoad, WorkerView } from "../../../../kernel/directory.ts";
+import { type ProcessFigures, readProcess } from "../../../../local-workers/process-figures.ts";
 import { inMemoryEngine, manualClock } from "../../../../testing/index.ts";
 import { DropCounts } from "../../drop-counts.ts";
 import { NumberSeries } from "../series.ts";
 import { SeriesStore } from "../series-store.ts";
 import { TimeLine } from "../time-line.ts";
-import { type ProcessFigures, readProcess } from "./process-reader.ts";
 import { WorkerFigures } from "./worker-figures.ts";
 
 async function scene(readOf?: (pid: number) => Promise<ProcessFigures | undefined>, more: Partial<WorkerView> = {}) {

@@ -1,10 +1,10 @@
 import type { Clock } from "../../../../kernel/clock.ts";
 import type { Directory, WorkerLoad } from "../../../../kernel/directory.ts";
 import type { WorkerMetrics } from "../../../../kernel/telemetry-contract.ts";
+import { type ProcessFigures, readProcess } from "../../../../local-workers/process-figures.ts";
 import { WORKER_CPU, WORKER_HEAP, WORKER_LAG, WORKER_RSS, WORKER_UPTIME } from "../names.ts";
 import type { MetricInfo } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
-import { type ProcessFigures, readProcess } from "./process-reader.ts";
 
 /** What was told longer ago says nothing of the present, in milliseconds. */
 const FRESH_MS = 120_000;

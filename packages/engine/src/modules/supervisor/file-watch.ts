@@ -7,7 +7,7 @@ import type { Clock } from "../../kernel/clock.ts";
 /** A file that is written anew is gone for a moment. */
 const DEBOUNCE_MS = 300;
 
-export interface EnvFileWatchOptions {
+export interface FileWatchOptions {
   /** Absolute paths. */
   readonly files: readonly string[];
   readonly clock: Clock;
@@ -16,9 +16,9 @@ export interface EnvFileWatchOptions {
   readonly onProblem: (message: string) => void;
 }
 
-/** Tells when files of variables that lie outside of a worker's folder change; those in it are watched with its sources. */
-export class EnvFileWatch {
-  readonly #options: EnvFileWatchOptions;
+/** Tells when single files change that lie outside of a worker's folder; those in it are watched with its sources. */
+export class FileWatch {
+  readonly #options: FileWatchOptions;
   readonly #watcher: FSWatcher;
   readonly #known = new Map<string, string | undefined>();
   #cancelDebounce = (): void => {};
@@ -27,14 +27,14 @@ export class EnvFileWatch {
   /** Resolves when changes from then on are noticed. */
   readonly ready: Promise<void>;
 
-  constructor(options: EnvFileWatchOptions) {
+  constructor(options: FileWatchOptions) {
     this.#options = options;
     const files = new Set(options.files);
     const folders = [...new Set(options.files.map((file) => dirname(file)))];
     // Folders, not the files: a watch on a file stays with the old one when another is renamed over it.
     this.#watcher = watch(folders, { depth: 0, ignoreInitial: true, ignored: (path) => !folders.includes(resolve(path)) && !files.has(resolve(path)) });
     this.#watcher.on("all", () => this.#notice());
-    this.#watcher.on("error", (error) => options.onProblem(`changes of env files are not noticed: ${String(error)}`));
+    this.#watcher.on("error", (error) => options.onProblem(`changes of files are not noticed: ${String(error)}`));
     this.ready = new Promise<void>((done) => this.#watcher.once("ready", () => done())).then(() => this.#rebase());
     this.#work = this.ready;
   }

@@ -1,0 +1,30 @@
+import { tmpdir } from "node:os";
+import { afterEach, expect, it } from "vitest";
+import { openTerminal, type Terminal } from "../support/terminal.ts";
+
+let terminal: Terminal | undefined;
+afterEach(async () => {
+  await terminal?.close();
+  terminal = undefined;
+});
+
+it("tells a command's text and status, keeps what scrolled off, and takes keys and another size", async () => {
+  terminal = await openTerminal({ cwd: tmpdir(), columns: 80, rows: 10 });
+
+  expect(await terminal.execute("seq 30; (exit 7)")).toMatchObject({ status: 7, text: expect.stringContaining("\n12\n13\n") as string });
+  await terminal.resize({ columns: 60, rows: 20 });
+  await terminal.start("trap 'echo stopped; exit 3' INT; stty size; sleep 100");
+  await terminal.shows("20 60");
+  await terminal.press("C-c");
+  await terminal.shows("stopped");
+});
+
+it("fits the help of svc into 80 columns", async () => {
+  terminal = await openTerminal({ cwd: tmpdir(), columns: 80, rows: 60 });
+
+  const { status, text } = await terminal.execute("svc worker add --help");
+
+  expect(status).toBe(0);
+  expect(text).toContain("Usage: svc worker add");
+  expect(text).toContain("Examples:");
+});

@@ -1,0 +1,51 @@
+import { setTimeout as after } from "node:timers/promises";
+import type { Worker } from "@svc/sdk";
+import type { Shell } from "./shell.ts";
+import { drawTrace } from "./trace-drawing.ts";
+import { type Spans, spansOf } from "./traces.ts";
+
+/** Workers send the spans of their own a little after the call; what came by then is shown. */
+const LONGEST_WAIT_MS = 2_000;
+const LOOK_EVERY_MS = 100;
+/** A trace counts as complete when nothing came for so long. */
+const SETTLED_MS = 400;
+
+/** Prints the trace of the call that this connection made, on standard error. */
+export async function printTraceOfCall(shell: Shell, engine: Worker, functionId: string): Promise<void> {
+  const traceId = await traceOfCall(engine, functionId);
+  const spans = traceId === undefined ? undefined : await settledSpans(engine, traceId);
+  if (traceId === undefined || spans === undefined || spans.total === 0) {
+    shell.note(
+      `${shell.paint.yellow("note:")} no trace of this call was kept. Calls of built-in functions made from here are not recorded, nor what sampling leaves out.\n`,
+    );
+    return;
+  }
+  shell.note(`\n${drawTrace(traceId, spans, { columns: shell.noteColumns, paint: shell.paint })}`);
+}
+
+/** By who called: the function may have been called by others meanwhile. */
+async function traceOfCall(engine: Worker, functionId: string): Promise<string | undefined> {
+  const payload = { caller: engine.id, function_id: functionId, include_internal: true, limit: 1 };
+  const { invocations } = await engine.call<{ readonly invocations: readonly { readonly trace_id: string }[] }>({
+    function_id: "engine::invocations::list",
+    payload,
+  });
+  return invocations[0]?.trace_id;
+}
+
+async function settledSpans(engine: Worker, traceId: string): Promise<Spans> {
+  const startedMs = performance.now();
+  let seen = await spansOf(engine, traceId);
+  let changedMs = startedMs;
+  while (performance.now() - startedMs < LONGEST_WAIT_MS && performance.now() - changedMs < SETTLED_MS) {
+    await after(LOOK_EVERY_MS);
+    const now = await spansOf(engine, traceId);
+    if (stateOf(now) !== stateOf(seen)) changedMs = performance.now();
+    seen = now;
+  }
+  return seen;
+}
+
+function stateOf({ spans, total }: Spans): string {
+  return `${total} ${spans.filter(({ end_time_unix_nano_text: end }) => end === null).length}`;
+}

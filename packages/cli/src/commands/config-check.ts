@@ -1,0 +1,46 @@
+import { Command } from "commander";
+import { checkConfig, formatFinding, shownPath } from "../config-check.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
+
+interface CheckOptions {
+  readonly config?: string;
+  readonly json?: true;
+}
+
+/** `svc config check`: says everything that is wrong with a config file. */
+export function configCheckCommand(shell: Shell): Command {
+  return new Command("check")
+    .summary("say everything that is wrong with a config file, without starting anything")
+    .description(
+      'Check a config file and the manifests of its workers as the engine would at its start, and say everything that is wrong. Nothing is started or changed. Exit 1 when there is a problem; warnings are none. FILE is --config of svc where left out, else "config.yaml".',
+    )
+    .argument("[file]", "config file to check")
+    .option("--json", "print the outcome as JSON")
+    .addHelpText("after", "\nExamples:\n  svc config check\n  svc config check deploy/production.yaml --json\n")
+    .action((file: string | undefined, options: CheckOptions, command: Command) =>
+      check(shell, file ?? command.optsWithGlobals<{ config?: string }>().config, options),
+    );
+}
+
+async function check(shell: Shell, file: string | undefined, { json }: CheckOptions): Promise<void> {
+  const report = await checkConfig(shell, file);
+  const { config, problems, warnings } = report;
+  const isValid = problems.length === 0;
+  if (json) {
+    const counts = { modules: config?.modules.length ?? null, local_workers: config?.localWorkers.length ?? null };
+    shell.out(`${JSON.stringify({ file: report.file, valid: isValid, problems, warnings, ...counts })}\n`);
+  }
+  for (const warning of warnings) shell.note(`${shell.paint.yellow("warning:")} ${warning}\n`);
+  for (const problem of problems) shell.note(`${shell.paint.red("problem:")} ${formatFinding(problem)}\n`);
+  const shown = shownPath(shell, report.file);
+  if (!isValid) throw new CommandFailure(`${shown} has ${counted(problems.length, "problem")}.`);
+  if (!json && config !== undefined) {
+    const parts = [counted(config.modules.length, "module"), counted(config.localWorkers.length, "local worker"), counted(warnings.length, "warning")];
+    shell.out(`${shown} is ok: ${parts.join(", ")}\n`);
+  }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

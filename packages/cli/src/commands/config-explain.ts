@@ -1,0 +1,166 @@
+import type { ExplainedKey } from "@svc/engine";
+import { CallError } from "@svc/protocol";
+import { Command } from "commander";
+import { announcedEngine } from "../announced-engine.ts";
+import { engineAddress, projectConfigFile } from "../engine-address.ts";
+import { withEngine } from "../engine-session.ts";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
+import { table } from "../table.ts";
+import { configOption } from "./options.ts";
+
+interface ExplainOptions {
+  readonly config?: string;
+  readonly json?: true;
+}
+
+/** `svc config explain`: what keys mean, and what is in force. */
+export function configExplainCommand(shell: Shell): Command {
+  return new Command("explain")
+    .summary("say what a key means, what is in force and where that comes from")
+    .description(
+      "Say what a key of the config file means, its type and default, the value that an engine started now would use, and where that comes from: a line of the file, a variable, a flag of the engine that runs for the file, or the default. Secrets are masked. KEY may be a block, e.g. engine.bridge or svc-http; without KEY all that can be set.",
+    )
+    .argument("[key]", "e.g. engine.bridge.port, svc-http.cors, workers[0].replicas")
+    .addOption(configOption("config file to explain"))
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  svc config explain\n  svc config explain svc-http\n  svc config explain engine.bridge.port --json\n")
+    .action((key: string | undefined, options: ExplainOptions, command: Command) =>
+      explain(shell, key, { ...options, ...command.optsWithGlobals<{ config?: string }>() }),
+    );
+}
+
+async function explain(shell: Shell, key: string | undefined, options: ExplainOptions): Promise<void> {
+  const file = projectConfigFile(shell, options.config);
+  const { keys: told, note } = await explainedKeys(shell, file);
+  const keys = overruledByFlags(told, note === undefined ? await flagsOfRunningEngine(shell, file) : new Map());
+  const chosen = key === undefined ? keys : await chosenKeys(keys, key);
+  if (options.json) {
+    shell.out(`${JSON.stringify({ file, keys: chosen.map(asJson) })}\n`);
+    return;
+  }
+  if (note !== undefined) shell.note(`${shell.paint.yellow("note:")} ${note}\n`);
+  const [only] = chosen;
+  if (only !== undefined && chosen.length === 1) shell.out(inFull(only));
+  else shell.out(cutTo(shell.outColumns, table(["KEY", "VALUE", "FROM", "DESCRIPTION"], chosen.filter(isShown(key)).map(row))));
+}
+
+/** On a terminal each row is one line; the rest of a description is what `svc config explain KEY` is for. */
+function cutTo(columns: number | undefined, text: string): string {
+  if (columns === undefined) return text;
+  return text
+    .split("\n")
+    .map((line) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line))
+    .join("\n");
+}
+
+interface RunningSetting {
+  readonly key: string;
+  readonly value: unknown;
+  readonly source: string;
+}
+
+/** What the command line of the project's running engine says, by key; empty when none runs, or it does not let us in. */
+async function flagsOfRunningEngine(shell: Shell, file: string): Promise<ReadonlyMap<string, unknown>> {
+  if (announcedEngine(shell, file) === undefined) return new Map();
+  try {
+    const settings = await withEngine(
+      engineAddress({ ...shell, env: { ...shell.env, SVC_URL: "" } }, { config: file }),
+      "svc config explain",
+      async (engine) => {
+        const answer = await engine.call<{ readonly settings: readonly RunningSetting[] }>({ function_id: "engine::config::effective", payload: {} });
+        return answer.settings;
+      },
+    );
+    return new Map(settings.filter(({ source }) => source === "flag").map(({ key, value }) => [key, value]));
+  } catch (error) {
+    // Values without its flags are still those of an engine started now.
+    if (error instanceof CommandFailure || CallError.is(error)) return new Map();
+    throw error;
+  }
+}
+
+function overruledByFlags(keys: readonly ExplainedKey[], flags: ReadonlyMap<string, unknown>): readonly ExplainedKey[] {
+  return keys.map((one) => (flags.has(one.key) ? { ...one, value: flags.get(one.key), source: "flag", where: undefined, written: undefined } : one));
+}
+
+/** A file that is missing or has mistakes says nothing about values; what its keys mean can be told all the same. */
+async function explainedKeys(shell: Shell, file: string): Promise<{ readonly keys: readonly ExplainedKey[]; readonly note: string | undefined }> {
+  const { ConfigError, configurableModules, explainConfig, MASK, maskSecrets, readConfigText } = await import("@svc/engine");
+  const options = { env: shell.env, modules: configurableModules, cwd: shell.cwd };
+  const masked = (one: ExplainedKey): ExplainedKey => {
+    const value = one.value === undefined ? undefined : maskSecrets(one.value, one.path.at(-1));
+    // The default of a variable may be a secret as well.
+    return { ...one, value, written: JSON.stringify(value)?.includes(MASK) ? undefined : one.written };
+  };
+  try {
+    return { keys: explainConfig(file, readConfigText(file), options).map(masked), note: undefined };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { length } = error.problems;
+    return {
+      keys: explainConfig(file, undefined, options),
+      note: `no values: ${length === 1 ? error.message : `${file} has ${length} problems, see svc config check`}`,
+    };
+  }
+}
+
+/** The key, or all below it. Exit 2 when there is none, with the nearest. */
+async function chosenKeys(keys: readonly ExplainedKey[], wanted: string): Promise<readonly ExplainedKey[]> {
+  const chosen = keys.filter(({ key }) => key === wanted || key.startsWith(`${wanted}.`));
+  if (chosen.length > 0) return chosen;
+  const { nearestName } = await import("@svc/engine/local-workers");
+  const ids = keys.map(({ key }) => key);
+  const byLastPart = ids.filter((id) => id.endsWith(`.${wanted}`));
+  const nearest = byLastPart[0] ?? nearestName(wanted, [...ids, ...new Set(ids.map((id) => id.split(".", 1)[0] ?? ""))]);
+  throw usageFailure(`There is no key ${JSON.stringify(wanted)}${nearest === undefined ? "." : `; did you mean ${nearest}?`}`, "All keys: svc config explain");
+}
+
+/** Without a key, what is set stands with every key of the top two levels; deeper ones are for who asks. */
+function isShown(key: string | undefined): (one: ExplainedKey) => boolean {
+  return ({ path, source }) => key !== undefined || path.length <= 2 || (source !== undefined && source !== "default");
+}
+
+const MAX_VALUE_CHARACTERS = 40;
+
+function row(one: ExplainedKey): readonly string[] {
+  const value = one.value === undefined ? "-" : JSON.stringify(one.value);
+  return [one.key, value.length > MAX_VALUE_CHARACTERS ? `${value.slice(0, MAX_VALUE_CHARACTERS - 1)}…` : value, origin(one), one.description];
+}
+
+/** Where the value comes from, in a word or two. */
+function origin({ source, where, variable }: ExplainedKey): string {
+  if (source === undefined) return "-";
+  if (source === "env") return variable ?? "a variable";
+  if (source === "flag") return "flag of the running engine";
+  return source === "file" ? (where ?? "file") : source;
+}
+
+function inFull(one: ExplainedKey): string {
+  const { key, description, type, only, variable, written, value } = one;
+  const from = written === undefined ? origin(one) : `${origin(one)}, written ${written}`;
+  const rows = [
+    ["type", type],
+    ...(only.length === 0 ? [] : [["only with", only.join(", ")]]),
+    ...(one.default === undefined ? [] : [["default", JSON.stringify(one.default)]]),
+    ["value", value === undefined ? "none" : `${JSON.stringify(value)}   (${from})`],
+    ...(variable === undefined ? [] : [["variable", variable]]),
+  ] as const;
+  return `${key}\n${description === "" ? "" : `  ${description}\n`}\n${rows.map(([name = "", text]) => `  ${name.padEnd(10)}${text}\n`).join("")}`;
+}
+
+function asJson(one: ExplainedKey): Readonly<Record<string, unknown>> {
+  const { key, description, type, only, variable, value, source, where, written } = one;
+  return {
+    key,
+    description,
+    type,
+    only_with: only,
+    default: one.default ?? null,
+    variable: variable ?? null,
+    value: value ?? null,
+    source: source ?? null,
+    where: where ?? null,
+    written: written ?? null,
+  };
+}

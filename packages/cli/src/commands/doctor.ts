@@ -1,0 +1,51 @@
+import { Command } from "commander";
+import type { Finding } from "../doctor/finding.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
+import { configOption, urlOption } from "./options.ts";
+
+interface DoctorOptions {
+  readonly url?: string;
+  readonly config?: string;
+  readonly json?: true;
+}
+
+/** `svc doctor`: what is wrong with this machine, this project and its engine, and what to do about it. */
+export function doctorCommand(shell: Shell): Command {
+  return new Command("doctor")
+    .summary("look for what is wrong, and say what to do about it")
+    .description(
+      "Look at what svc needs: versions, the config file, the toolchains of its workers, ports, the data folder and its disk, and the engine with its clock and workers. Each problem comes with its remedy. Nothing is changed. Exit 1 when there is a problem.",
+    )
+    .addOption(urlOption())
+    .addOption(configOption("config file of the project"))
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  svc doctor\n  svc doctor --json\n  svc doctor --url ws://10.0.0.5:49134\n")
+    .action((options: DoctorOptions, command: Command) => diagnose(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
+}
+
+async function diagnose(shell: Shell, options: DoctorOptions): Promise<void> {
+  // Loaded here and not above: other commands must not wait for what it looks with.
+  const { examine } = await import("../doctor/examine.ts");
+  const findings = await examine(shell, options);
+  const count = (status: Finding["status"]): number => findings.filter((finding) => finding.status === status).length;
+  const problems = count("problem");
+  if (options.json) {
+    const checks = findings.map(({ remedy = null, ...finding }) => ({ ...finding, remedy }));
+    shell.out(`${JSON.stringify({ ok: problems === 0, problems, warnings: count("warning"), checks })}\n`);
+  } else shell.out(asText(findings));
+  if (problems > 0) throw new CommandFailure(`${problems} ${problems === 1 ? "problem" : "problems"} found.`);
+  if (!options.json) shell.note(count("warning") === 0 ? "All is well.\n" : "No problems.\n");
+}
+
+/** A line for each, the remedy below. */
+function asText(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const indent = " ".repeat("warning".length + width + 4);
+  return findings
+    .map(
+      ({ check, status, message, remedy }) =>
+        `${status.padEnd("warning".length)}  ${check.padEnd(width)}  ${message}\n${remedy === undefined ? "" : `${indent}${remedy}\n`}`,
+    )
+    .join("");
+}

@@ -1,0 +1,116 @@
+import { Command } from "commander";
+import { askEngine, codeOf } from "../engine-request.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import { functionPage } from "../function-page.ts";
+import { type FunctionDetail, type FunctionRow, listConnected, listFunctions } from "../listings.ts";
+import { addModule, moduleOf } from "../missing-module.ts";
+import { didYouMean } from "../nearest.ts";
+import { paintOfOut, type Shell } from "../shell.ts";
+import { table } from "../table.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
+
+interface FunctionsOptions extends EngineOptions {
+  readonly search?: string;
+  readonly worker?: string;
+  readonly all?: true;
+  readonly json?: true;
+}
+
+/** `svc functions`: what can be called, and all about one function. */
+export function functionsCommand(shell: Shell): Command {
+  const command = new Command("functions")
+    .summary("list the functions that can be called, or describe one")
+    .description(
+      "List the functions of the connected workers. With an id: what the function takes and gives, who provides it, what triggers it, and a call to try.",
+    )
+    .argument("[function]", "function to describe, e.g. math::add")
+    .option("--search <text>", "only functions with this text in their id or description, the best match first")
+    .option("--worker <worker>", "only functions of this worker")
+    .option("--all", "also the functions of the engine and its modules")
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc functions\n  svc functions math::add\n  svc functions --search order --all\n  svc functions --json | jq -r '.functions[].function_id'\n",
+    );
+  return withEngineOptions(command).action((id: string | undefined, own: FunctionsOptions) => {
+    const options = allOptions(own, command);
+    return id === undefined ? list(shell, command, options) : describe(shell, command, { id, options });
+  });
+}
+
+async function list(shell: Shell, command: Command, options: FunctionsOptions): Promise<void> {
+  const { search, worker, all } = options;
+  const isWhole = all === true || worker !== undefined;
+  const { shown, hidden } = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+    const functions = await listFunctions(engine, { search, worker, include_internal: isWhole });
+    const connected = await listConnected(engine, { include_internal: true });
+    if (worker !== undefined && !connected.some(({ id, name }) => id === worker || name === worker)) {
+      const names = connected.map(({ name }) => name);
+      throw new CommandFailure(`No worker ${worker} is connected${await didYouMean(worker, names)}`, { advice: ["See: svc workers"] });
+    }
+    const modules = new Set(connected.filter(({ kind }) => kind === "module").map(({ id }) => id));
+    const isModules = ({ workers }: FunctionRow): boolean => workers.every(({ id }) => modules.has(id));
+    const ofModules = isWhole || search !== undefined ? [] : functions.filter(isModules);
+    return { shown: functions.filter((row) => !ofModules.includes(row)), hidden: ofModules.length };
+  });
+  if (options.json) {
+    shell.out(`${JSON.stringify({ functions: shown })}\n`);
+    return;
+  }
+  if (shown.length === 0)
+    shell.note(search === undefined ? "No worker that is connected provides a function.\n" : `No function matches ${JSON.stringify(search)}.\n`);
+  else shell.out(table(["FUNCTION", "WORKER", "TRIGGERS", "STATUS", "DESCRIPTION"], shown.map(row), { columns: shell.outColumns, style: statusStyle(shell) }));
+  if (hidden > 0) shell.note(shell.paint.dim(`${hidden} functions of modules are not shown; all of them: svc functions --all\n`));
+}
+
+function row({ function_id, workers, triggers, status, description }: FunctionRow): readonly string[] {
+  return [
+    function_id,
+    [...new Set(workers.map(({ name }) => name))].join(", "),
+    [...new Set(triggers.map(({ type }) => type))].join(", "),
+    status,
+    description ?? "",
+  ];
+}
+
+async function describe(shell: Shell, command: Command, { id, options }: { readonly id: string; readonly options: FunctionsOptions }): Promise<void> {
+  const detail = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+    try {
+      return await engine.call<FunctionDetail>({ function_id: "engine::functions::info", payload: { function_id: id } });
+    } catch (error) {
+      if (codeOf(error) !== "NOT_FOUND") throw error;
+      const known = await listFunctions(engine, { include_internal: true });
+      const module = moduleOf(id);
+      const isThere = module === undefined || known.some(({ workers }) => workers.some(({ name }) => name === module));
+      const nearest = await didYouMean(
+        id,
+        known.map(({ function_id }) => function_id),
+      );
+      throw new CommandFailure(`No connected worker provides ${id}${nearest === "" ? "." : nearest}`, {
+        advice: [isThere ? "See: svc functions" : addModule(module)],
+        cause: error,
+      });
+    }
+  });
+  shell.out(options.json ? `${JSON.stringify(detail)}\n` : functionPage(detail, paintOfOut(shell)));
+}
+
+const STATUS_COLORS: Readonly<Record<string, "green" | "yellow" | "red">> = {
+  available: "green",
+  connected: "green",
+  active: "green",
+  busy: "yellow",
+  draining: "yellow",
+  inactive: "yellow",
+  paused: "yellow",
+  error: "red",
+};
+
+/** Colours the column STATUS by what stands in it. */
+export function statusStyle(shell: Shell): (cell: string, place: { readonly head: string }) => string {
+  const paint = paintOfOut(shell);
+  return (cell, { head }) => {
+    const color = head === "STATUS" ? STATUS_COLORS[cell.trim()] : undefined;
+    return color === undefined ? cell : paint[color](cell);
+  };
+}

@@ -1,0 +1,56 @@
+import { Command } from "commander";
+import { askEngine } from "../engine-request.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import { listTriggers, triggerTypeIds } from "../listings.ts";
+import { didYouMean } from "../nearest.ts";
+import { occasionOf } from "../occasion.ts";
+import type { Shell } from "../shell.ts";
+import { table } from "../table.ts";
+import { statusStyle } from "./functions.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
+
+interface TriggersOptions extends EngineOptions {
+  readonly type?: string;
+  readonly function?: string;
+  readonly search?: string;
+  readonly all?: true;
+  readonly json?: true;
+}
+
+/** `svc triggers`: which function runs when. */
+export function triggersCommand(shell: Shell): Command {
+  const command = new Command("triggers")
+    .summary("list the triggers: which function runs when")
+    .description("List the triggers: the occasion of each (a path, a schedule, a topic), its function, and whether it is active, or why not.")
+    .option("--type <type>", "only triggers of this type, e.g. http or cron")
+    .option("--function <function>", "only triggers of this function")
+    .option("--search <text>", "only triggers with this text in their function, type or config")
+    .option("--all", "also those of the engine's own")
+    .addOption(jsonOption())
+    .addHelpText("after", "\nExamples:\n  svc triggers\n  svc triggers --type http\n  svc triggers --function math::add --json\n");
+  return withEngineOptions(command).action((own: TriggersOptions) => list(shell, command, allOptions(own, command)));
+}
+
+async function list(shell: Shell, command: Command, options: TriggersOptions): Promise<void> {
+  const { type, search, all } = options;
+  const query = { trigger_type: type, function_id: options.function, search, include_internal: all };
+  const triggers = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+    const found = await listTriggers(engine, query);
+    if (found.length > 0 || type === undefined) return found;
+    const known = await triggerTypeIds(engine);
+    if (known.includes(type)) return found;
+    throw new CommandFailure(`Nobody provides a trigger type ${type}${await didYouMean(type, known)}`, { advice: [`Types: ${known.join(", ")}`] });
+  });
+  if (options.json) shell.out(`${JSON.stringify({ triggers })}\n`);
+  else if (triggers.length === 0) shell.note(`No triggers${type === undefined && search === undefined && options.function === undefined ? "" : " match"}.\n`);
+  else {
+    const rows = triggers.map(({ trigger_type, config, function_id, status, reason }) => [
+      trigger_type,
+      occasionOf(trigger_type, config),
+      function_id,
+      status,
+      reason ?? "",
+    ]);
+    shell.out(table(["TYPE", "OCCASION", "FUNCTION", "STATUS", "REASON"], rows, { columns: shell.outColumns, style: statusStyle(shell) }));
+  }
+}

@@ -1,0 +1,89 @@
+import type { Worker } from "@svc/sdk";
+import { Command } from "commander";
+import type { ListedEntry } from "../config-entries.ts";
+import { confirm } from "../confirm.ts";
+import { engineAddress, probe } from "../engine-address.ts";
+import { withEngine } from "../engine-session.ts";
+import { type Project, projectAtHand, projectOfEngine } from "../project.ts";
+import { doSeveral } from "../several.ts";
+import type { Shell } from "../shell.ts";
+import { listWorkers } from "../worker-functions.ts";
+import { entryNamed, removeWorker } from "../worker-removal.ts";
+import { configOption, urlOption } from "./options.ts";
+
+interface RemoveOptions {
+  readonly yes?: true;
+  readonly url?: string;
+  readonly config?: string;
+  readonly json?: true;
+}
+
+/** `svc worker remove`: takes workers out of the config file; the engine ends them. */
+export function workerRemoveCommand(shell: Shell): Command {
+  return new Command("remove")
+    .alias("rm")
+    .summary("remove workers from the config file and end them")
+    .description("Remove workers from the config file of the running engine, which ends them, and wait until they are gone. Their folders stay as they are.")
+    .argument("<name...>", "names of workers, as `svc worker list` shows them")
+    .option("-y, --yes", "do not ask; without a terminal nothing is asked")
+    .addOption(urlOption())
+    .addOption(configOption("config file to remove from when no engine runs"))
+    .option("--json", "print what was done as JSON on standard output")
+    .addHelpText("after", "\nExamples:\n  svc worker remove math-worker\n  svc worker remove math-worker caller-worker --yes\n  svc worker remove svc-state\n")
+    .action((names: readonly string[], options: RemoveOptions, command: Command) =>
+      removeWorkers(shell, [...new Set(names)], { ...options, ...command.optsWithGlobals<{ config?: string }>() }),
+    );
+}
+
+async function removeWorkers(shell: Shell, names: readonly string[], options: RemoveOptions): Promise<void> {
+  const address = engineAddress(shell, options);
+  const problem = await probe(address);
+  if (problem !== undefined)
+    return await removeAll(shell, names, { project: projectAtHand(shell, address, { config: options.config, problem }), engine: undefined, options });
+  await withEngine(address, "svc worker remove", async (engine) =>
+    removeAll(shell, names, { project: await projectOfEngine(shell, engine, { address, config: options.config }), engine, options }),
+  );
+}
+
+interface Removing {
+  readonly project: Project;
+  readonly engine: Worker | undefined;
+  readonly options: RemoveOptions;
+}
+
+async function removeAll(shell: Shell, names: readonly string[], { project, engine, options }: Removing): Promise<void> {
+  const entries = new Map<string, ListedEntry>();
+  // A name that is mistyped is told before anything is done.
+  for (const name of names) entries.set(name, await entryNamed(name, project));
+  await warnOfModules(shell, [...entries.values()], engine);
+  const shown = [...entries.values()].map(({ name }) => name).join(", ");
+  // A script that calls this means it, and nothing is lost: the files stay.
+  if (shell.ask !== undefined) await confirm(shell, `Remove ${shown} from ${project.shownConfig}?`, options);
+  await doSeveral(shell, {
+    names,
+    verb: "be removed",
+    json: options.json ?? false,
+    action: async (name, signal) => removeWorker(shell, entries.get(name) ?? (await entryNamed(name, project)), { project, engine, signal }),
+  });
+}
+
+/** Other workers may rely on what a module provides. */
+async function warnOfModules(shell: Shell, entries: readonly ListedEntry[], engine: Worker | undefined): Promise<void> {
+  const modules = entries.filter(({ folder }) => folder === undefined);
+  if (modules.length === 0 || engine === undefined) return;
+  const workers = await listWorkers(engine);
+  for (const { name } of modules) {
+    const worker = workers.find((known) => known.name === name);
+    const lost = [
+      ...(worker === undefined || worker.functions.length === 0 ? [] : [`calls of ${shortList(worker.functions)} fail`]),
+      ...(worker === undefined || worker.trigger_types.length === 0 ? [] : [`triggers of type ${shortList(worker.trigger_types)} do not fire`]),
+    ];
+    if (lost.length > 0) shell.note(`${shell.paint.yellow("note:")} without ${name}, ${lost.join(", and ")}. What it stored stays on disk.\n`);
+  }
+}
+
+const SHOWN_IDS = 4;
+
+function shortList(ids: readonly string[]): string {
+  return ids.length <= SHOWN_IDS ? ids.join(", ") : `${ids.slice(0, SHOWN_IDS - 1).join(", ")} and ${ids.length - SHOWN_IDS + 1} more`;
+}

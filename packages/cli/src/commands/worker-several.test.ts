@@ -1,0 +1,221 @@
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { run } from "../main.ts";
+import { PROBE_MANIFEST, startTestEngine, type TestEngine, type TestProject, testProject, writeProbeWorker } from "../running-engine.test-support.ts";
+import { type RecordedShell, recordedShell } from "../shell.test-support.ts";
+
+interface Ended {
+  readonly status: ExitCode;
+  readonly shell: RecordedShell;
+}
+
+const named = (name: string): string => PROBE_MANIFEST.replace("name: probe-worker", `name: ${name}`);
+const commandIn =
+  (project: () => TestProject, url: () => string, more: Parameters<typeof recordedShell>[0] = {}) =>
+  async (...args: readonly string[]): Promise<Ended> => {
+    const shell = recordedShell({ cwd: project().dir, env: { PATH: process.env.PATH, SVC_URL: url() }, ...more });
+    return { status: await run(["worker", ...args], shell), shell };
+  };
+
+describe("svc worker add and remove with an engine running", () => {
+  let project: TestProject;
+  let engine: TestEngine;
+  const svc = commandIn(
+    () => project,
+    () => engine.url,
+  );
+  const config = (): string => readFileSync(project.configFile, "utf8");
+
+  beforeAll(async () => {
+    project = testProject();
+    for (const name of ["one", "two", "three"]) await writeProbeWorker(join(project.dir, name), named(name));
+    engine = await startTestEngine(project);
+  });
+  afterAll(async () => {
+    await engine.stop();
+    project.remove();
+  });
+  afterEach(async () => {
+    const listed = [...config().matchAll(/- name: (\S+)/g)].map(([, name]) => name ?? "");
+    if (listed.length > 0) await svc("remove", ...listed);
+  });
+
+  it("adds several, numbered, names what failed, and leaves the others added", async () => {
+    await writeProbeWorker(join(project.dir, "broken"), `${named("broken")}  install: echo no such package; exit 7\n`);
+
+    const { status, shell } = await svc("add", "./one", "./broken", "state", "--json");
+
+    expect(status).toBe(EXIT.failed);
+    const { notes, out } = shell.written;
+    expect(notes).toMatch(/\[1\/3\] \.\/one\n(?:.*\n)*Ready: probe::ping \(1 function\)\n\[2\/3\] \.\/broken\n(?:.*\n)*error: .*\n(?:.*\n)*\[3\/3\] state\n/);
+    expect(notes).toContain("1 of 3 could not be added: ./broken.");
+    expect(JSON.parse(out)).toMatchObject({
+      workers: [
+        { name: "one", status: "ready" },
+        { name: "svc-state", kind: "built-in" },
+      ],
+      failed: [{ worker: "./broken", message: expect.stringContaining("no such package") as string }],
+    });
+    expect(config()).toContain("path: ./one");
+    expect(config()).not.toContain("broken");
+  }, 30_000);
+
+  it("writes the name, the number of processes and the variables, and runs so many", async () => {
+    const { status } = await svc("add", "./one", "--name", "two", "--replicas", "2", "--env", "LEVEL=a=b", "-e", "EMPTY=");
+
+    expect(status).toBe(EXIT.done);
+    expect(config()).toMatch(/- name: two\n\s+path: \.\/one\n\s+replicas: 2\n\s+env:\n\s+LEVEL: a=b\n\s+EMPTY: ""\n/);
+    const { workers } = JSON.parse((await svc("list", "--json")).shell.written.out) as { workers: { name: string; pids: number[] }[] };
+    expect(workers.find(({ name }) => name === "two")?.pids.length).toBeGreaterThanOrEqual(2);
+  }, 30_000);
+
+  it("refuses a folder that is there already under another name, also behind a link, and names replicas (gap 67)", async () => {
+    await svc("add", "./one");
+    symlinkSync(join(project.dir, "one"), join(project.dir, "link"));
+
+    const { status, shell } = await svc("add", "./link", "--name", "other");
+    const again = await svc("add", "./one");
+
+    rmSync(join(project.dir, "link"));
+    expect([status, again.status]).toEqual([EXIT.failed, EXIT.failed]);
+    expect(shell.written.notes).toContain("in config.yaml already, as one");
+    expect(shell.written.notes).toContain("`replicas: 2`");
+    expect(again.shell.written.notes).toContain("`replicas: 2`");
+    expect(config()).not.toContain("other");
+  }, 30_000);
+
+  it("says that a worker lies outside the project, or is a link", async () => {
+    const elsewhere = testProject();
+    await writeProbeWorker(join(elsewhere.dir, "far"), named("two"));
+    symlinkSync(join(elsewhere.dir, "far"), join(project.dir, "linked"));
+
+    const outside = await svc("add", join(elsewhere.dir, "far"));
+    await svc("remove", "two");
+    const linked = await svc("add", "./linked");
+
+    expect(outside.shell.written.notes).toContain("lies outside the project's folder");
+    expect(linked.shell.written.notes).toContain("./linked is a symbolic link to ");
+    expect(config()).toContain("path: ./linked");
+    await svc("remove", "two");
+    rmSync(join(project.dir, "linked"));
+    elsewhere.remove();
+  }, 30_000);
+
+  it("stops at Ctrl-C during an install, ends it, and leaves the config file as it was", async () => {
+    await writeProbeWorker(join(project.dir, "slow"), `${named("slow")}  install: touch begun; echo waiting for ever; sleep 300\n`);
+    const before = config();
+    const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH, SVC_URL: engine.url } });
+    const ended = run(["worker", "add", "./slow", "./two"], shell);
+    await shell.noted("waiting for ever");
+
+    shell.stop("SIGINT");
+
+    expect(await ended).toBe(EXIT.failed);
+    expect(shell.written.notes).toContain("the install of slow was called off");
+    expect(shell.written.notes).toContain("Stopped before ./two.");
+    expect(config()).toBe(before);
+    expect(shell.listeners()).toBe(0);
+  }, 30_000);
+
+  it("keeps what somebody wrote into the config file while a worker was installed", async () => {
+    await writeProbeWorker(join(project.dir, "edited"), `${named("three")}  install: echo '# by hand' >> ../config.yaml\n`);
+
+    const { status } = await svc("add", "./edited");
+
+    expect(status).toBe(EXIT.done);
+    expect(config()).toContain("# by hand");
+    expect(config()).toContain("name: three");
+  }, 30_000);
+
+  it("removes several, waits until their processes are gone, and keeps their files", async () => {
+    await svc("add", "./one", "./two");
+    const { workers } = JSON.parse((await svc("list", "--json")).shell.written.out) as { workers: { name: string; pids: number[] }[] };
+    const pids = workers.flatMap((worker) => worker.pids);
+    expect(pids.length).toBeGreaterThanOrEqual(2);
+
+    const { status, shell } = await svc("remove", "one", "two", "--json");
+
+    expect(status).toBe(EXIT.done);
+    expect(pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+    expect(JSON.parse(shell.written.out)).toMatchObject({ workers: [{ name: "one", functions: ["probe::ping"] }, { name: "two" }], failed: [] });
+    expect(config()).toContain("# mine");
+    expect(config()).not.toContain("path:");
+    expect(existsSync(join(project.dir, "one/worker.mjs"))).toBe(true);
+  }, 30_000);
+
+  it("removes a module by its short name and says what stops working", async () => {
+    await svc("add", "state");
+
+    const { status, shell } = await svc("remove", "state");
+
+    expect(status).toBe(EXIT.done);
+    expect(shell.written.notes).toMatch(/without svc-state, calls of state::\S+, .* fail/);
+    expect(config()).not.toContain("svc-state");
+  }, 30_000);
+
+  it("names the nearest worker for a mistyped one, before anything is removed", async () => {
+    await svc("add", "./three");
+
+    const { status, shell } = await svc("remove", "three", "thre");
+
+    expect(status).toBe(EXIT.failed);
+    expect(shell.written.notes).toContain("did you mean three?");
+    expect(config()).toContain("name: three");
+  }, 30_000);
+});
+
+describe("svc worker add and remove without an engine", () => {
+  let project: TestProject;
+  const svc = commandIn(
+    () => project,
+    () => "ws://127.0.0.1:1",
+  );
+
+  beforeEach(async () => {
+    project = testProject();
+    await writeProbeWorker(join(project.dir, "one"), named("one"));
+  });
+  afterEach(() => project.remove());
+
+  it("refuses one folder that is named twice and says how one gets two processes of it", async () => {
+    const { status, shell } = await svc("add", "./one", "one/");
+
+    expect(status).toBe(EXIT.usage);
+    expect(shell.written.notes).toContain("--replicas 2");
+    expect(readFileSync(project.configFile, "utf8")).toBe("# mine\nworkers: []\n");
+  });
+
+  it.each([
+    [["--replicas", "0"], "from 1 to 64"],
+    [["--env", "1X=2"], "NAME=VALUE"],
+    [["--env", "A=1", "--env", "A=2"], "given twice"],
+    [["--name", "No Name"], "No Name"],
+    [["svc-state", "--name", "x"], "--name is for one worker"],
+  ])("ends with 2 for %j", async (more, hint) => {
+    const { status, shell } = await svc("add", "./one", ...more);
+
+    expect(status).toBe(EXIT.usage);
+    expect(shell.written.notes).toContain(hint);
+  });
+
+  it("asks at a terminal before it removes, and does nothing without a yes", async () => {
+    writeFileSync(project.configFile, "workers:\n  - name: one\n    path: ./one\n");
+    const answering = (answer: string) =>
+      commandIn(
+        () => project,
+        () => "ws://127.0.0.1:1",
+        { cwd: project.dir, env: { SVC_URL: "ws://127.0.0.1:1" }, answers: [answer] },
+      );
+
+    const refused = await answering("")("remove", "one");
+    const afterNo = readFileSync(project.configFile, "utf8");
+    const agreed = await answering("y")("remove", "one");
+
+    for (const { shell } of [refused, agreed]) expect(shell.written.notes).toContain("Remove one from config.yaml? [y/N] ");
+    expect([refused.status, agreed.status]).toEqual([EXIT.failed, EXIT.done]);
+    expect(afterNo).toContain("name: one");
+    expect(readFileSync(project.configFile, "utf8")).not.toContain("name: one");
+  });
+});

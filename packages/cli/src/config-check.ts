@@ -1,0 +1,83 @@
+import { relative } from "node:path";
+import type { LoadedConfig } from "@svc/engine";
+import { projectConfigFile } from "./engine-address.ts";
+import type { Shell } from "./shell.ts";
+
+/** One thing wrong, or worth a word, with the config file or a manifest that it leads to. */
+export interface ConfigFinding {
+  /** As messages show it. */
+  readonly file: string;
+  /** 1-based; null when the file as a whole is meant. */
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly key: string | null;
+  readonly message: string;
+}
+
+export interface ConfigReport {
+  /** Absolute path. */
+  readonly file: string;
+  /** Undefined when it has problems. */
+  readonly config: LoadedConfig | undefined;
+  readonly problems: readonly ConfigFinding[];
+  readonly warnings: readonly string[];
+}
+
+/** Reads and checks a config file as the engine would at its start, and the manifests of its workers; starts and changes nothing. */
+export async function checkConfig(shell: Pick<Shell, "cwd" | "env">, config: string | undefined): Promise<ConfigReport> {
+  // Loaded here and not above: other commands must not wait for the engine's code.
+  const { ConfigError, configurableModules, loadConfig } = await import("@svc/engine");
+  const file = projectConfigFile(shell, config);
+  try {
+    const loaded = loadConfig(file, { env: shell.env, modules: configurableModules, cwd: shell.cwd });
+    const manifests = await Promise.all(loaded.localWorkers.map((worker) => manifestFindings(shell, worker)));
+    return {
+      file,
+      config: loaded,
+      problems: manifests.flatMap(({ problems }) => problems),
+      warnings: [...loaded.warnings, ...manifests.flatMap(({ warnings }) => warnings)],
+    };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const shown = shownPath(shell, file);
+    const problems = error.problems.map(
+      ({ line, column, key, message }): ConfigFinding => ({ file: shown, line: line ?? null, column: column ?? null, key: key ?? null, message }),
+    );
+    return { file, config: undefined, problems, warnings: [] };
+  }
+}
+
+async function manifestFindings(
+  shell: Pick<Shell, "cwd">,
+  { path, where }: LoadedConfig["localWorkers"][number],
+): Promise<{ readonly problems: readonly ConfigFinding[]; readonly warnings: readonly string[] }> {
+  const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
+  try {
+    const { file, warnings } = await readManifest(path);
+    return { problems: [], warnings: warnings.map((warning) => `${shownPath(shell, file)}: ${warning}`) };
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error;
+    const problems = error.problems.map(
+      ({ line, key, message }): ConfigFinding => ({
+        file: shownPath(shell, error.file),
+        line: line ?? null,
+        column: null,
+        key: key ?? null,
+        message: `${message} (listed at ${where})`,
+      }),
+    );
+    return { problems, warnings: [] };
+  }
+}
+
+/** `config.yaml:3:7: engine.bridge.port: must be …`. */
+export function formatFinding({ file, line, column, key, message }: ConfigFinding): string {
+  const place = [file, ...(line === null ? [] : [line]), ...(column === null ? [] : [column])].join(":");
+  return `${place}: ${key === null ? "" : `${key}: `}${message}`;
+}
+
+/** Short where the file lies below the working directory. */
+export function shownPath({ cwd }: Pick<Shell, "cwd">, file: string): string {
+  const path = relative(cwd, file);
+  return path === "" || path.startsWith("..") ? file : path;
+}

@@ -1,0 +1,260 @@
+import { basename, dirname, relative } from "node:path";
+import type { Worker } from "@svc/sdk";
+import { announcedEngine } from "../announced-engine.ts";
+import { listedEntries } from "../config-entries.ts";
+import type { EngineAddress } from "../engine-address.ts";
+import { withEngine } from "../engine-session.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import { parseLogLine } from "../log-lines.ts";
+import { openBrowser } from "../open-browser.ts";
+import { settleable } from "../settleable.ts";
+import type { Shell } from "../shell.ts";
+import { listenForStop, type StopRequests } from "../stop-requests.ts";
+import { listWorkers, restartWorker } from "../worker-functions.ts";
+import { KEYS_HELP, KEYS_LINE, listenForDevKeys } from "./dev-keys.ts";
+import { DevOutput } from "./dev-output.ts";
+import { followWorkers } from "./follow-workers.ts";
+import { SvcChild } from "./svc-child.ts";
+
+/** The engine may have a large store to open. */
+const START_TIMEOUT_MS = 120_000;
+/** How much of what a process said while it failed to start is shown. */
+const KEPT_LINES = 30;
+
+export interface DevOptions {
+  /** Absolute path. */
+  readonly configFile: string;
+  /** Flags for the engine and for the console, e.g. `["--http-port", "0"]`. */
+  readonly engineFlags: readonly string[];
+  readonly consoleFlags: readonly string[];
+  readonly withConsole: boolean;
+  /** Open the browser once the console is there. */
+  readonly open: boolean;
+}
+
+interface EngineAddresses {
+  readonly bridge: string;
+  readonly http: string;
+  readonly realtime: string;
+}
+
+/** Runs engine, console and workers until somebody wants an end; nothing of it is left when this settles. Exit 1 when the engine ends by itself. */
+export async function runDev(shell: Shell, options: DevOptions): Promise<void> {
+  const stop = listenForStop(shell, { stdin: "ignored", nowMs: () => performance.now() });
+  const dev = new Dev(shell, options, stop);
+  try {
+    await dev.run();
+  } finally {
+    await dev.end();
+    stop.forget();
+  }
+}
+
+class Dev {
+  readonly #shell: Shell;
+  readonly #options: DevOptions;
+  readonly #output: DevOutput;
+  readonly #quit = new AbortController();
+  readonly #startedAtMs = Date.now();
+  #engine: SvcChild | undefined;
+  #console: SvcChild | undefined;
+  #consoleAddress: string | undefined;
+  #undoKeys = (): void => {};
+
+  constructor(shell: Shell, options: DevOptions, stop: StopRequests) {
+    this.#shell = shell;
+    this.#options = options;
+    const workers = [...listedEntries(options.configFile).values()].filter(({ folder }) => folder !== undefined);
+    this.#output = new DevOutput(
+      shell,
+      workers.map(({ name }) => name),
+    );
+    void stop.first.then(() => this.#requestEnd());
+    void stop.second.then(() => this.#killAll());
+  }
+
+  async run(): Promise<void> {
+    // From the beginning: also a start that takes long can be ended by a key.
+    this.#listenForKeys();
+    const addresses = await this.#startEngine();
+    if (addresses === undefined) return;
+    await withEngine(this.#address(addresses), "svc dev", async (engine) => {
+      this.#listenForKeys(engine);
+      const following = followWorkers(engine, { sinceMs: this.#startedAtMs, signal: this.#quit.signal, onLine: (line) => this.#output.worker(line) });
+      try {
+        if (this.#options.withConsole) await this.#startConsole();
+        if (!this.#quit.signal.aborted) this.#summarise(addresses);
+        if (this.#options.open) this.#openConsole();
+        await this.#untilEnd();
+      } finally {
+        this.#quit.abort();
+        await following;
+      }
+    });
+  }
+
+  /** Ends what runs; safe to call at any time. */
+  async end(): Promise<void> {
+    this.#quit.abort();
+    this.#undoKeys();
+    await Promise.all([this.#console?.stop(), this.#engine?.stop()]);
+  }
+
+  /** Undefined when the user wanted an end before it was up. */
+  async #startEngine(): Promise<EngineAddresses | undefined> {
+    const { configFile, engineFlags } = this.#options;
+    const said: string[] = [];
+    const up = settleable<EngineAddresses>();
+    const child = this.#spawn(["--config", configFile, "--log", "json", ...engineFlags], (line) => {
+      const record = parseLogLine(line);
+      // What it says in words is why it cannot start, and stands by itself then.
+      if (record === undefined) keep(said, line);
+      else this.#output.own("engine", line);
+      if (record?.message === "the engine is up") up.settle(addressesIn(record.fields));
+    });
+    this.#engine = child;
+    const outcome = await Promise.race([up.promise, child.ended, this.#aborted(), this.#timeUp("the engine")]);
+    if (typeof outcome !== "string") return outcome;
+    // The last lines may come with the end.
+    const [first = `The engine ended while it started (${outcome}).`, ...more] = said;
+    throw new CommandFailure(first.replace(/^error: /, ""), { advice: more });
+  }
+
+  /** A console that does not start is told and does not keep the rest from running. */
+  async #startConsole(): Promise<void> {
+    const up = settleable<"up">();
+    const child = this.#spawn(["console", "--config", this.#options.configFile, "--no-open", ...this.#options.consoleFlags], (line) => {
+      const address = /^The console is at (\S+)$/.exec(line)?.[1];
+      if (address === undefined) {
+        this.#output.own("console", line);
+        return;
+      }
+      this.#consoleAddress = address;
+      up.settle("up");
+    });
+    this.#console = child;
+    void child.ended.then((how) => {
+      this.#consoleAddress = undefined;
+      if (!this.#quit.signal.aborted) this.#output.own("console", `the console has ended (${how}); everything else goes on. Start it again with: svc console`);
+    });
+    await Promise.race([up.promise, child.ended, this.#aborted(), this.#timeUp("the console")]);
+  }
+
+  async #untilEnd(): Promise<void> {
+    const ended = this.#engine?.ended ?? Promise.resolve("");
+    const how = await Promise.race([ended, this.#aborted()]);
+    if (how === undefined) return;
+    throw new CommandFailure(`The engine ended by itself (${how}); the console was stopped, and its workers end with it.`, {
+      advice: ["The lines above may say why. Start again with: svc dev"],
+    });
+  }
+
+  #spawn(args: readonly string[], onLine: (line: string) => void): SvcChild {
+    // An address in the environment would be another engine's; what they write is coloured here.
+    const { SVC_URL: _url, FORCE_COLOR: _force, ...env } = this.#shell.env;
+    return new SvcChild({ args, cwd: this.#shell.cwd, env: { ...env, NO_COLOR: "1" }, onLine });
+  }
+
+  #address({ bridge }: EngineAddresses): EngineAddress {
+    const announced = announcedEngine(this.#shell, this.#options.configFile);
+    return { url: bridge, shownUrl: bridge, token: announced?.token, from: "announced" };
+  }
+
+  #summarise({ bridge, http, realtime }: EngineAddresses): void {
+    const { paint, cwd } = this.#shell;
+    const row = (name: string, value: string): string => `  ${paint.dim(name.padEnd(14))}${value}\n`;
+    const workers = [...listedEntries(this.#options.configFile).values()].filter(({ folder }) => folder !== undefined).map(({ name }) => name);
+    const configFile = relative(cwd, this.#options.configFile);
+    this.#shell.note(
+      `\n${paint.bold("svc dev")} ${paint.green("is running")}\n\n${[
+        row("console", this.#consoleAddress === undefined ? "not running" : paint.cyan(this.#consoleAddress)),
+        row("HTTP API", paint.cyan(http)),
+        row("live updates", paint.cyan(realtime)),
+        row("workers", `${paint.cyan(bridge)}  where workers connect (SVC_URL)`),
+        row("config", configFile === "" ? basename(this.#options.configFile) : configFile),
+        row(
+          "local workers",
+          workers.length === 0 ? `none yet; in a second terminal: svc worker add ${exampleFolder(this.#options.configFile)}` : workers.join(", "),
+        ),
+      ].join("")}\n  ${this.#shell.onKey === undefined ? "Ctrl-C ends all of it." : KEYS_LINE}\n\n`,
+    );
+  }
+
+  #listenForKeys(engine?: Worker): void {
+    this.#undoKeys();
+    this.#undoKeys = listenForDevKeys(this.#shell, {
+      restartWorkers: () => void this.#restartWorkers(engine).catch((error: unknown) => this.#note(`The workers were not restarted: ${messageOf(error)}`)),
+      openConsole: () => this.#openConsole(),
+      help: () => this.#shell.note(KEYS_HELP),
+      quit: () => this.#requestEnd(),
+      emptyLine: () => this.#output.emptyLine(),
+    });
+  }
+
+  async #restartWorkers(engine: Worker | undefined): Promise<void> {
+    if (engine === undefined) throw new Error("the engine is still starting");
+    const names = (await listWorkers(engine)).filter(({ kind }) => kind === "local").map(({ name }) => name);
+    this.#note(names.length === 0 ? "There are no workers to restart." : `Restarting ${names.join(", ")}`);
+    await Promise.all(names.map((name) => restartWorker(engine, name)));
+  }
+
+  #openConsole(): void {
+    const address = this.#consoleAddress;
+    if (address === undefined) this.#note("The console is not running; start it in a second terminal: svc console");
+    else this.#note(openBrowser(address, this.#shell) ? `Opening ${address}` : `No browser can be opened from here; the console is at ${address}`);
+  }
+
+  #note(text: string): void {
+    this.#shell.note(`${this.#shell.paint.bold(text)}\n`);
+  }
+
+  #requestEnd(): void {
+    if (this.#quit.signal.aborted) {
+      this.#killAll();
+      return;
+    }
+    this.#note("Stopping the console, the engine and its workers. Once more to stop at once.");
+    this.#quit.abort();
+  }
+
+  #killAll(): void {
+    this.#console?.kill();
+    this.#engine?.kill();
+  }
+
+  /** Resolves when an end is wanted. */
+  #aborted(): Promise<undefined> {
+    const { signal } = this.#quit;
+    return new Promise((settle) => {
+      if (signal.aborted) settle(undefined);
+      signal.addEventListener("abort", () => settle(undefined), { once: true });
+    });
+  }
+
+  #timeUp(what: string): Promise<never> {
+    return new Promise((_, fail) => {
+      const timer = setTimeout(() => fail(new CommandFailure(`Nothing was heard of ${what} within ${START_TIMEOUT_MS / 1000} s.`)), START_TIMEOUT_MS);
+      timer.unref();
+      this.#quit.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+    });
+  }
+}
+
+function addressesIn(fields: Readonly<Record<string, unknown>>): EngineAddresses {
+  const { bridge, http, realtime } = fields;
+  return { bridge: String(bridge), http: String(http), realtime: String(realtime) };
+}
+
+function exampleFolder(configFile: string): string {
+  const folder = relative(process.cwd(), dirname(configFile));
+  return folder === "" ? "./workers/my-worker" : `${folder}/workers/my-worker`;
+}
+
+function keep(lines: string[], line: string): void {
+  lines.push(line);
+  if (lines.length > KEPT_LINES) lines.shift();
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

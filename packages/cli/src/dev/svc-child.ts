@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { LineSplitter } from "@svc/engine/local-workers";
+
+const svcBin = fileURLToPath(new URL("../../bin/svc.js", import.meta.url));
+/** The engine finishes its calls within 10 s and ends its workers within 10 s more. */
+const STOP_GRACE_MS = 25_000;
+
+export interface SvcChildOptions {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly onLine: (line: string) => void;
+}
+
+/** Another `svc` that runs beside this one and does not outlive it: its standard input is a pipe that only we hold. */
+export class SvcChild {
+  /** How it ended, e.g. "exit code 1". */
+  readonly ended: Promise<string>;
+  readonly #process: ChildProcess;
+  #isOver = false;
+  #stopping: Promise<void> | undefined;
+
+  constructor({ args, cwd, env, onLine }: SvcChildOptions) {
+    // In a group of its own: Ctrl-C at the terminal reaches it only through us.
+    this.#process = spawn(process.execPath, [svcBin, ...args, "--stop-with-stdin"], { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+    for (const stream of [this.#process.stdout, this.#process.stderr]) {
+      const lines = new LineSplitter(onLine);
+      stream?.on("data", (chunk: Buffer) => lines.push(chunk)).on("end", () => lines.end());
+    }
+    // It may end with its input unread.
+    this.#process.stdin?.on("error", () => {});
+    this.ended = new Promise((settle) => {
+      this.#process.once("error", (error) => settle(error.message));
+      this.#process.once("close", (code, signal) => settle(signal === null ? `exit code ${code}` : signal));
+    });
+    void this.ended.then(() => {
+      this.#isOver = true;
+    });
+  }
+
+  /** Asks it to end, kills it when it does not, and resolves when it has. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#end();
+    return this.#stopping;
+  }
+
+  /** Ends it at once. */
+  kill(): void {
+    this.#signal("SIGKILL");
+  }
+
+  async #end(): Promise<void> {
+    this.#process.stdin?.end();
+    this.#signal("SIGTERM");
+    const timer = setTimeout(() => this.kill(), STOP_GRACE_MS);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  #signal(signal: "SIGTERM" | "SIGKILL"): void {
+    if (!this.#isOver) this.#process.kill(signal);
+  }
+}

@@ -1,0 +1,221 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { EXIT } from "../exit-codes.ts";
+import { run } from "../main.ts";
+import { startTestEngine, type TestProject, testProject, writeProbeWorker } from "../running-engine.test-support.ts";
+import { recordedShell } from "../shell.test-support.ts";
+import { spaceFinding } from "./data-folder.ts";
+import { clockFinding } from "./engine.ts";
+import { examine } from "./examine.ts";
+import { type Finding, isAtLeast } from "./finding.ts";
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const FREE_PORTS = "engine:\n  bridge: {port: 0}\n";
+const NO_PORTS = `workers:\n  - name: svc-http\n    config: {port: 0}\n  - name: svc-stream\n    config: {port: 0}\n${FREE_PORTS}`;
+
+function projectWith(text: string): TestProject {
+  const project = testProject(text);
+  cleanUps.push(() => project.remove());
+  return project;
+}
+
+async function doctor(project: TestProject, options: readonly string[] = [], env: Readonly<Record<string, string | undefined>> = { PATH: process.env.PATH }) {
+  const shell = recordedShell({ cwd: project.dir, env });
+  // Where the project's own engine runs, it is found; else nothing must be looked for at the default port.
+  const args = existsSync(join(project.dir, ".svc/data/engine.json")) || options.includes("--url") ? options : [...options, "--url", await deadUrl()];
+  const status = await run(["doctor", "--json", ...args], shell);
+  return { status, ...(JSON.parse(shell.written.out) as { ok: boolean; checks: (Finding & { remedy: string | null })[] }) };
+}
+
+/** An address where nothing listens: the port was free a moment ago. */
+async function deadUrl(): Promise<string> {
+  const { server, port } = await listening();
+  await new Promise((closed) => server.close(closed));
+  return `ws://127.0.0.1:${port}`;
+}
+
+async function listening(): Promise<{ readonly server: Server; readonly port: number }> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return { server, port: address.port };
+}
+
+describe("svc doctor", () => {
+  it("finds nothing wrong with a project whose engine runs, and says which worker is ready", async () => {
+    const project = projectWith("workers:\n  - name: probe-worker\n    path: ./probe\n");
+    await writeProbeWorker(join(project.dir, "probe"));
+    const engine = await startTestEngine(project);
+    cleanUps.push(() => engine.stop());
+    await run(
+      ["trigger", "--function-id=worker::wait", `--payload={"name":"probe-worker","timeout_ms":30000}`, "--url", engine.url],
+      recordedShell({ cwd: project.dir }),
+    );
+
+    const { status, checks } = await doctor(project);
+
+    expect(status).toBe(EXIT.done);
+    const byCheck = new Map(checks.map((finding) => [finding.check, finding]));
+    for (const name of ["node", "npm", "config", "data folder", "engine", "readiness", "clock", "worker probe-worker"]) {
+      expect([name, byCheck.get(name)?.status]).toEqual([name, "ok"]);
+    }
+  });
+
+  it("tells of a worker that cannot start, with why and where its output is", async () => {
+    const project = projectWith("workers:\n  - name: broken\n    path: ./broken\n");
+    await mkdir(join(project.dir, "broken"));
+    await writeFile(join(project.dir, "broken/svc.worker.yaml"), "name: broken\nruntime:\n  kind: javascript\nscripts:\n  start: echo no-such-thing; exit 3\n");
+    const engine = await startTestEngine(project);
+    cleanUps.push(() => engine.stop());
+    await run(
+      ["trigger", "--function-id=worker::wait", `--payload={"name":"broken","timeout_ms":30000,"on_crash":true}`, "--url", engine.url],
+      recordedShell({ cwd: project.dir }),
+    );
+
+    const { status, checks } = await doctor(project);
+
+    expect(status).toBe(EXIT.failed);
+    const finding = checks.find(({ check }) => check === "worker broken");
+    expect(finding).toMatchObject({ status: "problem", remedy: expect.stringContaining(".log") });
+  });
+
+  it("names who holds a port that the engine would take", async () => {
+    const { server, port } = await listening();
+    cleanUps.push(() => new Promise((closed) => server.close(closed)));
+    const project = projectWith(`workers:\n  - name: svc-http\n    config: {port: ${port}}\n${FREE_PORTS}`);
+
+    const { status, checks } = await doctor(project);
+
+    expect(status).toBe(EXIT.failed);
+    expect(checks).toContainEqual({
+      check: `port ${port}`,
+      status: "problem",
+      message: expect.stringContaining(`process ${process.pid}`),
+      remedy: expect.stringContaining("svc-http.port"),
+    });
+  });
+
+  it("takes an engine that was named and does not answer for a problem", async () => {
+    const project = projectWith(NO_PORTS);
+    const url = await deadUrl();
+
+    const named = await doctor(project, ["--url", url]);
+
+    expect(named.status).toBe(EXIT.failed);
+    expect(named.checks.find(({ check }) => check === "engine")).toMatchObject({
+      status: "problem",
+      message: expect.stringContaining("nothing listens there"),
+    });
+  });
+
+  it("tells of a tool that a manifest needs and that is not there", async () => {
+    const project = projectWith(`workers:\n  - name: probe-worker\n    path: ./probe\n${FREE_PORTS}`);
+    await writeProbeWorker(join(project.dir, "probe"));
+
+    const { checks } = await doctor(project, [], { PATH: join(project.dir, "nothing") });
+
+    expect(checks.find(({ check }) => check === "npm")).toMatchObject({
+      status: "problem",
+      message: expect.stringContaining("not found on the PATH; needed by probe-worker"),
+      remedy: expect.stringContaining("Install Node 20"),
+    });
+  });
+
+  it("tells of an SDK of another version in a worker's folder", async () => {
+    const project = projectWith(`workers:\n  - name: probe-worker\n    path: ./probe\n${FREE_PORTS}`);
+    const folder = join(project.dir, "probe");
+    await writeProbeWorker(folder);
+    await mkdir(join(folder, "node_modules/@svc/sdk"), { recursive: true });
+    await writeFile(join(folder, "node_modules/@svc/sdk/package.json"), `{"version": "0.0.1"}`);
+    await mkdir(join(folder, ".venv/lib/python3.11/site-packages/svc-0.0.2.dist-info"), { recursive: true });
+
+    const { checks } = await doctor(project);
+
+    const sdks = checks.filter(({ check }) => check === "sdk of probe-worker");
+    expect(sdks.map(({ status, message }) => [status, message.slice(0, 5)])).toEqual([
+      ["warning", "0.0.1"],
+      ["warning", "0.0.2"],
+    ]);
+  });
+
+  it("says what is wrong with the config, and that there is none", async () => {
+    expect((await doctor(projectWith("engine:\n  log_level: loud\n"))).checks.find(({ check }) => check === "config")).toMatchObject({
+      status: "problem",
+      message: expect.stringContaining("config.yaml:2"),
+    });
+    expect((await doctor(projectWith(NO_PORTS), ["--config", "other.yaml"])).checks.find(({ check }) => check === "config")).toMatchObject({
+      status: "warning",
+    });
+  });
+
+  it("tells of a data folder that cannot be made", async () => {
+    const project = projectWith(`${NO_PORTS}  data_dir: ./notes/data
+`);
+    await writeFile(join(project.dir, "notes"), "a file");
+
+    expect((await doctor(project)).checks.find(({ check }) => check === "data folder")).toMatchObject({
+      status: "problem",
+      message: expect.stringContaining("notes cannot be written"),
+      remedy: expect.stringContaining("engine.data_dir"),
+    });
+  });
+
+  it("gives each check its time and no more, and takes one that fails for a finding", async () => {
+    const checks = {
+      slow: () => new Promise<readonly Finding[]>(() => {}),
+      broken: () => Promise.reject(new Error("out of order")),
+      fine: () => Promise.resolve([{ check: "fine", status: "ok" as const, message: "yes" }]),
+    };
+
+    expect(await examine(recordedShell({ cwd: projectWith(NO_PORTS).dir }), { url: await deadUrl() }, checks, 50)).toEqual([
+      { check: "slow", status: "problem", message: "not done within 0.05 s" },
+      { check: "broken", status: "problem", message: "could not be looked at: out of order" },
+      { check: "fine", status: "ok", message: "yes" },
+    ]);
+  });
+
+  it("reads lines with their remedy below", async () => {
+    const shell = recordedShell({ cwd: projectWith("engine:\n  log_level: loud\n").dir });
+
+    expect(await run(["doctor", "--url", await deadUrl()], shell)).toBe(EXIT.failed);
+    expect(shell.written.out).toMatch(
+      /^problem {2}config {2,}config\.yaml:2:14: engine\.log_level: .*\n {10,}See all of them: svc config check config\.yaml$/m,
+    );
+    expect(shell.written.notes).toContain("2 problems found.");
+  });
+});
+
+describe("what a check makes of what it sees", () => {
+  it("compares versions by number", () => {
+    expect(isAtLeast("20.9.0", "20.19")).toBe(false);
+    expect(isAtLeast("20.19.0", "20.19")).toBe(true);
+    expect(isAtLeast("3.10", "3.10")).toBe(true);
+    expect(isAtLeast("", "3.10")).toBe(false);
+  });
+
+  it("judges the engine's clock by the second that it tells, and by how long the answer took", () => {
+    const noon = Date.parse("Sun, 22 Nov 2026 12:00:00 GMT");
+    const status = (sentAtMs: number, receivedAtMs: number): string | undefined =>
+      clockFinding("Sun, 22 Nov 2026 12:00:00 GMT", sentAtMs, receivedAtMs)[0]?.status;
+
+    expect(status(noon + 900, noon + 950)).toBe("ok");
+    expect(status(noon - 500, noon + 5000)).toBe("ok");
+    expect(status(noon - 9000, noon - 8000)).toBe("warning");
+    expect(status(noon + 60_000, noon + 60_010)).toBe("warning");
+    expect(clockFinding(null, noon, noon)).toEqual([]);
+  });
+
+  it("judges the room on a disk", () => {
+    expect(spaceFinding("/data", 50 * 1_048_576).status).toBe("problem");
+    expect(spaceFinding("/data", 500 * 1_048_576).status).toBe("warning");
+    expect(spaceFinding("/data", 5000 * 1_048_576).status).toBe("ok");
+  });
+});

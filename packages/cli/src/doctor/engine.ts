@@ -1,0 +1,107 @@
+import { CallError } from "@svc/protocol";
+import { VERSION, type Worker } from "@svc/sdk";
+import { withEngine } from "../engine-session.ts";
+import { CommandFailure, EXIT } from "../exit-codes.ts";
+import { listWorkers, type WorkerReport } from "../worker-functions.ts";
+import type { Check, Finding, Surroundings } from "./finding.ts";
+
+/** More than this apart and deadlines, tokens and traces of the two machines do not fit together, in milliseconds. */
+const MAX_SKEW_MS = 2000;
+
+interface EngineInfo {
+  readonly version: string;
+  readonly addresses: { readonly http: string };
+}
+
+/** The engine answers, is ready, is of this version, has the same time, and its workers are ready. */
+export const engine: Check = async (surroundings) => {
+  const { address } = surroundings;
+  try {
+    return await withEngine(address, "svc doctor", async (worker) => {
+      const info = await worker.call<EngineInfo>({ function_id: "engine::info", payload: {} });
+      const reached: Finding = { check: "engine", status: "ok", message: `${info.version} answers at ${address.shownUrl}` };
+      return [reached, ...versionFinding(info), ...(await readiness(info, surroundings)), ...(await workerFindings(worker))];
+    });
+  } catch (error) {
+    if (error instanceof CommandFailure) return [unreachable(error, surroundings)];
+    if (CallError.is(error)) return [{ check: "engine", status: "problem", message: `${address.shownUrl} refused a question: ${error.message}` }];
+    throw error;
+  }
+};
+
+/** Nobody has to run an engine; one that was named, or that says it runs, has to answer. */
+function unreachable(failure: CommandFailure, { address, isRunning }: Surroundings): Finding {
+  const isExpected = isRunning || address.from === "--url" || address.from === "SVC_URL" || failure.exitCode !== EXIT.noEngine;
+  return { check: "engine", status: isExpected ? "problem" : "warning", message: failure.message, remedy: failure.advice[0] };
+}
+
+function versionFinding({ version }: EngineInfo): readonly Finding[] {
+  if (version === VERSION) return [];
+  return [
+    { check: "version", status: "warning", message: `the engine is ${version}, this command ${VERSION}`, remedy: "Use the same version of svc for both" },
+  ];
+}
+
+async function readiness({ addresses }: EngineInfo, { address, signal }: Surroundings): Promise<readonly Finding[]> {
+  const sentAtMs = Date.now();
+  let response: Response;
+  try {
+    response = await fetch(new URL("/readyz", reachableFrom(addresses.http, address.url)), { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    return [{ check: "readiness", status: "warning", message: `its HTTP listener at ${addresses.http} does not answer: ${(error as Error).message}` }];
+  }
+  const receivedAtMs = Date.now();
+  const body = (await response.json().catch(() => ({}))) as { readonly reasons?: readonly unknown[] };
+  const ready: Finding = response.ok
+    ? { check: "readiness", status: "ok", message: "ready (/readyz)" }
+    : {
+        check: "readiness",
+        status: "problem",
+        message: `not ready (/readyz, HTTP ${response.status}): ${(body.reasons ?? []).map((reason) => (typeof reason === "string" ? reason : JSON.stringify(reason))).join(", ")}`,
+        remedy: "See the engine's log, and: svc trigger --function-id=engine::health::check",
+      };
+  return [ready, ...clockFinding(response.headers.get("date"), sentAtMs, receivedAtMs)];
+}
+
+/** The engine's HTTP address as seen from here: it names its own loopback. */
+function reachableFrom(http: string, bridge: string): URL {
+  const url = new URL(http);
+  url.hostname = new URL(bridge).hostname;
+  return url;
+}
+
+/** `date` tells whole seconds, cut off. */
+export function clockFinding(date: string | null, sentAtMs: number, receivedAtMs: number): readonly Finding[] {
+  const engineMs = date === null ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(engineMs)) return [];
+  const aheadMs = Math.max(0, engineMs - receivedAtMs);
+  const behindMs = Math.max(0, sentAtMs - (engineMs + 999));
+  const skewMs = Math.max(aheadMs, behindMs);
+  if (skewMs <= MAX_SKEW_MS) return [{ check: "clock", status: "ok", message: "the engine has the same time" }];
+  const direction = aheadMs > 0 ? "ahead of" : "behind";
+  return [
+    {
+      check: "clock",
+      status: "warning",
+      message: `the engine's clock is ${(skewMs / 1000).toFixed(1)} s ${direction} this machine's`,
+      remedy: "Set both clocks by NTP: timedatectl set-ntp true",
+    },
+  ];
+}
+
+async function workerFindings(worker: Worker): Promise<readonly Finding[]> {
+  const workers = await listWorkers(worker);
+  return workers.map(workerFinding);
+}
+
+const UNDER_WAY: ReadonlySet<string> = new Set(["installing", "starting", "stopping"]);
+
+function workerFinding({ name, state, reason, log_file, tail }: WorkerReport): Finding {
+  const check = `worker ${name}`;
+  if (state === "ready") return { check, status: "ok", message: "ready" };
+  const last = tail.at(-1);
+  const message = [state, ...(reason === null ? [] : [reason]), ...(last === undefined ? [] : [`last line: ${last}`])].join("; ");
+  if (UNDER_WAY.has(state)) return { check, status: "warning", message };
+  return { check, status: state === "stopped" ? "warning" : "problem", message, remedy: log_file === null ? undefined : `See its output: ${log_file}` };
+}

@@ -1,0 +1,44 @@
+import { createServer } from "node:net";
+import { findPortHolder } from "../port-holder.ts";
+import type { Check, Finding } from "./finding.ts";
+
+/** The ports that an engine started now would take are free. Where it runs, it holds them itself. */
+export const ports: Check = async ({ report, isRunning }) => {
+  if (report.config === undefined || isRunning) return [];
+  const { engine, http, realtime } = report.config;
+  const listeners = [
+    { key: "engine.bridge.port", address: engine.bridge },
+    { key: "svc-http.port", address: http },
+    { key: "svc-stream.port", address: realtime },
+    ...engine.bridges.map(({ address }, index) => ({ key: `engine.bridges[${index}].port`, address })),
+  ].filter(({ address }) => address.port !== 0);
+  return Promise.all(listeners.map(({ key, address }) => portFinding(key, address)));
+};
+
+async function portFinding(key: string, { host, port }: { readonly host: string; readonly port: number }): Promise<Finding> {
+  const check = `port ${port}`;
+  const code = await listenProblem(host, port);
+  if (code === undefined) return { check, status: "ok", message: `free (${key})` };
+  if (code === "EACCES") {
+    return { check, status: "problem", message: `this user may not listen on it (${key})`, remedy: `Take a port from 1024 up for ${key}` };
+  }
+  if (code !== "EADDRINUSE")
+    return { check, status: "problem", message: `${host} cannot be listened on: ${code} (${key})`, remedy: "Correct the host beside the port" };
+  const holder = await findPortHolder(port);
+  const message = holder === undefined ? `taken (${key})` : `held by process ${holder.pid}: ${holder.command} (${key})`;
+  return {
+    check,
+    status: "problem",
+    message,
+    remedy: `${holder === undefined ? "End what holds it" : `Stop it with: kill ${holder.pid}`}, or set another ${key}`,
+  };
+}
+
+/** Listens for a moment; the system's code when that is refused. */
+function listenProblem(host: string, port: number): Promise<string | undefined> {
+  return new Promise((settle) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => settle(undefined)));
+  });
+}

@@ -1,0 +1,54 @@
+import { CallError } from "@svc/protocol";
+import type { Worker } from "@svc/sdk";
+import type { Command } from "commander";
+import type { EngineOptions } from "./commands/options.ts";
+import { pathOf } from "./commands/unknown-command.ts";
+import { engineAddress } from "./engine-address.ts";
+import { withEngine } from "./engine-session.ts";
+import { missingModule } from "./missing-module.ts";
+import { foreignConfigFile, requireOwnEngine } from "./project.ts";
+import type { Shell } from "./shell.ts";
+
+export interface EngineRequest {
+  readonly command: Command;
+  readonly options: EngineOptions;
+  /** `changes`: refuses another project's engine that was found by accident; `reads` only says whose it is. */
+  readonly access: "reads" | "changes";
+}
+
+/**
+ * Runs `action` on the engine of the project at hand. A function that is missing because its module is not loaded fails with the command
+ * that adds the module.
+ */
+export async function askEngine<Result>(
+  shell: Shell,
+  { command, options, access }: EngineRequest,
+  action: (engine: Worker) => Promise<Result>,
+): Promise<Result> {
+  const address = engineAddress(shell, options);
+  return withEngine(address, pathOf(command), async (engine) => {
+    // An engine that was named, or found by the data folder of this project, is the one that is meant.
+    const isGuess = address.from === "default" || address.from === "config";
+    if (isGuess && access === "changes") await requireOwnEngine(shell, engine, { address, config: options.config });
+    if (isGuess && access === "reads") {
+      const foreign = await foreignConfigFile(shell, engine, { address, config: options.config });
+      if (foreign !== undefined) shell.note(`${shell.paint.yellow("note:")} the engine at ${address.shownUrl} is another project's; it runs with ${foreign}\n`);
+    }
+    try {
+      return await action(engine);
+    } catch (error) {
+      throw missingModule(error) ?? error;
+    }
+  });
+}
+
+/** The error's code where it is one of the engine's. */
+export function codeOf(error: unknown): string | undefined {
+  return CallError.is(error) ? error.code : undefined;
+}
+
+/** The payload of a call whose member `raw` is JSON text already, which goes to the engine to the digit. */
+export function payloadWith(members: Readonly<Record<string, unknown>>, raw: { readonly name: string; readonly json: string }): string {
+  const others = JSON.stringify(members).slice(1, -1);
+  return `{${others}${others === "" ? "" : ","}${JSON.stringify(raw.name)}:${raw.json}}`;
+}

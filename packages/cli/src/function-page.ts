@@ -1,0 +1,73 @@
+import { membersOf, sampleOf, typeOf } from "./format-members.ts";
+import type { FunctionDetail } from "./listings.ts";
+import { escapeUnprintable } from "./log-lines.ts";
+import { occasionOf } from "./occasion.ts";
+import type { Shell } from "./shell.ts";
+
+/** All about one function, for people: who provides it, what it takes and gives, what calls it, and a call to try. */
+export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
+  const { function_id, description, status, workers, validated, format_problem, request_format, response_format } = detail;
+  const fact = (name: string, value: string): string => `${paint.dim(name.padEnd(12))}${escapeUnprintable(value)}`;
+  const triggers = detail.registered_triggers.map(({ trigger_type, config }) => `${trigger_type}  ${occasionOf(trigger_type, config)}`.trim());
+  const lines = [
+    paint.bold(escapeUnprintable(function_id)),
+    ...(description === null ? [] : [escapeUnprintable(description)]),
+    "",
+    fact("workers", namesOf(workers)),
+    fact("status", status),
+    fact("payloads", validated ? "checked against what it takes before it is called" : "not checked"),
+    ...(format_problem === null ? [] : [fact("", `the check is off: ${format_problem}`)]),
+    ...triggers.map((trigger, index) => fact(index === 0 ? "triggers" : "", trigger)),
+    "",
+    ...formatLines("Takes", request_format, paint),
+    ...formatLines("Gives", response_format, paint),
+    paint.bold("Call it"),
+    `  ${exampleCall(function_id, request_format)}`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** Each name once, with how many connections have it. */
+function namesOf(workers: FunctionDetail["workers"]): string {
+  const counts = new Map<string, number>();
+  for (const { name } of workers) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(", ");
+}
+
+function formatLines(title: string, format: unknown, paint: Shell["paint"]): readonly string[] {
+  const head = paint.bold(title);
+  if (format === null || format === undefined) return [`${head}  ${paint.dim("not described")}`, ""];
+  const members = membersOf(format);
+  if (members === undefined) return [`${head}  ${typeOf(format)}`, ""];
+  if (members.length === 0) return [`${head}  {}`, ""];
+  const nameWidth = Math.max(...members.map(({ name }) => name.length));
+  const typeWidth = Math.max(...members.map(({ type }) => type.length));
+  const rows = members.map(({ name, type, isRequired, description }) =>
+    `  ${escapeUnprintable(name).padEnd(nameWidth)}  ${escapeUnprintable(type).padEnd(typeWidth)}  ${isRequired ? "required" : paint.dim("optional")}  ${escapeUnprintable(description)}`.trimEnd(),
+  );
+  return [head, ...rows, ""];
+}
+
+/** As a shell takes it, with sample values for what is required. */
+export function exampleCall(functionId: string, format: unknown): string {
+  const required = (membersOf(format) ?? []).filter(({ isRequired }) => isRequired);
+  const call = `svc trigger ${quoted(functionId)}`;
+  if (membersOf(format) === undefined) return format === null || format === undefined ? call : `${call} --payload=${quoted(JSON.stringify(sampleOf(format)))}`;
+  const isFlat = required.every(({ name, sample }) => /^[\w.-]+$/.test(name) && (typeof sample !== "object" || sample === null));
+  if (!isFlat) return `${call} --payload=${quoted(JSON.stringify(sampleOf(format)))}`;
+  const fields = required.map(({ name, sample }) => `${name}=${quoted(typeof sample === "string" && !readsAsJson(sample) ? sample : JSON.stringify(sample))}`);
+  return [call, ...fields].join(" ");
+}
+
+function readsAsJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function quoted(word: string): string {
+  return /^[\w:./@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

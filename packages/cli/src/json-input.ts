@@ -1,0 +1,102 @@
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { CommandFailure, usageFailure } from "./exit-codes.ts";
+import { findJsonProblem } from "./json-position.ts";
+import type { Shell } from "./shell.ts";
+
+/** What one call may carry. */
+const MAX_BYTES = 16 * 1024 * 1024;
+const SHOWN_BEFORE = 20;
+const SHOWN_AFTER = 20;
+
+/** What the JSON is, in messages, and the option that carries it. */
+export interface JsonSource {
+  /** E.g. `payload`. */
+  readonly noun: string;
+  /** How it is given, with an example, e.g. `--payload='{"a": 2, "b": 3}'`. */
+  readonly example: string;
+}
+
+/** JSON text given on the command line: as it is, `@FILE`, or `-` or `@-` for standard input. Text that is not JSON: exit 2, with the place. */
+export async function jsonArgument(shell: Shell, text: string, source: JsonSource): Promise<string> {
+  if (text === "-" || text === "@-") return jsonFromStdin(shell, source);
+  if (text.startsWith("@")) return jsonFromFile(shell, text.slice(1), source);
+  return checkedJson(text, source);
+}
+
+/** JSON text from a file, or from standard input where the file is called `-`. */
+export async function jsonFromFile(shell: Shell, file: string, source: JsonSource): Promise<string> {
+  if (file === "-") return jsonFromStdin(shell, source);
+  return checkedJson(await textOfFile(shell, file), { ...source, from: file });
+}
+
+async function jsonFromStdin(shell: Shell, source: JsonSource): Promise<string> {
+  return checkedJson(await textOfStdin(shell, source.noun), { ...source, from: "standard input" });
+}
+
+/** A file's text. Exit 1 when it cannot be read. */
+export async function textOfFile(shell: Shell, file: string): Promise<string> {
+  const path = resolve(shell.cwd, file);
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_BYTES) throw tooLong(file);
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "there is no such file" : code === "EISDIR" ? "it is a folder" : (error as Error).message;
+    throw new CommandFailure(`${file} cannot be read: ${why}.`, { cause: error });
+  }
+}
+
+/** What standard input holds. */
+export async function textOfStdin(shell: Shell, noun: string): Promise<string> {
+  if (shell.ask !== undefined) shell.note(`Reading the ${noun} from the terminal; Ctrl-D ends it.\n`);
+  const text = await shell.readStdin({ maxBytes: MAX_BYTES });
+  if (text === undefined) throw tooLong("standard input");
+  return text;
+}
+
+function tooLong(what: string): CommandFailure {
+  return new CommandFailure(`${what} is longer than ${MAX_BYTES / 1024 / 1024} MiB, which is the most that one call may carry.`);
+}
+
+/** The text, which is sent as it was typed. Text that is not JSON: exit 2, with the place, and a word on quoting where it was typed. */
+export function checkedJson(text: string, { noun, example, from }: JsonSource & { readonly from?: string }): string {
+  const problem = findJsonProblem(text);
+  if (problem === undefined) return text;
+  const start = Math.max(0, problem.position - SHOWN_BEFORE);
+  const excerpt = text.slice(start, problem.position + SHOWN_AFTER).replaceAll(/\s/g, " ");
+  const where = problem.position === text.length ? "it ends too early" : `at position ${problem.position}`;
+  throw usageFailure(
+    `The ${noun}${from === undefined ? "" : ` in ${from}`} is not JSON: ${where}, where ${problem.expected} is expected.`,
+    `  ${excerpt}`,
+    `  ${" ".repeat(problem.position - start)}^`,
+    ...(from === undefined ? quotingAdvice(example) : []),
+  );
+}
+
+/** How to keep the shell from taking JSON apart. */
+export function quotingAdvice(example: string): readonly string[] {
+  const onWindows = example.replace(/'(.*)'/, (_, json: string) => `"${json.replaceAll('"', '\\"')}"`);
+  return [`Put the JSON in single quotes, so that the shell leaves it alone: ${example}`, `On Windows: ${onWindows}`];
+}
+
+/**
+ * An object from `key=value` words: what reads as JSON is that JSON, to the digit; anything else is a text. `key='"007"'` is a text that looks like
+ * a number.
+ */
+export function objectOfFields(fields: readonly string[]): string {
+  const members = new Map<string, string>();
+  for (const field of fields) {
+    const [name, value] = [field.slice(0, field.indexOf("=")), field.slice(field.indexOf("=") + 1)];
+    if (members.has(name)) throw usageFailure(`${name} is given twice.`);
+    members.set(name, findJsonProblem(value) === undefined ? value : JSON.stringify(value));
+  }
+  return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
+}
+
+/** Whether a word is of the form `key=value`. */
+export function isField(word: string): boolean {
+  return /^[^={}[\]"'\s]+=/.test(word);
+}

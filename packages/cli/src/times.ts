@@ -1,0 +1,36 @@
+const STEPS = [
+  { ms: 86_400_000, unit: "d" },
+  { ms: 3_600_000, unit: "h" },
+  { ms: 60_000, unit: "min" },
+  { ms: 1_000, unit: "s" },
+] as const;
+
+/** `12 s ago`, `3 h ago`, `in 5 min`, `now`. */
+export function ago(instantMs: number, nowMs = Date.now()): string {
+  const distance = nowMs - instantMs;
+  const step = STEPS.find(({ ms }) => Math.abs(distance) >= ms);
+  if (step === undefined) return "now";
+  const count = `${Math.floor(Math.abs(distance) / step.ms)} ${step.unit}`;
+  return distance > 0 ? `${count} ago` : `in ${count}`;
+}
+
+/** `14:03:07.123` of today, with the date before it on any other day; in the zone of the terminal. */
+export function timeOfDay(instantMs: number, nowMs = Date.now()): string {
+  const time = new Date(instantMs);
+  const two = (part: number): string => String(part).padStart(2, "0");
+  const clock = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}.${String(time.getMilliseconds()).padStart(3, "0")}`;
+  const isToday = time.toDateString() === new Date(nowMs).toDateString();
+  return isToday ? clock : `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
+}
+
+/** `512 B`, `3.4 KiB`, `12 MiB`. */
+export function formatBytes(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB"] as const;
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 10 ? Math.round(value) : value.toFixed(1)} ${units[unit] ?? ""}`;
+}

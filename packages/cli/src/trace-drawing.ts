@@ -1,0 +1,135 @@
+import { escapeUnprintable } from "./log-lines.ts";
+import { formatDuration } from "./progress.ts";
+import type { Shell } from "./shell.ts";
+import { clipped } from "./table.ts";
+import { MAX_SPANS, type Span, type Spans, type SpanTree, treesOf } from "./traces.ts";
+
+const DEFAULT_COLUMNS = 100;
+const LEAST_BAR = 8;
+const MOST_BAR = 40;
+const MOST_NAME = 60;
+const MOST_SERVICE = 20;
+/** Deeper ones are drawn at this depth, so that names keep their room. */
+const DEEPEST_DRAWN = 12;
+const NANOS_PER_MS = 1e6;
+
+interface Row {
+  readonly span: Span;
+  /** The lines of the tree before the name. */
+  readonly branch: string;
+}
+
+/** A trace as a tree: each span with its service, when it ran within the trace, how long, and what went wrong. */
+export function drawTrace(
+  traceId: string,
+  { spans, total }: Spans,
+  { columns = DEFAULT_COLUMNS, paint }: { readonly columns?: number | undefined; readonly paint: Shell["paint"] },
+): string {
+  const rows = treesOf(spans).flatMap((tree) => rowsOf(tree));
+  const scale = scaleOf(spans);
+  const errors = spans.filter(({ status }) => status === "error").length;
+  const head = [
+    `trace ${traceId}`,
+    scale.isPending ? "not ended yet" : precise(scale.toMs - scale.fromMs),
+    `${total} span${total === 1 ? "" : "s"}`,
+    ...(errors === 0 ? [] : [paint.red(`${errors} error${errors === 1 ? "" : "s"}`)]),
+  ];
+  const widths = widthsFor(rows, columns);
+  const lines = rows.map((row) => lineOf(row, { widths, scale, columns, paint }));
+  const more = total > spans.length ? [paint.dim(`and ${total - spans.length} more spans; ${MAX_SPANS} are shown at most`)] : [];
+  return `${[head.join("  "), ...lines, ...more].join("\n")}\n`;
+}
+
+/** Without recursion: a trace may be thousands of spans deep. */
+function rowsOf(root: SpanTree): readonly Row[] {
+  const rows: Row[] = [];
+  const waiting: { readonly tree: SpanTree; readonly depth: number; readonly lead: string; readonly isLast: boolean }[] = [
+    { tree: root, depth: 0, lead: "", isLast: true },
+  ];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { tree, depth, lead, isLast } = next;
+    const isDrawn = depth > 0 && depth <= DEEPEST_DRAWN;
+    rows.push({ span: tree.span, branch: isDrawn ? `${lead}${isLast ? "└─ " : "├─ "}` : lead });
+    const below = isDrawn ? `${lead}${isLast ? "   " : "│  "}` : lead;
+    for (const [index, child] of [...tree.children.entries()].reverse()) {
+      waiting.push({ tree: child, depth: depth + 1, lead: below, isLast: index === tree.children.length - 1 });
+    }
+  }
+  return rows;
+}
+
+interface Scale {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly isPending: boolean;
+}
+
+function scaleOf(spans: readonly Span[]): Scale {
+  const starts = spans.map(startMs);
+  const ends = spans.map((span) => endMs(span) ?? startMs(span));
+  const fromMs = starts.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY);
+  const toMs = ends.reduce((most, ms) => Math.max(most, ms), fromMs);
+  return { fromMs, toMs, isPending: spans.some(({ end_time_unix_nano_text: end }) => end === null) };
+}
+
+interface Widths {
+  readonly name: number;
+  readonly service: number;
+  readonly bar: number;
+}
+
+const DURATION_WIDTH = 8;
+const MARK_WIDTH = 2;
+
+function widthsFor(rows: readonly Row[], columns: number): Widths {
+  const name = Math.min(MOST_NAME, Math.max(...rows.map(({ span, branch }) => branch.length + MARK_WIDTH + span.name.length)), Math.floor(columns * 0.5));
+  const service = Math.min(MOST_SERVICE, Math.max(...rows.map(({ span }) => span.service_name.length)), Math.floor(columns * 0.2));
+  const left = columns - name - service - DURATION_WIDTH - 6;
+  return { name, service, bar: left < LEAST_BAR ? 0 : Math.min(MOST_BAR, left) };
+}
+
+function lineOf(
+  { span, branch }: Row,
+  { widths, scale, columns, paint }: { readonly widths: Widths; readonly scale: Scale; readonly columns: number; readonly paint: Shell["paint"] },
+): string {
+  const isError = span.status === "error";
+  const mark = isError ? "✗ " : "";
+  const name = clipped(`${branch}${mark}${escapeUnprintable(span.name)}`, widths.name).padEnd(widths.name);
+  const service = clipped(escapeUnprintable(span.service_name), widths.service).padEnd(widths.service);
+  const end = endMs(span);
+  const duration = (end === undefined ? "running" : precise(end - startMs(span))).padStart(DURATION_WIDTH);
+  const shownName = isError ? name.replace(mark, paint.red(mark)) : name;
+  const bar = widths.bar === 0 ? [] : [(isError ? paint.red : paint.cyan)(barOf(span, scale, widths.bar))];
+  const line = [shownName, paint.dim(service), ...bar, duration].join("  ").trimEnd();
+  if (!isError || span.status_description === undefined) return line;
+  const indent = " ".repeat(Math.min(branch.length + MARK_WIDTH, widths.name));
+  return `${line}\n${indent}${paint.red(clipped(escapeUnprintable(span.status_description), Math.max(20, columns - indent.length)))}`;
+}
+
+/** When the span ran within the trace; at least one mark. */
+function barOf(span: Span, { fromMs, toMs }: Scale, width: number): string {
+  const whole = Math.max(toMs - fromMs, Number.MIN_VALUE);
+  const at = (ms: number): number => Math.round(((ms - fromMs) / whole) * width);
+  const from = Math.min(width - 1, Math.max(0, at(startMs(span))));
+  const to = Math.min(width, Math.max(from + 1, at(endMs(span) ?? toMs)));
+  return `${" ".repeat(from)}${"█".repeat(to - from)}${" ".repeat(width - to)}`;
+}
+
+/** `0.42 ms`, `12.3 ms`, then as `formatDuration`. */
+export function precise(ms: number): string {
+  if (ms < 10) return `${ms.toFixed(2)} ms`;
+  return ms < 100 ? `${ms.toFixed(1)} ms` : formatDuration(ms);
+}
+
+function startMs(span: Span): number {
+  return millis(span.start_time_unix_nano_text);
+}
+
+function endMs(span: Span): number | undefined {
+  return span.end_time_unix_nano_text === null ? undefined : millis(span.end_time_unix_nano_text);
+}
+
+/** With a fraction: nanoseconds since 1970 are more than a number holds to the digit, which no drawing shows. */
+function millis(nanos: string): number {
+  return Number(nanos) / NANOS_PER_MS;
+}

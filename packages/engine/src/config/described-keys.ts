@@ -1,0 +1,98 @@
+import type { z } from "zod";
+import { configJsonSchema } from "./describe.ts";
+import type { KnownModules } from "./worker-entries.ts";
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** What a key of the config file means. */
+export interface DescribedKey {
+  /** `engine.bridge.port`, `svc-http.port` (a key of that module's `config`), or `workers[].replicas` (a key of a local worker's entry). */
+  readonly key: string;
+  /** The keys below `engine`, the module's `config` or the worker's entry. */
+  readonly path: readonly string[];
+  /** E.g. `integer`, or `text: debug, info`. */
+  readonly type: string;
+  readonly description: string;
+  /** Undefined where there is none, or only the description tells. */
+  readonly default: unknown;
+  /** The alternatives that have the key, e.g. `redis`, where only some have it. */
+  readonly only: readonly string[];
+}
+
+/** Read for older files, and not advertised. */
+const OLDER_ADAPTER = "kv";
+export const LOCAL_WORKER = "workers[]";
+
+/** Every key that a config file can have, those of the engine first. */
+export function describedKeys(modules: KnownModules): readonly DescribedKey[] {
+  const { workers, engine } = configJsonSchema(modules).properties ?? {};
+  const entries = alternatives(asSchema(asSchema(workers).items)).flatMap((entry) => {
+    const name = asSchema(entry.properties?.name).const;
+    return typeof name === "string" ? keysBelow(asSchema(entry.properties?.config), name, []) : keysBelow(entry, LOCAL_WORKER, []);
+  });
+  return [...keysBelow(asSchema(engine), "engine", []), ...entries];
+}
+
+function keysBelow(schema: JsonSchema, base: string, path: readonly string[], only: readonly string[] = []): DescribedKey[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+    const member = asSchema(property);
+    const here = [...path, name];
+    const described: DescribedKey = {
+      key: `${base}.${here.join(".")}`,
+      path: here,
+      type: typeInWords(member),
+      description: member.description ?? "",
+      default: member.default,
+      only,
+    };
+    return [described, ...merged(alternatives(member).flatMap((option) => keysBelow(option, base, here, chosenBy(option) ?? only)))];
+  });
+}
+
+/** What tells an alternative from the others: its fixed name. */
+function chosenBy(option: JsonSchema): readonly string[] | undefined {
+  const name = asSchema(option.properties?.name).const;
+  return typeof name === "string" ? [name] : undefined;
+}
+
+/** A key that several alternatives have is one. */
+function merged(keys: readonly DescribedKey[]): DescribedKey[] {
+  const byKey = new Map<string, DescribedKey>();
+  for (const next of keys) {
+    const known = byKey.get(next.key);
+    const type = known === undefined || known.type === next.type ? next.type : `${known.type} or ${next.type}`;
+    byKey.set(next.key, known === undefined ? next : { ...known, type, only: [...new Set([...known.only, ...next.only])] });
+  }
+  return [...byKey.values()];
+}
+
+function alternatives(schema: JsonSchema): readonly JsonSchema[] {
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options === undefined) return [schema];
+  return options.map(asSchema).filter((option) => !isVariable(option) && chosenBy(option)?.[0] !== OLDER_ADAPTER);
+}
+
+/** `${NAME}`, which may stand for any number or boolean. */
+function isVariable({ type, pattern }: JsonSchema): boolean {
+  return type === "string" && pattern?.startsWith("^\\$") === true;
+}
+
+function typeInWords(schema: JsonSchema): string {
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map(String).join(" | ");
+  const options = alternatives(schema).filter(({ type }) => type !== "null");
+  if (schema.anyOf !== undefined || schema.oneOf !== undefined) {
+    const names = options.flatMap((option) => chosenBy(option) ?? []);
+    return names.length > 0 && names.length === options.length ? `block: ${names.join(" | ")}` : [...new Set(options.map(typeInWords))].join(" or ");
+  }
+  if (schema.type === "array") return `list of ${typeInWords(asSchema(schema.items))}`;
+  if (schema.type === "object") return "block";
+  if (schema.type === "string") return "text";
+  const words = typeof schema.type === "string" ? schema.type : "any";
+  const { minimum, maximum } = schema;
+  return minimum === undefined || maximum === undefined ? words : `${words} from ${minimum} to ${maximum}`;
+}
+
+function asSchema(value: unknown): JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonSchema) : {};
+}

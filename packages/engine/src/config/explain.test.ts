@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { configurableModules } from "../modules/index.ts";
+import { describedKeys } from "./described-keys.ts";
+import { explainConfig } from "./explain.ts";
+import { SETTING_VARIABLES, variableOf } from "./setting-variables.ts";
+
+const options = { env: {}, modules: configurableModules };
+
+it("describes keys of the engine, of every module and of local workers, each once", () => {
+  const keys = describedKeys(configurableModules).map(({ key }) => key);
+
+  expect(keys).toEqual(
+    expect.arrayContaining(["engine.bridge.port", "workers[].replicas", ...configurableModules.map(({ name }) => expect.stringMatching(name))]),
+  );
+  expect(new Set(keys).size).toBe(keys.length);
+});
+
+it("says which alternatives have a key", () => {
+  expect(describedKeys(configurableModules).find(({ key }) => key === "svc-state.adapter.config.redis_url")?.only).toEqual(["redis"]);
+});
+
+it("knows the variable of each setting that one can say", () => {
+  const values: Record<string, string> = { SVC_MODE: "production", SVC_TOKEN: "0123456789abcdef", SVC_DATA_DIR: "/tmp/data", SVC_LOG_LEVEL: "debug" };
+  const env = Object.fromEntries(Object.values(SETTING_VARIABLES).map((name, index) => [name, values[name] ?? `${4000 + index}`]));
+
+  const fromEnv = explainConfig("/project/config.yaml", "workers: []\n", { ...options, env }).filter(({ source }) => source === "env");
+
+  expect(fromEnv.map(({ key, variable }) => [key, variable]).sort()).toEqual(Object.entries(SETTING_VARIABLES).sort());
+  expect(variableOf("svc-observability.enabled")).toBe("OTEL_ENABLED");
+});
+
+it("finds the lines of a worker's entry, under the older list name too", () => {
+  const text = "modules:\n  - name: mine\n    path: ./mine\n    replicas: 3\n";
+
+  const explained = explainConfig("/project/config.yaml", text, options);
+
+  expect(explained.find(({ key }) => key === "modules[0].replicas")).toMatchObject({ value: 3, source: "file", where: "config.yaml:4" });
+  expect(explained.find(({ key }) => key === "modules[0].watch")).toMatchObject({ value: true, source: "default", where: undefined });
+});
+
+it("tells defaults inside a block that the file has from what it says there", () => {
+  const text = "workers:\n  - name: svc-state\n    config:\n      adapter:\n        name: file_based\n";
+
+  const explained = explainConfig("/project/config.yaml", text, options);
+
+  expect(explained.find(({ key }) => key === "svc-state.adapter.name")).toMatchObject({ value: "file_based", source: "file", where: "config.yaml:5" });
+  expect(explained.find(({ key }) => key === "svc-state.adapter.config.durability")).toMatchObject({ value: "durable", source: "default" });
+});

@@ -1,0 +1,75 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { SupervisedEntry } from "../../config/types.ts";
+import { workerStateFolder } from "../../local-workers/install.ts";
+import type { RunPlan } from "./recipe.ts";
+
+export const inspectionSchema = z.object({
+  name: z.string(),
+  folder: z.string().meta({ description: "Absolute path of the working folder" }),
+  manifest_file: z.string().nullable().meta({ description: "Absolute path of the manifest" }),
+  kind: z.string().nullable().meta({ description: "What runs it, as the manifest says" }),
+  package_manager: z.string().nullable(),
+  entry: z.string().nullable().meta({ description: "The file to run, where the manifest names one" }),
+  install: z.string().nullable().meta({ description: "The command that installs its dependencies, where there is one" }),
+  start: z.string().meta({ description: "The command that starts it" }),
+  env: z.record(z.string(), z.string()).meta({ description: "Variables that files, manifest and config add; secrets and all that files hold are masked" }),
+  env_files: z.array(z.string()).meta({ description: "Absolute paths of the files of variables that are read, where they are there" }),
+  watch: z
+    .union([z.literal(false), z.object({ ignore: z.array(z.string()) })])
+    .meta({ description: "Whether it restarts when its source changes, and for what not" }),
+  replicas: z.int(),
+  dependencies_hash: z.string().nullable().meta({ description: "Of all that the last install depended on" }),
+  installed_at: z.string().nullable().meta({ description: "ISO time of the last install" }),
+  where: z.string().meta({ description: "Where its entry stands, e.g. `config.yaml:12`" }),
+});
+export type Inspection = z.output<typeof inspectionSchema>;
+
+const SECRET_NAME = /token|passw|secret|key|credential|auth|dsn|cookie/i;
+const MASK = "***";
+/** Password in an address. */
+const URL_PASSWORD = /(:\/\/[^/?#\s:@]*:)[^/?#\s@]+@/g;
+
+const markerSchema = z.object({ hash: z.string(), installed_at: z.string() });
+
+/** How a unit is run, as its manifest and its entry are at this moment. */
+export async function inspect(entry: SupervisedEntry, plan: RunPlan, projectDir: string): Promise<Inspection> {
+  const { manifest } = plan;
+  const installed = manifest === undefined ? undefined : await lastInstall(projectDir, entry.name);
+  return {
+    name: entry.name,
+    folder: plan.folder,
+    manifest_file: manifest?.file ?? null,
+    kind: manifest?.kind ?? null,
+    package_manager: manifest?.packageManager ?? null,
+    entry: manifest?.entry ?? null,
+    install: manifest?.install ?? null,
+    start: plan.command,
+    env: { ...hidden(plan.fromFiles), ...masked({ ...manifest?.env, ...entry.env }) },
+    env_files: [...plan.envFiles],
+    watch: entry.watch && plan.watch !== false ? { ignore: [...plan.watch.ignore] } : false,
+    replicas: entry.replicas,
+    dependencies_hash: installed?.hash ?? null,
+    installed_at: installed?.installed_at ?? null,
+    where: entry.where,
+  };
+}
+
+async function lastInstall(projectDir: string, name: string): Promise<z.output<typeof markerSchema> | undefined> {
+  try {
+    return markerSchema.parse(JSON.parse(await readFile(join(workerStateFolder(projectDir, name), "installed.json"), "utf8")));
+  } catch {
+    // Never installed, or an install is under way.
+    return undefined;
+  }
+}
+
+/** What is kept in a file of its own is kept there to be seen by few. */
+function hidden(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.keys(env).map((name) => [name, MASK]));
+}
+
+function masked(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, SECRET_NAME.test(name) ? MASK : value.replace(URL_PASSWORD, "$1***@")]));
+}

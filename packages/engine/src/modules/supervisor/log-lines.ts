@@ -1,0 +1,188 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { CallError } from "@svc/protocol";
+
+/** What is read from the disk for one answer, at most. */
+const MAX_READ_BYTES = 32 * 1024 * 1024;
+const CHUNK_BYTES = 64 * 1024;
+/** Text of one answer, at most; a worker's lines may be long. */
+const MAX_ANSWER_LENGTH = 1024 * 1024;
+
+export type LogStream = "out" | "err" | "install" | "svc";
+
+/** One line of a worker's log file. */
+export interface LogLine {
+  /** ISO 8601. */
+  readonly time: string;
+  readonly stream: LogStream;
+  /** Which process wrote it, from 1; null where there is only one, or none in particular. */
+  readonly replica: number | null;
+  readonly text: string;
+}
+
+/** Which lines are wanted. */
+export interface LineFilter {
+  readonly sinceMs: number | undefined;
+  readonly stream: LogStream | undefined;
+}
+
+export interface LinesRead {
+  readonly lines: readonly LogLine[];
+  /** Names the place behind the last line that was looked at; opaque. */
+  readonly cursor: string;
+}
+
+const LINE = /^(\S+Z) (out|err|install|svc)(?:#(\d+))? (.*)$/s;
+
+/** What a line of the file says; undefined for one that is none of ours, e.g. cut off when the engine was killed. */
+export function parseLine(line: string): LogLine | undefined {
+  const [, time, stream, replica, text] = LINE.exec(line) ?? [];
+  if (time === undefined || text === undefined) return undefined;
+  return { time, stream: stream as LogStream, replica: replica === undefined ? null : Number(replica), text };
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  readonly inode: number;
+  readonly size: number;
+}
+
+/** The last `count` lines that are wanted. `files`: oldest first; those that are missing count as empty. */
+export async function lastLines(files: readonly string[], options: { readonly count: number; readonly filter: LineFilter }): Promise<LinesRead> {
+  return withFiles(files, async (opened) => {
+    const newest = opened.at(-1);
+    const end = newest === undefined ? 0 : await endOfLines(newest);
+    const found: LogLine[] = [];
+    let length = 0;
+    let budget = MAX_READ_BYTES;
+    for await (const text of allBackwards(opened, end)) {
+      budget -= text.length + 1;
+      if (found.length >= options.count || budget < 0 || length > MAX_ANSWER_LENGTH) break;
+      const line = parseLine(text);
+      if (line === undefined) continue;
+      // Lines come in the order of time, so that those before need not be looked at.
+      if (isOlder(line, options.filter)) break;
+      if (!isWanted(line, options.filter)) continue;
+      found.push(line);
+      length += line.text.length;
+    }
+    return { lines: found.reverse(), cursor: cursorOf(newest?.inode ?? 0, end) };
+  });
+}
+
+/** The lines behind the cursor that are wanted, at most `count`. A file that is no longer there is passed over. Throws `invalid_input` for a cursor of another making. */
+export async function linesAfter(
+  files: readonly string[],
+  options: { readonly cursor: string; readonly count: number; readonly filter: LineFilter },
+): Promise<LinesRead> {
+  const place = placeOf(options.cursor);
+  return withFiles(files, async (opened) => {
+    const at = opened.findIndex(({ inode }) => inode === place.inode);
+    const lines: LogLine[] = [];
+    let { cursor } = options;
+    let length = 0;
+    let budget = MAX_READ_BYTES;
+    for (const file of opened.slice(Math.max(0, at))) {
+      // A file that has become shorter was written anew by somebody.
+      const start = file.inode === place.inode && place.offset <= file.size ? place.offset : 0;
+      for await (const { text, end } of linesForwards(file, start)) {
+        if (lines.length >= options.count || length > MAX_ANSWER_LENGTH || budget < 0) return { lines, cursor };
+        budget -= text.length + 1;
+        cursor = cursorOf(file.inode, end);
+        const line = parseLine(text);
+        if (line === undefined || isOlder(line, options.filter) || !isWanted(line, options.filter)) continue;
+        lines.push(line);
+        length += line.text.length;
+      }
+    }
+    return { lines, cursor };
+  });
+}
+
+function isOlder(line: LogLine, { sinceMs }: LineFilter): boolean {
+  return sinceMs !== undefined && Date.parse(line.time) < sinceMs;
+}
+
+function isWanted(line: LogLine, { stream }: LineFilter): boolean {
+  return stream === undefined || line.stream === stream;
+}
+
+async function withFiles<T>(files: readonly string[], read: (opened: readonly OpenFile[]) => Promise<T>): Promise<T> {
+  const opened: OpenFile[] = [];
+  try {
+    for (const file of files) {
+      const handle = await open(file, "r").catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return undefined;
+        throw error;
+      });
+      if (handle === undefined) continue;
+      const { ino, size } = await handle.stat();
+      // A rotation between two of them shows one file under two names.
+      if (opened.some(({ inode }) => inode === ino)) await handle.close();
+      else opened.push({ handle, inode: ino, size });
+    }
+    return await read(opened);
+  } finally {
+    for (const { handle } of opened) await handle.close();
+  }
+}
+
+/** Where the last whole line ends. */
+async function endOfLines({ handle, size }: OpenFile): Promise<number> {
+  for (let end = size; end > 0; end -= CHUNK_BYTES) {
+    const bytes = await readAt(handle, Math.max(0, end - CHUNK_BYTES), end);
+    const newline = bytes.lastIndexOf(10);
+    if (newline >= 0) return Math.max(0, end - CHUNK_BYTES) + newline + 1;
+  }
+  return 0;
+}
+
+/** All lines from `end` in the newest file back to the first of the oldest. */
+async function* allBackwards(opened: readonly OpenFile[], end: number): AsyncGenerator<string> {
+  for (const file of [...opened].reverse()) yield* linesBackwards(file, file === opened.at(-1) ? end : file.size);
+}
+
+/** From the line that ends at `end` back to the first. */
+async function* linesBackwards({ handle }: OpenFile, end: number): AsyncGenerator<string> {
+  let rest = Buffer.alloc(0);
+  for (let at = end; at > 0; at -= CHUNK_BYTES) {
+    const bytes = Buffer.concat([await readAt(handle, Math.max(0, at - CHUNK_BYTES), at), rest]);
+    const first = bytes.indexOf(10);
+    const isFirstChunk = at <= CHUNK_BYTES;
+    // What stands before the first line end may go on in the chunk before.
+    const whole = isFirstChunk ? bytes : first < 0 ? Buffer.alloc(0) : bytes.subarray(first + 1);
+    rest = isFirstChunk ? Buffer.alloc(0) : first < 0 ? bytes : Buffer.from(bytes.subarray(0, first + 1));
+    const lines = whole.toString("utf8").split("\n");
+    for (const line of lines.reverse()) if (line !== "") yield line;
+  }
+}
+
+async function* linesForwards({ handle, size }: OpenFile, start: number): AsyncGenerator<{ readonly text: string; readonly end: number }> {
+  let rest = Buffer.alloc(0);
+  for (let at = start; at < size; at += CHUNK_BYTES) {
+    const base = at - rest.length;
+    const bytes = Buffer.concat([rest, await readAt(handle, at, Math.min(size, at + CHUNK_BYTES))]);
+    let from = 0;
+    for (let newline = bytes.indexOf(10); newline >= 0; newline = bytes.indexOf(10, from)) {
+      yield { text: bytes.toString("utf8", from, newline), end: base + newline + 1 };
+      from = newline + 1;
+    }
+    rest = Buffer.from(bytes.subarray(from));
+  }
+}
+
+async function readAt(handle: FileHandle, start: number, end: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(end - start);
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
+  return bytes.subarray(0, bytesRead);
+}
+
+function cursorOf(inode: number, offset: number): string {
+  return `${inode}-${offset}`;
+}
+
+function placeOf(cursor: string): { readonly inode: number; readonly offset: number } {
+  const [, inode, offset] = /^(\d{1,20})-(\d{1,15})$/.exec(cursor) ?? [];
+  if (inode === undefined || offset === undefined)
+    throw new CallError("invalid_input", "cursor: not one that worker::logs answered; leave it out to begin anew");
+  return { inode: Number(inode), offset: Number(offset) };
+}

@@ -1,0 +1,91 @@
+import { sep } from "node:path";
+import type { LocalWorkerEntry } from "../../config/types.ts";
+import { EnvFileError, readEnvFiles } from "../../local-workers/env-file.ts";
+import { workerEnvironment } from "../../local-workers/environment.ts";
+import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
+import { readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
+import { ManifestError } from "../../local-workers/manifest-error.ts";
+
+/** What is to be run. */
+export interface RunPlan {
+  /** Shell command. */
+  readonly command: string;
+  /** Absolute path of the working folder. */
+  readonly folder: string;
+  /** Before what the entry adds; asked at each start. */
+  readonly environment: () => Readonly<Record<string, string>>;
+  /** What the watch leaves out besides the usual; false: nothing is watched. */
+  readonly watch: { readonly ignore: readonly string[] } | false;
+  readonly manifest: WorkerManifest | undefined;
+  /** Absolute paths of files of variables, whether they are there or not. */
+  readonly envFiles: readonly string[];
+  /** Variables that come from them; what they hold is shown to nobody. */
+  readonly fromFiles: Readonly<Record<string, string>>;
+  /** What was understood but has no effect. */
+  readonly warnings: readonly string[];
+}
+
+/** It cannot be run as things are; a person has to mend something. */
+export class RecipeError extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = "RecipeError";
+  }
+}
+
+export interface PrepareOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: (line: string) => void;
+  /** Also when nothing changed. */
+  readonly force: boolean;
+}
+
+/** How a unit comes to be run: by a manifest and an install, or just as the config says. */
+export interface Recipe {
+  /** Absolute paths of files outside of the folder that belong to the plan. */
+  readonly filesElsewhere: readonly string[];
+  /** Throws RecipeError. */
+  read(): Promise<RunPlan>;
+  isPrepared(plan: RunPlan, signal: AbortSignal): Promise<boolean>;
+  /** Throws RecipeError; rejects in whatever way once the signal aborted. */
+  prepare(plan: RunPlan, options: PrepareOptions): Promise<{ readonly durationMs: number }>;
+}
+
+/** A worker is run as its manifest says, once its dependencies are installed. */
+export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recipe {
+  const manifestOf = ({ manifest }: RunPlan): WorkerManifest => {
+    if (manifest === undefined) throw new TypeError("a worker's plan comes from its manifest");
+    return manifest;
+  };
+  const refused = (error: unknown): Error =>
+    error instanceof ManifestError || error instanceof InstallError || error instanceof EnvFileError ? new RecipeError(error.message, error) : (error as Error);
+  const envFiles = entry.envFiles.map(({ path }) => path);
+  return {
+    filesElsewhere: envFiles.filter((path) => !path.startsWith(`${entry.path}${sep}`)),
+    async read() {
+      try {
+        // The entry's name counts: files about this worker are kept under it.
+        const manifest = { ...(await readManifest(entry.path)), name: entry.name };
+        const { start, folder, watch, warnings } = manifest;
+        const fromFiles = await readEnvFiles(entry.envFiles);
+        return { command: start, folder, environment: () => workerEnvironment(manifest, fromFiles), watch, manifest, envFiles, fromFiles, warnings };
+      } catch (error) {
+        throw refused(error);
+      }
+    },
+    async isPrepared(plan, signal) {
+      try {
+        return await isInstalled({ manifest: manifestOf(plan), projectDir, signal });
+      } catch (error) {
+        throw refused(error);
+      }
+    },
+    async prepare(plan, options) {
+      try {
+        return await installWorker({ manifest: manifestOf(plan), projectDir, ...options });
+      } catch (error) {
+        throw refused(error);
+      }
+    },
+  };
+}

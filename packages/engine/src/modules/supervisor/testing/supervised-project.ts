@@ -1,0 +1,121 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, vi } from "vitest";
+import type { LocalWorkerEntry } from "../../../config/types.ts";
+import { findProcess, listProcesses, membersOf } from "../../../local-workers/process-table.ts";
+import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/index.ts";
+import { createSupervisor, type ModuleStanding, type SupervisorConfig, type SupervisorDeps, type WorkerStatus } from "../index.ts";
+
+export const TIMEOUT = { timeout: 9_000, interval: 20 };
+
+export const DEFAULT_SCRIPT = "echo up $$ $SVC_URL $III_URL $SVC_WORKER_NAME $EXTRA\nexec sleep 300\n";
+
+/** A folder with workers in it and an engine that runs them; each test of the file has its own, and must leave no process behind. */
+export class SupervisedProject {
+  engine!: InMemoryEngine;
+  /** Absolute path. */
+  folder = "";
+  modules: ModuleStanding[] = [];
+  readonly #groupsSeen = new Set<number>();
+
+  constructor() {
+    beforeEach(async () => {
+      this.folder = await mkdtemp(join(tmpdir(), "svc-supervisor-"));
+      this.modules = [];
+    });
+    afterEach(async () => {
+      await this.engine.stop();
+      const processes = await listProcesses();
+      const left = [...this.#groupsSeen].flatMap((group) => membersOf(group, processes));
+      this.#groupsSeen.clear();
+      await rm(this.folder, { recursive: true, force: true });
+      expect(left).toEqual([]);
+    });
+  }
+
+  entry(name: string, more: Partial<LocalWorkerEntry> = {}): LocalWorkerEntry {
+    return {
+      name,
+      path: join(this.folder, name),
+      configuredPath: `./${name}`,
+      replicas: 1,
+      watch: true,
+      envFiles: [],
+      env: {},
+      where: "config.yaml:1",
+      ...more,
+    };
+  }
+
+  async start(workers: readonly LocalWorkerEntry[], access: Pick<SupervisorDeps, "token" | "tokenInUrl"> = {}): Promise<void> {
+    const supervisor = createSupervisor({
+      projectDir: this.folder,
+      logsDir: join(this.folder, ".svc", "logs"),
+      runDir: join(this.folder, ".svc", "run"),
+      bridgeUrl: () => "ws://localhost:1",
+      claims: {
+        claim: (workerId, name) => this.engine.kernel.triggers.claim(workerId, name),
+        settled: (name) => this.engine.kernel.triggers.settled(name),
+        release: (name) => this.engine.kernel.triggers.release(name),
+      },
+      moduleStates: () => this.modules,
+      ...access,
+    });
+    this.engine = await inMemoryEngine({ modules: [supervisor], config: { supervisor: { workers } satisfies SupervisorConfig } });
+  }
+
+  async configure(workers: readonly LocalWorkerEntry[]): Promise<void> {
+    expect(await this.engine.applyModules([{ name: "supervisor", config: { workers } satisfies SupervisorConfig }])).toEqual([]);
+  }
+
+  async writeWorker(name: string, files: { readonly manifest?: string; readonly script?: string } = {}): Promise<void> {
+    await mkdir(join(this.folder, name), { recursive: true });
+    await writeFile(
+      join(this.folder, name, "svc.worker.yaml"),
+      files.manifest ?? `name: ${name}\nruntime: {kind: javascript}\nscripts: {start: exec sh worker.sh}\n`,
+    );
+    await writeFile(join(this.folder, name, "worker.sh"), files.script ?? DEFAULT_SCRIPT);
+  }
+
+  call<T = WorkerStatus>(functionId: string, payload: unknown, options: { readonly timeoutMs?: number } = {}): Promise<T> {
+    return this.engine.call(functionId, payload, options) as Promise<T>;
+  }
+
+  async status(name: string): Promise<WorkerStatus> {
+    const found = await this.call("worker::status", { name });
+    for (const pid of found.pids) {
+      const group = (await findProcess(pid))?.groupId;
+      if (group !== undefined) this.#groupsSeen.add(group);
+    }
+    return found;
+  }
+
+  /** Waits for the status to be as wanted; says what it was if it never is. */
+  async statusWith(name: string, isWanted: (found: WorkerStatus) => boolean): Promise<WorkerStatus> {
+    let last: WorkerStatus | undefined;
+    try {
+      return await vi.waitUntil(async () => {
+        last = await this.status(name);
+        return isWanted(last) ? last : undefined;
+      }, TIMEOUT);
+    } catch (error) {
+      throw new Error(`never as wanted; last was ${JSON.stringify(last)}`, { cause: error });
+    }
+  }
+
+  /** The pid that the worker's script printed, once it runs: that of one that is not among `former`. */
+  async runningPid(name: string, former: readonly number[] = []): Promise<number> {
+    const found = await this.statusWith(name, ({ pids, tail }) =>
+      pids.some((pid) => !former.includes(pid) && tail.some((line) => line.startsWith(`up ${pid} `))),
+    );
+    return found.pids.find((pid) => !former.includes(pid) && found.tail.some((line) => line.startsWith(`up ${pid} `))) ?? 0;
+  }
+
+  /** Connects as the worker's process would, and registers a function. */
+  async connectAs(name: string, pid?: number): Promise<InMemoryWorker> {
+    const worker = await this.engine.connectWorker({ name, ...(pid === undefined ? {} : { pid }) });
+    worker.serve(`${name}::hello`, () => "hi");
+    return worker;
+  }
+}

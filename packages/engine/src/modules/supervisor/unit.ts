@@ -1,0 +1,378 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { SupervisedEntry } from "../../config/types.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { concernsInstall } from "../../local-workers/dependency-files.ts";
+import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "../../local-workers/manifest.ts";
+import type { RuntimeKind } from "../../local-workers/runtime-kinds.ts";
+import type { Candidate } from "./connections.ts";
+import { FileWatch } from "./file-watch.ts";
+import { LogFile } from "./log-file.ts";
+import { type Recipe, RecipeError, type RunPlan } from "./recipe.ts";
+import { SourceWatch } from "./source-watch.ts";
+import { UnitProcesses, type UnitProcessesParts } from "./unit-processes.ts";
+import { type LastExit, READY_TIMEOUT_MS, type WorkerProcess } from "./worker-process.ts";
+import { type Standing, worstOf } from "./worker-state.ts";
+
+/** Between SIGTERM and SIGKILL. */
+export const STOP_GRACE_MS = 10_000;
+/** A folder that is missing cannot be watched, so it is looked for. */
+const MISSING_FOLDER_LOOK_MS = 5_000;
+
+export interface UnitParts extends UnitProcessesParts {
+  readonly logsDir: string;
+  readonly recipe: Recipe;
+  /** It was stopped by somebody and stays so. */
+  readonly isHeld: boolean;
+  /** Resolves when nothing of a former engine runs any more. */
+  readonly cleared: Promise<void>;
+  /** All that it had to register is registered. */
+  readonly onReady: () => void;
+  /** Its standing, or that of one of its processes, may be another. */
+  readonly onChange: () => void;
+}
+
+type Phase = { readonly name: "waiting" | "installing" | "running" | "stopping" | "stopped" } | { readonly name: "failed"; readonly reason: string };
+
+/** One thing that the engine keeps running: its recipe, dependencies, processes, log and file watching. */
+export class Unit {
+  readonly entry: SupervisedEntry;
+  readonly output: LogFile;
+  readonly #parts: UnitParts;
+  readonly #log: Logger;
+  readonly #addedAtMs: number;
+  readonly #processes: UnitProcesses;
+  #phase: Phase = { name: "waiting" };
+  /** What is wrong although the former processes run on. */
+  #complaint: string | undefined;
+  #plan: RunPlan | undefined;
+  /** Of the manifest that was read last, which may not run yet. */
+  #kind: RuntimeKind | undefined;
+  #watch: { readonly ignore: readonly string[]; readonly source: SourceWatch } | undefined;
+  #fileWatch: FileWatch | undefined;
+  #wasReady = false;
+  #isHeld: boolean;
+  #work: Promise<void> = Promise.resolve();
+  #round = new AbortController();
+  #cancelLook = (): void => {};
+  #ended = false;
+
+  constructor(entry: SupervisedEntry, parts: UnitParts) {
+    this.entry = entry;
+    this.#parts = parts;
+    this.#log = parts.log.with({ worker: entry.name });
+    this.#addedAtMs = parts.clock.monotonic();
+    this.#isHeld = parts.isHeld;
+    if (parts.isHeld) this.#phase = { name: "stopped" };
+    this.output = new LogFile({
+      file: join(parts.logsDir, `${entry.name}.log`),
+      clock: parts.clock,
+      onProblem: (error) => this.#log.warn("a worker's output cannot be written to its log file", { error }),
+    });
+    this.#processes = new UnitProcesses({
+      entry,
+      parts: { ...parts, log: this.#log },
+      output: this.output,
+      onReady: () => {
+        this.#wasReady = true;
+        parts.onReady();
+      },
+      onChange: () => parts.onChange(),
+    });
+  }
+
+  get recipe(): Recipe {
+    return this.#parts.recipe;
+  }
+
+  /** Brings it up, unless it is held. To be called once, first. */
+  begin(): void {
+    if (!this.#isHeld) this.#begin();
+  }
+
+  get standing(): Standing {
+    const phase = this.#phase;
+    if (phase.name === "running") {
+      const { state, reason } = worstOf(this.processes.map((process) => process.standing));
+      return { state, reason: reason ?? this.#complaint };
+    }
+    if (phase.name === "failed") return { state: "failed", reason: phase.reason };
+    if (phase.name === "stopped" && this.#isHeld) return { state: "stopped", reason: `it was stopped; start it with \`svc worker start ${this.entry.name}\`` };
+    return { state: phase.name === "waiting" ? "starting" : phase.name, reason: undefined };
+  }
+
+  get processes(): readonly WorkerProcess[] {
+    return this.#processes.all;
+  }
+
+  get candidates(): readonly Candidate[] {
+    return this.processes.map((process) => ({ name: this.entry.name, process }));
+  }
+
+  get restarts(): number {
+    return this.processes.reduce((sum, process) => sum + process.restarts, 0);
+  }
+
+  /** The last time that one of its processes ended unasked. */
+  get lastExit(): LastExit | undefined {
+    return this.processes
+      .flatMap(({ lastExit }) => lastExit ?? [])
+      .reduce<LastExit | undefined>((a, b) => (a === undefined || b.atMs > a.atMs ? b : a), undefined);
+  }
+
+  /** Wall clock, milliseconds; when the next of its processes that ended unasked is started again. */
+  get nextStartAtMs(): number | undefined {
+    const starts = this.processes.flatMap(({ nextStartAtMs }) => nextStartAtMs ?? []);
+    return starts.length === 0 ? undefined : Math.min(...starts);
+  }
+
+  /** Ids of the connections of those of its processes that have registered all they have. */
+  get readyConnections(): ReadonlySet<string> {
+    return new Set(this.processes.flatMap((process) => (process.standing.state === "ready" ? [...process.connections] : [])));
+  }
+
+  /** Wall clock, milliseconds; while it is ready, when it became so. */
+  get readyAtMs(): number | undefined {
+    if (this.standing.state !== "ready") return undefined;
+    return Math.max(...this.processes.flatMap(({ readyAtMs }) => readyAtMs ?? []));
+  }
+
+  /** True while its first readiness is still awaited. */
+  get isAwaited(): boolean {
+    return !this.#wasReady && !this.#isHeld && this.#parts.clock.monotonic() - this.#addedAtMs < READY_TIMEOUT_MS;
+  }
+
+  /** Somebody stopped it, and nobody has started it since. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  async pids(): Promise<readonly number[]> {
+    return (await Promise.all(this.processes.map((process) => process.pids()))).flat();
+  }
+
+  /** Starts it when it does not run: after a stop, or without waiting any longer after a failure. */
+  start(): void {
+    const { state } = this.standing;
+    if (this.#isHeld || state === "failed" || state === "backing_off" || state === "crash_looping") this.#startAnew("start was asked for");
+  }
+
+  /** Reads again what is to be run, installs what changed, and starts all its processes anew. `reinstall`: installs also what did not change. */
+  restart(options: { readonly reinstall?: boolean } = {}): void {
+    if (options.reinstall === true) this.#startAnew("update was asked for", { reinstall: true, runsMeanwhile: !this.#isHeld });
+    else this.#startAnew("restart was asked for");
+  }
+
+  /** Ends its processes and leaves it so until it is started. */
+  stop(): void {
+    if (this.#ended || this.#isHeld) return;
+    this.#isHeld = true;
+    this.output.line("svc", "stop was asked for");
+    this.#round.abort();
+    this.#cancelLook();
+    this.#enter({ name: "stopping" });
+    // Processes are told at once; what the round that was called off still does comes first to its end.
+    this.#work = Promise.all([this.#processes.stop({ graceMs: STOP_GRACE_MS }), this.#work])
+      .then(() => this.#processes.stop({ graceMs: STOP_GRACE_MS }))
+      .then(() => {
+        if (!this.#isHeld) return;
+        this.#enter({ name: "stopped" });
+        this.output.line("svc", "stopped");
+        this.#log.info("a worker was stopped", { log: this.output.file });
+      })
+      .catch((error: unknown) => this.#log.error("a worker could not be stopped", { error }));
+  }
+
+  /** Ends its processes and lets go of files, for good. Resolves when none is left. */
+  async close(options: { readonly graceMs: number }): Promise<void> {
+    const ran = !this.#isHeld;
+    this.#ended = true;
+    this.#cancelLook();
+    this.#round.abort();
+    this.#enter({ name: "stopping" });
+    await Promise.all([this.#processes.stop(options), this.#work]);
+    await this.#processes.stop(options);
+    await Promise.all([this.#watch?.source.close(), this.#fileWatch?.close()]);
+    this.#enter({ name: "stopped" });
+    if (ran) {
+      this.output.line("svc", "stopped");
+      this.#log.info("a worker was stopped", { log: this.output.file });
+    }
+    await this.output.close();
+  }
+
+  kill(): void {
+    this.#processes.kill();
+  }
+
+  #startAnew(why: string, options: { readonly reinstall?: boolean; readonly runsMeanwhile?: boolean } = {}): void {
+    if (this.#ended) return;
+    this.#isHeld = false;
+    this.output.line("svc", why);
+    if (options.runsMeanwhile === true) {
+      this.#begin({ reinstall: true });
+      return;
+    }
+    // At once, so that who waits for it from now on does not see how it was before.
+    this.#enter({ name: this.#phase.name === "running" || this.#phase.name === "stopping" ? "stopping" : "waiting" });
+    this.#begin({ first: () => this.#processes.stop({ graceMs: STOP_GRACE_MS }), reinstall: options.reinstall === true });
+  }
+
+  /** Calls off what is being done and starts over: plan, dependencies, processes. */
+  #begin(options: { readonly first?: () => Promise<void>; readonly reinstall?: boolean } = {}): void {
+    this.#round.abort();
+    const round = new AbortController();
+    this.#round = round;
+    this.#cancelLook();
+    this.#work = this.#work
+      .then(async () => {
+        await this.#parts.cleared;
+        if (!round.signal.aborted) await options.first?.();
+        if (!round.signal.aborted) await this.#bringUp(round.signal, options.reinstall === true);
+      })
+      .catch((error: unknown) => {
+        this.#log.error("a worker could not be started", { error });
+        this.#fail(error instanceof Error ? error.message : String(error));
+      });
+  }
+
+  async #bringUp(signal: AbortSignal, reinstall: boolean): Promise<void> {
+    // Everything is read after this, so that only later changes count.
+    await this.#watch?.source.rebase();
+    let plan = await this.#read();
+    if (signal.aborted || plan === undefined) return;
+    // A watch that begins now knows nothing of edits since the plan was read.
+    if (await this.#watchFiles(plan)) plan = await this.#read();
+    if (signal.aborted || plan === undefined || !(await this.#prepare(plan, { signal, force: reinstall })) || signal.aborted) return;
+    await this.#processes.stop({ graceMs: STOP_GRACE_MS });
+    if (signal.aborted) return;
+    this.#plan = plan;
+    this.#complaint = undefined;
+    // Told with the first process: until then all are stopped, which is not how it is.
+    this.#phase = { name: "running" };
+    this.#processes.start(plan);
+  }
+
+  async #read(): Promise<RunPlan | undefined> {
+    try {
+      const plan = await this.#parts.recipe.read();
+      this.#kind = plan.manifest?.kind;
+      for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
+      return plan;
+    } catch (error) {
+      if (!(error instanceof RecipeError)) throw error;
+      await this.#watchFiles(this.#plan);
+      this.#fail(error.message);
+      return undefined;
+    }
+  }
+
+  /** True when the dependencies are there. */
+  async #prepare(plan: RunPlan, { signal, force }: { readonly signal: AbortSignal; readonly force: boolean }): Promise<boolean> {
+    const { recipe } = this.#parts;
+    try {
+      if (!force && (await recipe.isPrepared(plan, signal))) return true;
+      this.#enter({ name: "installing" });
+      this.#log.info("a worker's dependencies are being installed", { log: this.output.file });
+      const { durationMs } = await recipe.prepare(plan, { signal, force, onProgress: (line) => this.output.line("install", line) });
+      this.#log.info("a worker's dependencies are installed", { durationMs });
+      // Lock files that the install wrote are noticed here, while they are known to be no reason for another start.
+      await this.#watch?.source.compare();
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      if (!(error instanceof RecipeError)) throw error;
+      this.#fail(error.message);
+      return false;
+    }
+  }
+
+  /** The former processes run on when there are any: an edit that went wrong takes nothing down. */
+  #fail(reason: string): void {
+    if (this.#ended || this.#isHeld) return;
+    const runsOn = this.processes.some((process) => process.standing.state !== "stopped");
+    this.output.line("svc", reason);
+    this.#log.warn(runsOn ? "a worker's change cannot be used; its former processes run on" : "a worker cannot be started", { reason, log: this.output.file });
+    if (runsOn) this.#complaint = `${reason}\nThe processes from before this change run on.`;
+    this.#enter(runsOn ? { name: "running" } : { name: "failed", reason });
+  }
+
+  /** Watches the files as the plan says. True when that is a new watch. */
+  async #watchFiles(plan: RunPlan | undefined): Promise<boolean> {
+    if (!this.entry.watch || this.#ended) return false;
+    if (plan?.watch === false) {
+      await Promise.all([this.#watch?.source.close(), this.#fileWatch?.close()]);
+      this.#watch = undefined;
+      this.#fileWatch = undefined;
+      return false;
+    }
+    await this.#watchElsewhere();
+    const ignore = plan?.watch.ignore ?? this.#watch?.ignore ?? [];
+    if (this.#watch !== undefined && this.#watch.ignore.join("\0") === ignore.join("\0")) return false;
+    if (!(await isFolder(this.entry.path))) return false;
+    await this.#watch?.source.close();
+    const source = new SourceWatch({
+      folder: this.entry.path,
+      ignore,
+      clock: this.#parts.clock,
+      onChange: (paths) => this.#filesChanged(paths),
+      onProblem: (message) => this.#log.warn("a worker's files cannot all be watched", { problem: message }),
+    });
+    this.#watch = { ignore, source };
+    await source.rebase();
+    return true;
+  }
+
+  async #watchElsewhere(): Promise<void> {
+    const files = this.#parts.recipe.filesElsewhere;
+    if (files.length === 0) return;
+    this.#fileWatch ??= new FileWatch({
+      files,
+      clock: this.#parts.clock,
+      onChange: (names) => this.#filesChanged(names),
+      onProblem: (problem) => this.#log.warn("a worker's files elsewhere cannot all be watched", { problem }),
+    });
+    await this.#fileWatch.ready;
+  }
+
+  #filesChanged(paths: readonly string[]): void {
+    if (this.#ended || this.#isHeld) return;
+    // An install writes lock files. Sources are read only when the processes start, so they do not matter before that.
+    const forInstall = paths.some((path) => concernsInstall(this.#kind, path) || path === MANIFEST_FILE || path === REFERENCE_MANIFEST_FILE);
+    if (this.#phase.name === "installing" && !forInstall) return;
+    const shown = paths.length > 5 ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more` : paths.join(", ");
+    this.output.line("svc", `changed: ${shown}`);
+    this.#log.info("a worker is started again because its files changed", { files: shown });
+    if (this.#phase.name === "failed") this.#enter({ name: "waiting" });
+    this.#begin();
+  }
+
+  #enter(phase: Phase): void {
+    const isOver = phase.name === "stopping" || phase.name === "stopped";
+    if ((this.#ended || this.#isHeld) && !isOver) return;
+    this.#phase = phase;
+    if (phase.name === "failed" && this.entry.watch) this.#lookForFolder();
+    this.#parts.onChange();
+  }
+
+  /** A folder that is not there cannot be watched. */
+  #lookForFolder(): void {
+    if (this.#watch !== undefined) return;
+    this.#cancelLook();
+    this.#cancelLook = this.#parts.clock.after(MISSING_FOLDER_LOOK_MS, () => {
+      // `isFolder` does not reject.
+      void isFolder(this.entry.path).then((there) => {
+        if (this.#ended || this.#phase.name !== "failed") return;
+        if (there) this.#begin();
+        else this.#lookForFolder();
+      });
+    });
+  }
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (entry) => entry.isDirectory(),
+    () => false,
+  );
+}
