@@ -86,6 +86,7 @@ export class Unit {
     });
     this.#files = new UnitFiles(entry, {
       clock: parts.clock,
+      elsewhere: parts.recipe.filesElsewhere,
       onChange: (paths) => this.#filesChanged(paths),
       onProblem: (problem) => this.#log.warn("a worker's files cannot all be watched", { problem }),
     });
