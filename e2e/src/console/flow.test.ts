@@ -452,6 +452,7 @@ it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in t
     expect(await widthOverflow(page), what).toBe(0);
   };
   await check("the graph");
+  await page.getByRole("button", { name: "More tools" }).click();
   await page.getByRole("button", { name: "Layers" }).click();
   await page.getByRole("dialog", { name: "Layers" }).waitFor();
   await check("the layers");

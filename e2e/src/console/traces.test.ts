@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Worker } from "@svc/sdk";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { axeViolations } from "./support/axe.ts";
 import { type RunningSystem, startSystem } from "./support/running-system.ts";
@@ -224,4 +224,64 @@ it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in t
   expect(await widthOverflow(page)).toBe(0);
   expect(faults).toEqual([]);
   await close();
+});
+
+describe("the list of traces", () => {
+  beforeAll(async () => {
+    await caller.call({ function_id: "orders::sum", payload: { a: 1, b: 1 } });
+    await caller.call({ function_id: "orders::sum", payload: { a: -1, b: 1 } }).catch(() => undefined);
+  });
+
+  it("goes back and forward over what it was filtered and grouped by", async () => {
+    const { page } = await openPage(browser, `${system.console.url}/traces`);
+    await live(page);
+    await row(page, "orders::sum").first().waitFor();
+    const has = (name: string, value: string | null) => page.waitForURL((url) => url.searchParams.get(name) === value);
+    const facet = page.getByRole("complementary", { name: "Facets" }).getByRole("button", { name: /^Error/ });
+    await facet.click();
+    await has("status", "error");
+    await page.getByLabel("Group by").selectOption({ label: "Function" });
+    await page.getByRole("grid", { name: "Groups of traces" }).waitFor();
+    await page.goBack();
+    await has("group", null);
+    await facet.and(page.locator("[aria-pressed=true]")).waitFor();
+    await page.goBack();
+    await has("status", null);
+    await facet.and(page.locator("[aria-pressed=false]")).waitFor();
+    await page.goForward();
+    await has("status", "error");
+    await facet.and(page.locator("[aria-pressed=true]")).waitFor();
+  });
+
+  it("stands still by p, counts what comes meanwhile, and goes on by p", async () => {
+    const { page } = await openPage(browser, `${system.console.url}/traces?q=math::add_later`);
+    await live(page);
+    await page.getByText("Nothing matches").waitFor();
+    await page.keyboard.press("p");
+    await page.getByRole("button", { name: "Go on" }).waitFor();
+    math.registerFunction("math::add_later", () => 1);
+    await expect.poll(() => caller.call({ function_id: "math::add_later", payload: {} }).catch(() => undefined)).toBe(1);
+    await page.getByRole("button", { name: /^Go on \(\d+\)/ }).waitFor();
+    expect(await row(page, "math::add_later").count()).toBe(0);
+    await page.keyboard.press("p");
+    await row(page, "math::add_later").first().waitFor();
+  });
+
+  it("has facets that add up to the traces that it counts", async () => {
+    const { page } = await openPage(browser, `${system.console.url}/traces`);
+    await live(page);
+    await row(page, "orders::sum").first().waitFor();
+    const facets = page.getByRole("complementary", { name: "Facets" });
+    const statuses = facets.getByRole("button", { name: /^(?:OK|Error|Pending)/ });
+    for (let calls = 0; calls < 3; calls++) {
+      await caller.call({ function_id: "orders::sum", payload: { a: 1, b: calls } });
+      await expect
+        .poll(async () => {
+          const counts = (await statuses.allTextContents()).map((text) => Number(/\d+$/.exec(text)?.[0]));
+          const total = Number(await page.getByTitle(/^\d+ in total$/).textContent());
+          return counts.reduce((sum, count) => sum + count, 0) - total;
+        })
+        .toBe(0);
+    }
+  });
 });

@@ -34,11 +34,6 @@ export interface Shell {
   readStdin(limit: { readonly maxBytes: number }): Promise<string | undefined>;
 }
 
-/** Colours for standard output: those of standard error where both are terminals. */
-export function paintOfOut({ paint, outColumns }: Pick<Shell, "paint" | "outColumns">): Colors {
-  return outColumns === undefined ? pc.createColors(false) : paint;
-}
-
 /** The shell of a real process. A reader that went away (`svc … | head`) is no error: what it would have read is dropped. */
 export function processShell(process: NodeJS.Process): Shell {
   const noteColumns = process.stderr.isTTY ? process.stderr.columns : undefined;

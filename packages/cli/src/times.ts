@@ -1,3 +1,5 @@
+import { timeOfDay } from "./log-lines.ts";
+
 const STEPS = [
   { ms: 86_400_000, unit: "d" },
   { ms: 3_600_000, unit: "h" },
@@ -15,12 +17,12 @@ export function ago(instantMs: number, nowMs = Date.now()): string {
 }
 
 /** `14:03:07.123` of today, with the date before it on any other day; in the zone of the terminal. */
-export function timeOfDay(instantMs: number, nowMs = Date.now()): string {
+export function dayAndTime(instantMs: number, nowMs = Date.now()): string {
   const time = new Date(instantMs);
+  const clock = timeOfDay(instantMs);
+  if (time.toDateString() === new Date(nowMs).toDateString()) return clock;
   const two = (part: number): string => String(part).padStart(2, "0");
-  const clock = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}.${String(time.getMilliseconds()).padStart(3, "0")}`;
-  const isToday = time.toDateString() === new Date(nowMs).toDateString();
-  return isToday ? clock : `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
 }
 
 /** `512 B`, `3.4 KiB`, `12 MiB`. */

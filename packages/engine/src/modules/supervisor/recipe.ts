@@ -1,4 +1,4 @@
-import type { LocalWorkerEntry } from "../../config/types.ts";
+import type { CommandEntry, LocalWorkerEntry, WatchPatterns } from "../../config/types.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
 import { readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
@@ -12,8 +12,8 @@ export interface RunPlan {
   readonly folder: string;
   /** Before what the entry adds; asked at each start. */
   readonly environment: () => Readonly<Record<string, string>>;
-  /** What the watch leaves out besides the usual; false: nothing is watched. */
-  readonly watch: { readonly ignore: readonly string[] } | false;
+  /** What is watched; false: nothing. */
+  readonly watch: false | WatchPatterns;
   readonly manifest: WorkerManifest | undefined;
   /** What was understood but has no effect. */
   readonly warnings: readonly string[];
@@ -56,7 +56,8 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
       try {
         // The entry's name counts: files about this worker are kept under it.
         const manifest = { ...(await readManifest(entry.path)), name: entry.name };
-        const { start, folder, watch, warnings } = manifest;
+        const { start, folder, warnings } = manifest;
+        const watch = watchedBy(entry.watch, manifest.watch);
         return { command: start, folder, environment: () => workerEnvironment(manifest), watch, manifest, warnings };
       } catch (error) {
         throw refused(error);
@@ -76,5 +77,28 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
         throw refused(error);
       }
     },
+  };
+}
+
+/** What the manifest ignores is ignored, whatever the entry says besides. */
+function watchedBy(entry: false | WatchPatterns, manifest: WorkerManifest["watch"]): false | WatchPatterns {
+  if (entry === false || manifest === false) return false;
+  return { include: entry.include, ignore: [...manifest.ignore, ...entry.ignore] };
+}
+
+/** A command is run as the config has it, with what npm has installed in its folder at hand. */
+export function commandRecipe(entry: CommandEntry): Recipe {
+  const plan: RunPlan = {
+    command: entry.command,
+    folder: entry.path,
+    environment: () => workerEnvironment({ kind: "javascript", folder: entry.path, env: {} }),
+    watch: entry.watch,
+    manifest: undefined,
+    warnings: [],
+  };
+  return {
+    read: () => Promise.resolve(plan),
+    isPrepared: () => Promise.resolve(true),
+    prepare: () => Promise.resolve({ durationMs: 0 }),
   };
 }

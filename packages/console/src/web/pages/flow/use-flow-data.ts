@@ -85,7 +85,12 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
   const modules = useModules();
   const figures = useFunctionFigures(Math.max(60, Math.round(rangeMs / 1000)));
   const now = useFunctionFigures(NOW_SECONDS);
-  const queues = usePolledCall<{ readonly queues: readonly { readonly queue: string }[] }>("queue::list", ["flow"], () => ({}), { everyMs: EVERY_MS });
+  const queues = usePolledCall<{ readonly queues: readonly { readonly queue: string; readonly topic?: string | null }[] }>(
+    "queue::list",
+    ["flow"],
+    () => ({}),
+    { everyMs: EVERY_MS },
+  );
   const streams = usePolledCall<{ readonly streams: readonly { readonly name: string }[] }>("engine::streams::list", ["flow"], () => ({}), {
     everyMs: EVERY_MS,
   });
@@ -110,7 +115,8 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
         ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [] },
         figures: new Map(figures.data?.functions.map((each) => [each.function_id, each])),
         now: new Map(now.data?.functions.map((each) => [each.function_id, each])),
-        queues: queues.data?.queues.map(({ queue }) => queue) ?? [],
+        // Those of subscriptions are there by their triggers.
+        queues: queues.data?.queues.filter(({ topic = null }) => topic === null).map(({ queue }) => queue) ?? [],
         streams: streams.data?.streams.map(({ name }) => name) ?? [],
         scopes: scopes.data?.items.map(({ scope }) => scope).filter((scope) => system || !scope.startsWith("__")) ?? [],
       }),

@@ -108,7 +108,7 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
     header: "Status",
     width: "5.5rem",
     cell: ofFunction((item) => (
-      <Badge tone={STATUS_TONES[item.status] ?? "neutral"} title={STATUS_MEANINGS[item.status] ?? item.status}>
+      <Badge tone={STATUS_TONES[item.status] ?? "neutral"} title={STATUS_MEANINGS[item.status] ?? item.status} className="capitalize">
         {item.status}
       </Badge>
     )),

@@ -1,8 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, CircleSlash, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
+import { toSegment } from "../../lib/segment.ts";
 import { Ago } from "../../ui/time.tsx";
 import { kindOf, type TriggerItem } from "./model.ts";
+import { publishingOf } from "./publish.ts";
 import type { CronTrigger, LastFirings } from "./use-triggers.ts";
 
 const ICONS: Readonly<Record<string, typeof CircleCheck>> = { error: CircleAlert, skipped: CircleSlash, running: LoaderCircle, pending: LoaderCircle };
@@ -23,10 +25,22 @@ export function LastRun({
     if (run === undefined) return <None why={cron === undefined ? undefined : "It has not run yet"} text={cron === undefined ? "–" : "never"} />;
     return <Outcome outcome={run.outcome ?? "running"} ms={Date.parse(run.started_at ?? run.scheduled_time)} title={run.error} />;
   }
-  if (kind === "queue") return <None why="A job does not tell which trigger it is for; the queue tells of its jobs" text="see its queue" />;
+  if (kind === "queue") {
+    return (
+      <Link
+        to="/queues/{-$topic}"
+        params={{ topic: toSegment(publishingOf(trigger).target) }}
+        onClick={(event) => event.stopPropagation()}
+        className="text-accent hover:underline"
+        title="A job does not tell which trigger it is for; the queue tells of its jobs"
+      >
+        see its queue
+      </Link>
+    );
+  }
   const firing = byTrigger?.get(trigger.id);
   if (firing === undefined) {
-    return <None why={error === null ? "Not in the last hour" : `Not known: ${error.message}`} text={byTrigger === undefined ? "–" : "none lately"} />;
+    return <None why={error === null ? "Not in the last hour" : `Not known: ${error.message}`} text={byTrigger === undefined ? "–" : "none in 1 h"} />;
   }
   return (
     <Link

@@ -42,6 +42,19 @@ it("draws triggers, functions and what they use, declared and observed apart", (
   ]);
 });
 
+it("leads from a topic to the triggers that wait for its events, and not from a pattern", () => {
+  const { edges } = graphOf({
+    ...NOTHING,
+    functions: [{ function_id: "a" }],
+    triggers: [trigger("1", "event", "a", { topic: "order.paid" }), trigger("2", "event", "a", { topic: "order.*" })],
+    uses: [{ from: "a", to: "publish", kind: "topic", name: "order.paid", calls: 1, errors: 0 }],
+  });
+  expect(edges.filter(({ to }) => to !== "function a").map(({ from, to }) => `${from} > ${to}`)).toEqual([
+    "topic order.paid > trigger 1",
+    "function a > topic order.paid",
+  ]);
+});
+
 it("says why a trigger does not work", () => {
   const [, node] = graphOf({
     ...NOTHING,

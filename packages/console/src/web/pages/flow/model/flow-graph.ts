@@ -166,7 +166,7 @@ function thingNode(kind: Use["kind"], name: string | undefined): GraphNode {
 }
 
 /** What a trigger waits for, where that is a thing of its own. Patterns are none. */
-function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "state" | "queue" | "stream"; readonly name: string } | undefined {
+function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "state" | "queue" | "stream" | "topic"; readonly name: string } | undefined {
   const facts = (typeof config === "object" && config !== null ? config : {}) as Readonly<Record<string, unknown>>;
   const name = (...keys: readonly string[]): string | undefined =>
     keys.map((key) => facts[key]).find((value) => typeof value === "string" && value !== "") as string | undefined;
@@ -175,6 +175,8 @@ function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "sta
       ? (["queue", name("queue", "topic")] as const)
       : trigger_type.startsWith("state")
         ? (["state", name("scope")] as const)
-        : (["stream", trigger_type === "stream" ? name("stream_name") : undefined] as const);
+        : kindOf(trigger_type) === "event"
+          ? (["topic", name("topic", "event")] as const)
+          : (["stream", trigger_type === "stream" ? name("stream_name") : undefined] as const);
   return found === undefined || found.includes("*") ? undefined : { kind, name: found };
 }

@@ -34,7 +34,7 @@ export default function TracesList() {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [activeId, setActiveId] = useState<string>();
   const traces = useTraces(search, isPaused || !isAtEdge);
-  const { facets, histogram } = useTraceFigures(search, isPaused);
+  const { facets, histogram } = useTraceFigures(search, isPaused, traces.total);
   const change = (next: Partial<TraceSearch>, replace = false): void => void navigate({ search: (before) => ({ ...before, ...next }), replace });
   const open = (traceId: string, compare?: string): void =>
     void navigate({ to: "/traces/{-$traceId}/{-$spanId}", params: { traceId, spanId: undefined }, search: (before) => ({ ...before, compare }) });
