@@ -48,6 +48,8 @@ export async function givePageBack(page: Page): Promise<void> {
 async function openContext(browser: Browser, theme: Theme): Promise<Pages> {
   const context = await browser.newContext({
     colorScheme: theme,
+    // A fade is drawn many times, and waited for.
+    reducedMotion: "reduce",
     timezoneId: "UTC",
     locale: "en-GB",
     permissions: ["clipboard-read", "clipboard-write"],
