@@ -2,9 +2,11 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { startBrowser } from "../../support/browser.ts";
 
-// A page of its own costs more than most tests do with it: its process is started, and everything is compiled anew. So a test is given a page that another
-// one is done with, as if nobody had been there before. Between tests a page is at an address where there is nothing, and holds no socket of a console.
+// Starting a browser costs more than most tests do with it, and so does a page of its own: its process is started, and everything is compiled anew. So the
+// files that one process of the test runner runs share a browser, which ends with that process; and a test is given a page that another one is done with, as
+// if nobody had been there before. Between tests a page is at an address where there is nothing, and holds no socket of a console.
 
 export type Theme = "light" | "dark";
 
@@ -13,15 +15,25 @@ interface Pages {
   readonly idle: Page[];
 }
 
-const pagesOf = new WeakMap<Browser, Partial<Record<Theme, Promise<Pages>>>>();
-const homes = new WeakMap<Page, Page[]>();
+let shared: Promise<Browser> | undefined;
+let pages: Partial<Record<Theme, Promise<Pages>>> = {};
 let nowhere: Promise<string> | undefined;
+const homes = new WeakMap<Page, Page[]>();
 
-export async function takePage(browser: Browser, theme: Theme): Promise<Page> {
-  const ofThemes = pagesOf.get(browser) ?? {};
-  pagesOf.set(browser, ofThemes);
-  ofThemes[theme] ??= openContext(browser, theme);
-  const { context, idle } = await ofThemes[theme];
+/** Started when it is asked for first, and anew should it have crashed. */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= startBrowser().then((browser) =>
+    browser.once("disconnected", () => {
+      shared = undefined;
+      pages = {};
+    }),
+  );
+  return shared;
+}
+
+export async function takePage(theme: Theme): Promise<Page> {
+  pages[theme] ??= openContext(theme);
+  const { context, idle } = await pages[theme];
   const page = idle.pop() ?? (await context.newPage());
   homes.set(page, idle);
   return page;
@@ -29,7 +41,7 @@ export async function takePage(browser: Browser, theme: Theme): Promise<Page> {
 
 /**
  * Undoes what tests do to a page: what it keeps, its routes, where it is, where the pointer is. A page of which that cannot be said, since it is at no
- * address of a console or does not answer, is closed; and a test that does what is not in this list has to close its page itself.
+ * address of a console or does not answer, is closed. Nothing else of a page is undone: a test that changes it closes its page itself.
  */
 export async function givePageBack(page: Page): Promise<void> {
   try {
@@ -45,7 +57,8 @@ export async function givePageBack(page: Page): Promise<void> {
   }
 }
 
-async function openContext(browser: Browser, theme: Theme): Promise<Pages> {
+async function openContext(theme: Theme): Promise<Pages> {
+  const browser = await sharedBrowser();
   const context = await browser.newContext({
     colorScheme: theme,
     // A fade is drawn many times, and waited for.

@@ -1,4 +1,4 @@
-import type { Browser, ConsoleMessage, Page, Request, WebSocket } from "playwright-core";
+import type { ConsoleMessage, Page, Request, WebSocket } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import { givePageBack, type Theme, takePage } from "./pages.ts";
 
@@ -21,8 +21,8 @@ export interface PageOptions {
  * Opens a page as in a browser that was never here. It is closed at the end of the test at the latest, and what goes wrong in it is written down: a test
  * whose page had a fault has failed.
  */
-export async function openPage(browser: Browser, url: string, options: PageOptions = {}): Promise<WatchedPage> {
-  const page = await takePage(browser, options.theme ?? "light");
+export async function openPage(url: string, options: PageOptions = {}): Promise<WatchedPage> {
+  const page = await takePage(options.theme ?? "light");
   await page.setViewportSize({ width: options.width ?? 1440, height: options.height ?? 900 });
   page.setDefaultTimeout(20_000);
   const faults: string[] = [];
@@ -74,4 +74,11 @@ export async function live(page: Page): Promise<void> {
 /** The page is not wider than the window. */
 export async function widthOverflow(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") as Promise<number>;
+}
+
+/** Opens a page of the console, and resolves when it is live. */
+export async function openLive(url: string, options: PageOptions = {}): Promise<WatchedPage> {
+  const watched = await openPage(url, options);
+  await live(watched.page);
+  return watched;
 }
