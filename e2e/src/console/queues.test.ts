@@ -100,7 +100,7 @@ it("redrives and discards the chosen, and redrives all", async () => {
   await ticks.nth(0).check();
   await page.getByRole("button", { name: "Discard 1" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Discard", exact: true }).click();
-  await page.getByText("Choose all 3 shown").waitFor();
+  await page.getByText("Choose all 3").waitFor();
   const added = (await stats("emails")).died ?? 0;
   await ticks.nth(0).check();
   await page.getByRole("button", { name: "Redrive 1 chosen" }).click();

@@ -3,7 +3,7 @@ import { noteFailure } from "./failure-note.ts";
 import type { Shell } from "./shell.ts";
 
 /** What came of a command that took several names. */
-export interface Outcomes<Result> {
+interface Outcomes<Result> {
   readonly workers: readonly Result[];
   readonly failed: readonly { readonly worker: string; readonly message: string }[];
 }
