@@ -18,6 +18,8 @@ export interface Shell {
   readonly cwd: string;
   /** Columns of standard output; undefined when it is not a terminal. */
   readonly outColumns: number | undefined;
+  /** Lines of standard output's terminal as it is now; undefined when it is none. */
+  outRows(): number | undefined;
   /** Columns of standard error; undefined when it is not a terminal. */
   readonly noteColumns: number | undefined;
   /** Colours for standard error; each is the identity when it is not a terminal or NO_COLOR is set. */
@@ -52,6 +54,7 @@ export function processShell(process: NodeJS.Process): Shell {
     env: process.env,
     cwd: process.cwd(),
     outColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    outRows: () => (process.stdout.isTTY ? process.stdout.rows : undefined),
     noteColumns,
     paint: pc.createColors(wantsColor(process.env, noteColumns !== undefined)),
     out: (text) => void process.stdout.write(text),

@@ -79,7 +79,7 @@ describe("worker::update", () => {
     });
     await project.start([project.entry("w", { watch: false })]);
     const pid = await project.runningPid("w");
-    await project.call("worker::update", { name: "w" });
+    expect(await project.call<WorkerStatus>("worker::update", { name: "w" })).toMatchObject({ state: "installing" });
     await project.runningPid("w", [pid]);
     const { lines } = await project.call<LogsOutput>("worker::logs", { name: "w", stream: "install" });
     expect(lines.filter(({ text }) => text === "installing")).toHaveLength(2);

@@ -242,11 +242,12 @@ export class Unit {
     if (this.#ended) return;
     this.#isHeld = false;
     this.output.line("svc", why);
+    // At once, so that who waits for it from now on does not see how it was before.
     if (options.runsMeanwhile === true) {
+      this.#enter({ name: "installing" });
       this.#begin({ reinstall: true });
       return;
     }
-    // At once, so that who waits for it from now on does not see how it was before.
     this.#enter({ name: this.#phase.name === "running" || this.#phase.name === "stopping" ? "stopping" : "waiting" });
     this.#begin({ first: () => this.#processes.stop({ graceMs: STOP_GRACE_MS }), reinstall: options.reinstall === true });
   }
