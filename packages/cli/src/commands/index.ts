@@ -7,6 +7,7 @@ import { devCommand } from "./dev.ts";
 import { doctorCommand } from "./doctor.ts";
 import { functionsCommand } from "./functions.ts";
 import { generateCommand } from "./generate.ts";
+import { mcpCommand } from "./mcp.ts";
 import { triggerCommand } from "./trigger.ts";
 import { triggersCommand } from "./triggers.ts";
 import { workerCommand } from "./worker.ts";
@@ -25,4 +26,5 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   configCommand,
   doctorCommand,
   generateCommand,
+  mcpCommand,
 ];
