@@ -13,7 +13,6 @@ const WITHOUT_JSON: Readonly<Record<string, string>> = {
   "svc completion": "prints a script for a shell",
   "svc console": "runs until it is stopped, and prints no data",
   "svc dev": "runs until it is stopped, and shows what others print",
-  "svc mcp": "speaks a protocol of its own on standard output",
   "svc trigger": "prints JSON anyhow",
 };
 
