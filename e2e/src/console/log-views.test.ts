@@ -178,7 +178,7 @@ describe("saved views", () => {
     await page.goto(`${system.console.url}/${name}?q=replaced`);
     await live(page);
     await page.setViewportSize({ width: 390, height: 844 });
-    if (name === "logs") await page.getByRole("button", { name: "More tools" }).click();
+    await page.getByRole("button", { name: "More tools" }).click();
     await page.getByRole("button", { name: "Views" }).click();
     await dialog.getByLabel("Name").fill(`my ${HTML} / view`);
     await dialog.getByRole("button", { name: "Replace" }).click();

@@ -119,7 +119,7 @@ it("keeps what it shows while the engine is away, says so, and tells of the rest
   await own.stop();
 });
 
-it("restarts a worker of the config file after asking, and follows it until its new process is connected", async () => {
+it("restarts, stops and starts a worker of the config file, and follows it until that is so", async () => {
   const folder = mkdtempSync(join(tmpdir(), "svc-restarted-"));
   const sdk = new URL("../../../packages/sdk/dist/node.js", import.meta.url);
   const code = `import { connect } from ${JSON.stringify(sdk.href)};\nconnect().registerFunction("counter::pid", () => process.pid);\n`;
@@ -141,6 +141,16 @@ it("restarts a worker of the config file after asking, and follows it until its 
   await page.getByText("counter is connected again").waitFor({ timeout: 60_000 });
   await ready();
   expect(await pid()).not.toBe(before);
+  // What the engine tells of it is on the screen at once, without a reload or a call.
+  const row = page.getByRole("row").filter({ hasText: "counter" });
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Stop counter" }).click();
+  await page.getByText("counter is stopped").waitFor({ timeout: 60_000 });
+  await row.filter({ hasText: "stopped" }).waitFor({ timeout: 60_000 });
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await row.filter({ hasText: "Connected" }).waitFor({ timeout: 60_000 });
+  await ready();
+  await row.filter({ hasText: "stopped" }).waitFor({ state: "hidden" });
   await close();
   await own.stop();
   rmSync(folder, { recursive: true, force: true });

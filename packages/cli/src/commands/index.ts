@@ -10,6 +10,7 @@ import { eventCommand } from "./event.ts";
 import { functionsCommand } from "./functions.ts";
 import { generateCommand } from "./generate.ts";
 import { logsCommand } from "./logs.ts";
+import { mcpCommand } from "./mcp.ts";
 import { queueCommand } from "./queue.ts";
 import { stateCommand } from "./state.ts";
 import { tracesCommand } from "./traces.ts";
@@ -37,4 +38,5 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   configCommand,
   doctorCommand,
   generateCommand,
+  mcpCommand,
 ];

@@ -123,6 +123,7 @@ describe("a config file", () => {
         configuredPath: "./workers/math",
         replicas: 1,
         watch: { include: [], ignore: [] },
+        envFiles: [{ path: "/project/workers/math/.env", required: false }],
         env: {},
         where: "config.yaml:5",
         ...unordered,
@@ -133,11 +134,21 @@ describe("a config file", () => {
         configuredPath: "/elsewhere/caller",
         replicas: 3,
         watch: false,
+        envFiles: [{ path: "/elsewhere/caller/.env", required: false }],
         env: { MODE: "fast", RATIO: "1.10", ON: "true" },
         where: "config.yaml:8",
         ...unordered,
       },
     ]);
+  });
+
+  it("names a worker's files of variables, from the config file on, and none for false", () => {
+    const [named, none] = load(`workers:
+  - {name: a, path: ./a, env_file: [${JSON.stringify(import.meta.filename)}]}
+  - {name: b, path: ./b, env_file: false}
+`).localWorkers;
+    expect([named?.envFiles, none?.envFiles]).toEqual([[{ path: import.meta.filename, required: true }], []]);
+    expect(() => load("workers: [{name: a, path: ./a, env_file: ./gone.env}]")).toThrow("workers[0].env_file: there is no file /project/gone.env");
   });
 
   it("may list a module several times", () => {

@@ -1,10 +1,15 @@
+import { resolve } from "node:path";
 import { z } from "zod";
+import { defaultEnvFile, type EnvFile } from "../local-workers/env-file.ts";
 import { folderSchema } from "./folder-path.ts";
 import { dependsOnSchema, environmentSchema, limitsSchema, watchPatternsSchema } from "./supervision-block.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
 
 /** Most processes that one entry may ask for. */
 export const MAX_REPLICAS = 64;
+
+/** Most files that one entry may name. */
+const MAX_ENV_FILES = 16;
 
 /** An entry of `workers:` with a `path`. */
 export const localWorkerSchema = z.strictObject({
@@ -18,9 +23,20 @@ export const localWorkerSchema = z.strictObject({
   depends_on: dependsOnSchema.optional(),
   limits: limitsSchema.optional(),
   env: environmentSchema.optional().meta({ description: "Environment variables of the worker's processes" }),
+  env_file: z
+    .union([z.literal(false), folderSchema, z.array(folderSchema).max(MAX_ENV_FILES)])
+    .optional()
+    .meta({ description: "Files with lines of NAME=value, relative to this file; false: none. Default: .env in the worker's folder, where there is one" }),
   config: z.record(z.string(), z.unknown()).nullish().meta({ description: "Handed to the worker as environment variables: db.host becomes DB_HOST" }),
 });
 type LocalWorkerBlock = z.output<typeof localWorkerSchema>;
+
+/** The files of variables that an entry means. `folder` is the worker's, `base` that of the config file. */
+export function envFilesOf({ env_file: named }: LocalWorkerBlock, { folder, base }: { readonly folder: string; readonly base: string }): readonly EnvFile[] {
+  if (named === undefined) return [defaultEnvFile(folder)];
+  if (named === false) return [];
+  return [named].flat().map((path) => ({ path: resolve(base, path), required: true }));
+}
 
 /** The variables of a local worker: those of `config` by their flattened names, then those of `env`, which win. Numbers keep the spelling of the file. */
 export function readEnvironment(block: LocalWorkerBlock, path: KeyPath, yaml: YamlSource): Record<string, string> {

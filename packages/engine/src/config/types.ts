@@ -1,5 +1,6 @@
 import type { AccessSettings } from "../kernel/access/settings.ts";
 import type { LogLevel } from "../kernel/logger.ts";
+import type { EnvFile } from "../local-workers/env-file.ts";
 
 /** Where a listener binds. Loopback unless said otherwise; port 0 picks a free one. */
 export interface ListenAddress {
@@ -123,6 +124,8 @@ export interface SupervisedEntry {
 export interface LocalWorkerEntry extends SupervisedEntry {
   /** The path as the file has it, relative to the file. */
   readonly configuredPath: string;
+  /** Files of variables, which the process environment overrules; of two with the same name the later counts. */
+  readonly envFiles: readonly EnvFile[];
 }
 
 /** One command of an `svc-exec` block. */

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { didYouMean } from "../kernel/nearest-name.ts";
@@ -17,7 +18,7 @@ import type { AddressBlock } from "./engine-settings.ts";
 import { commandsOf, execBlockSchema } from "./exec-block.ts";
 import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
-import { localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
+import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
 import { kindOf, problemAt, schemaProblems, unknownKey } from "./schema-problems.ts";
 import { orderProblems } from "./start-order.ts";
 import { limitsOf, watchOf } from "./supervision-block.ts";
@@ -270,14 +271,17 @@ class EntryReader implements ReadEntries {
     const { data } = parsed;
     const pathKey = data.path === undefined ? "worker_path" : "path";
     const configuredPath = data[pathKey] ?? "";
+    const base = dirname(this.#file);
+    const folder = resolve(base, configuredPath);
     const worker: LocalWorkerEntry = {
       name: data.name,
-      path: resolve(dirname(this.#file), configuredPath),
+      path: folder,
       configuredPath,
       replicas: data.replicas ?? 1,
       watch: watchOf(data.watch ?? true),
       dependsOn: data.depends_on ?? [],
       limits: limitsOf(data.limits),
+      envFiles: envFilesOf(data, { folder, base }),
       env: readEnvironment(data, path, this.#yaml),
       where: this.#where(path),
     };
@@ -288,7 +292,14 @@ class EntryReader implements ReadEntries {
     else if (nameProblem !== undefined) this.#refuse([...path, "name"], nameProblem);
     else if (sharer)
       this.#refuse([...path, pathKey], `the same folder is listed at ${sharer.where}; for more processes write \`replicas: 2\` there (up to ${MAX_REPLICAS})`);
-    else this.#accept(this.localWorkers, worker, [...path, "depends_on"]);
+    else if (this.#checkEnvFiles(worker, path)) this.#accept(this.localWorkers, worker, [...path, "depends_on"]);
+  }
+
+  /** A file that somebody named and that is not there would leave the worker without what it needs. */
+  #checkEnvFiles({ envFiles }: LocalWorkerEntry, path: KeyPath): boolean {
+    const missing = envFiles.find((file) => file.required && statSync(file.path, { throwIfNoEntry: false })?.isFile() !== true);
+    if (missing !== undefined) this.#refuse([...path, "env_file"], `there is no file ${missing.path}; paths are relative to the config file`);
+    return missing === undefined;
   }
 
   #nameProblem({ name }: SupervisedEntry): string | undefined {

@@ -17,8 +17,8 @@ export const inspectionSchema = z.object({
   entry: z.string().nullable().meta({ description: "The file to run, where the manifest names one" }),
   install: z.string().nullable().meta({ description: "The command that installs its dependencies, where there is one" }),
   start: z.string().meta({ description: "The command that starts it" }),
-  env: variablesSchema.meta({ description: "Variables that manifest and config add, secrets masked" }),
-  env_files: z.array(z.string()).meta({ description: "Absolute paths of the files that variables are read from" }),
+  env: variablesSchema.meta({ description: "Variables that files, manifest and config add; secrets and all that files hold are masked" }),
+  env_files: z.array(z.string()).meta({ description: "Absolute paths of the files of variables that are read, where they are there" }),
   watch: z
     .union([z.literal(false), z.object({ include: z.array(z.string()), ignore: z.array(z.string()) })])
     .meta({ description: "Which changes of files restart it, besides what tools make, which does not; an empty `include` is everything" }),
@@ -35,6 +35,7 @@ export const inspectionSchema = z.object({
 });
 export type Inspection = z.output<typeof inspectionSchema>;
 
+const MASK = "***";
 const markerSchema = z.object({ hash: z.string(), installed_at: z.string() });
 
 /** How a unit is run, as its manifest and its entry are at this moment. */
@@ -56,8 +57,8 @@ export async function inspect(parts: {
     entry: manifest?.entry ?? null,
     install: manifest?.install ?? null,
     start: plan.command,
-    env: variablesSchema.parse(maskSecrets({ ...manifest?.env, ...entry.env })),
-    env_files: [],
+    env: { ...hidden(plan.fromFiles), ...variablesSchema.parse(maskSecrets({ ...manifest?.env, ...entry.env })) },
+    env_files: [...plan.envFiles],
     watch: plan.watch === false ? false : { include: [...plan.watch.include], ignore: [...plan.watch.ignore] },
     replicas: entry.replicas,
     depends_on: [...entry.dependsOn],
@@ -75,4 +76,9 @@ async function lastInstall(projectDir: string, name: string): Promise<z.output<t
     // Never installed, or an install is under way.
     return undefined;
   }
+}
+
+/** What is kept in a file of its own is kept there to be seen by few. */
+function hidden(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.keys(env).map((name) => [name, MASK]));
 }

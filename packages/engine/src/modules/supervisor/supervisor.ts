@@ -165,11 +165,12 @@ export class Supervisor {
   /** Throws as `steer` does. */
   async logs(input: LogsInput, signal: AbortSignal): Promise<LogsOutput> {
     const unit = this.#unit(input.name, "has no output of its own; what it logs is among the engine's log entries");
-    if (input.cursor === undefined || input.wait_ms === 0) return readLogs(unit.output, input, { clock: this.#context.clock, signal });
+    const { clock, draining } = this.#context;
+    if (input.cursor === undefined || input.wait_ms === 0) return readLogs(unit.output, input, { clock, signal, draining });
     if (this.#followers >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls wait for log lines already; try again later`);
     this.#followers++;
     try {
-      return await readLogs(unit.output, input, { clock: this.#context.clock, signal });
+      return await readLogs(unit.output, input, { clock, signal, draining });
     } finally {
       this.#followers--;
     }
@@ -200,7 +201,7 @@ export class Supervisor {
     const startedAtMs = this.#context.clock.monotonic();
     await this.#waits.until(options.signal, () => {
       const waitedMs = this.#context.clock.monotonic() - startedAtMs;
-      if (this.#stopped || waitedMs >= options.timeoutMs) return true;
+      if (this.#stopped || this.#context.draining.aborted || waitedMs >= options.timeoutMs) return true;
       const found = this.#find(name);
       if (found === undefined) return waitedMs >= UNKNOWN_NAME_WAIT_MS;
       return found instanceof Unit ? options.until.includes(found.standing.state) : found.state !== "starting";

@@ -4,6 +4,7 @@ import type { SupervisedEntry, WatchPatterns } from "../../config/types.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { isDependencyFile } from "../../local-workers/dependency-files.ts";
 import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "../../local-workers/manifest.ts";
+import { FileWatch } from "./file-watch.ts";
 import type { RunPlan } from "./recipe.ts";
 import { SourceWatch } from "./source-watch.ts";
 
@@ -11,6 +12,8 @@ import { SourceWatch } from "./source-watch.ts";
 const MISSING_FOLDER_LOOK_MS = 5_000;
 
 export interface UnitFilesOptions {
+  /** Absolute paths of files outside of the folder that belong to the unit. */
+  readonly elsewhere: readonly string[];
   readonly clock: Clock;
   readonly onChange: (paths: readonly string[]) => void;
   readonly onProblem: (message: string) => void;
@@ -21,6 +24,7 @@ export class UnitFiles {
   readonly #entry: SupervisedEntry;
   readonly #options: UnitFilesOptions;
   #watched: { readonly patterns: WatchPatterns; readonly source: SourceWatch } | undefined;
+  #elsewhere: FileWatch | undefined;
   #endSearch: (() => void) | undefined;
 
   constructor(entry: SupervisedEntry, options: UnitFilesOptions) {
@@ -36,10 +40,11 @@ export class UnitFiles {
       await this.close();
       return false;
     }
+    await this.#watchElsewhere();
     const patterns = plan?.watch ?? this.#watched?.patterns ?? watch;
     if (this.#watched !== undefined && isDeepStrictEqual(this.#watched.patterns, patterns)) return false;
     if (!(await isFolder(path))) return false;
-    await this.close();
+    await this.#watched?.source.close();
     const { clock, onChange, onProblem } = this.#options;
     // How a worker is installed and run is of interest wherever its sources are.
     const always = (name: string): boolean => isDependencyFile(name) || isManifest(name);
@@ -60,9 +65,17 @@ export class UnitFiles {
   }
 
   async close(): Promise<void> {
-    const watched = this.#watched;
+    const [watched, elsewhere] = [this.#watched, this.#elsewhere];
     this.#watched = undefined;
-    await watched?.source.close();
+    this.#elsewhere = undefined;
+    await Promise.all([watched?.source.close(), elsewhere?.close()]);
+  }
+
+  async #watchElsewhere(): Promise<void> {
+    const { elsewhere, ...options } = this.#options;
+    if (elsewhere.length === 0) return;
+    this.#elsewhere ??= new FileWatch({ ...options, files: elsewhere });
+    await this.#elsewhere.ready;
   }
 
   /** Looks for the folder, which cannot be watched before it is there, until it is found or the search is ended. */

@@ -76,7 +76,7 @@ export class UnitProcesses {
       random: Math.random,
       spawn: () => this.#spawn(label, (line) => this.#tell(line, index, held)),
       lastError: () => output.newest(`err${label}`),
-      lastLines: () => output.tail(LINES_OF_EXIT, [`out${label}`, `err${label}`]),
+      lastLines: () => output.tailOfProcess(LINES_OF_EXIT, [`out${label}`, `err${label}`]),
       haveRegistered: parts.haveRegistered,
       kind,
       observer: {

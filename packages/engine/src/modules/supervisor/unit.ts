@@ -86,6 +86,7 @@ export class Unit {
     });
     this.#files = new UnitFiles(entry, {
       clock: parts.clock,
+      elsewhere: parts.recipe.filesElsewhere,
       onChange: (paths) => this.#filesChanged(paths),
       onProblem: (problem) => this.#log.warn("a worker's files cannot all be watched", { problem }),
     });
@@ -241,11 +242,12 @@ export class Unit {
     if (this.#ended) return;
     this.#isHeld = false;
     this.output.line("svc", why);
+    // At once, so that who waits for it from now on does not see how it was before.
     if (options.runsMeanwhile === true) {
+      this.#enter({ name: "installing" });
       this.#begin({ reinstall: true });
       return;
     }
-    // At once, so that who waits for it from now on does not see how it was before.
     this.#enter({ name: this.#phase.name === "running" || this.#phase.name === "stopping" ? "stopping" : "waiting" });
     this.#begin({ first: () => this.#processes.stop({ graceMs: STOP_GRACE_MS }), reinstall: options.reinstall === true });
   }

@@ -10,7 +10,7 @@ import { isModuleMissing } from "../../ui/module-missing.tsx";
 import { type FlowSpan, type SeenCall, seenCalls } from "../dashboard/flow-model.ts";
 import { varied } from "../dashboard/use-seen-calls.ts";
 import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts, type Use } from "./model/flow-graph.ts";
-import { callsOfThings, nameInInput, usesOf, withoutUses, worthReading } from "./model/uses.ts";
+import { callsOfThings, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUses, worthReading } from "./model/uses.ts";
 
 const EVERY_MS = 15_000;
 const LISTED = 500;
@@ -33,6 +33,7 @@ interface ListedFunction extends FunctionFacts {
 interface Observed {
   readonly seen: readonly SeenCall[];
   readonly uses: readonly Use[];
+  readonly jobs: readonly JobRun[];
   readonly read: number;
   readonly total: number;
 }
@@ -60,7 +61,7 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
       namesRead.set(invocationId, nameInInput(kind, found?.input?.json));
     }),
   );
-  return { seen: withoutUses(seenCalls(spans)), uses: usesOf(calls, namesRead), read: ids.length, total: listed.total };
+  return { seen: withoutUses(seenCalls(spans)), uses: usesOf(calls, namesRead), jobs: runsOfJobs(spans), read: ids.length, total: listed.total };
 }
 
 export interface FlowData {
@@ -112,7 +113,7 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
           internal: internal || (workers.length > 0 && workers.every(({ id }) => modules.has(id))),
         })),
         ...{ triggers: triggers.items, system },
-        ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [] },
+        ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [], jobs: observed.data?.jobs ?? [] },
         figures: new Map(figures.data?.functions.map((each) => [each.function_id, each])),
         now: new Map(now.data?.functions.map((each) => [each.function_id, each])),
         // Those of subscriptions are there by their triggers.

@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight, CircleAlert, CircleCheck } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Badge } from "../../ui/badge.tsx";
+import { cn } from "../../ui/cn.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { type FunctionItem, type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, triggerSummary } from "./model.ts";
@@ -135,7 +136,7 @@ function LastCall({ stats, functionId }: { readonly stats: StatsByFunction; read
   const isOk = last.status === "ok";
   const Icon = isOk ? CircleCheck : CircleAlert;
   return (
-    <span className={isOk ? "inline-flex items-center gap-1" : "inline-flex items-center gap-1 text-danger"}>
+    <span className={cn("flex w-fit items-center gap-1", !isOk && "text-danger")}>
       <Icon aria-label={isOk ? "ok" : last.status} className={isOk ? "size-3.5 text-ok" : "size-3.5"} />
       <Ago ms={last.at_ms} />
     </span>

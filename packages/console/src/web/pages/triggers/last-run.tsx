@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, CircleSlash, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
 import { toSegment } from "../../lib/segment.ts";
+import { cn } from "../../ui/cn.ts";
 import { Ago } from "../../ui/time.tsx";
 import { kindOf, type TriggerItem } from "./model.ts";
 import { publishingOf } from "./publish.ts";
@@ -48,7 +49,7 @@ export function LastRun({
       params={{ traceId: firing.trace_id, spanId: firing.span_id }}
       search={{ view: "waterfall" }}
       onClick={(event) => event.stopPropagation()}
-      className="hover:underline"
+      className="block w-fit hover:underline"
       title="To its trace"
     >
       <Outcome outcome={firing.status} ms={firing.start_ms} />
@@ -67,7 +68,7 @@ function None({ why, text }: { readonly why: string | undefined; readonly text: 
 function Outcome({ outcome, ms, title }: { readonly outcome: string; readonly ms: number; readonly title?: string | undefined }) {
   const Icon = ICONS[outcome] ?? CircleCheck;
   return (
-    <span className={outcome === "error" ? "inline-flex items-center gap-1 text-danger" : "inline-flex items-center gap-1"} title={title}>
+    <span className={cn("flex w-fit items-center gap-1", outcome === "error" && "text-danger")} title={title}>
       <Icon aria-label={outcome} className="size-3.5" />
       <Ago ms={ms} />
     </span>

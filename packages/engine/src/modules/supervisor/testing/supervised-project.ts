@@ -38,7 +38,7 @@ export class SupervisedProject {
   }
 
   entry(name: string, more: Partial<LocalWorkerEntry> = {}): LocalWorkerEntry {
-    const rest = { replicas: 1, watch: EVERYTHING, dependsOn: [], limits: NO_LIMITS, env: {}, where: "config.yaml:1" };
+    const rest = { replicas: 1, watch: EVERYTHING, dependsOn: [], limits: NO_LIMITS, envFiles: [], env: {}, where: "config.yaml:1" };
     return { name, path: join(this.folder, name), configuredPath: `./${name}`, ...rest, ...more };
   }
 

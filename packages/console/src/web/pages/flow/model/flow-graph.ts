@@ -1,5 +1,6 @@
 import { type SeenCall, triggerLabel } from "../../dashboard/flow-model.ts";
 import { kindOf } from "../../triggers/model.ts";
+import type { JobRun } from "./uses.ts";
 
 // The whole system as a graph: what occasions a function, what it calls, and what it uses.
 
@@ -86,6 +87,8 @@ export interface GraphSources {
   /** Of function to function. */
   readonly seen: readonly SeenCall[];
   readonly uses: readonly Use[];
+  /** What jobs run, by their queue. */
+  readonly jobs: readonly JobRun[];
   readonly figures: ReadonlyMap<string, Counts>;
   /** The same of the last seconds. */
   readonly now: ReadonlyMap<string, Counts>;
@@ -135,6 +138,9 @@ export function graphOf(sources: GraphSources): Graph {
   }
   for (const { from, to, calls, errors } of sources.seen) {
     addEdge({ from: functionNode(from), to: functionNode(to), kind: "observed", calls, errors });
+  }
+  for (const { queue, to, calls, errors } of sources.jobs) {
+    addEdge({ from: `queue ${queue}`, to: functionNode(to), kind: "observed", calls, errors });
   }
   for (const { from, kind, name, calls, errors } of sources.uses) {
     if (nodes.has(functionNode(from))) addEdge({ from: functionNode(from), to: addThing(kind, name), kind: "observed", calls, errors });
