@@ -187,6 +187,26 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
   });
 });
 
+it("/traces goes on with a search that the engine cut short, and claims meanwhile neither that there is nothing nor how much", async () => {
+  let rest: unknown;
+  engine.answer("engine::traces::list", async (payload, real) => {
+    const { cursor, trace_ids } = payload as { readonly cursor?: string; readonly trace_ids?: readonly string[] };
+    if (cursor === "from there") return rest;
+    const answer = (await real()) as object;
+    if (trace_ids !== undefined) return answer;
+    rest = answer;
+    return { ...answer, spans: [], cursor: "from there", partial: true, total_is_lower_bound: true };
+  });
+  const { page } = await open("/traces?q=books");
+  const searchOn = content(page).getByRole("button", { name: "Search on" });
+  await searchOn.waitFor();
+  const row = content(page).getByRole("row").filter({ hasText: "books::add" });
+  for (const none of [content(page).getByText(/No trace yet|Nothing matches/), row]) expect(await none.count()).toBe(0);
+  await searchOn.click();
+  await row.first().waitFor();
+  await searchOn.waitFor({ state: "detached" });
+});
+
 it.each([
   ["/states/shelves/top", ["Add item", "Import", "Delete the item"]],
   ["/queues/emails", ["Pause"]],

@@ -1,5 +1,5 @@
-import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
+import { hasFocus, tabTo } from "./support/keyboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { live, openLive, type WatchedPage } from "./support/watched-page.ts";
 
@@ -22,19 +22,6 @@ beforeAll(async () => {
 
 const open = (path: string): Promise<WatchedPage> => openLive(`${system.console.url}${path}`);
 
-const hasFocus = (target: Locator): Promise<boolean> => target.evaluate((element) => element.ownerDocument.activeElement === element);
-
-/** Presses Tab until the element has the focus: it can be reached. */
-async function tabTo(page: Page, role: "grid" | "tab" | "button" | "link", name: string | RegExp): Promise<void> {
-  const target = page.getByRole(role, { name }).first();
-  await target.waitFor();
-  for (let presses = 0; presses < 80; presses++) {
-    if (await hasFocus(target)) return;
-    await page.keyboard.press("Tab");
-  }
-  throw new Error(`80 times Tab did not lead to ${role} ${String(name)}`);
-}
-
 it.each([
   ["/workers", "Workers"],
   ["/functions", "Functions"],
@@ -45,7 +32,7 @@ it.each([
 ])("%s: the list is reached by Tab, walked by arrows, and what is open closes by Escape", async (path, grid) => {
   const { page } = await open(path);
   await page.getByRole("grid", { name: grid }).getByRole("row").nth(1).waitFor();
-  await tabTo(page, "grid", grid);
+  await tabTo(page, page.getByRole("grid", { name: grid }).first());
   await page.keyboard.press("ArrowDown");
   await page.waitForURL((url) => url.pathname !== path);
   await page.getByRole("row", { selected: true }).first().waitFor();
@@ -85,7 +72,7 @@ it("calls a function by keyboard alone, from the palette to the result", async (
   await page.getByRole("tab", { name: "Overview" }).waitFor();
   await page.keyboard.press("]");
   await page.waitForURL(/tab=/);
-  await tabTo(page, "tab", "Invoke");
+  await tabTo(page, page.getByRole("tab", { name: "Invoke" }).first());
   await page.locator(".cm-content").waitFor();
   for (let presses = 0; presses < 30 && (await page.locator(".cm-content:focus").count()) === 0; presses++) await page.keyboard.press("Tab");
   await page.keyboard.press("Control+a");
@@ -96,7 +83,7 @@ it("calls a function by keyboard alone, from the palette to the result", async (
 
 it("goes back to where it was when a dialog is closed by Escape, and keeps the keys of the page from what is before it", async () => {
   const { page } = await open("/states/keys");
-  await tabTo(page, "button", "Add item");
+  await tabTo(page, page.getByRole("button", { name: "Add item" }).first());
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor();
   // The focus stays in it, all the way round.
@@ -116,7 +103,7 @@ it("goes back to where it was when a dialog is closed by Escape, and keeps the k
 it("carries a command of the palette out where the focus was, and moves it where the command says", async () => {
   const { page } = await open("/workers");
   const grid = page.getByRole("grid", { name: "Workers" });
-  await tabTo(page, "grid", "Workers");
+  await tabTo(page, page.getByRole("grid", { name: "Workers" }).first());
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Command palette" }).waitFor();
   await page.keyboard.press("Escape");
@@ -134,7 +121,7 @@ it("leads to every page by Tab and Enter alone, each with its name and a content
   const names = await links.allTextContents();
   expect(names).toEqual(["Dashboard", "Workers", "Functions", "Triggers", "States", "Streams", "Queues", "Traces", "Logs", "Config"]);
   for (const name of names) {
-    await tabTo(page, "link", name);
+    await tabTo(page, page.getByRole("link", { name: name }).first());
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: new RegExp(`^${name}`) }).waitFor();
     await expect.poll(() => page.title()).toContain(name);
@@ -151,29 +138,29 @@ it("leads to every page by Tab and Enter alone, each with its name and a content
 it("opens a trace and another view of it", async () => {
   const { page } = await open("/traces");
   await page.getByRole("grid").getByRole("row").filter({ hasText: "piano::play" }).first().waitFor();
-  await tabTo(page, "grid", /Traces/);
+  await tabTo(page, page.getByRole("grid", { name: /Traces/ }).first());
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/traces\/[0-9a-f]{32}/);
-  await tabTo(page, "button", "Flame Graph");
+  await tabTo(page, page.getByRole("button", { name: "Flame Graph" }).first());
   await page.keyboard.press("Enter");
   await page.waitForURL(/view=flame/);
 });
 
 it("stores an item by keyboard alone", async () => {
   const { page } = await open("/states/keys/a");
-  await tabTo(page, "button", "Delete the item");
+  await tabTo(page, page.getByRole("button", { name: "Delete the item" }).first());
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await expect.poll(() => hasFocus(page.getByRole("button", { name: "Delete the item" }))).toBe(true);
-  await tabTo(page, "button", "Add item");
+  await tabTo(page, page.getByRole("button", { name: "Add item" }).first());
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor();
   await page.getByRole("dialog").getByLabel("Key", { exact: true }).focus();
   await page.keyboard.type("typed");
-  await tabTo(page, "button", /^Add/);
+  await tabTo(page, page.getByRole("button", { name: /^Add/ }).first());
   await page.keyboard.press("Enter");
   await page.getByRole("grid", { name: "Items of keys" }).getByRole("row").filter({ hasText: "typed" }).waitFor();
 });

@@ -5,6 +5,7 @@ import { http } from "@svc/sdk";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { tabTo } from "./support/keyboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { openLive, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
 
@@ -107,6 +108,35 @@ it("sends a request with path, query and body, and shows status, headers and bod
   const text = await textOf(response(page));
   for (const part of ["a b?c#ä", "4711", "x-made"]) expect(text.toLowerCase()).toContain(part);
   expect(text).toMatch(/"x":[\s\S]*"1"[\s\S]*"2"/);
+});
+
+it("sends a request by keyboard alone, from the list to the answer and back", async () => {
+  const { page } = await open("/triggers?type=http&q=id2");
+  await page.getByRole("row").filter({ hasText: "/orders/:id2" }).waitFor();
+  const grid = page.getByRole("grid", { name: "Triggers" });
+  await tabTo(page, grid);
+  await page.keyboard.press("ArrowDown");
+  await page.waitForURL(/triggers\/[\w-]+/);
+  await tabTo(page, page.getByRole("textbox", { name: ":id2" }));
+  await page.keyboard.type("seven");
+  await tabTo(page, page.getByRole("button", { name: "Add a query parameter" }));
+  await page.keyboard.press("Enter");
+  await tabTo(page, page.getByLabel("Name of the query parameter 1"));
+  await page.keyboard.type("colour");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("green");
+  await tabTo(page, page.locator(".cm-content"));
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText('{"n":4711}');
+  // In the editor Tab is for the text until it is told otherwise.
+  await page.keyboard.press("Control+m");
+  await tabTo(page, page.getByRole("button", { name: "Send", exact: true }));
+  await page.keyboard.press("Enter");
+  await response(page).getByText("201 Created").waitFor();
+  const text = await textOf(response(page));
+  for (const part of ["seven", "colour", "green", "4711"]) expect(text).toContain(part);
+  await page.keyboard.press("Escape");
+  await page.waitForURL((url) => url.pathname === "/triggers");
 });
 
 it.each([
