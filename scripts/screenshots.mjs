@@ -7,7 +7,7 @@ import { openBrowser, startSystem } from "./console-system.mjs";
 import { build, buildConsolePage, bundleCli, installBrowser } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
-const MAX_BYTES = 200 * 1024;
+const MAX_BYTES = 256 * 1024;
 const CONFIG = `workers:
   - name: svc-http
   - name: svc-state
@@ -78,7 +78,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** What each picture shows: where, and what is done there before it is taken. */
 const pages = ({ http }) => ({
   // Some lines are drawn from what the page itself has seen, each 5 s.
-  dashboard: { path: "/", first: "orders::take", lookFor: 16_000 },
+  dashboard: { path: "/", first: "orders::take", lookFor: 35_000 },
   workers: { path: "/workers", first: "caller-worker" },
   functions: {
     path: `/functions/${encodeURIComponent("math::add_two_numbers")}?tab=invoke`,

@@ -18,7 +18,7 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
     <dl
       tabIndex={0}
       aria-label="Counters"
-      className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2 max-sm:grid max-sm:grid-cols-4"
+      className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2 max-sm:grid max-sm:grid-cols-4 max-sm:gap-x-3"
     >
       <Counter
         name="Total"
@@ -55,7 +55,7 @@ function Counter({
   return (
     <div title={title} className="min-w-0 shrink-0">
       <dt className="text-[11px] text-ink-3">{name}</dt>
-      <dd className={isLoud ? "font-mono text-warn tabular-nums" : "font-mono tabular-nums"}>{value}</dd>
+      <dd className={isLoud ? "whitespace-nowrap font-mono text-warn tabular-nums" : "whitespace-nowrap font-mono tabular-nums"}>{value}</dd>
     </div>
   );
 }

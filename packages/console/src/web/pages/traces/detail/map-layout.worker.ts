@@ -23,7 +23,7 @@ function below(answer: LayoutAnswer, inside: readonly Box[], alone: readonly Box
 
 self.addEventListener("message", ({ data }: MessageEvent<LayoutRequest>) => {
   const graph = new Graph();
-  graph.setGraph({ rankdir: data.direction, nodesep: 40, ranksep: 150 });
+  graph.setGraph({ rankdir: data.direction, nodesep: 40, ranksep: 100 });
   graph.setDefaultEdgeLabel(() => ({}));
   const joined = new Set(data.edges.flatMap(({ from, to }) => [from, to]));
   const [inside, alone] = [data.nodes.filter(({ id }) => joined.has(id)), data.nodes.filter(({ id }) => !joined.has(id))];
