@@ -5,7 +5,7 @@ import type { Shell } from "./shell.ts";
 import { fitForTerminal } from "./terminal-text.ts";
 import { ago, dayAndTime, formatBytes } from "./times.ts";
 import type { WorkerReport } from "./worker-functions.ts";
-import { barOf, textOf } from "./worker-lines.ts";
+import { shownLine } from "./worker-lines.ts";
 import type { WorkerLine } from "./worker-logs.ts";
 import { stateColor } from "./worker-state.ts";
 
@@ -56,8 +56,13 @@ export function workerPage({ report, triggers, lines }: WorkerStanding, paint: S
     ...fact("log file", log_file === null ? [] : [escapeUnprintable(log_file)]),
     // Where it is down, the lines of its last exit are the last that it said.
     ...(lines.length === 0 || isDown ? [] : ["", paint.bold("Last output")]),
-    ...(isDown ? [] : lines.map((line) => `${paint.dim(dayAndTime(Date.parse(line.time)))} ${barOf(line)} ${textOf(line, paint)}`)),
+    ...(isDown ? [] : lines.map((line) => outputLine(line, paint))),
   ];
+}
+
+function outputLine(line: WorkerLine, paint: Shell["paint"]): string {
+  const { bar, time, text } = shownLine(line, paint);
+  return `${paint.dim(dayAndTime(Date.parse(time)))} ${bar} ${text}`;
 }
 
 /** A name, and what there is to say below each other; nothing where there is nothing to say. */

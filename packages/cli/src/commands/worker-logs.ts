@@ -6,7 +6,7 @@ import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal-text.ts";
 import { dayAndTime } from "../times.ts";
 import { fullName, listWorkers } from "../worker-functions.ts";
-import { barOf, textOf, writerOf } from "../worker-lines.ts";
+import { shownLine, writerOf } from "../worker-lines.ts";
 import { followLogs, type LogStream, readLogs, type WorkerLine } from "../worker-logs.ts";
 import { Prefixes } from "../worker-prefix.ts";
 import { allOptions, type EngineOptions, jsonOption, parseSince, wholeNumber, withEngineOptions } from "./options.ts";
@@ -78,12 +78,12 @@ async function writers(engine: Worker): Promise<readonly string[]> {
 function linesFor(shell: Shell, names: readonly string[], first: readonly WorkerLine[]): (line: WorkerLine) => void {
   const paint = outPaint(shell);
   const prefixes = new Prefixes(paint, { names: [...names, ...first.map(writerOf)] });
-  const timeOf = shell.outColumns === undefined ? (time: string) => time : (time: string) => dayAndTime(Date.parse(time));
+  const isTerminal = shell.outColumns !== undefined;
   return (line) => {
-    const time = paint.dim(timeOf(line.time));
+    const { bar, time, text } = shownLine(line, paint);
+    const shownTime = paint.dim(isTerminal ? dayAndTime(Date.parse(time)) : time);
     const isAlone = names.length === 1 && line.replica === null;
-    const head = isAlone ? `${time} ${barOf(line)}` : `${prefixes.of(writerOf(line), barOf(line))}${time}`;
-    shell.out(`${head} ${textOf(line, paint)}\n`);
+    shell.out(`${isAlone ? `${shownTime} ${bar}` : `${prefixes.of(writerOf(line), bar)}${shownTime}`} ${text}\n`);
   };
 }
 
@@ -96,7 +96,11 @@ interface FollowedFrom {
 /** Until the user wants an end, or none of the workers is known any more. */
 async function followAll(shell: Shell, engine: Worker, { from, stream, show }: FollowedFrom): Promise<void> {
   const stop = new AbortController();
-  const undo = shell.onStopSignal(() => stop.abort());
+  const undo = shell.onStopSignal((signal) => {
+    // The terminal has written ^C; what comes next begins a line of its own.
+    if (signal === "SIGINT" && shell.noteColumns !== undefined) shell.note("\n");
+    stop.abort();
+  });
   const away = new Set<string>();
   const follow = async (name: string, cursor: string): Promise<void> => {
     const onLost = (): void => {

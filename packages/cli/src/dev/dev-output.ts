@@ -2,7 +2,7 @@ import type { LogRecord } from "@svc/engine";
 import { parseLogLine, textLine, timeOfDay } from "../log-lines.ts";
 import type { Shell } from "../shell.ts";
 import { fitForTerminal, outPaint } from "../terminal-text.ts";
-import { BAR, barOf, textOf, writerOf } from "../worker-lines.ts";
+import { BAR, shownLine, writerOf } from "../worker-lines.ts";
 import type { WorkerLine } from "../worker-logs.ts";
 import { Prefixes } from "../worker-prefix.ts";
 
@@ -31,7 +31,8 @@ export class DevOutput {
   }
 
   worker(line: WorkerLine): void {
-    this.#write(writerOf(line), barOf(line), `${this.#paint.dim(timeOfDay(Date.parse(line.time)))} ${textOf(line, this.#paint)}`);
+    const { bar, time, text } = shownLine(line, this.#paint);
+    for (const part of text.split("\n")) this.#write(writerOf(line), bar, `${this.#paint.dim(timeOfDay(Date.parse(time)))} ${part}`);
   }
 
   emptyLine(): void {
