@@ -152,32 +152,27 @@ export async function installBrowser({ signal, note, outcome }) {
   await installPackage("chromium", { signal, fix: CHROMIUM_FIX });
 }
 
-const REDIS_FIX = "install Redis: on Debian `apt-get install redis-server`.";
-
 /** The Redis server that tests start for themselves: installed as the browser is. */
-export async function installRedis({ signal, note, outcome }) {
-  const found = onPath("redis-server");
-  if (found !== undefined && onPath("redis-cli") !== undefined) {
-    outcome(found);
-    return;
-  }
-  if (!canInstallPackages()) throw new StepFailure("no Redis server was found", { fix: REDIS_FIX });
-  note("installing Debian's package redis-server");
-  await installPackage("redis-server", { signal, fix: REDIS_FIX });
+export async function installRedis(context) {
+  const program = await installProgram("redis-server", "redis-server", context);
+  await installProgram("redis-cli", "redis-tools", context);
+  context.outcome(program);
 }
 
-const TMUX_FIX = "install tmux: on Debian `apt-get install tmux`.";
-
 /** The terminal that tests type into: installed as the browser is. */
-export async function installTmux({ signal, note, outcome }) {
-  const found = onPath("tmux");
-  if (found !== undefined) {
-    outcome(found);
-    return;
-  }
-  if (!canInstallPackages()) throw new StepFailure("no tmux was found", { fix: TMUX_FIX });
-  note("installing Debian's package tmux");
-  await installPackage("tmux", { signal, fix: TMUX_FIX });
+export async function installTmux(context) {
+  context.outcome(await installProgram("tmux", "tmux", context));
+}
+
+/** Installs one of Debian's packages where its program is missing; resolves with the program's path. */
+export async function installProgram(program, debianPackage, { signal, note }) {
+  const found = onPath(program);
+  if (found !== undefined) return found;
+  const fix = `install it: on Debian \`apt-get install ${debianPackage}\`.`;
+  if (!canInstallPackages()) throw new StepFailure(`no ${program} was found`, { fix });
+  note(`installing Debian's package ${debianPackage}`);
+  await installPackage(debianPackage, { signal, fix });
+  return onPath(program) ?? program;
 }
 
 /** True where Debian's packages can be installed without asking for a password. */

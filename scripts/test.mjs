@@ -10,6 +10,7 @@ import { packSdks } from "./pack-sdks.mjs";
 import { installPublishedPython } from "./published-clients.mjs";
 import { build, buildConsolePage, bundleCli, checkTools, installBrowser, installPackages, installPythonTools, installRedis, installTmux } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
+import { installToolchains } from "./toolchains.mjs";
 
 const isQuick = process.argv.includes("--unit");
 const isInstalled = process.argv.includes("--no-install");
@@ -19,7 +20,7 @@ async function main() {
   const signal = interruptSignal();
   const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
   try {
-    const { step } = stepRunner({ total: (isInstalled ? 6 : 8) + (isQuick ? 0 : 3), signal });
+    const { step } = stepRunner({ total: (isInstalled ? 6 : 8) + (isQuick ? 0 : 4), signal });
     if (!isInstalled) {
       await step("Checking Node and Python", checkTools);
       await step("Installing packages", installPackages);
@@ -33,6 +34,7 @@ async function main() {
     if (!isQuick) await step("Installing the published Python client", installPublishedPython);
     if (!isQuick) await step("Looking for a browser", installBrowser);
     if (!isQuick) await step("Looking for a terminal", installTmux);
+    if (!isQuick) await step("Installing the toolchains of workers", installToolchains);
 
     const counts = { passed: 0, failed: 0 };
     await runVitest("unit", reports, counts);

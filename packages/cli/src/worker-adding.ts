@@ -4,6 +4,7 @@ import type { Worker } from "@svc/sdk";
 import type { BuiltInWorker } from "./built-in-workers.ts";
 import { type ListedEntry, listedEntries } from "./config-entries.ts";
 import { CommandFailure, usageFailure } from "./exit-codes.ts";
+import { offerManifest } from "./manifest-offer.ts";
 import { formatDuration, showProgress } from "./progress.ts";
 import { isSameFile, type Project } from "./project.ts";
 import { providedBy } from "./provided-by.ts";
@@ -19,6 +20,8 @@ export interface Adding {
   readonly engine: Worker | undefined;
   readonly force: boolean;
   readonly wait: boolean;
+  /** A manifest for a folder that has none is written without asking. */
+  readonly yes: boolean;
   /** Of the entry; undefined leaves what the manifest and the defaults say. */
   readonly name: string | undefined;
   readonly replicas: number | undefined;
@@ -60,6 +63,7 @@ async function addLocal(shell: Shell, target: FolderTarget, adding: Adding): Pro
   const { addWorkerToConfig } = await import("@svc/engine");
   const { project, engine, replicas, env } = adding;
   requireFolder(target);
+  await offerManifest(shell, target, adding);
   const manifest = await manifestOf(target);
   for (const warning of [...manifest.warnings, ...placeNotes(target, project)]) shell.note(`${shell.paint.yellow("note:")} ${warning}\n`);
   const name = await entryName(manifest, adding);

@@ -25,7 +25,8 @@ class NodeSocket implements Socket {
   constructor(address: string, headers: Readonly<Record<string, string>>, events: SocketEvents) {
     this.#socket = new WebSocket(address, { headers, perMessageDeflate: false, maxPayload: MAX_INBOUND_BYTES });
     this.#socket.on("upgrade", (response) => {
-      this.#below = response.socket;
+      // Bun has a `ws` of its own, which shows no socket.
+      this.#below = (response.socket as TcpSocket | null) ?? undefined;
     });
     this.#socket.on("unexpected-response", (_request, response) => {
       // Never rejects, and what follows does not throw.

@@ -16,6 +16,7 @@ const MAX_REPLICAS = 64;
 interface AddOptions {
   readonly force?: true;
   readonly wait: boolean;
+  readonly yes?: true;
   readonly name?: string;
   readonly replicas?: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -39,6 +40,7 @@ export function workerAddCommand(shell: Shell): Command {
     .option("--name <name>", "name of the worker in the config file (default: the one in its manifest)")
     .option("--replicas <n>", `how many processes of it run, 1 to ${MAX_REPLICAS}`, parseReplicas)
     .option("-e, --env <NAME=VALUE>", "environment variable of the worker, written into the config file; may be repeated", collectVariable)
+    .option("-y, --yes", "write a manifest for a folder that has none without asking")
     .option("--no-wait", "do not wait until the worker is ready")
     .addOption(urlOption())
     .addOption(configOption("config file to add to when no engine runs"))
@@ -51,6 +53,7 @@ Examples:
   svc worker add ./workers/math-worker ./workers/caller-worker svc-state
   svc worker add ./workers/math-worker --replicas 3 --env LOG_LEVEL=debug
   svc worker add ./workers/math-worker --force
+  svc worker add ./my-project --yes
 `,
     )
     .action((names: readonly string[], options: AddOptions, command: Command) =>
@@ -71,9 +74,9 @@ async function addWorkers(shell: Shell, names: readonly string[], options: AddOp
       verb: "be added",
       json: options.json ?? false,
       action: async (name, signal) => {
-        const { force = false, wait, name: entryName, replicas, env } = options;
+        const { force = false, wait, yes = false, name: entryName, replicas, env } = options;
         const target = targets.get(name) ?? (await targetOf(shell, name));
-        return await addWorker(shell, target, { project, engine, force, wait, name: entryName, replicas, env, signal });
+        return await addWorker(shell, target, { project, engine, force, wait, yes, name: entryName, replicas, env, signal });
       },
     });
   if (problem === undefined) {

@@ -1,0 +1,3 @@
+module example.org/worker
+
+go 1.19

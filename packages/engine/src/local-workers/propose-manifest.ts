@@ -1,0 +1,62 @@
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { type Detection, detect } from "./detect.ts";
+import { inferredPackageManager } from "./inferred-commands.ts";
+import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "./manifest.ts";
+import { ManifestError } from "./manifest-error.ts";
+import { type PackageManager, type RuntimeKind, runtimeKinds } from "./runtime-kinds.ts";
+
+/** A manifest for a folder that has none. */
+export interface ManifestProposal extends Pick<Extract<Detection, { found: "manifest" }>, "kind" | "evidence" | "text"> {
+  /** Absolute path where it belongs. */
+  readonly file: string;
+}
+
+/** Folders below which programs are looked for, and how deep. */
+const PROGRAM_FOLDERS = ["src", "src/bin", "cmd"];
+const MAX_PACKAGES = 50;
+
+/**
+ * The manifest that a folder's files speak for; undefined when it has one, or is no project that is known. Throws ManifestError when it is a project
+ * but only its author can say what is to be started.
+ */
+export async function proposeManifest(path: string): Promise<ManifestProposal | undefined> {
+  const folder = resolve(path);
+  const top = await namesIn(folder);
+  if (top.includes(MANIFEST_FILE) || top.includes(REFERENCE_MANIFEST_FILE)) return undefined;
+  const below = await Promise.all(PROGRAM_FOLDERS.map(async (sub) => (await namesIn(join(folder, sub))).map((name) => `${sub}/${name}`)));
+  const packages = below.flat().filter((name) => name.startsWith("cmd/"));
+  const commands = await Promise.all(packages.slice(0, MAX_PACKAGES).map(async (sub) => (await namesIn(join(folder, sub))).map((name) => `${sub}/${name}`)));
+  const managers = new Map<RuntimeKind, PackageManager | undefined>();
+  for (const kind of runtimeKinds) managers.set(kind, await inferredPackageManager(kind, { folder, files: top }));
+  const found = detect({
+    name: basename(folder),
+    files: [...top, ...below.flat(), ...commands.flat()],
+    ...(await startOf(folder)),
+    packageManagerOf: (kind) => managers.get(kind),
+  });
+  const file = join(folder, MANIFEST_FILE);
+  if (found.found === "unclear") {
+    const message = `the folder has no manifest, and none can be written for it: ${found.problem}; write one that says it`;
+    throw new ManifestError(file, [{ line: undefined, key: undefined, message }]);
+  }
+  return found.found === "manifest" ? { kind: found.kind, evidence: found.evidence, text: found.text, file } : undefined;
+}
+
+/** Not there, or not for us to read: then nothing speaks from it. */
+function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).then(
+    (names) => names.sort(),
+    () => [],
+  );
+}
+
+async function startOf(folder: string): Promise<{ readonly main: string | undefined; readonly hasStartScript: boolean }> {
+  try {
+    const parsed = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { main?: unknown; scripts?: { start?: unknown } } | null;
+    return { main: typeof parsed?.main === "string" ? parsed.main : undefined, hasStartScript: typeof parsed?.scripts?.start === "string" };
+  } catch {
+    // Whoever installs from it says what is wrong with it.
+    return { main: undefined, hasStartScript: false };
+  }
+}
