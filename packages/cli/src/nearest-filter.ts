@@ -21,7 +21,7 @@ export async function nearestOfFilters(engine: Worker, { functionId, services = 
 }
 
 /** Who is connected, and who ever logged. */
-async function servicesOf(engine: Worker): Promise<readonly string[]> {
+export async function servicesOf(engine: Worker): Promise<readonly string[]> {
   const connected = await listConnected(engine, { include_internal: true });
   const { facets } = await engine.call<{ readonly facets: { readonly service?: readonly { readonly value: string }[] } }>({
     function_id: "engine::logs::facets",

@@ -24,7 +24,7 @@ export async function scopeNames(engine: Worker): Promise<readonly string[]> {
   return items.map(({ scope }) => scope);
 }
 
-async function keysOf(engine: Worker, scope: string): Promise<readonly string[]> {
+export async function keysOf(engine: Worker, scope: string): Promise<readonly string[]> {
   const { items } = await engine.call<{ readonly items: readonly { readonly key: string }[] }>({
     function_id: "state::entries",
     payload: { scope, limit: LOOKED_THROUGH },

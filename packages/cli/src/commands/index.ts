@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Shell } from "../shell.ts";
+import { completionCommand } from "./completion.ts";
 import { configCommand } from "./config.ts";
 import { consoleCommand } from "./console.ts";
 import { createCommand } from "./create.ts";
@@ -39,4 +40,5 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   doctorCommand,
   generateCommand,
   mcpCommand,
+  completionCommand,
 ];

@@ -67,7 +67,11 @@ async function follow(shell: Shell, command: Command, options: LogsOptions): Pro
     const hint = await hintOf(engine, options);
     if (hint !== "") shell.note(`${paint.yellow("note:")} nobody of that name is known${hint}\n`);
     const query = await queryOf(engine, options);
-    const forget = shell.onStopSignal(() => stopped.abort());
+    const forget = shell.onStopSignal(() => {
+      // The terminal has just shown `^C`.
+      if (shell.noteColumns !== undefined) shell.note("\n");
+      stopped.abort();
+    });
     try {
       await followLogs(engine, {
         query,
