@@ -18,6 +18,8 @@ export interface RecordedShellOptions extends Partial<Pick<Shell, "env" | "cwd" 
   readonly stdin?: string;
   /** What is typed in answer to questions, or picked, one after the other; with it, somebody can be asked. */
   readonly answers?: readonly string[];
+  /** Lines of the terminal; undefined where there is none. */
+  readonly rows?: number;
 }
 
 /** Not a terminal, no colours, no variables, unless said otherwise. */
@@ -44,6 +46,7 @@ export function recordedShell(options: RecordedShellOptions = {}): RecordedShell
     env: options.env ?? {},
     cwd: options.cwd ?? process.cwd(),
     outColumns: options.outColumns,
+    outRows: () => options.rows,
     noteColumns: options.noteColumns,
     onKey: options.onKey,
     paint: pc.createColors(false),

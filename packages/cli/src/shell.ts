@@ -18,6 +18,8 @@ export interface Shell {
   readonly cwd: string;
   /** Columns of standard output; undefined when it is not a terminal. */
   readonly outColumns: number | undefined;
+  /** Lines of standard output's terminal as it is now; undefined when it is none. */
+  outRows(): number | undefined;
   /** Columns of standard error; undefined when it is not a terminal. */
   readonly noteColumns: number | undefined;
   /** Colours for standard error; each is the identity when it is not a terminal or NO_COLOR is set. */
@@ -43,11 +45,6 @@ export interface Shell {
   readStdin(limit: { readonly maxBytes: number }): Promise<string | undefined>;
 }
 
-/** Colours for standard output: those of standard error where both are terminals. */
-export function paintOfOut({ paint, outColumns }: Pick<Shell, "paint" | "outColumns">): Colors {
-  return outColumns === undefined ? pc.createColors(false) : paint;
-}
-
 /** The shell of a real process. A reader that went away (`svc … | head`) is no error: what it would have read is dropped. */
 export function processShell(process: NodeJS.Process): Shell {
   const noteColumns = process.stderr.isTTY ? process.stderr.columns : undefined;
@@ -57,6 +54,7 @@ export function processShell(process: NodeJS.Process): Shell {
     env: process.env,
     cwd: process.cwd(),
     outColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    outRows: () => (process.stdout.isTTY ? process.stdout.rows : undefined),
     noteColumns,
     paint: pc.createColors(wantsColor(process.env, noteColumns !== undefined)),
     out: (text) => void process.stdout.write(text),

@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { bundledTemplates, listTemplates, templateFiles } from "./templates.ts";
@@ -31,6 +32,18 @@ it("copies gitignore as .gitignore and leaves the template's own description out
     "workers/math-worker/requirements.txt",
     "workers/math-worker/svc.worker.yaml",
   ]);
+});
+
+it("leaves out what a run in place made, and nothing because npm installed the package into node_modules", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-templates-"));
+  try {
+    const source = { templatesDir: join(folder, "node_modules/svc/templates"), assetsDir: join(folder, "node_modules/svc/assets") };
+    await mkdir(join(source.templatesDir, "t/node_modules/x"), { recursive: true });
+    for (const file of ["config.yaml", "node_modules/x/index.js"]) await writeFile(join(source.templatesDir, "t", file), "");
+    expect((await templateFiles(source, "t")).map((file) => file.to)).toEqual(["config.yaml"]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 it("points the workers at the SDK packages of this version", async () => {

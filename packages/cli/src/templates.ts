@@ -92,12 +92,12 @@ async function filesBelow(dir: string): Promise<string[]> {
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => !leftBehind.test(path))
+    .filter((path) => !leftBehind.test(relative(dir, path)))
     .sort();
 }
 
-// Someone may have run a template in place; what that leaves behind is not part of it.
-const leftBehind = /[\\/](?:node_modules|\.venv|__pycache__|\.pytest_cache|\.svc)[\\/]/;
+// Someone may have run a template in place; what that leaves behind is not part of it. The package itself may lie in such a folder.
+const leftBehind = /(?:^|[\\/])(?:node_modules|\.venv|__pycache__|\.pytest_cache|\.svc)[\\/]/;
 
 async function isFile(path: string): Promise<boolean> {
   try {

@@ -35,7 +35,7 @@ export function mcpCommand(shell: Shell): Command {
     .addOption(jsonOption("print address and token as JSON; needs --http"))
     .addHelpText(
       "after",
-      "\nVariables:\n  SVC_MCP_TOKEN  token of --http (default: a new one for each start)\n\nExamples:\n  svc mcp --allow 'shop::*'\n  svc mcp --allow-file mcp.allow --http 3115\n  claude mcp add shop -- svc mcp --allow 'shop::*' --url ws://localhost:49134\n",
+      "\nExamples:\n  svc mcp --allow 'shop::*'\n  svc mcp --allow-file mcp.allow --http 3115\n  claude mcp add shop -- svc mcp --allow 'shop::*' --url ws://localhost:49134\n\nVariables:\n  SVC_MCP_TOKEN  token of --http (default: a new one for each start)\n",
     );
   return withEngineOptions(command).action((own: McpOptions, self: Command) => serve(shell, self, allOptions(own, self)));
 }

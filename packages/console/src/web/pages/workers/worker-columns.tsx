@@ -47,7 +47,7 @@ export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside:
     { key: "isolation", header: "Isolation", width: "5rem", from: 1536, cell: ({ worker }) => known(worker?.isolation) },
     { key: "host", header: "Host", width: "6rem", from: 1536, cell: ({ worker }) => known(worker?.ip_address) },
     { key: "pid", header: "PID", width: "4rem", align: "right", from: 1280, cell: ({ worker }) => known(worker?.pid) },
-    { key: "functions", header: "Functions", width: "5rem", align: "right", from: 480, isMain: true, cell: ({ worker }) => known(worker?.function_count) },
+    { key: "functions", header: "Functions", width: "5rem", align: "right", from: 380, isMain: true, cell: ({ worker }) => known(worker?.function_count) },
     {
       key: "in_flight",
       header: "In flight",
@@ -69,7 +69,7 @@ export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside:
     },
     { key: "lag", header: "Loop lag", width: "4.5rem", align: "right", from: 1280, cell: ({ figures }) => known(figures?.event_loop_lag_ms, duration) },
     {
-      ...{ key: "since", header: "Since", width: "5.5rem", from: 640 },
+      ...{ key: "since", header: "Since", width: "5.5rem", align: "right", from: 640 },
       cell: ({ worker, goneAtMs }) => known(goneAtMs ?? worker?.connected_at_ms, (ms) => <Ago ms={ms} />),
     },
   ];
