@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 // Sources are used directly across packages (export condition "@svc/source"), so a test never runs against a stale build.
@@ -11,7 +12,17 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts"], environment: "node", testTimeout: 10_000 },
+        test: {
+          name: "unit",
+          include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts"],
+          environment: "node",
+          // Of a machine on which much else runs.
+          testTimeout: 30_000,
+          // To load the same modules again for each of hundreds of files took longer than the tests: a test that changes what all share has to undo it.
+          isolate: false,
+          // By itself the test runner leaves one core idle, which is half of two.
+          maxWorkers: availableParallelism(),
+        },
       },
       {
         extends: true,

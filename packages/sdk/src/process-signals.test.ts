@@ -44,7 +44,7 @@ describe("a worker process", () => {
     expect([await closed, output.split("\n").filter((line) => line !== "" && !line.startsWith("{"))]).toEqual([[0, null], []]);
     expect(JSON.parse(output.split("\n")[0] as string)).toMatchObject({ level: "warn", reason: "the connection was refused with HTTP 503", status: 503 });
     refusing.close();
-  }, 30_000);
+  }, 90_000);
 
   it.each(["SIGTERM", "SIGINT"] as const)(
     "on %s finishes the call in hand, then exits 0, and logs JSON lines on stderr only",
@@ -74,6 +74,6 @@ describe("a worker process", () => {
       expect(JSON.parse(stderr.split("\n")[0] as string)).toMatchObject({ level: "info", message: "connected to the engine", worker: "child" });
       expect(stdout).toBe("");
     },
-    30_000,
+    90_000,
   );
 });
