@@ -48,6 +48,7 @@ let engine: EngineProcess;
 let looker: Worker;
 let startedAt: number;
 let url: string;
+let httpPort: number;
 
 const statusOf = (name: string): Promise<Status> => looker.call<Status>({ function_id: "worker::status", payload: { name } });
 
@@ -82,11 +83,13 @@ ${Object.keys(SCRIPTS)
     config:
       commands:
         - {name: command, command: "sleep 600 & sleep 600; :", depends_on: [node]}
+        - {name: migrate, command: ["true"], restart: never}
 `,
   );
   const ports = await freePorts();
   startedAt = Date.now();
   engine = await startEngine({ cwd: project, ports });
+  httpPort = ports.http;
   url = `ws://localhost:${ports.bridge}`;
   looker = connectLooker(url);
 });
@@ -112,6 +115,14 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
       expect(Date.parse(after.ready_at ?? "") - killedAt).toBeLessThan(Math.max(3_000, startMs));
       expect(await looker.call({ function_id: `${name}::answer`, payload: {} })).toBe(42);
     }
+  });
+
+  it("does not keep the engine from being ready for a command that has done its work before it could be called ready", async () => {
+    await statusWith("migrate", ({ state, reason }) => state === "stopped" && reason === "it ended with exit code 0");
+    // The crashing worker is still awaited.
+    const answer = await (await fetch(`http://localhost:${httpPort}/readyz`)).text();
+    expect(answer).toContain("crashes (");
+    expect(answer).not.toContain("migrate");
   });
 
   it("says of a worker that crashes at every start what it wrote last, and lets it rest", async () => {
