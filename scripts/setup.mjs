@@ -164,6 +164,11 @@ export async function installTmux(context) {
   context.outcome(await installProgram("tmux", "tmux", context));
 }
 
+/** What checks the systemd unit of deploy/: installed as the browser is. */
+export async function installSystemd(context) {
+  context.outcome(await installProgram("systemd-analyze", "systemd", context));
+}
+
 /** Installs one of Debian's packages where its program is missing; resolves with the program's path. */
 export async function installProgram(program, debianPackage, { signal, note }) {
   const found = onPath(program);

@@ -8,7 +8,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packSdks } from "./pack-sdks.mjs";
 import { installPublishedPython } from "./published-clients.mjs";
-import { build, buildConsolePage, bundleCli, checkTools, installBrowser, installPackages, installPythonTools, installRedis, installTmux } from "./setup.mjs";
+import {
+  build,
+  buildConsolePage,
+  bundleCli,
+  checkTools,
+  installBrowser,
+  installPackages,
+  installPythonTools,
+  installRedis,
+  installSystemd,
+  installTmux,
+} from "./setup.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 import { installToolchains } from "./toolchains.mjs";
 
@@ -20,7 +31,7 @@ async function main() {
   const signal = interruptSignal();
   const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
   try {
-    const { step } = stepRunner({ total: (isInstalled ? 6 : 8) + (isQuick ? 0 : 4), signal });
+    const { step } = stepRunner({ total: (isInstalled ? 6 : 8) + (isQuick ? 0 : 5), signal });
     if (!isInstalled) {
       await step("Checking Node and Python", checkTools);
       await step("Installing packages", installPackages);
@@ -34,6 +45,7 @@ async function main() {
     if (!isQuick) await step("Installing the published Python client", installPublishedPython);
     if (!isQuick) await step("Looking for a browser", installBrowser);
     if (!isQuick) await step("Looking for a terminal", installTmux);
+    if (!isQuick) await step("Looking for systemd", installSystemd);
     if (!isQuick) await step("Installing the toolchains of workers", installToolchains);
 
     const counts = { passed: 0, failed: 0 };

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, sep } from "node:path";
@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliResult, type EngineProcess, startEngine, svc } from "./support/cli.ts";
 import { runToEnd } from "./support/commands.ts";
+import { type Instruction, readStages } from "./support/dockerfile.ts";
 import { freePorts } from "./support/ports.ts";
 import { eventually, processesIn } from "./support/processes.ts";
 
@@ -103,7 +104,7 @@ describe("a published package", () => {
 describe("svc, installed globally from its packages", () => {
   const project = join(work, "quickstart");
 
-  it("does the quickstart without the repository", async () => {
+  it("does the quickstart without the repository (gap 68)", async () => {
     const ports = await freePorts();
     const run = (...args: string[]): Promise<CliResult> => svc(args, { program, env, cwd: project, url: `ws://localhost:${ports.bridge}` });
     expect(await svc(["create", "--template", "quickstart", "--directory", project], { program, env, cwd: work })).toMatchObject({ code: 0 });
@@ -140,6 +141,75 @@ describe("svc, installed globally from its packages", () => {
     engine?.child.kill("SIGTERM");
     expect(await engine?.exited).toBe(0);
     await eventually("no process of the project is left", () => processesIn(work).length === 0, 10_000);
+  });
+});
+
+describe("deploy/", () => {
+  const dockerfile = join(root, "deploy/Dockerfile");
+
+  it("has a Dockerfile whose sources are there and whose commands do, each in an empty folder", async () => {
+    const [install = [], image = []] = readStages(dockerfile);
+    const folder = join(parent, "image");
+    const installed = join(folder, "svc");
+    mkdirSync(installed, { recursive: true });
+    for (const instruction of install) await carryOut(instruction, { folder, installed });
+    const prefixOf = (stage: readonly Instruction[]): string => stage.find(({ word }) => word === "ARG")?.rest.replace("PREFIX=", "") ?? "";
+    for (const { word, rest } of image) {
+      if (word === "COPY") expect(rest).toBe(`--from=install ${prefixOf(install)} ${prefixOf(install)}`);
+      if (word === "RUN") await runToEnd("sh", ["-c", process.getuid?.() === 0 ? rest : ":"], { cwd: mkdtempSync(join(parent, "run-")), env });
+    }
+    const started = image.find(({ word }) => word === "CMD")?.rest ?? "";
+    expect(await runToEnd(join(installed, "bin/svc"), ["--version"], { cwd: folder, env })).toBe(`${manifestOf("svc").version}\n`);
+    expect(image.filter(({ word }) => ["USER", "VOLUME", "STOPSIGNAL", "ENTRYPOINT"].includes(word)).map(({ rest }) => rest)).toEqual([
+      "1000:1000",
+      "/srv/svc/.svc",
+      "SIGTERM",
+      '["svc"]',
+    ]);
+    await lives(installed, JSON.parse(started) as string[], image.find(({ word }) => word === "HEALTHCHECK")?.rest ?? "");
+  });
+
+  /** The context of the build is the folder of the packages. */
+  async function carryOut({ word, rest }: Instruction, { folder, installed }: { readonly folder: string; readonly installed: string }): Promise<void> {
+    if (word === "COPY") for (const file of matching(rest.split(" ")[0] ?? "")) cpSync(join(packed, file), join(folder, file));
+    if (word === "RUN") await runToEnd("sh", ["-c", rest], { cwd: folder, env: { ...env, PREFIX: installed } });
+  }
+
+  /** Files of the packed folder; fails where there is none. */
+  function matching(pattern: string): string[] {
+    const found = readdirSync(packed).filter((name) => new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*")}$`).test(name));
+    expect(found).not.toEqual([]);
+    return found;
+  }
+
+  /** Starts the image's command on an empty project: its health check fails before, succeeds meanwhile, and SIGTERM ends it with 0. */
+  async function lives(installed: string, command: readonly string[], check: string): Promise<void> {
+    const folder = mkdtempSync(join(work, "srv-"));
+    writeFileSync(join(folder, "config.yaml"), "workers: []\n");
+    const { bridge, http, realtime } = await freePorts();
+    const ports = { SVC_BRIDGE_PORT: String(bridge), SVC_HTTP_PORT: String(http), SVC_WS_PORT: String(realtime) };
+    const [program = "", ...args] = JSON.parse(check.slice(check.indexOf("["))) as string[];
+    const isHealthy = (): Promise<boolean> =>
+      runToEnd(program, args, { cwd: folder, env: { ...env, ...ports } }).then(
+        () => true,
+        () => false,
+      );
+    expect(await isHealthy()).toBe(false);
+    const child = spawn(join(installed, "bin/svc"), command, { cwd: folder, env: { ...process.env, ...env, ...ports }, stdio: "ignore" });
+    try {
+      await eventually("the image's command is healthy", isHealthy, 30_000);
+    } finally {
+      child.kill("SIGTERM");
+      expect(await once(child, "close")).toEqual([0, null]);
+    }
+  }
+
+  it("has a systemd unit that systemd takes", async () => {
+    const unit = join(parent, "svc.service");
+    const text = readFileSync(join(root, "deploy/svc.service"), "utf8");
+    writeFileSync(unit, text.replace("/usr/local/bin/svc", program));
+    expect(text).toContain("/usr/local/bin/svc --config config.yaml");
+    await runToEnd("systemd-analyze", ["verify", unit], { cwd: parent });
   });
 });
 

@@ -77,7 +77,7 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-it("a worker of each kind is installed, is ready and answers (gap 63)", async () => {
+it("a worker of each kind is installed, is ready and answers (gap 61)", async () => {
   const names = Object.keys(workers);
   const added = await svc(["worker", "add", "--json", ...names.map((name) => `./${name}`)], { cwd: project, url: url(), env });
   expect(added.code, added.stderr).toBe(0);
@@ -87,7 +87,7 @@ it("a worker of each kind is installed, is ready and answers (gap 63)", async ()
   }
 });
 
-it("what an install and a build write into a worker's folder starts no worker anew", async () => {
+it("what an install and a build write into a worker's folder starts no worker anew (gap 63)", async () => {
   const { stdout } = await svc(["worker", "list", "--json"], { cwd: project, url: url(), env });
   const { workers: listed } = JSON.parse(stdout) as { workers: readonly { name: string; state: string; restarts: number }[] };
   const own = listed.filter(({ name }) => name in workers).map(({ name, state, restarts }) => [name, state, restarts]);

@@ -33,7 +33,7 @@ const first = ({ shell }: Pick<Ended, "shell">): unknown => (JSON.parse(shell.wr
 const config = (): string => readFileSync(project.configFile, "utf8");
 
 describe("svc worker add with an engine running", () => {
-  it("installs, writes a relative path below the comments, waits, and says what one may expect", async () => {
+  it("installs, writes a relative path (gap 67) below the comments, waits, and says what one may expect", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
     engine = await startTestEngine(project);
 

@@ -20,7 +20,7 @@ const writeWorker = (): Promise<void> =>
 const log = (): Promise<string> => readFile(inFolder(".svc/logs/w.log"), "utf8").catch(() => "");
 const logs = (text: string): Promise<void> => vi.waitFor(async () => expect(await log()).toContain(text), TIMEOUT);
 
-it("a worker gets its .env, which all others overrule and nobody is shown, and is restarted when it changes (gap 61)", async () => {
+it("a worker gets its .env, which all others overrule and nobody is shown, and is restarted when it changes", async () => {
   vi.stubEnv("B", "engine");
   await writeWorker();
   await writeFile(inFolder("w/.env"), "A=file\nB=file\nC=file\nD=file\n");
