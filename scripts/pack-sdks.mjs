@@ -7,7 +7,8 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "no
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import { interruptSignal, npm, reportFailure, root, runCommand, StepFailure, stepRunner } from "./steps.mjs";
+import { npmPack, stagePackage } from "./stage-package.mjs";
+import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunner } from "./steps.mjs";
 
 const assetsDir = join(root, "packages/cli/assets");
 const hashFile = join(assetsDir, "sources.sha256");
@@ -65,6 +66,7 @@ async function sourcesHash() {
     "python/pyproject.toml",
     "python/README.md",
     "scripts/pack-sdks.mjs",
+    "scripts/stage-package.mjs",
   ];
   const hash = createHash("sha256");
   for (const file of (await Promise.all(roots.map(filesOf))).flat()) {
@@ -100,8 +102,7 @@ async function packTypescript(name, staging, { signal }) {
   await importByPath(join(stage, "dist"), { name: "@svc/protocol", inside });
   const { "@svc/protocol": _, ...dependencies } = { ...protocol.dependencies, ...facts.dependencies };
   await writeFile(join(stage, "package.json"), JSON.stringify({ ...facts, dependencies }, null, 2));
-  const { stdout } = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", staging], { signal, cwd: stage });
-  return join(staging, JSON.parse(stdout)[0].filename);
+  return await npmPack(stage, staging, { signal });
 }
 
 /**
@@ -120,27 +121,8 @@ async function importByPath(folder, { name, inside }) {
   }
 }
 
-const IN_TESTS_ONLY = /\.test\.|\.test[-.]support\.|\.tsbuildinfo$|\.map$|[\\/]testing(?:[\\/]|$)/;
-
-/** Copies what a package publishes: its dist without tests, and a package.json that speaks of nothing else. */
-async function stagePackage(name, target) {
-  const source = join(root, "packages", name);
-  if (!existsSync(join(source, "dist"))) throw new StepFailure(`packages/${name} is not built`, { fix: "run `npm run build` first." });
-  await mkdir(target, { recursive: true });
-  await cp(join(source, "dist"), join(target, "dist"), { recursive: true, filter: (path) => !IN_TESTS_ONLY.test(path) });
-  await cp(join(root, "LICENSE"), join(target, "LICENSE")).catch(ignoreMissing);
-  const { devDependencies: _, files: _files, ...facts } = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
-  const exports = JSON.parse(JSON.stringify(facts.exports, (key, value) => (key === "@svc/source" || key === "./testing" ? undefined : value)));
-  const published = { ...facts, exports, files: ["dist"] };
-  await writeFile(join(target, "package.json"), JSON.stringify(published, null, 2));
-  return published;
-}
-
-function ignoreMissing(error) {
-  if (error.code !== "ENOENT") throw error;
-}
-
-async function packPython(staging, { signal, note }) {
+/** Makes the wheel of python/ in `staging`; resolves with its path. */
+export async function packPython(staging, { signal, note }) {
   const python = await ensureVenv({ signal, note });
   const out = join(staging, "wheel");
   await runCommand(python, ["-m", "pip", "wheel", "--no-deps", "--quiet", "--disable-pip-version-check", "--wheel-dir", out, join(root, "python")], {

@@ -1,15 +1,11 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage } from "./support/watched-page.ts";
+import type { Locator, Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { systemOfFile } from "./support/of-file.ts";
+import { live, openLive, type WatchedPage } from "./support/watched-page.ts";
 
-let system: RunningSystem;
-let browser: Browser;
+const system = systemOfFile();
 
 beforeAll(async () => {
-  system = await startSystem();
-  browser = await startBrowser();
   const worker = await system.worker("pianist");
   worker.registerFunction("piano::play", ({ note }: { note: string }) => ({ played: note }));
   worker.registerFunction("piano::stop", () => 1);
@@ -24,16 +20,7 @@ beforeAll(async () => {
   await worker.call({ function_id: "engine::log::info", payload: { message: "a note was played" } });
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await system?.stop();
-});
-
-async function open(path: string) {
-  const watched = await openPage(browser, `${system.console.url}${path}`);
-  await live(watched.page);
-  return watched;
-}
+const open = (path: string): Promise<WatchedPage> => openLive(`${system.console.url}${path}`);
 
 const hasFocus = (target: Locator): Promise<boolean> => target.evaluate((element) => element.ownerDocument.activeElement === element);
 
@@ -198,8 +185,7 @@ describe("on a narrow screen", () => {
     ["/states/keys", "Items of keys", "a"],
     ["/queues", "Queues", "audit"],
   ])("%s: the focus goes to the detail that covers the list, and back to the list", async (path, name, title) => {
-    const { page } = await openPage(browser, `${system.console.url}${path}`, { width: 390, height: 844 });
-    await live(page);
+    const { page } = await openLive(`${system.console.url}${path}`, { width: 390, height: 844 });
     const grid = page.getByRole("grid", { name });
     await grid.getByText(title, { exact: true }).first().waitFor();
     await grid.focus();

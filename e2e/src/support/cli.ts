@@ -10,10 +10,19 @@ export interface CliResult {
   readonly stderr: string;
 }
 
+interface RunOptions {
+  readonly cwd: string;
+  readonly url?: string;
+  readonly timeoutMs?: number;
+  /** Another `svc` than the repository's. */
+  readonly program?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Runs `svc` as a user types it. Killed after `timeoutMs`. */
-export async function svc(args: readonly string[], options: { readonly cwd: string; readonly url?: string; readonly timeoutMs?: number }): Promise<CliResult> {
-  const env = { ...process.env, NO_COLOR: "1", ...(options.url === undefined ? {} : { SVC_URL: options.url }) };
-  const child = spawn(process.execPath, [svcBin, ...args], { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+export async function svc(args: readonly string[], options: RunOptions): Promise<CliResult> {
+  const env = { ...process.env, NO_COLOR: "1", ...(options.url === undefined ? {} : { SVC_URL: options.url }), ...options.env };
+  const child = spawn(process.execPath, [options.program ?? svcBin, ...args], { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => {
@@ -43,12 +52,14 @@ export async function startEngine(options: {
   readonly cwd: string;
   readonly ports: Ports;
   readonly config?: string;
+  /** Another `svc` than the repository's. */
+  readonly program?: string;
   readonly env?: Readonly<Record<string, string>>;
 }): Promise<EngineProcess> {
   const { bridge, http, realtime } = options.ports;
   const flags = ["--bridge-port", String(bridge), "--http-port", String(http), "--ws-port", String(realtime)];
   const { SVC_URL: _, ...env } = process.env;
-  const child = spawn(process.execPath, [svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags], {
+  const child = spawn(process.execPath, [options.program ?? svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags], {
     cwd: options.cwd,
     env: { ...env, ...options.env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],

@@ -13,10 +13,7 @@ const WITHOUT_JSON: Readonly<Record<string, string>> = {
   "svc completion": "prints a script for a shell",
   "svc console": "runs until it is stopped, and prints no data",
   "svc dev": "runs until it is stopped, and shows what others print",
-  "svc generate types": "prints source text",
-  "svc mcp": "speaks a protocol of its own on standard output",
   "svc trigger": "prints JSON anyhow",
-  "svc worker restart": "prints no data",
 };
 
 describe.each(own)("%s", (path, { summary, description, after }) => {

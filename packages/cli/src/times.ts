@@ -10,10 +10,14 @@ const STEPS = [
 /** `12 s ago`, `3 h ago`, `in 5 min`, `now`. */
 export function ago(instantMs: number, nowMs = Date.now()): string {
   const distance = nowMs - instantMs;
-  const step = STEPS.find(({ ms }) => Math.abs(distance) >= ms);
-  if (step === undefined) return "now";
-  const count = `${Math.floor(Math.abs(distance) / step.ms)} ${step.unit}`;
-  return distance > 0 ? `${count} ago` : `in ${count}`;
+  if (Math.abs(distance) < 1_000) return "now";
+  return distance > 0 ? `${span(distance)} ago` : `in ${span(-distance)}`;
+}
+
+/** `12 s`, `3 h`: in the largest unit of which there is a whole one. */
+export function span(ms: number): string {
+  const step = STEPS.find((known) => ms >= known.ms);
+  return step === undefined ? "0 s" : `${Math.floor(ms / step.ms)} ${step.unit}`;
 }
 
 /** `14:03:07.123` of today, with the date before it on any other day; in the zone of the terminal. */

@@ -9,7 +9,9 @@ import { devCommand } from "./dev.ts";
 import { doctorCommand } from "./doctor.ts";
 import { eventCommand } from "./event.ts";
 import { functionsCommand } from "./functions.ts";
+import { generateCommand } from "./generate.ts";
 import { logsCommand } from "./logs.ts";
+import { mcpCommand } from "./mcp.ts";
 import { queueCommand } from "./queue.ts";
 import { stateCommand } from "./state.ts";
 import { tracesCommand } from "./traces.ts";
@@ -36,5 +38,7 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   consoleCommand,
   configCommand,
   doctorCommand,
+  generateCommand,
+  mcpCommand,
   completionCommand,
 ];

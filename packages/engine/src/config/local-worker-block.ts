@@ -1,11 +1,15 @@
+import { resolve } from "node:path";
 import { z } from "zod";
+import { defaultEnvFile, type EnvFile } from "../local-workers/env-file.ts";
 import { folderSchema } from "./folder-path.ts";
+import { dependsOnSchema, environmentSchema, limitsSchema, watchPatternsSchema } from "./supervision-block.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
 
 /** Most processes that one entry may ask for. */
 export const MAX_REPLICAS = 64;
 
-const textValueSchema = z.union([z.string().refine((text) => !text.includes("\0"), { message: "cannot hold a NUL character" }), z.number(), z.boolean()]);
+/** Most files that one entry may name. */
+const MAX_ENV_FILES = 16;
 
 /** An entry of `workers:` with a `path`. */
 export const localWorkerSchema = z.strictObject({
@@ -13,17 +17,26 @@ export const localWorkerSchema = z.strictObject({
   path: folderSchema.optional().meta({ description: "Folder of the worker, relative to this file" }),
   worker_path: folderSchema.optional().meta({ description: "Older name of path" }),
   replicas: z.int().min(1).max(MAX_REPLICAS).optional().meta({ description: "How many processes. Default 1" }),
-  watch: z.boolean().optional().meta({ description: "Whether the worker restarts when its source changes. Default true" }),
-  env: z
-    .record(
-      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { message: "a variable's name has letters, digits and _, and does not begin with a digit" }),
-      textValueSchema,
-    )
+  watch: z.union([z.boolean(), watchPatternsSchema]).optional().meta({
+    description: "Whether the worker restarts when its source changes, and for which files. Default true, which is all of its folder but what tools make",
+  }),
+  depends_on: dependsOnSchema.optional(),
+  limits: limitsSchema.optional(),
+  env: environmentSchema.optional().meta({ description: "Environment variables of the worker's processes" }),
+  env_file: z
+    .union([z.literal(false), folderSchema, z.array(folderSchema).max(MAX_ENV_FILES)])
     .optional()
-    .meta({ description: "Environment variables of the worker's processes" }),
+    .meta({ description: "Files with lines of NAME=value, relative to this file; false: none. Default: .env in the worker's folder, where there is one" }),
   config: z.record(z.string(), z.unknown()).nullish().meta({ description: "Handed to the worker as environment variables: db.host becomes DB_HOST" }),
 });
 type LocalWorkerBlock = z.output<typeof localWorkerSchema>;
+
+/** The files of variables that an entry means. `folder` is the worker's, `base` that of the config file. */
+export function envFilesOf({ env_file: named }: LocalWorkerBlock, { folder, base }: { readonly folder: string; readonly base: string }): readonly EnvFile[] {
+  if (named === undefined) return [defaultEnvFile(folder)];
+  if (named === false) return [];
+  return [named].flat().map((path) => ({ path: resolve(base, path), required: true }));
+}
 
 /** The variables of a local worker: those of `config` by their flattened names, then those of `env`, which win. Numbers keep the spelling of the file. */
 export function readEnvironment(block: LocalWorkerBlock, path: KeyPath, yaml: YamlSource): Record<string, string> {

@@ -2,6 +2,9 @@ import { delimiter, dirname, join } from "node:path";
 import type { WorkerManifest } from "./manifest.ts";
 import { kindRules } from "./runtime-kinds.ts";
 
+/** The engine decides these; whoever else set them would cut a worker off. */
+export const RESERVED_VARIABLES: ReadonlySet<string> = new Set(["SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "III_URL", "III_ENGINE_URL"]);
+
 /** What a script of npm leaves in the environment: it describes that script's package, and would mislead an npm started below it. */
 const NPM_SCRIPT_VARIABLES =
   /^(npm_lifecycle_.*|npm_package_.*|npm_command|npm_execpath|npm_node_execpath|npm_config_local_prefix|npm_config_global_prefix|INIT_CWD)$/;
@@ -14,15 +17,18 @@ export function virtualEnvFolder(folder: string): string {
 }
 
 /**
- * The environment in which a worker's commands run: this process's, the worker's own programs first in PATH, output unbuffered,
- * then the manifest's `env`.
+ * The environment in which a worker's commands run, the weakest first: the variables of its files, this process's, the worker's own
+ * programs first in PATH, output unbuffered, then the manifest's `env`.
  */
-export function workerEnvironment(manifest: Pick<WorkerManifest, "kind" | "folder" | "env">): Record<string, string> {
+export function workerEnvironment(
+  manifest: Pick<WorkerManifest, "kind" | "folder" | "env">,
+  fromFiles: Readonly<Record<string, string>> = {},
+): Record<string, string> {
   const inherited = Object.entries(process.env).filter((pair): pair is [string, string] => {
     const [name, value] = pair;
     return value !== undefined && !MISLEADING_VARIABLES.has(name) && !NPM_SCRIPT_VARIABLES.test(name);
   });
-  const env: Record<string, string> = { ...Object.fromEntries(inherited), PYTHONUNBUFFERED: "1" };
+  const env: Record<string, string> = { ...fromFiles, ...Object.fromEntries(inherited), PYTHONUNBUFFERED: "1" };
   const { programs } = kindRules[manifest.kind];
   const own = programs === undefined ? [] : [join(manifest.folder, programs)];
   // The Node that runs us comes last, for when it was started by its full path.

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
+import { RESERVED_VARIABLES } from "./environment.ts";
 import { entryProblem, inferredInstall, inferredPackageManager, inferredStart, quoted } from "./inferred-commands.ts";
 import { ManifestError } from "./manifest-error.ts";
 import { exampleFor } from "./manifest-example.ts";
@@ -13,8 +14,6 @@ export const MANIFEST_FILE = "svc.worker.yaml";
 export const REFERENCE_MANIFEST_FILE = "iii.worker.yaml";
 
 const MAX_MANIFEST_BYTES = 256 * 1024;
-/** The engine decides these; a manifest that set them would cut its worker off. */
-const RESERVED_ENV = new Set(["SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "III_URL", "III_ENGINE_URL"]);
 
 /** A worker's manifest, checked, with what it left out filled in. */
 export interface WorkerManifest {
@@ -86,7 +85,7 @@ function parseManifest(source: Source): Promise<WorkerManifest> {
   const yaml = new PositionedYaml(source);
   const parsed = yaml.parse(manifestShape);
   for (const name of Object.keys(parsed.env ?? {})) {
-    if (RESERVED_ENV.has(name)) yaml.fail(["env", name], "the engine sets this variable; remove it here");
+    if (RESERVED_VARIABLES.has(name)) yaml.fail(["env", name], "the engine sets this variable; remove it here");
   }
   const watch = parsed.watch === false ? false : { ignore: typeof parsed.watch === "object" ? (parsed.watch.ignore ?? []) : [] };
   return complete(source, yaml, { ...parsed, description: parsed.description, kind: parsed.runtime.kind, kindKey: "kind", watch, warnings: [] });
@@ -101,7 +100,7 @@ function parseReferenceManifest(source: Source): Promise<WorkerManifest> {
     ...(parsed.runtime?.base_image === undefined ? [] : ["runtime.base_image"]),
     ...(parsed.scripts?.setup === undefined ? [] : ["scripts.setup"]),
   ];
-  const env = Object.fromEntries(Object.entries(parsed.env ?? {}).filter(([name]) => !RESERVED_ENV.has(name)));
+  const env = Object.fromEntries(Object.entries(parsed.env ?? {}).filter(([name]) => !RESERVED_VARIABLES.has(name)));
   return complete(source, yaml, {
     name: parsed.name ?? basename(source.folder),
     description: parsed.description,

@@ -29,7 +29,8 @@ import { schemaCompletion } from "./json-completion.ts";
 import type { JsonEditorProps } from "./json-editor.tsx";
 
 export const theme = EditorView.theme({
-  "&": { backgroundColor: "var(--surface)", color: "var(--ink)", fontSize: "12px" },
+  // As high as what it stands in, so that the numbers of the lines have their ground to the bottom.
+  "&": { backgroundColor: "var(--surface)", color: "var(--ink)", fontSize: "12px", minHeight: "100%" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
   ".cm-content": { fontFamily: "var(--font-mono)", caretColor: "var(--ink)" },
   ".cm-gutters": { backgroundColor: "var(--raised)", color: "var(--ink-3)", border: "none" },

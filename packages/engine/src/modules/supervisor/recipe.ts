@@ -1,4 +1,6 @@
-import type { LocalWorkerEntry } from "../../config/types.ts";
+import { sep } from "node:path";
+import type { CommandEntry, LocalWorkerEntry, WatchPatterns } from "../../config/types.ts";
+import { EnvFileError, readEnvFiles } from "../../local-workers/env-file.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
 import { readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
@@ -12,9 +14,13 @@ export interface RunPlan {
   readonly folder: string;
   /** Before what the entry adds; asked at each start. */
   readonly environment: () => Readonly<Record<string, string>>;
-  /** What the watch leaves out besides the usual; false: nothing is watched. */
-  readonly watch: { readonly ignore: readonly string[] } | false;
+  /** What is watched; false: nothing. */
+  readonly watch: false | WatchPatterns;
   readonly manifest: WorkerManifest | undefined;
+  /** Absolute paths of files of variables, whether they are there or not. */
+  readonly envFiles: readonly string[];
+  /** Variables that come from them; what they hold is shown to nobody. */
+  readonly fromFiles: Readonly<Record<string, string>>;
   /** What was understood but has no effect. */
   readonly warnings: readonly string[];
 }
@@ -36,6 +42,8 @@ export interface PrepareOptions {
 
 /** How a unit comes to be run: by a manifest and an install, or just as the config says. */
 export interface Recipe {
+  /** Absolute paths of files outside of the folder that belong to the plan. */
+  readonly filesElsewhere: readonly string[];
   /** Throws RecipeError. */
   read(): Promise<RunPlan>;
   isPrepared(plan: RunPlan, signal: AbortSignal): Promise<boolean>;
@@ -50,14 +58,18 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
     return manifest;
   };
   const refused = (error: unknown): Error =>
-    error instanceof ManifestError || error instanceof InstallError ? new RecipeError(error.message, error) : (error as Error);
+    error instanceof ManifestError || error instanceof InstallError || error instanceof EnvFileError ? new RecipeError(error.message, error) : (error as Error);
+  const envFiles = entry.envFiles.map(({ path }) => path);
   return {
+    filesElsewhere: envFiles.filter((path) => !path.startsWith(`${entry.path}${sep}`)),
     async read() {
       try {
         // The entry's name counts: files about this worker are kept under it.
         const manifest = { ...(await readManifest(entry.path)), name: entry.name };
-        const { start, folder, watch, warnings } = manifest;
-        return { command: start, folder, environment: () => workerEnvironment(manifest), watch, manifest, warnings };
+        const { start, folder, warnings } = manifest;
+        const watch = watchedBy(entry.watch, manifest.watch);
+        const fromFiles = await readEnvFiles(entry.envFiles);
+        return { command: start, folder, environment: () => workerEnvironment(manifest, fromFiles), watch, manifest, envFiles, fromFiles, warnings };
       } catch (error) {
         throw refused(error);
       }
@@ -76,5 +88,31 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
         throw refused(error);
       }
     },
+  };
+}
+
+/** What the manifest ignores is ignored, whatever the entry says besides. */
+function watchedBy(entry: false | WatchPatterns, manifest: WorkerManifest["watch"]): false | WatchPatterns {
+  if (entry === false || manifest === false) return false;
+  return { include: entry.include, ignore: [...manifest.ignore, ...entry.ignore] };
+}
+
+/** A command is run as the config has it, with what npm has installed in its folder at hand. */
+export function commandRecipe(entry: CommandEntry): Recipe {
+  const plan: RunPlan = {
+    command: entry.command,
+    folder: entry.path,
+    environment: () => workerEnvironment({ kind: "javascript", folder: entry.path, env: {} }),
+    watch: entry.watch,
+    manifest: undefined,
+    envFiles: [],
+    fromFiles: {},
+    warnings: [],
+  };
+  return {
+    filesElsewhere: [],
+    read: () => Promise.resolve(plan),
+    isPrepared: () => Promise.resolve(true),
+    prepare: () => Promise.resolve({ durationMs: 0 }),
   };
 }

@@ -3,6 +3,7 @@ import { type ReactNode, useRef } from "react";
 import { bytes } from "../../lib/time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
+import { cn } from "../../ui/cn.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { type Marker, type MonitorMessage, type MonitorRow, previewOf } from "./message.ts";
@@ -19,7 +20,7 @@ export function Direction({ direction }: { readonly direction: MonitorMessage["d
   const isIn = direction === "inbound";
   const Icon = isIn ? ArrowDownLeft : ArrowUpRight;
   return (
-    <span className={isIn ? "inline-flex items-center gap-1 text-info" : "inline-flex items-center gap-1 text-ok"}>
+    <span className={cn("flex w-fit items-center gap-1", isIn ? "text-info" : "text-ok")}>
       <Icon aria-hidden className="size-3.5" />
       {isIn ? "in" : "out"}
       <span className="sr-only">bound</span>

@@ -1,0 +1,53 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, expect, it, vi } from "vitest";
+import { defaultEnvFile } from "../../local-workers/env-file.ts";
+import type { Inspection } from "./inspect.ts";
+import { SupervisedProject, TIMEOUT } from "./testing/supervised-project.ts";
+
+const project = new SupervisedProject();
+const inFolder = (name: string): string => join(project.folder, name);
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const writeWorker = (): Promise<void> =>
+  project.writeWorker("w", {
+    manifest: "name: w\nruntime: {kind: other}\nscripts: {start: exec sh worker.sh}\nenv: {C: manifest, D: manifest}\n",
+    script: "echo has $A $B $C $D\nexec sleep 300\n",
+  });
+const log = (): Promise<string> => readFile(inFolder(".svc/logs/w.log"), "utf8").catch(() => "");
+const logs = (text: string): Promise<void> => vi.waitFor(async () => expect(await log()).toContain(text), TIMEOUT);
+
+it("a worker gets its .env, which all others overrule and nobody is shown, and is restarted when it changes (gap 61)", async () => {
+  vi.stubEnv("B", "engine");
+  await writeWorker();
+  await writeFile(inFolder("w/.env"), "A=file\nB=file\nC=file\nD=file\n");
+  await project.start([project.entry("w", { envFiles: [defaultEnvFile(inFolder("w"))], env: { D: "entry" } })]);
+  await logs("has file engine manifest entry");
+  expect(await project.call<Inspection>("worker::inspect", { name: "w" })).toMatchObject({
+    env: { A: "***", B: "***", C: "manifest", D: "entry" },
+    env_files: [inFolder("w/.env")],
+  });
+  await writeFile(inFolder("w/.env"), "A=hunter2\n");
+  await logs("has hunter2 engine manifest entry");
+  expect(await log()).toContain("changed: .env");
+});
+
+it("a worker is restarted when a file outside of its folder changes, be it renamed over the former; it runs on when that is gone", async () => {
+  const file = inFolder("shared.env");
+  await writeWorker();
+  await writeFile(file, "A=one\n");
+  await project.start([project.entry("w", { envFiles: [{ path: file, required: true }] })]);
+  await logs("has one");
+  await writeFile(inFolder("next.env"), "A=two\n");
+  await rename(inFolder("next.env"), file);
+  await logs("has two");
+  await rm(file);
+  await logs("there is no such file");
+  expect(await project.status("w")).toMatchObject({
+    state: expect.stringMatching(/starting|ready/) as string,
+    reason: expect.stringContaining("run on") as string,
+  });
+});

@@ -1,0 +1,39 @@
+// Packs everything that svc publishes into a folder: one npm package for each of packages/, and the Python wheel. `node scripts/pack.mjs FOLDER`, by
+// default packed/; after `npm start` or `npm test`, which build what goes into them.
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { packPython, packSdks } from "./pack-sdks.mjs";
+import { npmPack, stagePackage } from "./stage-package.mjs";
+import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
+
+const PACKAGES = ["protocol", "sdk", "engine", "console", "cli"];
+const folder = resolve(process.argv[2] ?? join(root, "packed"));
+
+async function packAll({ signal, note }) {
+  await mkdir(folder, { recursive: true });
+  const staging = await mkdtemp(join(tmpdir(), "svc-pack-"));
+  try {
+    const packages = PACKAGES.map(async (name) => {
+      await stagePackage(name, join(staging, name));
+      return await npmPack(join(staging, name), folder, { signal });
+    });
+    const wheel = packPython(staging, { signal, note }).then(async (file) => {
+      await cp(file, join(folder, basename(file)));
+      return join(folder, basename(file));
+    });
+    for (const file of await Promise.all([...packages, wheel])) note(file);
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+const signal = interruptSignal();
+const { step } = stepRunner({ total: 2, signal });
+try {
+  // They travel in the CLI's package, for the projects that it makes.
+  await step("Packing the SDKs", packSdks);
+  await step("Packing the packages", packAll);
+} catch (error) {
+  process.exitCode = reportFailure(error);
+}

@@ -1,0 +1,41 @@
+// What a package of ours publishes, copied into a folder, and the packing of that. Plain Node without dependencies.
+import { existsSync } from "node:fs";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { npm, root, StepFailure } from "./steps.mjs";
+
+/** Source maps too: they lead to sources that are not published. */
+const NOT_PUBLISHED = /\.test\.|\.test[-.]support\.|\.tsbuildinfo$|\.map$|[\\/]testing(?:[\\/]|$)/;
+
+/** Copies what a package publishes: its files without tests, the licence, and a package.json that speaks of nothing else. Resolves with the latter. */
+export async function stagePackage(name, target) {
+  const source = join(root, "packages", name);
+  const { devDependencies: _dev, scripts: _scripts, ...facts } = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
+  await mkdir(target, { recursive: true });
+  for (const path of facts.files.filter((pattern) => !pattern.startsWith("!"))) {
+    if (!existsSync(join(source, path))) throw new StepFailure(`packages/${name}/${path} is not built`, { fix: "run `npm run build` first." });
+    await cp(join(source, path), join(target, path), { recursive: true, filter: (file) => !NOT_PUBLISHED.test(file) });
+  }
+  await cp(join(root, "LICENSE"), join(target, "LICENSE"));
+  await cp(join(source, "README.md"), join(target, "README.md")).catch(ignoreMissing);
+  const exports = withoutSources(facts.exports);
+  const published = { ...facts, ...(exports === undefined ? {} : { exports }) };
+  await writeFile(join(target, "package.json"), JSON.stringify(published, null, 2));
+  return published;
+}
+
+/** The entries of `exports` that lead to files which are published. */
+function withoutSources(exports) {
+  if (exports === undefined) return undefined;
+  return JSON.parse(JSON.stringify(exports, (key, value) => (key === "@svc/source" || key === "./testing" ? undefined : value)));
+}
+
+function ignoreMissing(error) {
+  if (error.code !== "ENOENT") throw error;
+}
+
+/** Packs a staged package into `destination`; resolves with the file's path. */
+export async function npmPack(stage, destination, { signal }) {
+  const { stdout } = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", destination], { signal, cwd: stage });
+  return join(destination, JSON.parse(stdout)[0].filename);
+}
