@@ -157,7 +157,12 @@ it("svc completion completes commands and the names of functions at Tab", async 
   await shown("source <(svc completion bash)");
   await terminal.start("svc state s\tnotes today 'remember the milk' --text");
   expect(await terminal.ended()).toMatchObject({ status: 0, text: expect.stringContaining("Stored notes/today") });
-  await terminal.start("svc trigger math::ad\ta=1 b=1");
+  await terminal.execute("clear");
+  await terminal.type("svc trigger math::ad");
+  // Where much goes on at once names may come too late, and there is none: a user presses Tab again, too.
+  await expect.poll(async () => terminal.press("Tab").then(() => terminal.screen()), { timeout: 30_000, interval: 500 }).toMatch(/svc trigger math::add/);
+  await terminal.press("C-u");
+  await terminal.start("svc trigger math::add a=1 b=1");
   expect((await terminal.ended()).text).toMatch(/^\{"c":2\}$/m);
 });
 

@@ -7,7 +7,7 @@ import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
 /** Somebody has pressed Tab and waits. */
-const DEADLINE_MS = 1_000;
+const DEADLINE_MS = 2_000;
 
 /** `svc __complete`: the names that completion scripts offer, a line each. No engine, no answer in time: no names, and no word about it. */
 export function completeCommand(shell: Shell): Command {

@@ -29,6 +29,7 @@ const BY_COMMAND: Readonly<Record<string, Place>> = {
   "svc config explain key": "",
   "svc cron run function": "@schedule",
   "svc worker add worker": "folder",
+  "svc worker inspect worker": "@configured-worker",
 };
 
 export function placeOfArgument({ path }: CommandNode, name: string): Place {
