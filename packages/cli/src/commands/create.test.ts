@@ -23,7 +23,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const quickstart = { template: "quickstart", directory: "project" } as const;
 
 describe("svc create", () => {
-  it("makes the folder with the template's files and the SDK packages, and says what to type next", async () => {
+  it("makes the folder with the template's files and the SDK packages, all from svc itself, and says what to type next (gap 68)", async () => {
     const shell = recordedShell({ cwd: dir });
 
     await createProject(shell, quickstart, source);
