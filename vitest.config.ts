@@ -42,6 +42,8 @@ export default defineConfig({
           expect: { poll: { timeout: 20_000 } },
           // A browser waits more than it works.
           maxWorkers: 2,
+          // The files that a process runs share its browser: `e2e/src/console/support/pages.ts`.
+          isolate: false,
         },
       },
       {

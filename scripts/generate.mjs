@@ -3,6 +3,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cliReference } from "./generate/cli-reference.mjs";
 import { configReference, configSchema } from "./generate/config-reference.mjs";
 import { errorCodesReference } from "./generate/error-codes-reference.mjs";
 import { functionsReference } from "./generate/functions-reference.mjs";
@@ -12,6 +13,10 @@ import { pythonProtocol } from "./generate/python-protocol.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const protocol = await import(join(root, "packages/protocol/dist/index.js"));
 const engine = await import(join(root, "packages/engine/dist/index.js"));
+const cli = Object.assign(
+  {},
+  ...(await Promise.all(["command-tree", "exit-codes", "program"].map((name) => import(join(root, `packages/cli/dist/${name}.js`))))),
+);
 const schema = engine.configJsonSchema(engine.configurableModules);
 
 const files = {
@@ -19,6 +24,7 @@ const files = {
   "python/src/svc/protocol.py": pythonProtocol(protocol),
   "docs/reference/messages.md": messagesReference(protocol),
   "docs/reference/error-codes.md": errorCodesReference(protocol),
+  "docs/reference/cli.md": cliReference(cli),
   "docs/reference/functions.md": await functionsReference(engine),
   "docs/reference/config.md": configReference(schema),
   "docs/reference/config.schema.json": configSchema(schema),

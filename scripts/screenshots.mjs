@@ -7,7 +7,7 @@ import { openBrowser, startSystem } from "./console-system.mjs";
 import { build, buildConsolePage, bundleCli, installBrowser } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
-const MAX_BYTES = 200 * 1024;
+const MAX_BYTES = 256 * 1024;
 const CONFIG = `workers:
   - name: svc-http
   - name: svc-state
@@ -45,20 +45,22 @@ async function main() {
 async function startShop(undo) {
   const { url, http, program } = await startSystem(CONFIG, undo);
   for (const name of ["math-worker", "caller-worker", "shop"]) await program(["scripts/shop-worker.mjs", name], new RegExp(`${name} is ready`));
-  await use(http);
+  await use(http, undo);
   return { url, http };
 }
 
 const CUSTOMERS = ["ada@example.org", "grace@example.org", "nobody@example.org", "linus@example.org"];
 
-/** A minute of orders, good ones and bad ones: until every chart has a line. */
-async function use(http) {
+/** A minute of orders, good ones and bad ones, until every chart has a line; then some more come for as long as pictures are taken. */
+async function use(http, undo) {
   for (let at = 0; at < 60; at++) {
     await order(http, at);
     await pause(700 + 500 * Math.sin(at / 5));
   }
   await post(`${http}/math/add-two-numbers`, { a: 10, b: 20 });
-  await pause(10_000);
+  let at = 60;
+  const timer = setInterval(() => void order(http, at++).catch(() => undefined), 4_000);
+  undo.push(() => clearInterval(timer));
 }
 
 async function order(http, at) {
@@ -76,7 +78,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** What each picture shows: where, and what is done there before it is taken. */
 const pages = ({ http }) => ({
   // Some lines are drawn from what the page itself has seen, each 5 s.
-  dashboard: { path: "/", first: "orders::take", lookFor: 16_000 },
+  dashboard: { path: "/", first: "orders::take", lookFor: 35_000 },
   workers: { path: "/workers", first: "caller-worker" },
   functions: {
     path: `/functions/${encodeURIComponent("math::add_two_numbers")}?tab=invoke`,

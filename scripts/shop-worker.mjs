@@ -21,8 +21,9 @@ function addTwoNumbers() {
   worker.registerFunction(
     "math::add_two_numbers",
     async (payload, context) => {
-      context.log.info("adding", payload);
-      return call("math::add", payload);
+      const { a, b } = payload.body ?? payload;
+      context.log.info("adding", { a, b });
+      return call("math::add", { a, b });
     },
     {
       description: "Adds two numbers by calling math::add: {a, b} gives {c}",
@@ -38,12 +39,12 @@ async function keepShop() {
   worker.registerFunction("payments::charge", charge, { description: "Charges a customer's card; refuses more than 900" });
   worker.registerFunction("stock::reserve", reserve, { description: "Runs on each order.paid" });
   worker.registerFunction("mail::send", sendMail, { description: "Sends the confirmation" });
-  worker.registerFunction("reports::tick", () => ({ orders: 12 }), { description: "Counts the orders, every ten seconds" });
+  worker.registerFunction("reports::tick", () => ({ orders: 12 }), { description: "Counts the orders, twice a minute" });
   worker.registerFunction("orders::changed", () => null, { description: "Runs when an order changes" });
   worker.registerFunction("chat::say", say, { description: "POST /chat: tells everyone in the room" });
   await bind("http", "orders::take", { api_path: "/orders", http_method: "POST" });
   await bind("http", "chat::say", { api_path: "/chat", http_method: "POST" });
-  await bind("cron", "reports::tick", { expression: "*/10 * * * * *" });
+  await bind("cron", "reports::tick", { expression: "*/30 * * * * *" });
   await bind("cron", "reports::tick", { expression: "0 0 9 * * 1", timezone: "Europe/Berlin" });
   await bind("event", "stock::reserve", { topic: "order.paid" });
   await bind("state", "orders::changed", { scope: "orders" });
@@ -72,9 +73,9 @@ function charge({ customer, total }, context) {
   return { receipt: `r-${Math.round(total * 100)}` };
 }
 
-async function reserve({ data }, context) {
-  context.log.debug("reserved", { order: data.id });
-  await call("stream::set", { stream_name: "orders", group_id: "today", item_id: data.id, data: { total: data.total, at: "packing" } });
+async function reserve({ id, total }, context) {
+  context.log.debug("reserved", { order: id });
+  await call("stream::set", { stream_name: "orders", group_id: "today", item_id: id, data: { total, at: "packing" } });
   return { reserved: true };
 }
 

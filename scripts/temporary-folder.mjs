@@ -7,5 +7,6 @@ import { join } from "node:path";
 export default function setup() {
   const folder = mkdtempSync(join(tmpdir(), "svc-tests-"));
   process.env.TMPDIR = folder;
-  return () => rmSync(folder, { recursive: true, force: true });
+  // A browser that ends with its worker may still write for a moment.
+  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }

@@ -7,7 +7,7 @@ export interface Bar {
   readonly what: string;
   readonly measured: Spread;
   /** How to read the numbers: `x` is a ratio to the baseline that `what` names. */
-  readonly unit: "x" | "MB" | "KB" | "ms" | "us" | "/s";
+  readonly unit: "x" | "MB" | "KB" | "ms" | "us" | "/s" | "%";
   readonly limit: number;
   readonly sense: "at most" | "at least";
   /** Binding bars decide `--strict`; quoted ones are shown with the same verdict and decide nothing. */

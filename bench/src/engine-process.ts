@@ -31,6 +31,8 @@ export interface EngineOptions {
   readonly folder: string;
   /** Modules to load besides `svc-http`. */
   readonly modules?: readonly ModuleEntry[];
+  /** Commands of `svc-exec`, which the engine keeps running. */
+  readonly commands?: readonly { readonly name: string; readonly command: string }[];
   /** Folder to write a CPU profile into when the engine stops. */
   readonly profileFolder?: string | undefined;
 }
@@ -42,7 +44,7 @@ export async function startEngine(options: EngineOptions): Promise<EngineProcess
   mkdirSync(options.folder, { recursive: true });
   const [bridgePort, httpPort, realtimePort] = (await freePorts(3)) as [number, number, number];
   const config = join(options.folder, "config.yaml");
-  writeFileSync(config, configText({ bridgePort, httpPort, modules: options.modules ?? [] }));
+  writeFileSync(config, configText({ bridgePort, httpPort, modules: options.modules ?? [], commands: options.commands ?? [] }));
   const profiling = options.profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileFolder}`];
   const startedMs = performance.now();
   const child = spawn(process.execPath, [...profiling, CLI, "--config", config, "--ws-port", String(realtimePort), "--stop-with-stdin"], {
@@ -74,9 +76,10 @@ interface ConfigValues {
   readonly bridgePort: number;
   readonly httpPort: number;
   readonly modules: readonly ModuleEntry[];
+  readonly commands: NonNullable<EngineOptions["commands"]>;
 }
 
-function configText({ bridgePort, httpPort, modules }: ConfigValues): string {
+function configText({ bridgePort, httpPort, modules, commands }: ConfigValues): string {
   return [
     "engine:",
     "  bridge:",
@@ -86,6 +89,7 @@ function configText({ bridgePort, httpPort, modules }: ConfigValues): string {
     "  - name: svc-http",
     `    config: { host: 127.0.0.1, port: ${httpPort} }`,
     ...modules.flatMap(({ name, config }) => [`  - name: ${name}`, `    config: ${JSON.stringify(config ?? {})}`]),
+    ...(commands.length === 0 ? [] : ["  - name: svc-exec", `    config: ${JSON.stringify({ commands })}`]),
     "",
   ].join("\n");
 }

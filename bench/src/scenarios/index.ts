@@ -3,6 +3,7 @@ import { collectorOutage } from "./collector-outage.ts";
 import { consoleLogs } from "./console-logs.ts";
 import { consoleStreams } from "./console-streams.ts";
 import { consoleTrace } from "./console-trace.ts";
+import { crashLoop } from "./crash-loop.ts";
 import { cronTriggers } from "./cron-triggers.ts";
 import { eventFanOut } from "./event-fan-out.ts";
 import { footprint } from "./footprint.ts";
@@ -44,4 +45,5 @@ export const scenarios: readonly Scenario[] = [
   consoleTrace,
   consoleLogs,
   consoleStreams,
+  crashLoop,
 ];

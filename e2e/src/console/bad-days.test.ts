@@ -1,9 +1,7 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { StandInEngine } from "./support/stand-in-engine.ts";
+import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts";
 import { live, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
 
 /** What the browser writes of answers with a failing status and of sockets that break, which these tests bring about. */
@@ -35,20 +33,14 @@ const CONFIG = `workers:
     config: {queue_configs: {emails: {}}}
 `;
 
-let system: RunningSystem;
-let browser: Browser;
-let engine: StandInEngine;
-let console: ConsoleProcess;
-let readOnly: ConsoleProcess;
+const system = systemOfFile({ config: CONFIG });
+const engine = standInOfFile(system);
+const console = consoleOfFile(() => ({ engine: engine.ports, args: ["--enable-flow"] }));
+const readOnly = consoleOfFile(() => ({ engine: system.ports, args: ["--enable-flow", "--read-only"] }));
 /** Ids that only the running system knows. */
 let facts: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  system = await startSystem({ config: CONFIG });
-  browser = await startBrowser();
-  engine = await StandInEngine.start(system.ports);
-  console = await startConsole({ engine: engine.ports, args: ["--enable-flow"] });
-  readOnly = await startConsole({ engine: system.ports, args: ["--enable-flow", "--read-only"] });
   const worker = await system.worker("bookkeeper");
   worker.registerFunction("books::add", () => 1);
   await worker.registerTrigger({ type: "http", function_id: "books::add", config: { api_path: "/books", http_method: "POST" } }).registered;
@@ -66,19 +58,8 @@ beforeAll(async () => {
   facts = { ...Object.fromEntries(triggers.map(({ id, trigger_type }) => [trigger_type, id])), call: invocations[0]?.invocation_id ?? "", job: job_id };
 });
 
-beforeEach(() => engine.asIs());
-
-afterAll(async () => {
-  await browser?.close();
-  await Promise.all([console?.stop(), readOnly?.stop()]);
-  await engine?.goAway();
-  await system?.stop();
-});
-
-async function open(path: string, of: ConsoleProcess = console, options: PageOptions = {}): Promise<WatchedPage> {
-  const watched = await openPage(browser, `${of.url}${path}`, { expected: BROKEN, ...options });
-  return watched;
-}
+const open = (path: string, of: ConsoleProcess = console, options: PageOptions = {}): Promise<WatchedPage> =>
+  openPage(`${of.url}${path}`, { expected: BROKEN, ...options });
 
 const content = (page: Page) => page.locator("#content");
 const away = (page: Page) => page.getByRole("alert").filter({ hasText: "The engine cannot be reached" });

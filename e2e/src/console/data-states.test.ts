@@ -1,9 +1,6 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
-import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { StandInEngine } from "./support/stand-in-engine.ts";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts";
 import { live, openPage, type WatchedPage } from "./support/watched-page.ts";
 
 const CONFIG = `workers:
@@ -95,16 +92,11 @@ const LISTS: readonly List[] = [
   },
 ];
 
-let system: RunningSystem;
-let browser: Browser;
-let engine: StandInEngine;
-let console: ConsoleProcess;
+const system = systemOfFile({ config: CONFIG });
+const engine = standInOfFile(system);
+const console = consoleOfFile(() => ({ engine: engine.ports }));
 
 beforeAll(async () => {
-  system = await startSystem({ config: CONFIG });
-  browser = await startBrowser();
-  engine = await StandInEngine.start(system.ports);
-  console = await startConsole({ engine: engine.ports });
   const worker = await system.worker("bookkeeper");
   worker.registerFunction("books::add", () => 1);
   await worker.registerTrigger({ type: "http", function_id: "books::add", config: { api_path: "/books", http_method: "POST" } }).registered;
@@ -115,19 +107,7 @@ beforeAll(async () => {
   await worker.call({ function_id: "engine::log::info", payload: { message: "a book was added" } });
 });
 
-beforeEach(() => engine.asIs());
-
-afterAll(async () => {
-  await browser?.close();
-  await console?.stop();
-  await engine?.goAway();
-  await system?.stop();
-});
-
-async function open(path: string): Promise<WatchedPage> {
-  const watched = await openPage(browser, `${console.url}${path}`, { expected: BROKEN });
-  return watched;
-}
+const open = (path: string): Promise<WatchedPage> => openPage(`${console.url}${path}`, { expected: BROKEN });
 /** What is logged comes live, too. */
 function noneLive(path: string): void {
   if (path === "/logs") engine.stream("svc.logs", { kind: "items", items: [] });
@@ -205,6 +185,26 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
     await shown(page, list).waitFor();
     if ("call" in source) await expect.poll(() => engine.asked(source.call)).toBeGreaterThan(asked);
   });
+});
+
+it("/traces goes on with a search that the engine cut short, and claims meanwhile neither that there is nothing nor how much", async () => {
+  let rest: unknown;
+  engine.answer("engine::traces::list", async (payload, real) => {
+    const { cursor, trace_ids } = payload as { readonly cursor?: string; readonly trace_ids?: readonly string[] };
+    if (cursor === "from there") return rest;
+    const answer = (await real()) as object;
+    if (trace_ids !== undefined) return answer;
+    rest = answer;
+    return { ...answer, spans: [], cursor: "from there", partial: true, total_is_lower_bound: true };
+  });
+  const { page } = await open("/traces?q=books");
+  const searchOn = content(page).getByRole("button", { name: "Search on" });
+  await searchOn.waitFor();
+  const row = content(page).getByRole("row").filter({ hasText: "books::add" });
+  for (const none of [content(page).getByText(/No trace yet|Nothing matches/), row]) expect(await none.count()).toBe(0);
+  await searchOn.click();
+  await row.first().waitFor();
+  await searchOn.waitFor({ state: "detached" });
 });
 
 it.each([

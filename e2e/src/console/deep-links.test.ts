@@ -1,9 +1,8 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
+import type { Locator, Page } from "playwright-core";
+import { beforeAll, expect, it } from "vitest";
 import { everyParameter, namedDeepLinks } from "./support/deep-links.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage } from "./support/watched-page.ts";
+import { systemOfFile } from "./support/of-file.ts";
+import { openLive } from "./support/watched-page.ts";
 
 const CONFIG = `workers:
   - name: svc-http
@@ -16,14 +15,11 @@ const CONFIG = `workers:
 `;
 const MANY = 60;
 
-let system: RunningSystem;
-let browser: Browser;
+const system = systemOfFile({ config: CONFIG, consoleArgs: ["--enable-flow"] });
 /** What only the running system knows, by the name that stands for it in an address. */
 let facts: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  system = await startSystem({ config: CONFIG, consoleArgs: ["--enable-flow"] });
-  browser = await startBrowser();
   const worker = await system.worker("reader");
   const other = await system.worker("writer");
   const ask = <Answer>(functionId: string, payload: object): Promise<Answer> => worker.call({ function_id: functionId, payload }) as Promise<Answer>;
@@ -79,11 +75,6 @@ beforeAll(async () => {
     cursor,
     job: job_id,
   };
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await system?.stop();
 });
 
 const content = (page: Page) => page.locator("#content");
@@ -263,8 +254,7 @@ it("has a test for every parameter that a page keeps in its address, and for no 
 const withFacts = (text: string, encode: (value: string) => string): string => text.replace(/\{(\w+)\}/g, (_, name: string) => encode(facts[name] ?? name));
 
 it.each(LINKS.map(([address, ...rest]) => [address, rest] as const))("%s shows what it says, and keeps its address", async (address, [shown, hidden, sees]) => {
-  const { page } = await openPage(browser, `${system.console.url}${withFacts(address, encodeURIComponent)}`);
-  await live(page);
+  const { page } = await openLive(`${system.console.url}${withFacts(address, encodeURIComponent)}`);
   for (const text of shown) await row(page, text).first().waitFor();
   for (const text of hidden) await expect.poll(() => row(page, text).count(), { message: text }).toBe(0);
   await sees?.(page).waitFor();
@@ -281,8 +271,7 @@ it.each([
   ["/queues", "audit", "billing"],
   ["/logs", "a line of shop", "a line of api"],
 ] as const)("back and forward walk what was chosen on %s", async (path, first, second) => {
-  const { page } = await openPage(browser, `${system.console.url}${path}`);
-  await live(page);
+  const { page } = await openLive(`${system.console.url}${path}`);
   const choose = async (text: string): Promise<string> => {
     const before = page.url();
     await row(page, text).first().click();

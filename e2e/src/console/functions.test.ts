@@ -1,13 +1,12 @@
 import { readFileSync } from "node:fs";
 import type { Worker } from "@svc/sdk";
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
+import type { Locator, Page } from "playwright-core";
+import { beforeAll, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
 import { startConsole } from "./support/console-process.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
+import { systemOfFile } from "./support/of-file.ts";
+import { live, openLive, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
 
 const ORDER = {
   type: "object",
@@ -17,8 +16,7 @@ const ORDER = {
 /** What the browser writes when an answer has a failing status, which these tests bring about. */
 const FAILED = /Failed to load resource: the server responded with a status of (?:404|500|503)/;
 
-let system: RunningSystem;
-let browser: Browser;
+const system = systemOfFile();
 let worker: Worker;
 /** What the function of this name was called with. */
 const noted: unknown[] = [];
@@ -26,8 +24,6 @@ const noted: unknown[] = [];
 let withdrawn: Promise<void>;
 
 beforeAll(async () => {
-  system = await startSystem();
-  browser = await startBrowser();
   worker = await system.worker("orders");
   worker.registerFunction("orders::create", (input) => ({ got: input }), { description: "Takes an order", request_format: ORDER });
   worker.registerFunction("orders::fail", () => Promise.reject(new TypeError("no stock")));
@@ -50,22 +46,13 @@ beforeAll(async () => {
   worker.registerTrigger({ type: "http", function_id: "orders::create", config: { api_path: "/orders", http_method: "POST" } });
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await system?.stop();
-});
-
-async function open(path: string, options: PageOptions = {}): Promise<WatchedPage> {
-  const watched = await openPage(browser, `${system.console.url}${path}`, options);
-  await live(watched.page);
-  return watched;
-}
+const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> => openLive(`${system.console.url}${path}`, options);
 
 const textOf = async (locator: Locator): Promise<string> => (await locator.textContent()) ?? "";
 const result = (page: Page) => page.getByRole("region", { name: "Result" });
 
 it("lists each function with its triggers, workers and status as they come and go", async () => {
-  const { page, faults, close } = await open("/functions?q=orders");
+  const { page } = await open("/functions?q=orders");
   const row = page.getByRole("row").filter({ hasText: "orders::create" });
   await row.getByText("1 · http").waitFor();
   await row.getByText("orders", { exact: true }).waitFor();
@@ -75,12 +62,10 @@ it("lists each function with its triggers, workers and status as they come and g
   await page.getByRole("row").filter({ hasText: "orders::late" }).waitFor();
   await other.shutdown();
   await page.getByRole("row").filter({ hasText: "orders::late" }).waitFor({ state: "detached" });
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("keeps every filter in the address, and takes it from there", async () => {
-  const { page, faults, close } = await open("/functions?group=worker&worker=orders&q=echo");
+  const { page } = await open("/functions?group=worker&worker=orders&q=echo");
   await page.getByRole("row").filter({ hasText: "echo" }).waitFor();
   expect(await page.getByRole("row").filter({ hasText: "orders::create" }).count()).toBe(0);
   await page.getByRole("button", { name: "Stop filtering by the worker orders" }).click();
@@ -100,12 +85,10 @@ it("keeps every filter in the address, and takes it from there", async () => {
     .getByRole("button", { name: /^svc-state/ })
     .first()
     .waitFor();
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("invokes with what the schema proposes, by the keyboard alone, and shows the result", async () => {
-  const { page, faults, close } = await open("/functions?q=orders%3A%3Acreate");
+  const { page } = await open("/functions?q=orders%3A%3Acreate");
   await page.getByRole("row").filter({ hasText: "orders::create" }).waitFor();
   await page.getByRole("grid", { name: "Functions" }).focus();
   await page.keyboard.press("ArrowDown");
@@ -116,23 +99,21 @@ it("invokes with what the schema proposes, by the keyboard alone, and shows the 
   await page.keyboard.press("Control+Enter");
   await result(page).getByText("OK", { exact: true }).waitFor();
   expect(await textOf(result(page))).toMatch(/"item": "x"[\s\S]*"amount": 2[\s\S]*"size": "m"/);
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it.each(["0", "false", "null", '""', "9007199254740993", "[1.50,12345678901234567890]"])("gives back %s to the digit", async (value) => {
-  const { page, faults, close } = await open("/functions/state::set?tab=invoke");
+  const { page } = await open("/functions/state::set?tab=invoke");
   // A handler in JavaScript would round them itself; the state keeps what it is sent.
   await pasteIntoEditor(page, `{"scope":"digits","key":"k","value":${value}}`);
+  // What the checker says moves the button.
+  await page.getByText("Fits the schema").waitFor();
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText("OK", { exact: true }).waitFor();
   for (const part of value.match(/[\d.]{2,}|^(?:0|false|null|"")$/g) ?? []) expect(await textOf(result(page))).toContain(part);
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("shows an error where the result would be, and a big result only on request", async () => {
-  const { page, close, faults } = await open("/functions/orders::fail?tab=invoke", { expected: [FAILED] });
+  const { page } = await open("/functions/orders::fail?tab=invoke", { expected: [FAILED] });
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByRole("alert").getByText("no stock").waitFor();
   await page.goto(`${system.console.url}/functions/big?tab=invoke`);
@@ -141,12 +122,10 @@ it("shows an error where the result would be, and a big result only on request",
   await result(page).getByText("Show it anyway").waitFor();
   const [download] = await Promise.all([page.waitForEvent("download"), result(page).getByRole("button", { name: "Download" }).click()]);
   expect(JSON.parse(readFileSync(await download.path(), "utf8"))).toBe("x".repeat(5 * 1024 * 1024));
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("sends nothing that is not JSON, and what does not fit the schema only when it is meant", async () => {
-  const { page, faults, close } = await open("/functions/orders::create?tab=invoke");
+  const { page } = await open("/functions/orders::create?tab=invoke");
   await pasteIntoEditor(page, '{"item":');
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await page.getByRole("alert").getByText("The payload is not JSON").waitFor();
@@ -155,12 +134,10 @@ it("sends nothing that is not JSON, and what does not fit the schema only when i
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await page.getByRole("button", { name: "Send anyway" }).click();
   await result(page).getByText("OK", { exact: true }).waitFor();
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("keeps what was typed when the schema changes, and the result with the function that was called", async () => {
-  const { page, faults, close } = await open("/functions/orders::create?tab=invoke");
+  const { page } = await open("/functions/orders::create?tab=invoke");
   await pasteIntoEditor(page, '{"item":"mine","amount":5}');
   const other = await system.worker("again");
   other.registerFunction("orders::create", (input) => input, {
@@ -174,12 +151,10 @@ it("keeps what was typed when the schema changes, and the result with the functi
   await page.goBack();
   await page.locator(".cm-content").getByText("mine").waitFor();
   await other.shutdown();
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("calls without waiting, and puts a call on a queue", async () => {
-  const { page, faults, close } = await open("/functions/noted?tab=invoke");
+  const { page } = await open("/functions/noted?tab=invoke");
   await pasteIntoEditor(page, '{"by":"void"}');
   await page.getByLabel("Mode").selectOption({ label: "Fire and forget" });
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
@@ -200,12 +175,10 @@ it("calls without waiting, and puts a call on a queue", async () => {
   await expect.poll(() => noted).toEqual([{ by: "void" }, { by: "queue" }]);
   await result(page).getByRole("link", { name: "default" }).click();
   await page.waitForURL(/\/queues\/default/);
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("masks secrets in what it shows, copies and downloads, until they are asked for", async () => {
-  const { page, faults, close } = await open("/functions/keys?tab=invoke");
+  const { page } = await open("/functions/keys?tab=invoke");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText('"ada"').waitFor();
   const copied = async (): Promise<unknown> => {
@@ -232,15 +205,12 @@ it("masks secrets in what it shows, copies and downloads, until they are asked f
   await result(page).getByText('"hunter2"').waitFor();
   await result(page).getByRole("button", { name: "Reveal secrets" }).click();
   expect(await textOf(result(page))).not.toContain("hunter2");
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("calls nothing from a console that is read-only, and says why", async () => {
   const readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
   try {
-    const { page, faults, close } = await openPage(browser, `${readOnly.url}/functions/noted?tab=invoke`);
-    await live(page);
+    const { page, close } = await openLive(`${readOnly.url}/functions/noted?tab=invoke`);
     const before = noted.length;
     const call = page.getByRole("button", { name: "Invoke", exact: true });
     await expect.poll(() => call.getAttribute("title")).toMatch(/read-only/);
@@ -251,7 +221,6 @@ it("calls nothing from a console that is read-only, and says why", async () => {
     await page.getByRole("grid", { name: "Invocations" }).getByRole("row").nth(1).click();
     expect(await page.getByRole("button", { name: "Replay", exact: true }).isDisabled()).toBe(true);
     expect(noted).toHaveLength(before);
-    expect(faults).toEqual([]);
     await close();
   } finally {
     await readOnly.stop();
@@ -259,17 +228,15 @@ it("calls nothing from a console that is read-only, and says why", async () => {
 });
 
 it("withdraws a call that never ends", async () => {
-  const { page, faults, close } = await open("/functions/never?tab=invoke");
+  const { page } = await open("/functions/never?tab=invoke");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await page.getByRole("button", { name: "Cancel" }).click();
   await result(page).getByText("Cancelled").waitFor();
   await withdrawn;
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("edits the same value in a form", async () => {
-  const { page, faults, close } = await open("/functions/orders::create?tab=invoke");
+  const { page } = await open("/functions/orders::create?tab=invoke");
   await pasteIntoEditor(page, '{"item":"a","amount":3,"kept":9007199254740993}');
   await page.getByRole("button", { name: "Form" }).click();
   await page.getByLabel("amount").fill("77");
@@ -279,12 +246,10 @@ it("edits the same value in a form", async () => {
   const text = await textOf(page.locator(".cm-content"));
   expect(JSON.parse(text)).toEqual({ item: "a", amount: 77, kept: 9007199254740992, size: "m" });
   expect(text).toContain("9007199254740993");
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("keeps an input as a template for the next time", async () => {
-  const { page, faults, close } = await open("/functions/echo?tab=invoke");
+  const { page } = await open("/functions/echo?tab=invoke");
   await pasteIntoEditor(page, '{"n":9007199254740993}');
   await page.getByRole("button", { name: "Templates…" }).click();
   await page.getByLabel("Name").fill("the big one");
@@ -294,8 +259,6 @@ it("keeps an input as a template for the next time", async () => {
   await page.getByRole("button", { name: "Templates…" }).click();
   await page.getByRole("button", { name: "the big one", exact: true }).click();
   await page.locator(".cm-content").getByText("9007199254740993").waitFor();
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it.each(["light", "dark"] as const)("is accessible in the %s theme, wide and narrow", async (theme) => {
@@ -307,7 +270,7 @@ it.each(["light", "dark"] as const)("is accessible in the %s theme, wide and nar
     "/functions/echo?tab=history",
   ]) {
     for (const width of [1440, 390]) {
-      const { page, faults, close } = await open(path, { theme, width });
+      const { page, close } = await open(path, { theme, width });
       await page
         .getByText("orders::create")
         .first()
@@ -317,14 +280,13 @@ it.each(["light", "dark"] as const)("is accessible in the %s theme, wide and nar
       if (path.includes("invoke")) await page.locator(".cm-content").waitFor();
       expect(await axeViolations(page), `${path} ${width}`).toEqual([]);
       expect(await widthOverflow(page), `${path} ${width}`).toBe(0);
-      expect(faults).toEqual([]);
       await close();
     }
   }
 });
 
 it("says when a function has gone, and keeps the list while the engine is away", async () => {
-  const { page, close } = await open("/functions/no::such?tab=overview", { expected: [/./] });
+  const { page } = await open("/functions/no::such?tab=overview", { expected: [/./] });
   await page.getByText("No live worker provides this function").waitFor();
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByText("no::such").waitFor();
   await system.killEngine();
@@ -335,5 +297,4 @@ it("says when a function has gone, and keeps the list while the engine is away",
   await expect.poll(() => call.isDisabled()).toBe(true);
   await system.startEngine();
   await expect.poll(() => call.isDisabled(), { timeout: 30_000 }).toBe(false);
-  await close();
 });

@@ -1,33 +1,29 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
+import { systemOfFile } from "./support/of-file.ts";
+import { sharedBrowser } from "./support/pages.ts";
 
 // A page of another site, in a real browser, against a developer's console: what the browser lets it try, and what comes of it.
-let system: RunningSystem;
-let browser: Browser;
+const system = systemOfFile();
 let site: Server;
 let page: Page;
 let calls = 0;
 
 beforeAll(async () => {
-  system = await startSystem();
   const worker = await system.worker("victim");
   worker.registerFunction("victim::touch", () => ++calls);
   site = createServer((_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>another site</title>"));
   await once(site.listen(0, "127.0.0.1"), "listening");
-  browser = await startBrowser();
-  page = await (await browser.newContext()).newPage();
+  page = await (await (await sharedBrowser()).newContext()).newPage();
   await page.goto(`http://localhost:${(site.address() as AddressInfo).port}/`);
 });
 
 afterAll(async () => {
-  await browser?.close();
+  await page?.context().close();
   site?.close();
-  await system?.stop();
 });
 
 const attempt = (script: string): Promise<unknown> => page.evaluate(script.replaceAll("CONSOLE", system.console.url));

@@ -1,15 +1,11 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage } from "./support/watched-page.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { hasFocus, tabTo } from "./support/keyboard.ts";
+import { systemOfFile } from "./support/of-file.ts";
+import { live, openLive, type WatchedPage } from "./support/watched-page.ts";
 
-let system: RunningSystem;
-let browser: Browser;
+const system = systemOfFile();
 
 beforeAll(async () => {
-  system = await startSystem();
-  browser = await startBrowser();
   const worker = await system.worker("pianist");
   worker.registerFunction("piano::play", ({ note }: { note: string }) => ({ played: note }));
   worker.registerFunction("piano::stop", () => 1);
@@ -24,29 +20,7 @@ beforeAll(async () => {
   await worker.call({ function_id: "engine::log::info", payload: { message: "a note was played" } });
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await system?.stop();
-});
-
-async function open(path: string) {
-  const watched = await openPage(browser, `${system.console.url}${path}`);
-  await live(watched.page);
-  return watched;
-}
-
-const hasFocus = (target: Locator): Promise<boolean> => target.evaluate((element) => element.ownerDocument.activeElement === element);
-
-/** Presses Tab until the element has the focus: it can be reached. */
-async function tabTo(page: Page, role: "grid" | "tab" | "button" | "link", name: string | RegExp): Promise<void> {
-  const target = page.getByRole(role, { name }).first();
-  await target.waitFor();
-  for (let presses = 0; presses < 80; presses++) {
-    if (await hasFocus(target)) return;
-    await page.keyboard.press("Tab");
-  }
-  throw new Error(`80 times Tab did not lead to ${role} ${String(name)}`);
-}
+const open = (path: string): Promise<WatchedPage> => openLive(`${system.console.url}${path}`);
 
 it.each([
   ["/workers", "Workers"],
@@ -58,7 +32,7 @@ it.each([
 ])("%s: the list is reached by Tab, walked by arrows, and what is open closes by Escape", async (path, grid) => {
   const { page } = await open(path);
   await page.getByRole("grid", { name: grid }).getByRole("row").nth(1).waitFor();
-  await tabTo(page, "grid", grid);
+  await tabTo(page, page.getByRole("grid", { name: grid }).first());
   await page.keyboard.press("ArrowDown");
   await page.waitForURL((url) => url.pathname !== path);
   await page.getByRole("row", { selected: true }).first().waitFor();
@@ -98,7 +72,7 @@ it("calls a function by keyboard alone, from the palette to the result", async (
   await page.getByRole("tab", { name: "Overview" }).waitFor();
   await page.keyboard.press("]");
   await page.waitForURL(/tab=/);
-  await tabTo(page, "tab", "Invoke");
+  await tabTo(page, page.getByRole("tab", { name: "Invoke" }).first());
   await page.locator(".cm-content").waitFor();
   for (let presses = 0; presses < 30 && (await page.locator(".cm-content:focus").count()) === 0; presses++) await page.keyboard.press("Tab");
   await page.keyboard.press("Control+a");
@@ -109,7 +83,7 @@ it("calls a function by keyboard alone, from the palette to the result", async (
 
 it("goes back to where it was when a dialog is closed by Escape, and keeps the keys of the page from what is before it", async () => {
   const { page } = await open("/states/keys");
-  await tabTo(page, "button", "Add item");
+  await tabTo(page, page.getByRole("button", { name: "Add item" }).first());
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor();
   // The focus stays in it, all the way round.
@@ -129,7 +103,7 @@ it("goes back to where it was when a dialog is closed by Escape, and keeps the k
 it("carries a command of the palette out where the focus was, and moves it where the command says", async () => {
   const { page } = await open("/workers");
   const grid = page.getByRole("grid", { name: "Workers" });
-  await tabTo(page, "grid", "Workers");
+  await tabTo(page, page.getByRole("grid", { name: "Workers" }).first());
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Command palette" }).waitFor();
   await page.keyboard.press("Escape");
@@ -147,7 +121,7 @@ it("leads to every page by Tab and Enter alone, each with its name and a content
   const names = await links.allTextContents();
   expect(names).toEqual(["Dashboard", "Workers", "Functions", "Triggers", "States", "Streams", "Queues", "Traces", "Logs", "Config"]);
   for (const name of names) {
-    await tabTo(page, "link", name);
+    await tabTo(page, page.getByRole("link", { name: name }).first());
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: new RegExp(`^${name}`) }).waitFor();
     await expect.poll(() => page.title()).toContain(name);
@@ -164,29 +138,29 @@ it("leads to every page by Tab and Enter alone, each with its name and a content
 it("opens a trace and another view of it", async () => {
   const { page } = await open("/traces");
   await page.getByRole("grid").getByRole("row").filter({ hasText: "piano::play" }).first().waitFor();
-  await tabTo(page, "grid", /Traces/);
+  await tabTo(page, page.getByRole("grid", { name: /Traces/ }).first());
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/traces\/[0-9a-f]{32}/);
-  await tabTo(page, "button", "Flame Graph");
+  await tabTo(page, page.getByRole("button", { name: "Flame Graph" }).first());
   await page.keyboard.press("Enter");
   await page.waitForURL(/view=flame/);
 });
 
 it("stores an item by keyboard alone", async () => {
   const { page } = await open("/states/keys/a");
-  await tabTo(page, "button", "Delete the item");
+  await tabTo(page, page.getByRole("button", { name: "Delete the item" }).first());
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await expect.poll(() => hasFocus(page.getByRole("button", { name: "Delete the item" }))).toBe(true);
-  await tabTo(page, "button", "Add item");
+  await tabTo(page, page.getByRole("button", { name: "Add item" }).first());
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor();
   await page.getByRole("dialog").getByLabel("Key", { exact: true }).focus();
   await page.keyboard.type("typed");
-  await tabTo(page, "button", /^Add/);
+  await tabTo(page, page.getByRole("button", { name: /^Add/ }).first());
   await page.keyboard.press("Enter");
   await page.getByRole("grid", { name: "Items of keys" }).getByRole("row").filter({ hasText: "typed" }).waitFor();
 });
@@ -198,8 +172,7 @@ describe("on a narrow screen", () => {
     ["/states/keys", "Items of keys", "a"],
     ["/queues", "Queues", "audit"],
   ])("%s: the focus goes to the detail that covers the list, and back to the list", async (path, name, title) => {
-    const { page } = await openPage(browser, `${system.console.url}${path}`, { width: 390, height: 844 });
-    await live(page);
+    const { page } = await openLive(`${system.console.url}${path}`, { width: 390, height: 844 });
     const grid = page.getByRole("grid", { name });
     await grid.getByText(title, { exact: true }).first().waitFor();
     await grid.focus();

@@ -1,11 +1,10 @@
 import type { Worker } from "@svc/sdk";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage, type PageOptions, widthOverflow } from "./support/watched-page.ts";
+import { systemOfFile } from "./support/of-file.ts";
+import { openLive, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
 
 const CONFIG = `workers:
   - name: svc-http
@@ -18,15 +17,12 @@ const CONFIG = `workers:
         filled: {}
 `;
 
-let system: RunningSystem;
-let browser: Browser;
+const system = systemOfFile({ config: CONFIG });
 let worker: Worker;
 const received: unknown[] = [];
 const published: unknown[] = [];
 
 beforeAll(async () => {
-  system = await startSystem({ config: CONFIG });
-  browser = await startBrowser();
   worker = await system.worker("mailer");
   worker.registerFunction("mail::send", (job: { readonly to: string }) => {
     if (job.to === "nobody") throw new Error("550 no such user");
@@ -40,11 +36,6 @@ beforeAll(async () => {
   await worker.registerTrigger({ type: "durable:subscriber", function_id: "audit::log", config: { topic: "orders/created" } }).registered;
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await system?.stop();
-});
-
 const call = (functionId: string, payload: unknown) => worker.call({ function_id: functionId, payload });
 const stats = (queue: string) => call("queue::stats", { queue }) as Promise<Record<string, number>>;
 
@@ -56,16 +47,12 @@ async function bury(count: number, data: Readonly<Record<string, unknown>> = {})
   await expect.poll(async () => (await stats("emails")).dead).toBe(count);
 }
 
-async function queues(path: string, options: PageOptions = {}) {
-  const opened = await openPage(browser, `${system.console.url}/queues${path}`, options);
-  await live(opened.page);
-  return opened;
-}
+const queues = (path: string, options: PageOptions = {}): Promise<WatchedPage> => openLive(`${system.console.url}/queues${path}`, options);
 
 const row = (page: Page, text: string) => page.getByRole("row").filter({ hasText: text });
 
 it("lists queues, topics and subscribers with what they hold, and follows them", async () => {
-  const { page, faults, close } = await queues("");
+  const { page } = await queues("");
   await row(page, "emails").waitFor();
   await row(page, "orders/created").waitFor();
   await row(page, "audit::log").waitFor();
@@ -73,13 +60,11 @@ it("lists queues, topics and subscribers with what they hold, and follows them",
   await call("queue::enqueue", { queue: "held", function_id: "mail::send", data: { to: "a" } });
   await row(page, "held").getByText("Paused").waitFor();
   await row(page, "held").getByRole("gridcell", { name: "1", exact: true }).waitFor();
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("shows why a job died, puts it back with other data, and throws one away", async () => {
   await bury(2, { api_key: "s3cret", big: 1 });
-  const { page, faults, close } = await queues("/emails?tab=dead");
+  const { page } = await queues("/emails?tab=dead");
   await row(page, "550 no such user").first().click();
   const job = page.getByRole("region", { name: "Job" });
   await job.getByText("invocation_failed 550 no such user").waitFor();
@@ -105,19 +90,17 @@ it("shows why a job died, puts it back with other data, and throws one away", as
   await page.getByRole("dialog").getByRole("button", { name: "Discard", exact: true }).click();
   await page.getByText("No dead letters").waitFor();
   expect(await stats("emails")).toMatchObject({ dead: 0 });
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("redrives and discards the chosen, and redrives all", async () => {
   await bury(4);
-  const { page, faults, close } = await queues("/emails?tab=dead");
-  await page.getByText("Choose all 4 shown").waitFor();
+  const { page } = await queues("/emails?tab=dead");
+  await page.getByText("Choose all 4").waitFor();
   const ticks = page.getByRole("checkbox");
   await ticks.nth(0).check();
   await page.getByRole("button", { name: "Discard 1" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Discard", exact: true }).click();
-  await page.getByText("Choose all 3 shown").waitFor();
+  await page.getByText("Choose all 3").waitFor();
   const added = (await stats("emails")).died ?? 0;
   await ticks.nth(0).check();
   await page.getByRole("button", { name: "Redrive 1 chosen" }).click();
@@ -126,12 +109,10 @@ it("redrives and discards the chosen, and redrives all", async () => {
   await page.getByRole("button", { name: "Redrive all" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Redrive all" }).click();
   await expect.poll(async () => (await stats("emails")).died).toBe(added + 4);
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("pauses, resumes and purges, the last once the name is typed", async () => {
-  const { page, faults, close } = await queues("/filled");
+  const { page } = await queues("/filled");
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByRole("button", { name: "Resume" }).waitFor();
   expect(await stats("filled")).toMatchObject({ paused: true });
@@ -146,12 +127,10 @@ it("pauses, resumes and purges, the last once the name is typed", async () => {
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByRole("button", { name: "Pause" }).waitFor();
   expect(await stats("filled")).toMatchObject({ paused: false, waiting: 0 });
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("puts a job on a queue, opens it, and cancels it", async () => {
-  const { page, faults, close } = await queues("/filled?tab=enqueue");
+  const { page } = await queues("/filled?tab=enqueue");
   await page.getByLabel("Function", { exact: false }).first().fill("mail::send");
   await page.getByLabel("Delay in ms").fill("3600000");
   const data = page.getByRole("textbox", { name: "Data of the job" });
@@ -166,13 +145,11 @@ it("puts a job on a queue, opens it, and cancels it", async () => {
   await page.getByRole("button", { name: "Cancel the job …" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Cancel the job" }).click();
   await expect.poll(async () => (await stats("filled")).delayed).toBe(0);
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("publishes to a topic, whichever way its address is written", async () => {
   for (const path of ["/orders%2Fcreated", "/topic%3Aorders%2Fcreated"]) {
-    const { page, faults, close } = await queues(path);
+    const { page, close } = await queues(path);
     await page.locator(".cm-content").waitFor();
     await page.getByRole("textbox", { name: "Data of the message" }).click();
     await page.keyboard.press("Control+a");
@@ -180,14 +157,13 @@ it("publishes to a topic, whichever way its address is written", async () => {
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByText("Stored for one subscription.").waitFor();
     await expect.poll(() => published).toContainEqual({ path });
-    expect(faults).toEqual([]);
     await close();
   }
 });
 
 it("can be used by the keyboard alone", async () => {
   await bury(1);
-  const { page, faults, close } = await queues("?q=emails");
+  const { page } = await queues("?q=emails");
   await row(page, "emails").waitFor();
   await page.getByRole("grid", { name: "Queues" }).focus();
   await page.keyboard.press("ArrowDown");
@@ -202,8 +178,6 @@ it("can be used by the keyboard alone", async () => {
   await page.keyboard.press("Escape");
   await page.getByRole("tab", { name: "Dead letters" }).waitFor({ state: "detached" });
   expect(new URL(page.url()).pathname).toBe("/queues");
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("tells nothing, nothing that matches, what is not there, and failure apart", async () => {
@@ -221,7 +195,7 @@ it("tells nothing, nothing that matches, what is not there, and failure apart", 
   await gone.page.getByText("There is no such job any more").waitFor();
   await gone.close();
 
-  const held = await openPage(browser, "about:blank", { expected: [/500/] });
+  const held = await openPage("about:blank", { expected: [/500/] });
   let answer: "hold" | "fail" = "hold";
   await held.page.route("**/api/call", async (route) => {
     if (answer === "hold") return;
@@ -244,14 +218,13 @@ it.each([
   await bury(1);
   const { jobs } = (await call("queue::peek", { queue: "emails", state: "dead" })) as { jobs: { job_id: string }[] };
   for (const path of ["", "/emails?tab=dead", `/emails?job=${jobs[0]?.job_id}`, "/emails?tab=enqueue", "/orders%2Fcreated"]) {
-    const { page, faults, close } = await queues(path, { theme, width });
+    const { page, close } = await queues(path, { theme, width });
     const there =
       path === "" ? row(page, "emails") : path.includes("tab=dead") ? row(page, "550") : page.getByRole("button", { name: /^(Redrive|Enqueue|Publish)$/ });
     await there.first().waitFor();
     if (/enqueue|orders/.test(path)) await page.locator(".cm-content").waitFor();
     expect(await axeViolations(page)).toEqual([]);
     expect(await widthOverflow(page)).toBe(0);
-    expect(faults).toEqual([]);
     await close();
   }
 });

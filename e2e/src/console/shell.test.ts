@@ -1,28 +1,15 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
+import { expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+import { systemOfFile } from "./support/of-file.ts";
+import { openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
-let system: RunningSystem;
-let browser: Browser;
-
-beforeAll(async () => {
-  system = await startSystem();
-  browser = await startBrowser();
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await system?.stop();
-});
+const system = systemOfFile();
 
 it("finds functions, state and what was looked at lately in the palette, and runs commands", async () => {
   const worker = await system.worker("finder");
   worker.registerFunction("finder::find", () => 1);
   await worker.call({ function_id: "state::set", payload: { scope: "finder scope", key: "finder/key 1", value: 1 } });
-  const { page } = await openPage(browser, `${system.console.url}/workers`);
+  const { page } = await openPage(`${system.console.url}/workers`);
   await page.getByRole("row").filter({ hasText: "finder" }).click();
   await page.waitForURL(/\/workers\/.+/);
   await page.keyboard.press("Control+k");
@@ -52,8 +39,7 @@ it("finds functions, state and what was looked at lately in the palette, and run
 });
 
 it("goes from page to page by two keys, skips to the content, and tells every shortcut", async () => {
-  const { page } = await openPage(browser, `${system.console.url}/`);
-  await live(page);
+  const { page } = await openLive(`${system.console.url}/`);
   await page.keyboard.press("Tab");
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
   await page.keyboard.press("Enter");
@@ -71,16 +57,14 @@ it("goes from page to page by two keys, skips to the content, and tells every sh
 });
 
 it("copies the link to the view", async () => {
-  const { page } = await openPage(browser, `${system.console.url}/workers?system=true`);
-  await live(page);
+  const { page } = await openLive(`${system.console.url}/workers?system=true`);
   await page.keyboard.press("c");
   await page.getByText("The link is on the clipboard").waitFor();
   expect(await page.evaluate("navigator.clipboard.readText()")).toBe(page.url());
 });
 
 it("has a drawer on a narrow screen, closed by Escape and by going somewhere, and fits at 400 % zoom", async () => {
-  const { page } = await openPage(browser, `${system.console.url}/`, { width: 360, height: 225 });
-  await live(page);
+  const { page } = await openLive(`${system.console.url}/`, { width: 360, height: 225 });
   expect(await page.getByRole("navigation", { name: "Pages" }).count()).toBe(0);
   await page.getByRole("button", { name: "Menu" }).click();
   await page.getByRole("navigation", { name: "Pages" }).waitFor();
@@ -94,7 +78,7 @@ it("has a drawer on a narrow screen, closed by Escape and by going somewhere, an
 });
 
 it("leaves out parts of the address that it does not know, and says so", async () => {
-  const { page } = await openPage(browser, `${system.console.url}/workers?system=true&nonsense=1&dir=sideways`);
+  const { page } = await openPage(`${system.console.url}/workers?system=true&nonsense=1&dir=sideways`);
   await page.getByText("left out").waitFor();
   await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();
 });

@@ -8,7 +8,7 @@ const scene = statesScene();
 const { set, get, raw, states } = scene;
 
 it("adds an item, refuses the same key again, changes it after a look at the difference, deletes it and takes that back", async () => {
-  const { page, faults, close } = await states("");
+  const { page } = await states("");
   await page.getByRole("button", { name: "Add item" }).click();
   await page.getByLabel("Group", { exact: true }).fill("made/here");
   await page.getByLabel("Key", { exact: true }).fill("first");
@@ -39,8 +39,6 @@ it("adds an item, refuses the same key again, changes it after a look at the dif
   expect(await get("made/here", "first")).toBe(null);
   await page.getByRole("button", { name: "Undo" }).click();
   await expect.poll(() => raw("state::get", '{"scope":"made/here","key":"first"}')).toBe('{"n":9007199254740993}');
-  expect(faults).toEqual([]);
-  await close();
 });
 
 describe("when two change one item", () => {
@@ -64,39 +62,35 @@ describe("when two change one item", () => {
   }
 
   it("nothing is lost: both are shown against the base, and merged where they do not clash", async () => {
-    const { page, faults, close } = await conflict({ a: 1, b: 1 }, '{"a":2,"b":1}', { a: 1, b: 2 });
+    const { page } = await conflict({ a: 1, b: 1 }, '{"a":2,"b":1}', { a: 1, b: 2 });
     expect(await get("shared", "doc")).toEqual({ a: 1, b: 2 });
     await page.getByText("Merge joins both without a clash").waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole("button", { name: "Merge", exact: true }).click();
     await save(page);
     expect(await get("shared", "doc")).toEqual({ a: 2, b: 2 });
-    expect(faults).toEqual([]);
-    await close();
   });
 
   it("mine can be kept", async () => {
-    const { page, close } = await conflict({ a: 1 }, '{"a":"mine"}', { a: "theirs" });
+    const { page } = await conflict({ a: 1 }, '{"a":"mine"}', { a: "theirs" });
     await page.getByText("Both changed the same").waitFor();
     await page.getByRole("button", { name: "Keep mine" }).click();
     await save(page);
     expect(await get("shared", "doc")).toEqual({ a: "mine" });
-    await close();
   });
 
   it("theirs can be taken", async () => {
-    const { page, close } = await conflict({ a: 1 }, '{"a":"mine"}', { a: "theirs" });
+    const { page } = await conflict({ a: 1 }, '{"a":"mine"}', { a: "theirs" });
     await page.getByRole("button", { name: "Take theirs" }).click();
     await expect.poll(() => editor(page).textContent()).toContain("theirs");
     expect(await page.getByRole("button", { name: "Save …" }).isDisabled()).toBe(true);
     expect(await get("shared", "doc")).toEqual({ a: "theirs" });
-    await close();
   });
 });
 
 it("says that an open item was changed or deleted elsewhere, and lets it be put back", async () => {
   await set("watched", "x", { n: 1 });
-  const { page, faults, close } = await states("/watched/x");
+  const { page } = await states("/watched/x");
   await page.getByText("version 1", { exact: true }).waitFor();
   await set("watched", "x", { n: 2 });
   await page.getByText("Changed elsewhere: version 1 is now 2.").waitFor();
@@ -106,13 +100,11 @@ it("says that an open item was changed or deleted elsewhere, and lets it be put 
   await page.getByText("This item was deleted.").waitFor();
   await page.getByRole("button", { name: "Put it back" }).click();
   await expect.poll(() => get("watched", "x")).toEqual({ n: 2 });
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("does not let go of what was typed without asking", async () => {
   await set("guarded", "x", 1);
-  const { page, faults, close } = await states("/guarded/x?tab=edit");
+  const { page } = await states("/guarded/x?tab=edit");
   await page.getByText("Based on version 1.").waitFor();
   await type(page, "2");
   await page.getByRole("link", { name: "Workers" }).click();
@@ -122,13 +114,11 @@ it("does not let go of what was typed without asking", async () => {
   await page.getByRole("link", { name: "Workers" }).click();
   await page.getByRole("button", { name: "Leave and forget it" }).click();
   await page.getByRole("heading", { level: 1, name: "Workers" }).waitFor();
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("opens and edits a value of one megabyte", async () => {
   await set("large", "value", { text: "x".repeat(1_000_000) });
-  const { page, faults, close } = await states("/large/value");
+  const { page } = await states("/large/value");
   await page.getByRole("button", { name: "Show it anyway" }).waitFor();
   await page.getByRole("tab", { name: "Edit" }).click();
   await editor(page).fill(JSON.stringify({ text: "y".repeat(1_000_000) }));
@@ -136,13 +126,11 @@ it("opens and edits a value of one megabyte", async () => {
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("version 2", { exact: true }).waitFor();
   expect(((await get("large", "value")) as { text: string }).text[0]).toBe("y");
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("deletes what is ticked, and a whole group once its name is typed", async () => {
   for (const key of ["a", "b", "c"]) await set("doomed", key, key);
-  const { page, faults, close } = await states("/doomed");
+  const { page } = await states("/doomed");
   await page.getByLabel("Choose a", { exact: true }).check();
   await page.getByLabel("Choose b", { exact: true }).check();
   await page.getByRole("button", { name: "Delete 2 chosen" }).click();
@@ -160,14 +148,12 @@ it("deletes what is ticked, and a whole group once its name is typed", async () 
   await confirm.click();
   await page.getByText("This group holds nothing").waitFor();
   expect(await get("doomed", "c")).toBe(null);
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("exports a group as lines, and imports lines after a report", async () => {
   await raw("state::set", '{"scope":"moved","key":"big","value":9007199254740993}');
   await set("moved", "same", 1);
-  const { page, faults, close } = await states("/moved");
+  const { page } = await states("/moved");
   await row(page, "big").waitFor();
   const saved = page.waitForEvent("download");
   await page.getByRole("button", { name: "Export group" }).click();
@@ -187,15 +173,13 @@ it("exports a group as lines, and imports lines after a report", async () => {
   await page.getByRole("button", { name: "Store 2 items" }).click();
   await page.getByText("2 of 2 stored.").waitFor();
   expect(await raw("state::get", '{"scope":"moved","key":"big"}')).toBe("9007199254740993");
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("shows no secret before it is asked for, in the editor and in what is exported either, and stores no mask in its place", async () => {
   const stored = { user: "ada", password: "hunter2", n: 1 };
   await set("kept safe", "login", stored);
   await set("kept safe", "api_key", "hunter3");
-  const { page, faults, close } = await states("/kept%20safe/login");
+  const { page } = await states("/kept%20safe/login");
   const detail = page.getByRole("region", { name: "login", exact: true });
   await detail.getByText('"ada"').waitFor();
   await detail.getByRole("button", { name: "Copy login" }).click();
@@ -243,6 +227,4 @@ it("shows no secret before it is asked for, in the editor and in what is exporte
     expect(text.includes("hunter3"), name).toBe(isWhole);
     expect(text.trim().split("\n"), name).toHaveLength(2);
   }
-  expect(faults).toEqual([]);
-  await close();
 });

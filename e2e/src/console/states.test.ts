@@ -9,7 +9,7 @@ const { set, get, raw, states } = scene;
 
 it("goes from the groups to an item, and back by the address", async () => {
   await set("users", "ada", { name: "Ada", password: "hunter2" });
-  const { page, faults, close } = await states("");
+  const { page } = await states("");
   await page.getByText("No group is chosen").waitFor();
   await row(page, "users").click();
   await row(page, "ada").click();
@@ -19,8 +19,6 @@ it("goes from the groups to an item, and back by the address", async () => {
   await page.goBack();
   await page.getByRole("region", { name: "ada" }).waitFor({ state: "detached" });
   expect(await page.title()).toBe("States · users · svc");
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("shows and opens again whatever key and value there can be", async () => {
@@ -35,7 +33,7 @@ it("shows and opens again whatever key and value there can be", async () => {
     ["digits", "1.10"],
   ] as const;
   for (const [key, json] of values) await raw("state::set", `{"scope":"odd / keys","key":"${key}","value":${json}}`);
-  const { page, faults, close } = await states("/odd%20%2F%20keys");
+  const { page } = await states("/odd%20%2F%20keys");
   for (const [key, shown] of [...odd.map((each) => [each, JSON.stringify(`value of ${each}`)] as const), ...values]) {
     await page.getByRole("grid", { name: "Items of odd / keys" }).getByTitle(key, { exact: true }).click();
     const detail = page.getByRole("region", { name: key, exact: true });
@@ -43,8 +41,6 @@ it("shows and opens again whatever key and value there can be", async () => {
     await page.reload();
     await detail.getByText(shown, { exact: true }).last().waitFor();
   }
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("pages through 50,000 items at the server, and searches there", async () => {
@@ -52,7 +48,7 @@ it("pages through 50,000 items at the server, and searches there", async () => {
     const items = Array.from({ length: 1_000 }, (_, at) => ({ scope: "many", key: `item-${String(part * 1_000 + at).padStart(5, "0")}`, value: at }));
     await scene.worker.call({ function_id: "state::set_many", payload: { items } });
   }
-  const { page, faults, close } = await states("/many?size=500");
+  const { page } = await states("/many?size=500");
   await page.getByText("50,000").first().waitFor();
   await row(page, "item-00000").waitFor();
   await page.getByRole("button", { name: "Next page" }).click();
@@ -64,36 +60,32 @@ it("pages through 50,000 items at the server, and searches there", async () => {
   await page.getByLabel("Keys that begin with").fill("item-4321");
   await row(page, "item-43219").waitFor();
   expect(new URL(page.url()).searchParams.get("q")).toBe("item-4321");
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("hides the groups of the system until they are asked for", async () => {
   await set("__console", "layout", { x: 1 });
-  const { page, close } = await states("");
+  const { page } = await states("");
   await row(page, "users").waitFor();
   expect(await row(page, "__console").count()).toBe(0);
   await page.getByRole("checkbox", { name: "System" }).check();
   await row(page, "__console").waitFor();
   expect(new URL(page.url()).searchParams.get("system")).toBe("true");
-  await close();
 });
 
 it("keeps every view in its address, and drops what does not fit with a notice", async () => {
   await set("users", "ada", { name: "Ada" });
-  const { page, close } = await states("/users/ada?gq=us&q=ad&size=50&system=true&tab=edit&sort=key");
+  const { page } = await states("/users/ada?gq=us&q=ad&size=50&system=true&tab=edit&sort=key");
   await editor(page).waitFor();
   expect(await page.getByLabel("Groups that begin with").inputValue()).toBe("us");
   expect(await page.getByLabel("Keys that begin with").inputValue()).toBe("ad");
   expect(await page.getByRole("combobox", { name: "Items a page" }).inputValue()).toBe("50");
   expect(await page.getByRole("checkbox", { name: "System" }).isChecked()).toBe(true);
   await page.getByText("left out").waitFor();
-  await close();
 });
 
 it("can be used by the keyboard alone", async () => {
   await set("keys only", "one", { n: 1 });
-  const { page, faults, close } = await states("?gq=keys");
+  const { page } = await states("?gq=keys");
   await row(page, "keys only").waitFor();
   await page.getByRole("grid", { name: "Groups" }).focus();
   await page.keyboard.press("ArrowDown");
@@ -116,8 +108,6 @@ it("can be used by the keyboard alone", async () => {
   await page.getByRole("region", { name: "one" }).waitFor({ state: "detached" });
   await page.keyboard.press("/");
   expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Keys that begin with");
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("tells loading, nothing, nothing that matches, and failure apart", async () => {
@@ -131,7 +121,7 @@ it("tells loading, nothing, nothing that matches, and failure apart", async () =
   await page.getByText("There is no such item").waitFor();
   await close();
 
-  const held = await openPage(scene.browser, "about:blank", { expected: [/500/] });
+  const held = await openPage("about:blank", { expected: [/500/] });
   let answer: "hold" | "fail" = "hold";
   await held.page.route("**/api/call", async (route) => {
     if (answer === "hold") return;
@@ -155,19 +145,18 @@ it.each([
 ] as const)("is accessible and fits in the %s theme at %i pixels", async (theme, width) => {
   await set("users", "ada", { name: "Ada" });
   for (const path of ["", "/users", "/users/ada", "/users/ada?tab=edit"]) {
-    const { page, faults, close } = await states(path, { theme, width });
+    const { page, close } = await states(path, { theme, width });
     await (path === "" ? row(page, "users") : path === "/users" ? row(page, "ada") : page.getByRole("tab", { name: "Value" })).first().waitFor();
     if (path.includes("edit")) await ready(page);
     expect(await axeViolations(page)).toEqual([]);
     expect(await widthOverflow(page)).toBe(0);
-    expect(faults).toEqual([]);
     await close();
   }
 });
 
 it("names the lines of the config that a missing module needs, and tells a failure from an empty answer", async () => {
   const bare = await startSystem({ config: "workers:\n  - name: svc-http\n" });
-  const { page, close } = await openPage(scene.browser, `${bare.console.url}/states/x/y`, { expected: [/404|503/] });
+  const { page, close } = await openPage(`${bare.console.url}/states/x/y`, { expected: [/404|503/] });
   await page.getByText("- name: svc-state").waitFor();
   await page.getByRole("link", { name: "Queues" }).click();
   await page.getByText("- name: svc-queue").waitFor();
@@ -182,7 +171,7 @@ it("names the lines of the config that a missing module needs, and tells a failu
 
 it("keeps what it shows while the engine is away, changes nothing then, and goes on by itself", async () => {
   await set("users", "ada", { name: "Ada" });
-  const { page, close } = await states("/users/ada", { expected: [/./] });
+  const { page } = await states("/users/ada", { expected: [/./] });
   const value = page.getByRole("region", { name: "ada" }).getByText('"Ada"');
   await value.waitFor();
   await scene.system.killEngine();
@@ -193,5 +182,4 @@ it("keeps what it shows while the engine is away, changes nothing then, and goes
   await live(page);
   await set("users", "new one", 1);
   await row(page, "new one").waitFor({ timeout: 10_000 });
-  await close();
 });

@@ -1,25 +1,16 @@
 import { readFile } from "node:fs/promises";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+import { systemOfFile } from "./support/of-file.ts";
+import { openLive, widthOverflow } from "./support/watched-page.ts";
 
-let system: RunningSystem;
-let browser: Browser;
+const system = systemOfFile();
 let call: (functionId: string, payload: unknown) => Promise<unknown>;
 
 beforeAll(async () => {
-  system = await startSystem();
-  browser = await startBrowser();
   const worker = await system.worker("orders");
   call = (function_id, payload) => worker.call({ function_id, payload });
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await system?.stop();
 });
 
 function send(text: string, stream = "chat", group = "room-1"): Promise<unknown> {
@@ -32,8 +23,7 @@ async function counter(page: Page, name: string): Promise<string | null> {
 
 describe("the Streams page", () => {
   it("joins a group, shows what passes with its data, and keeps the subscription in the address", async () => {
-    const { page, faults, close } = await openPage(browser, `${system.console.url}/streams`);
-    await live(page);
+    const { page } = await openLive(`${system.console.url}/streams`);
     await page.getByText("No message has passed yet").waitFor();
     await page.getByRole("button", { name: "Join a group" }).click();
     await page.getByLabel("Stream", { exact: true }).and(page.locator("input")).fill("chat");
@@ -51,13 +41,10 @@ describe("the Streams page", () => {
       .getByRole("row", { name: /^chat/ })
       .getByRole("button", { name: /room-1/ })
       .waitFor();
-    expect(faults).toEqual([]);
-    await close();
   });
 
   it("counts every message of a flood, and shows the filters of its address", async () => {
-    const { page, faults, close } = await openPage(browser, `${system.console.url}/streams?sub=flood:a&stream=flood&type=event&dir=outbound`);
-    await live(page);
+    const { page } = await openLive(`${system.console.url}/streams?sub=flood:a&stream=flood&type=event&dir=outbound`);
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
     for (let batch = 0; batch < 20; batch++) await Promise.all(Array.from({ length: 50 }, (_, at) => send(String(at), "flood", "a")));
     await page.getByRole("button", { name: "Outbound 1000" }).waitFor({ timeout: 20_000 });
@@ -76,13 +63,10 @@ describe("the Streams page", () => {
       .waitFor();
     expect(await page.getByLabel("Stream", { exact: true }).inputValue()).toBe("flood");
     expect(await page.getByLabel("Type", { exact: true }).inputValue()).toBe("event");
-    expect(faults).toEqual([]);
-    await close();
   });
 
   it("pauses without losing anything, by key, and marks the pause", async () => {
-    const { page, close } = await openPage(browser, `${system.console.url}/streams?sub=pause:a`);
-    await live(page);
+    const { page } = await openLive(`${system.console.url}/streams?sub=pause:a`);
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
     await page.keyboard.press("p");
     await send("while paused", "pause", "a");
@@ -91,12 +75,10 @@ describe("the Streams page", () => {
     await page.keyboard.press("p");
     await page.getByRole("row").filter({ hasText: "while paused" }).waitFor();
     await page.getByRole("row").filter({ hasText: "received, 0 no longer kept" }).waitFor();
-    await close();
   });
 
   it("exports what is shown and shows the file again, offline", async () => {
-    const { page, close } = await openPage(browser, `${system.console.url}/streams?sub=export:a&q=kept`);
-    await live(page);
+    const { page } = await openLive(`${system.console.url}/streams?sub=export:a&q=kept`);
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
     await send("kept", "export", "a");
     await send("other", "export", "a");
@@ -107,12 +89,10 @@ describe("the Streams page", () => {
     await page.getByLabel("File with messages").setInputFiles(await download.path());
     await page.getByText("1 messages of the file").waitFor();
     await page.getByRole("button", { name: "Back to live" }).click();
-    await close();
   });
 
   it("says that it is away while the engine is, joins again by itself, and marks the gap", async () => {
-    const { page, close } = await openPage(browser, `${system.console.url}/streams?sub=back:a`, { expected: [/.*/] });
-    await live(page);
+    const { page } = await openLive(`${system.console.url}/streams?sub=back:a`, { expected: [/.*/] });
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
     await system.killEngine();
     await page.getByLabel("Subscriptions").getByText("rejoining").waitFor();
@@ -130,15 +110,13 @@ describe("the Streams page", () => {
       )
       .toBe(true);
     await page.getByRole("row").filter({ hasText: "again" }).first().waitFor();
-    await close();
   });
 
   it.each([
     ["light", 1440],
     ["dark", 390],
   ] as const)("is accessible and as wide as the window in the %s theme at %d pixels", async (theme, width) => {
-    const { page, faults, close } = await openPage(browser, `${system.console.url}/streams?sub=axe:a&system=true&events=true`, { theme, width });
-    await live(page);
+    const { page } = await openLive(`${system.console.url}/streams?sub=axe:a&system=true&events=true`, { theme, width });
     await page.getByRole("row").filter({ hasText: "join" }).first().waitFor();
     expect(await axeViolations(page)).toEqual([]);
     expect(await widthOverflow(page)).toBe(0);
@@ -146,7 +124,5 @@ describe("the Streams page", () => {
     await page.keyboard.press("ArrowDown");
     await page.getByRole("heading", { level: 2, name: /·/ }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
-    expect(faults).toEqual([]);
-    await close();
   });
 });

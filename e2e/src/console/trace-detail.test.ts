@@ -1,13 +1,12 @@
 import type { Worker } from "@svc/sdk";
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startBrowser } from "../support/browser.ts";
+import type { Locator, Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
 import { checkDeepLink } from "./support/deep-link.ts";
 import { deepLink } from "./support/deep-links.ts";
 import { keepTrace, spanId, traceId } from "./support/kept-spans.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { live, openPage, widthOverflow } from "./support/watched-page.ts";
+import { systemOfFile } from "./support/of-file.ts";
+import { live, openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
 const HTML = '<img src="x" onerror="alert(1)">';
 /** Nearly the largest that the engine keeps. */
@@ -18,15 +17,12 @@ const CONFIG = `workers:
   - name: svc-observability
     config: { redact_keys: [nothing_is_called_so] }
 `;
-let system: RunningSystem;
-let browser: Browser;
+const system = systemOfFile({ config: CONFIG });
 let worker: Worker;
 let traces: string;
 
 beforeAll(async () => {
-  system = await startSystem({ config: CONFIG });
   traces = `${system.console.url}/traces`;
-  browser = await startBrowser();
   worker = await system.worker("sender");
   const checkout = (trace: string, slow: number) =>
     keepTrace(worker, trace, [
@@ -61,11 +57,6 @@ beforeAll(async () => {
   await worker.call({ function_id: "engine::log::warn", payload: log });
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await system?.stop();
-});
-
 const pathOf = (trace: string, span?: string, query = ""): string =>
   `${traces}/${traceId(trace)}${span === undefined ? "" : `/${spanId(span)}`}${query === "" ? "" : `?${query}`}`;
 const treeRow = (page: Page, text: string) => page.getByRole("treegrid").getByRole("row").filter({ hasText: text });
@@ -74,7 +65,7 @@ const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()"
 
 describe("the tabs of a span", () => {
   it("are all there, each in the address and by key, and show markup as text", async () => {
-    const { page, faults, close } = await openPage(browser, pathOf("one", "one root"));
+    const { page } = await openPage(pathOf("one", "one root"));
     await panel(page).getByText("1 of 1 beside each other").waitFor();
     await page.getByRole("tab", { name: /Tags/ }).click();
     await panel(page).getByText(HTML).waitFor();
@@ -92,12 +83,10 @@ describe("the tabs of a span", () => {
     await panel(page).getByRole("link").click();
     await page.waitForURL(new RegExp(`/traces/${traceId("other")}/${spanId("other root")}`));
     expect(await page.locator('img[src="x"]').count()).toBe(0);
-    expect(faults).toEqual([]);
-    await close();
   });
 
   it("show events, the entries that were logged in it, and its errors", async () => {
-    const { page, faults, close } = await openPage(browser, pathOf("one", "one card", "tab=logs"));
+    const { page } = await openPage(pathOf("one", "one card", "tab=logs"));
     await panel(page).getByText("asked", { exact: true }).waitFor();
     await panel(page).getByText("post", { exact: true }).waitFor();
     await panel(page).getByText(`charging ${HTML}`).waitFor();
@@ -107,12 +96,10 @@ describe("the tabs of a span", () => {
     await page.getByRole("tab", { name: /Logs/ }).click();
     await panel(page).getByRole("link", { name: "charging" }).click();
     await page.waitForURL(/\/logs\/\d+/);
-    expect(faults).toEqual([]);
-    await close();
   });
 
   it("mask secrets until they are revealed, in copies too", async () => {
-    const { page, faults, close } = await openPage(browser, pathOf("one", "one root", "tab=tags"));
+    const { page } = await openPage(pathOf("one", "one root", "tab=tags"));
     const secrets = ["tok-12345", "deep-pass", "bag-secret"];
     const copied = async (button: string): Promise<string> => {
       const region = page.getByRole("region", { name: "checkout" });
@@ -139,37 +126,29 @@ describe("the tabs of a span", () => {
     expect(await copied("Copy JSON")).toContain("bag-secret");
     await page.getByRole("tab", { name: /Baggage/ }).click();
     await panel(page).getByText("bag-secret").waitFor();
-    expect(faults).toEqual([]);
-    await close();
   });
 
   it("draw the beginning of a large attribute, and copy all of it", async () => {
-    const { page, faults, close } = await openPage(browser, pathOf("large", "large root", "tab=tags"));
+    const { page } = await openPage(pathOf("large", "large root", "tab=tags"));
     await panel(page).getByText("480 KiB").waitFor();
     expect(((await panel(page).textContent()) ?? "").length).toBeLessThan(100_000);
     await panel(page).getByRole("button", { name: "Copy body" }).click();
     await panel(page).getByRole("button", { name: "Copied" }).waitFor();
     expect((await clipboard(page)).length).toBe(LARGE);
-    expect(faults).toEqual([]);
-    await close();
   });
 });
 
 it("says that a trace is not kept whose attribute of 5 MB the engine would not have", async () => {
-  const { page, faults, close } = await openPage(browser, pathOf("too large"));
+  const { page } = await openPage(pathOf("too large"));
   await page.getByText("This trace is not kept").waitFor();
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("says what is odd about a trace, and draws each of its spans once", async () => {
-  const { page, faults, close } = await openPage(browser, pathOf("odd"));
+  const { page } = await openPage(pathOf("odd"));
   await page.getByText("partial trace").waitFor();
   await page.getByText("1 spans name a parent that has not come").waitFor();
   await page.getByText("in a circle").waitFor();
   for (const name of ["second top", "missing parent", "orphan", "egg", "hen"]) expect(await treeRow(page, name).count(), name).toBe(1);
-  expect(faults).toEqual([]);
-  await close();
 });
 
 /** What is there, and the span that is not. */
@@ -193,7 +172,7 @@ it.each<readonly [span: string | undefined, query: string, shown: Shown]>([
   ["one card", "tab=errors", [(page) => panel(page).getByText("CardError")]],
   ["one card", "view=flame&tab=tags", [(page) => panel(page).getByText("This span has no attributes")]],
 ])(deepLink("traces", ["rows", "colors", "list", "change"], "of a trace says span %s and ?%s"), async (span, query, [there, hidden]) => {
-  await checkDeepLink(browser, pathOf("one", span, query), async (page) => {
+  await checkDeepLink(pathOf("one", span, query), async (page) => {
     await there(page).first().waitFor();
     if (hidden !== undefined) await expect.poll(() => treeRow(page, hidden).count()).toBe(0);
   });
@@ -201,7 +180,7 @@ it.each<readonly [span: string | undefined, query: string, shown: Shown]>([
 
 describe("by keyboard alone", () => {
   it("each view leads to the spans that it is about", async () => {
-    const { page, faults, close } = await openPage(browser, pathOf("one", undefined, "view=services"));
+    const { page } = await openPage(pathOf("one", undefined, "view=services"));
     await page.getByRole("grid", { name: "Services of the trace" }).focus();
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
@@ -223,12 +202,10 @@ describe("by keyboard alone", () => {
     await page.getByRole("region", { name: "checkout" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("region", { name: "checkout" }).waitFor({ state: "detached" });
-    expect(faults).toEqual([]);
-    await close();
   });
 
   it("the waterfall goes to the next error, zooms, and shows all again", async () => {
-    const { page, faults, close } = await openPage(browser, pathOf("one"));
+    const { page } = await openPage(pathOf("one"));
     const tree = page.getByRole("treegrid", { name: "Spans" });
     await treeRow(page, "card").waitFor();
     await tree.focus();
@@ -246,13 +223,11 @@ describe("by keyboard alone", () => {
     await page.getByRole("dialog").getByRole("listitem").first().waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(faults).toEqual([]);
-    await close();
   });
 });
 
 it.each(["light", "dark"] as const)("each view is accessible and fits a narrow screen in the %s theme", async (theme) => {
-  const { page, faults, close } = await openPage(browser, traces, { theme });
+  const { page } = await openPage(traces, { theme });
   const views: readonly (readonly [string, (page: Page) => Promise<unknown>])[] = [
     ["", (at) => treeRow(at, "card").waitFor()],
     ["view=flame", (at) => at.getByRole("tree").waitFor()],
@@ -276,13 +251,10 @@ it.each(["light", "dark"] as const)("each view is accessible and fits a narrow s
     expect(await axeViolations(page), tab).toEqual([]);
     expect(await widthOverflow(page), tab).toBe(0);
   }
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it("keeps what it has while the engine is away, and tells when another run of it does not have it", async () => {
-  const { page, close } = await openPage(browser, pathOf("one"), { expected: [/.*/] });
-  await live(page);
+  const { page } = await openLive(pathOf("one"), { expected: [/.*/] });
   await treeRow(page, "card").waitFor();
   await system.killEngine();
   await page.getByRole("alert").getByText("The engine cannot be reached").waitFor({ timeout: 20_000 });
@@ -290,5 +262,4 @@ it("keeps what it has while the engine is away, and tells when another run of it
   await system.startEngine();
   await live(page);
   await page.getByText("This trace is not kept").waitFor({ timeout: 20_000 });
-  await close();
 });

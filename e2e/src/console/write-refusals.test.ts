@@ -2,40 +2,33 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Worker } from "@svc/sdk";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { startBrowser } from "../support/browser.ts";
-import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import type { ConsoleProcess } from "./support/console-process.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
-import { type RunningSystem, startSystem } from "./support/running-system.ts";
-import { StandInEngine } from "./support/stand-in-engine.ts";
+import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts";
 import { live, openPage } from "./support/watched-page.ts";
 
 /** What the browser writes of sockets that break, and of calls that nobody answers. */
 const BROKEN = [/Failed to load resource/, /WebSocket connection/];
 const SDK = new URL("../../../packages/sdk/dist/node.js", import.meta.url).href;
 
-let system: RunningSystem;
-let browser: Browser;
-let engine: StandInEngine;
-let console: ConsoleProcess;
-let readOnly: ConsoleProcess;
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), "svc-run-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+writeFileSync(join(folder, "worker.mjs"), `import { connect } from ${JSON.stringify(SDK)};\nconnect().registerFunction("run::it", () => 1);\n`);
+writeFileSync(join(folder, "svc.worker.yaml"), "name: run\nruntime: {kind: node, entry: worker.mjs}\nscripts: {start: node worker.mjs}\n");
+const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event"].map((name) => `  - name: ${name}\n`).join("");
+const QUEUES = "  - name: svc-queue\n    config: {queue_configs: {default: {}, letters: {max_attempts: 1}, later: {}}}\n";
+
+const system = systemOfFile({ config: `workers:\n${MODULES}${QUEUES}  - name: run\n    path: ${folder}\n` });
+const engine = standInOfFile(system);
+const console = consoleOfFile(() => ({ engine: engine.ports }));
+const readOnly = consoleOfFile(() => ({ engine: system.ports, args: ["--read-only"] }));
 let worker: Worker;
 /** The address of each trigger by its type, and of the worker that the engine runs. */
 const addresses = new Map<string, string>();
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "svc-run-"));
-  writeFileSync(join(folder, "worker.mjs"), `import { connect } from ${JSON.stringify(SDK)};\nconnect().registerFunction("run::it", () => 1);\n`);
-  writeFileSync(join(folder, "svc.worker.yaml"), "name: run\nruntime: {kind: node, entry: worker.mjs}\nscripts: {start: node worker.mjs}\n");
-  const modules = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event"].map((name) => `  - name: ${name}\n`).join("");
-  const queues = "  - name: svc-queue\n    config: {queue_configs: {default: {}, letters: {max_attempts: 1}, later: {}}}\n";
-  system = await startSystem({ config: `workers:\n${modules}${queues}  - name: run\n    path: ${folder}\n` });
-  browser = await startBrowser();
-  engine = await StandInEngine.start(system.ports);
-  console = await startConsole({ engine: engine.ports });
-  readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
   worker = await system.worker("clerk");
   worker.registerFunction("clerk::work", () => 1);
   for (const [type, config] of [
@@ -67,16 +60,6 @@ beforeAll(async () => {
 });
 
 const call = async <Result>(function_id: string, payload: object): Promise<Result> => (await worker.call({ function_id, payload })) as Result;
-
-beforeEach(() => engine.asIs());
-
-afterAll(async () => {
-  await browser?.close();
-  await Promise.all([console?.stop(), readOnly?.stop()]);
-  await engine?.goAway();
-  await system?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 /** A place with what changes something there; what leads to it. */
 interface Place {
@@ -139,7 +122,7 @@ const PLACES: readonly Place[] = [
 ];
 
 async function open(of: ConsoleProcess, { at, before }: Place) {
-  const watched = await openPage(browser, `${of.url}${addresses.get(at) ?? at}`, { expected: BROKEN });
+  const watched = await openPage(`${of.url}${addresses.get(at) ?? at}`, { expected: BROKEN });
   await live(watched.page);
   await before?.(watched.page);
   return watched;
@@ -148,17 +131,15 @@ async function open(of: ConsoleProcess, { at, before }: Place) {
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
 it.each(PLACES)("on $at a console that is read-only offers no $names, and says why", async (place) => {
-  const { page, faults, close } = await open(readOnly, place);
+  const { page } = await open(readOnly, place);
   for (const name of place.names) {
     await button(page, name).and(page.locator(":disabled")).waitFor();
     expect(await button(page, name).getAttribute("title")).toContain("read-only");
   }
-  expect(faults).toEqual([]);
-  await close();
 });
 
 it.each(PLACES)("on $at without the engine there is no $names, and there is again with it", async (place) => {
-  const { page, faults, close } = await open(console, place);
+  const { page } = await open(console, place);
   for (const name of place.names) await expect.poll(() => button(page, name).isEnabled(), { timeout: 10_000 }).toBe(true);
   await engine.goAway();
   for (const name of place.names) {
@@ -167,6 +148,4 @@ it.each(PLACES)("on $at without the engine there is no $names, and there is agai
   }
   await engine.comeBack();
   for (const name of place.names) await expect.poll(() => button(page, name).isEnabled(), { timeout: 30_000 }).toBe(true);
-  expect(faults).toEqual([]);
-  await close();
 });

@@ -47,6 +47,12 @@ export const builtInWorkers: readonly BuiltInWorker[] = [
     config: { max_running: 1_000 },
     comment: "Functions at set times, by triggers of type cron. max_running: runs at the same time, over all triggers; the others wait for their turn.",
   },
+  {
+    name: "svc-exec",
+    summary: "keeps plain commands running beside the engine",
+    config: { commands: [] },
+    comment: "Plain commands beside the engine, kept running like workers, e.g. commands: [{name: site, command: npm run dev, cwd: ./site}]",
+  },
 ];
 
 /** By its name, with or without `svc-`. */

@@ -22,8 +22,10 @@ export interface Ended {
   readonly notes: string;
 }
 
-export async function testSystem(configText?: string): Promise<TestSystem> {
+/** `prepare` fills the project's folder before the engine starts. */
+export async function testSystem(configText?: string, prepare?: (project: TestProject) => Promise<void>): Promise<TestSystem> {
   const project = testProject(configText);
+  await prepare?.(project);
   const engine = await startTestEngine(project);
   const worker = connect(engine.url, { name: "math-worker", logger: silentLogger, handleSignals: false });
   await worker.connected();

@@ -11,6 +11,15 @@ export const EXIT = {
   internal: 70,
 } as const;
 
+/** For people: what help and the reference say of each. */
+export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
+  [EXIT.done]: "done",
+  [EXIT.failed]: "failed",
+  [EXIT.usage]: "wrong usage",
+  [EXIT.noEngine]: "no engine reachable",
+  [EXIT.internal]: "internal error",
+};
+
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface CommandFailureOptions {

@@ -10,6 +10,7 @@ export interface FunctionRow {
   readonly format_problem: string | null;
   readonly request_format: unknown;
   readonly response_format: unknown;
+  readonly formats_differ?: true;
   readonly workers: readonly { readonly id: string; readonly name: string }[];
   readonly triggers: readonly { readonly id: string; readonly type: string }[];
 }

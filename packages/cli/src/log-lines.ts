@@ -39,6 +39,11 @@ function asError(value: unknown): Error | undefined {
 
 /** One log line for people: time of day, level, message, then the fields as `name=value`. Errors show their stack below. */
 export function textLine(record: LogRecord, paint: Shell["paint"]): string {
+  return `${paint.dim(timeOfDay(record.time))} ${recordText(record, paint)}`;
+}
+
+/** The same without its time. */
+export function recordText(record: LogRecord, paint: Shell["paint"]): string {
   const label = { debug: paint.dim("debug"), info: paint.green("info "), warn: paint.yellow("warn "), error: paint.red("error") }[record.level];
   const fields: string[] = [];
   const stacks: string[] = [];
@@ -58,7 +63,7 @@ export function textLine(record: LogRecord, paint: Shell["paint"]): string {
     }
   }
   const message = escapeUnprintable(record.message);
-  const head = [paint.dim(timeOfDay(record.time)), label, message, ...fields].join(" ");
+  const head = [label, message, ...fields].join(" ");
   return [head, ...stacks].join("\n");
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { completeCommand } from "./commands/complete.ts";
 import { configureEngineCommand } from "./commands/engine.ts";
 import { commands } from "./commands/index.ts";
 import { pathOf, refuseHelpForUnknown } from "./commands/unknown-command.ts";
@@ -18,6 +19,7 @@ export function buildProgram(shell: Shell): Command {
     .showSuggestionAfterError();
   configureEngineCommand(program, shell);
   for (const command of commands) program.addCommand(command(shell));
+  program.addCommand(completeCommand(shell), { hidden: true });
   adopt(program, shell);
   return program;
 }

@@ -2,12 +2,6 @@ import { CommandFailure } from "./exit-codes.ts";
 import { noteFailure } from "./failure-note.ts";
 import type { Shell } from "./shell.ts";
 
-/** What came of a command that took several names. */
-export interface Outcomes<Result> {
-  readonly workers: readonly Result[];
-  readonly failed: readonly { readonly worker: string; readonly message: string }[];
-}
-
 export interface SeveralOptions<Result> {
   readonly names: readonly string[];
   /** What could not be done, e.g. "be added". */

@@ -16,8 +16,10 @@ export interface RecordedShell extends Shell {
 export interface RecordedShellOptions extends Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns" | "onKey">> {
   /** What standard input holds. */
   readonly stdin?: string;
-  /** What is typed in answer to questions, one after the other; with it, somebody can be asked. */
+  /** What is typed in answer to questions, or picked, one after the other; with it, somebody can be asked. */
   readonly answers?: readonly string[];
+  /** Lines of the terminal; undefined where there is none. */
+  readonly rows?: number;
 }
 
 /** Not a terminal, no colours, no variables, unless said otherwise. */
@@ -35,11 +37,16 @@ export function recordedShell(options: RecordedShellOptions = {}): RecordedShell
       if (written[stream].includes(text)) settle();
       else waiting.add({ stream, text, settle });
     });
+  const answer = async (question: string): Promise<string | undefined> => {
+    write("notes", question);
+    return answers.shift();
+  };
   const stopListeners = new Set<(signal: StopSignal) => void>();
   return {
     env: options.env ?? {},
     cwd: options.cwd ?? process.cwd(),
     outColumns: options.outColumns,
+    outRows: () => options.rows,
     noteColumns: options.noteColumns,
     onKey: options.onKey,
     paint: pc.createColors(false),
@@ -57,13 +64,8 @@ export function recordedShell(options: RecordedShellOptions = {}): RecordedShell
       const text = options.stdin ?? "";
       return Buffer.byteLength(text) > maxBytes ? undefined : text;
     },
-    ask:
-      options.answers === undefined
-        ? undefined
-        : async (question) => {
-            write("notes", question);
-            return answers.shift();
-          },
+    ask: options.answers === undefined ? undefined : answer,
+    choose: options.answers === undefined ? undefined : answer,
     stop: (signal) => {
       for (const listener of stopListeners) listener(signal);
     },

@@ -4,6 +4,13 @@ type Colors = ReturnType<typeof pc.createColors>;
 
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "stdin closed";
 
+/** One of those to pick from. */
+export interface Choice {
+  readonly value: string;
+  /** What is picked with it, in a few words. */
+  readonly hint: string;
+}
+
 /** What a command sees of the process that it runs in. Tests hand in their own. */
 export interface Shell {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -11,6 +18,8 @@ export interface Shell {
   readonly cwd: string;
   /** Columns of standard output; undefined when it is not a terminal. */
   readonly outColumns: number | undefined;
+  /** Lines of standard output's terminal as it is now; undefined when it is none. */
+  outRows(): number | undefined;
   /** Columns of standard error; undefined when it is not a terminal. */
   readonly noteColumns: number | undefined;
   /** Colours for standard error; each is the identity when it is not a terminal or NO_COLOR is set. */
@@ -24,6 +33,8 @@ export interface Shell {
    * asked: unless standard input and standard error are terminals.
    */
   readonly ask: ((question: string) => Promise<string | undefined>) | undefined;
+  /** The value of the choice that is picked with the arrow keys; undefined at Ctrl-C. There where `ask` is. */
+  readonly choose: ((question: string, choices: readonly Choice[]) => Promise<string | undefined>) | undefined;
   /** Tells of each key that is pressed, until undone: characters, or a name such as `ctrl-c`. Undefined unless input and output are terminals. */
   readonly onKey: ((listener: (key: string) => void) => () => void) | undefined;
   /** Tells of each request to stop until undone. While someone listens, signals no longer end the process by themselves. */
@@ -34,24 +45,22 @@ export interface Shell {
   readStdin(limit: { readonly maxBytes: number }): Promise<string | undefined>;
 }
 
-/** Colours for standard output: those of standard error where both are terminals. */
-export function paintOfOut({ paint, outColumns }: Pick<Shell, "paint" | "outColumns">): Colors {
-  return outColumns === undefined ? pc.createColors(false) : paint;
-}
-
 /** The shell of a real process. A reader that went away (`svc … | head`) is no error: what it would have read is dropped. */
 export function processShell(process: NodeJS.Process): Shell {
   const noteColumns = process.stderr.isTTY ? process.stderr.columns : undefined;
   for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreClosedPipe);
+  const canAsk = process.stdin.isTTY && noteColumns !== undefined;
   return {
     env: process.env,
     cwd: process.cwd(),
     outColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    outRows: () => (process.stdout.isTTY ? process.stdout.rows : undefined),
     noteColumns,
     paint: pc.createColors(wantsColor(process.env, noteColumns !== undefined)),
     out: (text) => void process.stdout.write(text),
     note: (text) => void process.stderr.write(text),
-    ask: process.stdin.isTTY && noteColumns !== undefined ? (question) => ask(process, question) : undefined,
+    ask: canAsk ? (question) => ask(process, question) : undefined,
+    choose: canAsk ? (question, choices) => choose(process, question, choices) : undefined,
     onKey: process.stdin.isTTY && process.stdout.isTTY ? (listener) => listenForKeys(process, listener) : undefined,
     onStopSignal(listener) {
       const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -113,6 +122,16 @@ async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise
     lines.close();
     stdin.pause();
   }
+}
+
+async function choose({ stdin, stderr }: NodeJS.Process, question: string, choices: readonly Choice[]): Promise<string | undefined> {
+  const { isCancel, select } = await import("@clack/prompts");
+  const width = Math.max(...choices.map(({ value }) => value.length));
+  // All hints at once: a newcomer compares them. Of itself the library shows that of the choice at hand only.
+  const options = choices.map(({ value, hint }) => ({ value, label: `${value.padEnd(width)}  ${hint}` }));
+  const picked = await select({ message: question, options, input: stdin, output: stderr, withGuide: false });
+  stdin.pause();
+  return isCancel(picked) ? undefined : picked;
 }
 
 /** Colours only on a terminal; NO_COLOR (any value but the empty one) turns them off, FORCE_COLOR on. */

@@ -6,14 +6,15 @@ import { bundledTemplates, listTemplates, templateFiles } from "./templates.ts";
 
 const repository = join(bundledTemplates.templatesDir, "..", "..", "..");
 
-it("lists the quickstart with what it is and what to type next", async () => {
-  expect(await listTemplates(bundledTemplates)).toEqual([
-    {
-      name: "quickstart",
-      description: expect.stringContaining("Python"),
-      nextSteps: expect.arrayContaining(["svc --config config.yaml"]),
-    },
-  ]);
+it("lists the templates with what they are and what to type next, the quickstart first", async () => {
+  const templates = await listTemplates(bundledTemplates);
+
+  expect(templates.map(({ name }) => name)).toEqual(["quickstart", "typescript", "python", "blank"]);
+  expect(templates[0]).toEqual({
+    name: "quickstart",
+    description: expect.stringContaining("Python"),
+    nextSteps: expect.arrayContaining(["svc --config config.yaml"]),
+  });
 });
 
 it("copies gitignore as .gitignore and leaves the template's own description out", async () => {
@@ -46,11 +47,18 @@ it("leaves out what a run in place made, and nothing because npm installed the p
 });
 
 it("points the workers at the SDK packages of this version", async () => {
-  const sdk = JSON.parse(await readFile(join(repository, "packages/sdk/package.json"), "utf8")) as { version: string };
-  const workers = join(bundledTemplates.templatesDir, "quickstart/workers");
+  const { version } = JSON.parse(await readFile(join(repository, "packages/sdk/package.json"), "utf8")) as { version: string };
+  const read = (file: string): Promise<string> => readFile(join(bundledTemplates.templatesDir, file), "utf8");
 
-  expect(await readFile(join(workers, "caller-worker/package.json"), "utf8")).toContain(`"file:../../sdk/svc-sdk-${sdk.version}.tgz"`);
-  expect(await readFile(join(workers, "math-worker/requirements.txt"), "utf8")).toContain(`../../sdk/svc-${sdk.version}-py3-none-any.whl`);
+  for (const file of ["quickstart/workers/caller-worker/package.json", "typescript/workers/greeter/package.json"]) {
+    expect(await read(file)).toContain(`"file:../../sdk/svc-sdk-${version}.tgz"`);
+  }
+  for (const file of ["quickstart/workers/math-worker/requirements.txt", "python/workers/greeter/requirements.txt"]) {
+    expect(await read(file)).toContain(`../../sdk/svc-${version}-py3-none-any.whl`);
+  }
+  expect(await read("typescript/workers/greeter/package.json")).toContain(`"file:../../sdk/svc-engine-${version}.tgz"`);
+  expect(await read("blank/README.md")).toContain(`svc-sdk-${version}.tgz`);
+  expect(await read("blank/README.md")).toContain(`svc-${version}-py3-none-any.whl`);
 });
 
 it("runs no watcher of its own and keeps state and HTTP commented out", async () => {

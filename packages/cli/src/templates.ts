@@ -32,11 +32,15 @@ export interface TemplateFile {
   readonly to: string;
 }
 
-/** The templates that there are, by name. */
+/** What a newcomer takes comes first. */
+const ORDER: readonly string[] = ["quickstart", "typescript", "python", "blank"];
+
+/** The templates that there are. */
 export async function listTemplates(source: TemplateSource): Promise<readonly Template[]> {
   const entries = await readdir(source.templatesDir, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  return Promise.all(names.sort().map((name) => readTemplate(source, name)));
+  const rank = (name: string): number => ORDER.indexOf(name) + 1 || ORDER.length + 1;
+  return Promise.all(names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((name) => readTemplate(source, name)));
 }
 
 async function readTemplate(source: TemplateSource, name: string): Promise<Template> {
@@ -93,7 +97,7 @@ async function filesBelow(dir: string): Promise<string[]> {
 }
 
 // Someone may have run a template in place; what that leaves behind is not part of it. The package itself may lie in such a folder.
-const leftBehind = /(?:^|[\\/])(?:node_modules|\.venv|__pycache__|\.svc)[\\/]/;
+const leftBehind = /(?:^|[\\/])(?:node_modules|\.venv|__pycache__|\.pytest_cache|\.svc)[\\/]/;
 
 async function isFile(path: string): Promise<boolean> {
   try {

@@ -1,3 +1,5 @@
+import { timeOfDay } from "./log-lines.ts";
+
 const STEPS = [
   { ms: 86_400_000, unit: "d" },
   { ms: 3_600_000, unit: "h" },
@@ -8,19 +10,23 @@ const STEPS = [
 /** `12 s ago`, `3 h ago`, `in 5 min`, `now`. */
 export function ago(instantMs: number, nowMs = Date.now()): string {
   const distance = nowMs - instantMs;
-  const step = STEPS.find(({ ms }) => Math.abs(distance) >= ms);
-  if (step === undefined) return "now";
-  const count = `${Math.floor(Math.abs(distance) / step.ms)} ${step.unit}`;
-  return distance > 0 ? `${count} ago` : `in ${count}`;
+  if (Math.abs(distance) < 1_000) return "now";
+  return distance > 0 ? `${span(distance)} ago` : `in ${span(-distance)}`;
+}
+
+/** `12 s`, `3 h`: in the largest unit of which there is a whole one. */
+export function span(ms: number): string {
+  const step = STEPS.find((known) => ms >= known.ms);
+  return step === undefined ? "0 s" : `${Math.floor(ms / step.ms)} ${step.unit}`;
 }
 
 /** `14:03:07.123` of today, with the date before it on any other day; in the zone of the terminal. */
-export function timeOfDay(instantMs: number, nowMs = Date.now()): string {
+export function dayAndTime(instantMs: number, nowMs = Date.now()): string {
   const time = new Date(instantMs);
+  const clock = timeOfDay(instantMs);
+  if (time.toDateString() === new Date(nowMs).toDateString()) return clock;
   const two = (part: number): string => String(part).padStart(2, "0");
-  const clock = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}.${String(time.getMilliseconds()).padStart(3, "0")}`;
-  const isToday = time.toDateString() === new Date(nowMs).toDateString();
-  return isToday ? clock : `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
 }
 
 /** `512 B`, `3.4 KiB`, `12 MiB`. */

@@ -9,7 +9,7 @@ import { formatDuration, showProgress } from "./progress.ts";
 import { isSameFile, type Project } from "./project.ts";
 import { providedBy } from "./provided-by.ts";
 import type { Shell } from "./shell.ts";
-import { restartWorker, type WorkerReport } from "./worker-functions.ts";
+import { steerWorker, type WorkerReport } from "./worker-functions.ts";
 import { type FolderTarget, placeNotes, requireFolder, type WorkerTarget } from "./worker-target.ts";
 import { waitForWorker } from "./worker-wait.ts";
 
@@ -75,7 +75,7 @@ async function addLocal(shell: Shell, target: FolderTarget, adding: Adding): Pro
   const { changed } = await editing(() => addWorkerToConfig(project.configFile, { name, path: target.folder, replicas, env }));
   noteEntry(shell, name, { project, changed });
   shell.note(installed.status === "cached" ? "Using cached deps\n" : `Dependencies installed in ${formatDuration(installed.durationMs)}\n`);
-  if (engine !== undefined && listed) await restartWorker(engine, name);
+  if (engine !== undefined && listed) await steerWorker(engine, "restart", name);
   return finish(shell, { name, kind: "local", adding, ready: await awaitReady(shell, name, adding), installed });
 }
 
@@ -179,7 +179,11 @@ function noteEntry(shell: Shell, name: string, { project, changed }: { readonly 
 /** Undefined when nobody waits. */
 async function awaitReady(shell: Shell, name: string, { engine, wait, signal, project }: Adding): Promise<WorkerReport | undefined> {
   if (engine === undefined || !wait) return undefined;
-  return await waitForWorker(shell, engine, { name, shownConfig: project.shownConfig, signal });
+  const adviceIfStopped = [
+    `It stays in ${project.shownConfig}, and the engine goes on starting it. See how it is: svc worker status ${name}`,
+    `To take it back: svc worker remove ${name}`,
+  ];
+  return await waitForWorker(shell, engine, { name, signal, adviceIfStopped });
 }
 
 interface Outcome {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CallError } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
+import { isAway } from "./engine-away.ts";
 
 export type LogStream = "out" | "err" | "install" | "svc";
 
@@ -52,15 +53,15 @@ export interface Following {
   readonly signal: AbortSignal;
   readonly onLine: (line: WorkerLine) => void;
   /** Told once when the engine does not answer, until it does again. */
-  readonly onLost?: (error: unknown) => void;
+  readonly onLost?: () => void;
   readonly onBack?: () => void;
 }
 
 /**
- * Hands over each further line of a worker until the signal aborts, also over a restart of the engine. Resolves early when the engine no
+ * Hands over each further line of a worker until the signal aborts, also over a restart of the engine. Answers `gone` when the engine no
  * longer knows the worker; rejects when it refuses to tell.
  */
-export async function followLogs(engine: Worker, worker: string, { cursor, stream, signal, onLine, onLost, onBack }: Following): Promise<void> {
+export async function followLogs(engine: Worker, worker: string, { cursor, stream, signal, onLine, onLost, onBack }: Following): Promise<"stopped" | "gone"> {
   let at = cursor;
   let isLost = false;
   while (!signal.aborted) {
@@ -72,18 +73,13 @@ export async function followLogs(engine: Worker, worker: string, { cursor, strea
       at = page.cursor;
       for (const line of page.lines) onLine({ ...line, worker });
     } catch (error) {
-      if (signal.aborted) return;
-      if (CallError.is(error) && error.code === "worker_not_found") return;
-      if (!isPassing(error)) throw error;
-      if (!isLost) onLost?.(error);
+      if (signal.aborted) break;
+      if (CallError.is(error) && error.code === "worker_not_found") return "gone";
+      if (!isAway(error)) throw error;
+      if (!isLost) onLost?.();
       isLost = true;
       await pause(RETRY_MS, undefined, { signal }).catch(() => {});
     }
   }
-}
-
-/** The engine is away, is starting or is ending: it may well answer the next time. */
-function isPassing(error: unknown): boolean {
-  if (!CallError.is(error)) return false;
-  return error.retryable || ["disconnected", "call_timeout", "function_not_found"].includes(error.code);
+  return "stopped";
 }

@@ -9,10 +9,10 @@ const READY_TIMEOUT_MS = 120_000;
 
 export interface AwaitedWorker {
   readonly name: string;
-  /** The config file that lists it, as messages show it. */
-  readonly shownConfig: string;
-  /** Aborts when the user wants an end; where none is given, signals to the process are listened to here. */
-  readonly signal?: AbortSignal;
+  /** Aborts when the user wants an end. */
+  readonly signal: AbortSignal;
+  /** What somebody who stops the wait should know. */
+  readonly adviceIfStopped: readonly string[];
 }
 
 /**
@@ -20,37 +20,42 @@ export interface AwaitedWorker {
  * not in time, or when the user stops the wait.
  */
 export async function waitForWorker(shell: Shell, engine: Worker, awaited: AwaitedWorker): Promise<WorkerReport> {
+  const { name, signal, adviceIfStopped: advice } = awaited;
+  return await unlessStopped(watch(shell, engine, awaited), signal, () => new CommandFailure(`Stopped waiting; ${name} is not known to be ready.`, { advice }));
+}
+
+/** What the step comes to, or a failure as soon as the user wants an end. */
+export async function unlessStopped<Result>(step: Promise<Result>, signal: AbortSignal, stopped: () => CommandFailure): Promise<Result> {
   let undo = (): void => {};
-  const stopped = new Promise<never>((_, reject) => {
-    const stop = (): void => reject(stoppedWaiting(awaited));
-    const { signal } = awaited;
-    if (signal === undefined) {
-      undo = shell.onStopSignal(stop);
-      return;
-    }
+  const aborted = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(stopped());
     signal.addEventListener("abort", stop);
     undo = () => signal.removeEventListener("abort", stop);
     if (signal.aborted) stop();
   });
   try {
-    return await Promise.race([watch(shell, engine, awaited), stopped]);
+    return await Promise.race([step, aborted]);
   } finally {
     undo();
   }
 }
 
-async function watch(shell: Shell, engine: Worker, awaited: AwaitedWorker): Promise<WorkerReport> {
-  const { name } = awaited;
+async function watch(shell: Shell, engine: Worker, { name, signal }: AwaitedWorker): Promise<WorkerReport> {
   const startedMs = performance.now();
-  const first = await shown(shell, `Waiting until ${name} is ready`, () => awaitWorker(engine, { name, until: "first crash", timeoutMs: READY_TIMEOUT_MS }));
+  const first = await shown(shell, `Waiting until ${name} is ready`, () =>
+    awaitWorker(engine, { name, until: "first crash", timeoutMs: READY_TIMEOUT_MS, signal }),
+  );
   if (first.state !== "backing_off") return requireReady(first, { showsOutput: true });
   shell.note(`${shell.paint.yellow(`Worker ${name} crashed:`)} ${first.reason ?? ""}\n${outputOf(first).join("\n")}\n`);
   const timeoutMs = Math.max(0, Math.round(READY_TIMEOUT_MS - (performance.now() - startedMs)));
-  const last = await shown(shell, `Waiting whether ${name} recovers; Ctrl-C ends the wait`, () => awaitWorker(engine, { name, until: "settled", timeoutMs }));
+  const last = await shown(shell, `Waiting whether ${name} recovers; Ctrl-C ends the wait`, () =>
+    awaitWorker(engine, { name, until: "settled", timeoutMs, signal }),
+  );
   return requireReady(last, { showsOutput: false });
 }
 
-async function shown<Result>(shell: Shell, title: string, step: () => Promise<Result>): Promise<Result> {
+/** Runs the step below a line that says that it runs. */
+export async function shown<Result>(shell: Shell, title: string, step: () => Promise<Result>): Promise<Result> {
   const progress = showProgress(shell, title);
   try {
     return await step();
@@ -60,9 +65,10 @@ async function shown<Result>(shell: Shell, title: string, step: () => Promise<Re
 }
 
 function requireReady(report: WorkerReport, { showsOutput }: { readonly showsOutput: boolean }): WorkerReport {
-  const { name, state, reason } = report;
+  const { name, state, reason, waits_for } = report;
   if (state === "ready") return report;
-  const why = reason ?? (state === "starting" ? `it registered no function, trigger type or trigger within ${READY_TIMEOUT_MS / 1000} s` : "");
+  const waits = waits_for.length === 0 ? undefined : `it waits for ${waits_for.join(", ")}, which it depends on`;
+  const why = reason ?? waits ?? (state === "starting" ? `it registered no function, trigger type or trigger within ${READY_TIMEOUT_MS / 1000} s` : "");
   throw new CommandFailure(`Worker ${name} is not ready; it is ${state.replace("_", " ")}${why === "" ? "" : `: ${why}`}.`, {
     advice: [
       ...(showsOutput ? outputOf(report) : []),
@@ -77,10 +83,4 @@ function outputOf({ tail }: WorkerReport): readonly string[] {
   const started = tail.findLastIndex((line) => /^process(?:#\d+)? started: /.test(line));
   const lines = tail.slice(started + 1).filter((line) => !/^process(?:#\d+)? it (?:ended|was ended) /.test(line));
   return lines.length === 0 ? [] : ["Its last output:", ...lines.map((line) => `  | ${line}`)];
-}
-
-function stoppedWaiting({ name, shownConfig }: AwaitedWorker): CommandFailure {
-  return new CommandFailure(`Stopped waiting; ${name} is not known to be ready.`, {
-    advice: [`It stays in ${shownConfig}, and the engine goes on starting it. See how it is: svc worker list`, `To take it back: svc worker remove ${name}`],
-  });
 }

@@ -25,7 +25,7 @@ import { type Logger, observedLogger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
 import { type EngineAddresses, Listeners } from "./listeners.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
-import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
+import { type EngineInfo, engineFunctions, maskSecrets } from "./modules/engine-functions/index.ts";
 import { httpFunctions } from "./modules/http-functions/index.ts";
 import { configurableModules } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
@@ -163,6 +163,7 @@ class Engine implements RunningEngine {
           tokenInUrl: () =>
             settings().bridgeAccess.tokenRequired || settings().bridgeAccess.rbac !== undefined || settings().bridgeAccess.middlewareFunctionId !== undefined,
           claims: kernel.triggers,
+          maskSecrets,
           moduleStates: () => this.modules(),
         }),
         ...configurableModules,
@@ -345,7 +346,7 @@ function requestsOf(config: LoadedConfig): ModuleRequest[] {
     // First of those that the file may name: what the others do is seen from their beginning.
     ...(fromFile.some(({ name }) => name === OBSERVABILITY) ? [] : [{ name: OBSERVABILITY, config: undefined }]),
     ...fromFile.sort((a, b) => Number(b.name === OBSERVABILITY) - Number(a.name === OBSERVABILITY)),
-    { name: SUPERVISOR, config: { workers: config.localWorkers } },
+    { name: SUPERVISOR, config: { workers: config.localWorkers, commands: config.commands } },
   ];
 }
 

@@ -50,4 +50,5 @@ export {
   workerIntroductionSchema,
 } from "./messages.ts";
 export { Payload } from "./payload.ts";
+export { matcherOf } from "./text-pattern.ts";
 export { TOKEN_SUBPROTOCOL_PREFIX, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";

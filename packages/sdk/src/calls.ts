@@ -35,7 +35,11 @@ interface FunctionChoice<Id extends string> {
 /** Whom to call with what. The payload may be left out, which sends null, unless the function's known type wants one. */
 export type CallRequest<Id extends string = string> = CallOptions &
   FunctionChoice<Id> &
-  (Id extends keyof Functions ? { readonly payload: PayloadOf<Id> } : { readonly payload?: unknown });
+  (Id extends keyof Functions
+    ? Functions[Id] extends { readonly payload: unknown }
+      ? { readonly payload: PayloadOf<Id> }
+      : { readonly payload?: unknown }
+    : { readonly payload?: unknown });
 
 export type EnqueueRequest<Id extends string = string> = CallRequest<Id> & { readonly queue: string };
 

@@ -14,14 +14,16 @@ export interface ConsoleProcess {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts `svc-console` and resolves when it tells its address. The engine need not be there. */
-export async function startConsole(options: {
+export interface ConsoleOptions {
   readonly engine: Ports;
   /** Default 0: a free one. */
   readonly port?: number;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-}): Promise<ConsoleProcess> {
+}
+
+/** Starts `svc-console` and resolves when it tells its address. The engine need not be there. */
+export async function startConsole(options: ConsoleOptions): Promise<ConsoleProcess> {
   const { bridge, http, realtime } = options.engine;
   const flags = ["--engine-port", http, "--ws-port", realtime, "--bridge-port", bridge, "--port", options.port ?? 0].map(String);
   const child = spawn(process.execPath, [consoleBin, ...flags, ...(options.args ?? [])], {

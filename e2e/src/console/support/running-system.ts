@@ -11,7 +11,7 @@ const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event",
 export interface RunningSystem {
   readonly folder: string;
   readonly ports: Ports;
-  engine: EngineProcess;
+  readonly engine: EngineProcess;
   readonly console: ConsoleProcess;
   /** A worker in the test's own process, connected. */
   worker(name: string): Promise<Worker>;
@@ -21,18 +21,25 @@ export interface RunningSystem {
   stop(): Promise<void>;
 }
 
+export interface SystemOptions {
+  readonly config?: string;
+  readonly consoleArgs?: readonly string[];
+}
+
 /** A real engine with every module and a real console, on free ports, in a folder of their own. */
-export async function startSystem(options: { readonly config?: string; readonly consoleArgs?: readonly string[] } = {}): Promise<RunningSystem> {
+export async function startSystem(options: SystemOptions = {}): Promise<RunningSystem> {
   const folder = mkdtempSync(join(tmpdir(), "svc-console-"));
   writeFileSync(join(folder, "config.yaml"), options.config ?? `workers:\n${MODULES.map((name) => `  - name: ${name}\n`).join("")}`);
   const ports = await freePorts();
   const workers: Worker[] = [];
-  const engine = await startEngine({ cwd: folder, ports });
+  let engine = await startEngine({ cwd: folder, ports });
   const console = await startConsole({ engine: ports, args: options.consoleArgs ?? [] });
-  const system: RunningSystem = {
+  return {
     folder,
     ports,
-    engine,
+    get engine() {
+      return engine;
+    },
     console,
     async worker(name) {
       const worker = connect(`ws://localhost:${ports.bridge}`, { name, logger: silentLogger, handleSignals: false });
@@ -41,19 +48,18 @@ export async function startSystem(options: { readonly config?: string; readonly 
       return worker;
     },
     async killEngine() {
-      system.engine.child.kill("SIGKILL");
-      await system.engine.exited;
+      engine.child.kill("SIGKILL");
+      await engine.exited;
     },
     async startEngine() {
-      system.engine = await startEngine({ cwd: folder, ports });
+      engine = await startEngine({ cwd: folder, ports });
     },
     async stop() {
       await Promise.all(workers.map((worker) => worker.shutdown()));
       await console.stop();
-      system.engine.child.kill("SIGTERM");
-      await system.engine.exited;
+      engine.child.kill("SIGTERM");
+      await engine.exited;
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  return system;
 }

@@ -29,14 +29,16 @@ interface Frame {
   readonly event?: { readonly type: string };
 }
 
+const NOWHERE: Ports = { bridge: 0, http: 0, realtime: 0 };
+
 /**
  * Stands between a console and an engine, and has the engine's bad days: calls that fail, wait or are never answered, streams that stay silent, connections
  * that break. What is not scripted is the engine's own answer, so that no test believes in shapes that no engine sends.
  */
 export class StandInEngine {
-  /** Where a console finds it. */
-  readonly ports: Ports;
-  readonly #behind: Ports;
+  /** Where a console finds it, once it is started. */
+  ports: Ports = NOWHERE;
+  #behind: Ports = NOWHERE;
   readonly #calls = new Map<string, CallScript>();
   readonly #streams = new Map<string, StreamScript>();
   /** Frames of streams that are held, for the release. */
@@ -45,15 +47,10 @@ export class StandInEngine {
   #servers: Server[] = [];
   #asked: Readonly<Record<string, number>> = {};
 
-  private constructor(ports: Ports, behind: Ports) {
-    this.ports = ports;
+  async start(behind: Ports): Promise<void> {
+    this.ports = await freePorts();
     this.#behind = behind;
-  }
-
-  static async start(behind: Ports): Promise<StandInEngine> {
-    const standIn = new StandInEngine(await freePorts(), behind);
-    await standIn.comeBack();
-    return standIn;
+    await this.comeBack();
   }
 
   /** How often the function was called through it. */

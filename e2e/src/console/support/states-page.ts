@@ -1,14 +1,13 @@
 import type { Worker } from "@svc/sdk";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll } from "vitest";
-import { startBrowser } from "../../support/browser.ts";
-import { type RunningSystem, startSystem } from "./running-system.ts";
-import { live, openPage, type PageOptions, type WatchedPage } from "./watched-page.ts";
+import type { Page } from "playwright-core";
+import { beforeAll } from "vitest";
+import { systemOfFile } from "./of-file.ts";
+import type { RunningSystem } from "./running-system.ts";
+import { openLive, type PageOptions, type WatchedPage } from "./watched-page.ts";
 
 /** What tests of the States page have in common; all is there once a test runs. */
 export interface StatesScene {
   readonly system: RunningSystem;
-  readonly browser: Browser;
   readonly worker: Worker;
   set(scope: string, key: string, value: unknown): Promise<unknown>;
   get(scope: string, key: string): Promise<unknown>;
@@ -20,25 +19,13 @@ export interface StatesScene {
 
 /** A system for all tests of the file. */
 export function statesScene(): StatesScene {
-  let system: RunningSystem;
-  let browser: Browser;
+  const system = systemOfFile();
   let worker: Worker;
   beforeAll(async () => {
-    system = await startSystem();
-    browser = await startBrowser();
     worker = await system.worker("shop");
   });
-  afterAll(async () => {
-    await browser?.close();
-    await system?.stop();
-  });
   return {
-    get system() {
-      return system;
-    },
-    get browser() {
-      return browser;
-    },
+    system,
     get worker() {
       return worker;
     },
@@ -52,11 +39,7 @@ export function statesScene(): StatesScene {
       });
       return response.text();
     },
-    async states(path, options = {}) {
-      const opened = await openPage(browser, `${system.console.url}/states${path}`, options);
-      await live(opened.page);
-      return opened;
-    },
+    states: (path, options = {}) => openLive(`${system.console.url}/states${path}`, options),
   };
 }
 

@@ -36,7 +36,13 @@ async function check(shell: Shell, file: string | undefined, { json }: CheckOpti
   const shown = shownPath(shell, report.file);
   if (!isValid) throw new CommandFailure(`${shown} has ${counted(problems.length, "problem")}.`);
   if (!json && config !== undefined) {
-    const parts = [counted(config.modules.length, "module"), counted(config.localWorkers.length, "local worker"), counted(warnings.length, "warning")];
+    const commands = config.commands.length === 0 ? [] : [counted(config.commands.length, "command")];
+    const parts = [
+      counted(config.modules.length, "module"),
+      counted(config.localWorkers.length, "local worker"),
+      ...commands,
+      counted(warnings.length, "warning"),
+    ];
     shell.out(`${shown} is ok: ${parts.join(", ")}\n`);
   }
 }

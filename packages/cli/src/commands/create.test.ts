@@ -100,4 +100,48 @@ describe("svc create", () => {
       advice: [expect.stringContaining("pack-sdks")],
     });
   });
+
+  it("asks for the template and the folder, which is called like the template unless one says otherwise", async () => {
+    const shell = recordedShell({ cwd: dir, answers: ["typescript", ""] });
+    await createProject(shell, {}, source);
+    await createProject(recordedShell({ cwd: dir, answers: ["python", " shop "] }), {}, source);
+
+    expect(shell.written.notes).toContain("Which template?");
+    expect(await readdir(join(dir, "typescript/workers/greeter"))).toContain("package.json");
+    expect(await readdir(join(dir, "shop/workers/greeter"))).toContain("requirements.txt");
+  });
+
+  it("creates nothing when the answer is Ctrl-C", async () => {
+    for (const answers of [[], ["blank"]]) {
+      await expect(createProject(recordedShell({ cwd: dir, answers }), {}, source)).rejects.toMatchObject({
+        message: "Nothing was created.",
+        exitCode: EXIT.failed,
+      });
+    }
+    expect(await readdir(dir)).toEqual(["assets"]);
+  });
+
+  it("wants everything said where nobody can be asked", async () => {
+    const shell = recordedShell({ cwd: dir });
+
+    await expect(createProject(shell, { directory: "project" }, source)).rejects.toMatchObject({
+      exitCode: EXIT.usage,
+      message: expect.stringContaining("--template"),
+    });
+    await expect(createProject(shell, { template: "blank" }, source)).rejects.toMatchObject({
+      exitCode: EXIT.usage,
+      message: expect.stringContaining("--directory"),
+    });
+  });
+
+  it("knows a blank project again, and takes nothing else for one", async () => {
+    const blank = { template: "blank", directory: "project" };
+    await createProject(recordedShell({ cwd: dir }), blank, source);
+    const shell = recordedShell({ cwd: dir });
+    await createProject(shell, blank, source);
+    expect(shell.written.notes).toContain("is a blank project already");
+
+    await rm(join(dir, "project/sdk"), { recursive: true });
+    await expect(createProject(recordedShell({ cwd: dir }), blank, source)).rejects.toMatchObject({ message: expect.stringContaining("not empty") });
+  });
 });

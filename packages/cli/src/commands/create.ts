@@ -2,6 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { Command } from "commander";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { didYouMean } from "../nearest.ts";
 import type { Shell } from "../shell.ts";
 import {
   bundledTemplates,
@@ -14,54 +15,53 @@ import {
   templateFiles,
   type Written,
 } from "../templates.ts";
+import { jsonOption } from "./options.ts";
 
-interface CreateOptions {
-  readonly template: string;
-  readonly directory: string;
+/** What was said on the command line. Whatever is missing is asked for. */
+interface Wishes {
+  readonly template?: string;
+  readonly directory?: string;
   readonly force?: true;
   readonly json?: true;
+}
+
+interface CreateOptions extends Wishes {
+  readonly template: string;
+  readonly directory: string;
 }
 
 /** `svc create`: puts a template's files and the SDK packages into a folder. */
 export function createCommand(shell: Shell): Command {
   return new Command("create")
     .summary("scaffold a project from a template")
-    .description("Scaffold a project from a template. Works offline: templates and SDK packages come with svc.")
-    .requiredOption("-t, --template <name>", "template to use, e.g. quickstart")
-    .requiredOption("-d, --directory <dir>", "folder of the new project; made if it is not there")
+    .description("Scaffold a project from a template. Asks for what is not said, on a terminal. Works offline: templates and SDK packages come with svc.")
+    .option("-t, --template <name>", "template to use: quickstart, blank, typescript or python")
+    .option("-d, --directory <dir>", "folder of the new project; made if it is not there")
     .option("-f, --force", "write into a folder that is not empty; files of the same name are overwritten")
-    .option("--json", "print what was done as JSON on standard output")
-    .addHelpText("after", "\nExamples:\n  svc create --template quickstart --directory quickstart\n  svc create -t quickstart -d . --force\n")
-    .action((options: CreateOptions) => createProject(shell, options, bundledTemplates));
+    .addOption(jsonOption("print what was done as JSON"))
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc create\n  svc create --template quickstart --directory quickstart\n  svc create -t typescript -d shop --json\n  svc create -t blank -d . --force\n",
+    )
+    .action((options: Wishes) => createProject(shell, options, bundledTemplates));
 }
 
 /** Refuses an unknown template and a folder that holds something else, then copies; a project that is there already is completed. */
-export async function createProject(shell: Shell, options: CreateOptions, source: TemplateSource): Promise<void> {
+export async function createProject(shell: Shell, wishes: Wishes, source: TemplateSource): Promise<void> {
   const known = await listTemplates(source);
-  const template = known.find(({ name }) => name === options.template);
-  if (template === undefined) {
-    const { nearestName } = await import("@svc/engine/local-workers");
-    const nearest = nearestName(
-      options.template,
-      known.map(({ name }) => name),
-    );
-    throw usageFailure(
-      `There is no template "${options.template}"${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,
-      "Templates:",
-      ...known.map(({ name, description }) => `  ${name}: ${description}`),
-    );
-  }
+  const template = wishes.template === undefined ? await chosenTemplate(shell, known) : await namedTemplate(wishes.template, known);
+  const options: CreateOptions = { ...wishes, template: template.name, directory: wishes.directory ?? (await chosenDirectory(shell, template)) };
   const projectDir = resolve(shell.cwd, options.directory);
-  const files = await templateFiles(source, options.template);
+  const files = await templateFiles(source, template.name);
   const sdk = await sdkFiles(source);
   if (sdk.length === 0) {
     throw new CommandFailure("The SDK packages that a project needs are not built.", {
       advice: ["Run `npm run build && node scripts/pack-sdks.mjs` at the root of the svc repository."],
     });
   }
-  const found = await inspect(projectDir, files);
+  const found = await inspect(projectDir, files, sdk);
   if (found === "other" && options.force === undefined) {
-    throw new CommandFailure(`${options.directory} is not empty and is not a ${options.template} project.`, {
+    throw new CommandFailure(`${options.directory} is not empty and is not a ${template.name} project.`, {
       advice: ["Choose another --directory, or pass --force to write into it; files of the same name are overwritten."],
     });
   }
@@ -73,14 +73,52 @@ export async function createProject(shell: Shell, options: CreateOptions, source
   report(shell, options, { template, projectDir, reused: found === "project", written, sdkWritten });
 }
 
+async function namedTemplate(name: string, known: readonly Template[]): Promise<Template> {
+  const template = known.find((candidate) => candidate.name === name);
+  if (template !== undefined) return template;
+  const names = known.map((candidate) => candidate.name);
+  throw usageFailure(`There is no template "${name}"${(await didYouMean(name, names)) || "."}`, ...described(known));
+}
+
+async function chosenTemplate(shell: Shell, known: readonly Template[]): Promise<Template> {
+  if (shell.choose === undefined) throw usageFailure("Say which template with --template; there is no terminal to ask on.", ...described(known));
+  const name = await shell.choose(
+    "Which template?",
+    known.map(({ name: value, description: hint }) => ({ value, hint })),
+  );
+  const template = known.find((candidate) => candidate.name === name);
+  if (template === undefined) throw nothingCreated();
+  return template;
+}
+
+/** The template's name unless another is typed. */
+async function chosenDirectory(shell: Shell, { name }: Template): Promise<string> {
+  if (shell.ask === undefined) throw usageFailure("Say where with --directory; there is no terminal to ask on.");
+  const answer = await shell.ask(`Folder of the project [${name}]: `);
+  if (answer === undefined) {
+    shell.note("\n");
+    throw nothingCreated();
+  }
+  return answer.trim() === "" ? name : answer.trim();
+}
+
+function nothingCreated(): CommandFailure {
+  return new CommandFailure("Nothing was created.");
+}
+
+function described(templates: readonly Template[]): readonly string[] {
+  return ["Templates:", ...templates.map(({ name, description }) => `  ${name}: ${description}`)];
+}
+
 type Found = "nothing" | "project" | "other";
 
-/** A folder is this template's project when it has the config file and one of the template's workers. */
-async function inspect(projectDir: string, files: readonly TemplateFile[]): Promise<Found> {
+/** A folder is this template's project when it has the config file and one of the template's workers; for a template without, our SDK packages. */
+async function inspect(projectDir: string, files: readonly TemplateFile[], sdk: readonly TemplateFile[]): Promise<Found> {
   const entries = await entriesOf(projectDir);
   if (entries.length === 0) return "nothing";
   const manifests = files.filter((file) => file.to.endsWith("/svc.worker.yaml"));
-  const present = await Promise.all(manifests.map((file) => exists(join(projectDir, file.to))));
+  const marks = manifests.length > 0 ? manifests : sdk;
+  const present = await Promise.all(marks.map((file) => exists(join(projectDir, file.to))));
   return entries.includes("config.yaml") && present.includes(true) ? "project" : "other";
 }
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Logger, LogLevel, RunningEngine } from "@svc/engine";
 import { type Command, Option } from "commander";
 import { DEFAULT_CONFIG_FILE } from "../engine-address.ts";
-import { CommandFailure } from "../exit-codes.ts";
+import { CommandFailure, EXIT_MEANINGS } from "../exit-codes.ts";
 import { type LogForm, textLine } from "../log-lines.ts";
 import type { Shell } from "../shell.ts";
 import { startSummary } from "../start-summary.ts";
@@ -49,7 +49,9 @@ Examples:
   svc worker add ./workers/math-worker
   svc trigger --function-id=math::add --payload='{"a": 2, "b": 3}'
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 no engine reachable, 70 internal error.
+Exit status: ${Object.entries(EXIT_MEANINGS)
+        .map(([code, meaning]) => `${code} ${meaning}`)
+        .join(", ")}.
 `,
     )
     .action((options: EngineOptions) => {

@@ -5,8 +5,9 @@ import { functionPage } from "../function-page.ts";
 import { type FunctionDetail, type FunctionRow, listConnected, listFunctions } from "../listings.ts";
 import { addModule, moduleOf } from "../missing-module.ts";
 import { didYouMean } from "../nearest.ts";
-import { paintOfOut, type Shell } from "../shell.ts";
+import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
+import { outPaint } from "../terminal-text.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface FunctionsOptions extends EngineOptions {
@@ -46,7 +47,7 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
     const connected = await listConnected(engine, { include_internal: true });
     if (worker !== undefined && !connected.some(({ id, name }) => id === worker || name === worker)) {
       const names = connected.map(({ name }) => name);
-      throw new CommandFailure(`No worker ${worker} is connected${await didYouMean(worker, names)}`, { advice: ["See: svc workers"] });
+      throw new CommandFailure(`No worker ${worker} is connected${(await didYouMean(worker, names)) || "."}`, { advice: ["See: svc workers"] });
     }
     const modules = new Set(connected.filter(({ kind }) => kind === "module").map(({ id }) => id));
     const isModules = ({ workers }: FunctionRow): boolean => workers.every(({ id }) => modules.has(id));
@@ -86,13 +87,13 @@ async function describe(shell: Shell, command: Command, { id, options }: { reado
         id,
         known.map(({ function_id }) => function_id),
       );
-      throw new CommandFailure(`No connected worker provides ${id}${nearest === "" ? "." : nearest}`, {
+      throw new CommandFailure(`No connected worker provides ${id}${nearest || "."}`, {
         advice: [isThere ? "See: svc functions" : addModule(module)],
         cause: error,
       });
     }
   });
-  shell.out(options.json ? `${JSON.stringify(detail)}\n` : functionPage(detail, paintOfOut(shell)));
+  shell.out(options.json ? `${JSON.stringify(detail)}\n` : functionPage(detail, outPaint(shell)));
 }
 
 const STATUS_COLORS: Readonly<Record<string, "green" | "yellow" | "red">> = {
@@ -108,7 +109,7 @@ const STATUS_COLORS: Readonly<Record<string, "green" | "yellow" | "red">> = {
 
 /** Colours the column STATUS by what stands in it. */
 export function statusStyle(shell: Shell): (cell: string, place: { readonly head: string }) => string {
-  const paint = paintOfOut(shell);
+  const paint = outPaint(shell);
   return (cell, { head }) => {
     const color = head === "STATUS" ? STATUS_COLORS[cell.trim()] : undefined;
     return color === undefined ? cell : paint[color](cell);

@@ -1,11 +1,20 @@
 import type { Command } from "commander";
 import type { Shell } from "../shell.ts";
+import { completionCommand } from "./completion.ts";
 import { configCommand } from "./config.ts";
 import { consoleCommand } from "./console.ts";
 import { createCommand } from "./create.ts";
+import { cronCommand } from "./cron.ts";
 import { devCommand } from "./dev.ts";
 import { doctorCommand } from "./doctor.ts";
+import { eventCommand } from "./event.ts";
 import { functionsCommand } from "./functions.ts";
+import { generateCommand } from "./generate.ts";
+import { logsCommand } from "./logs.ts";
+import { mcpCommand } from "./mcp.ts";
+import { queueCommand } from "./queue.ts";
+import { stateCommand } from "./state.ts";
+import { tracesCommand } from "./traces.ts";
 import { triggerCommand } from "./trigger.ts";
 import { triggersCommand } from "./triggers.ts";
 import { workerCommand } from "./worker.ts";
@@ -20,7 +29,16 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   functionsCommand,
   triggersCommand,
   workersCommand,
+  stateCommand,
+  queueCommand,
+  eventCommand,
+  cronCommand,
+  logsCommand,
+  tracesCommand,
   consoleCommand,
   configCommand,
   doctorCommand,
+  generateCommand,
+  mcpCommand,
+  completionCommand,
 ];

@@ -46,7 +46,7 @@ describe("svc functions", () => {
   });
 
   it("fits the terminal, and lets no function recolour it", async () => {
-    const { out } = await system.svc(["functions"], { outColumns: 60 });
+    const { out } = await system.svc(["functions"], { outColumns: 60, env: { NO_COLOR: "1" } });
     expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(60);
     expect(out).not.toContain("\u001b");
     expect(out).toContain("…");

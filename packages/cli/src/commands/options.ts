@@ -74,6 +74,12 @@ function durationMs(text: string): number | undefined {
   return ms > LONGEST_MS ? undefined : ms;
 }
 
+/** The id of a trace, or the beginning of one. */
+export function parseTraceId(text: string): string {
+  if (!/^[0-9a-f]{1,32}$/i.test(text)) throw new InvalidArgumentError("The id of a trace is 32 hexadecimal digits; its beginning is enough.");
+  return text.toLowerCase();
+}
+
 /** Collects an option that may be given several times. */
 export function repeated(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];

@@ -39,7 +39,7 @@ async function list(shell: Shell, command: Command, options: TriggersOptions): P
     if (found.length > 0 || type === undefined) return found;
     const known = await triggerTypeIds(engine);
     if (known.includes(type)) return found;
-    throw new CommandFailure(`Nobody provides a trigger type ${type}${await didYouMean(type, known)}`, { advice: [`Types: ${known.join(", ")}`] });
+    throw new CommandFailure(`Nobody provides a trigger type ${type}${(await didYouMean(type, known)) || "."}`, { advice: [`Types: ${known.join(", ")}`] });
   });
   if (options.json) shell.out(`${JSON.stringify({ triggers })}\n`);
   else if (triggers.length === 0) shell.note(`No triggers${type === undefined && search === undefined && options.function === undefined ? "" : " match"}.\n`);

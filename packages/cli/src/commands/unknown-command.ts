@@ -16,7 +16,10 @@ export class UnknownCommand extends Error {
   /** Exit 2, with the name that was probably meant. */
   async explained(): Promise<CommandFailure> {
     const { nearestName } = await import("@svc/engine/local-workers");
-    const known = this.#parent.commands.map((command) => command.name());
+    const known = this.#parent
+      .createHelp()
+      .visibleCommands(this.#parent)
+      .map((command) => command.name());
     const nearest = nearestName(this.#word, known);
     return usageFailure(
       `There is no command "${this.#word}"${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,

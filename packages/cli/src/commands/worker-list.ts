@@ -1,55 +1,83 @@
 import { Command } from "commander";
-import { engineAddress } from "../engine-address.ts";
-import { withEngine } from "../engine-session.ts";
-import { foreignConfigFile } from "../project.ts";
+import { askEngine } from "../engine-request.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
+import { outPaint } from "../terminal-text.ts";
+import { formatBytes, span } from "../times.ts";
 import { listWorkers, type WorkerReport } from "../worker-functions.ts";
-import { configOption, urlOption } from "./options.ts";
+import { stateColor } from "../worker-state.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
-interface ListOptions {
-  readonly url?: string;
-  readonly config?: string;
+interface ListOptions extends EngineOptions {
+  readonly all?: true;
   readonly json?: true;
 }
 
 /** `svc worker list`: the workers of the config file, with how they are. */
 export function workerListCommand(shell: Shell): Command {
-  return new Command("list")
+  const command = new Command("list")
+    .alias("ls")
     .summary("list the workers of the engine's config file")
-    .description("List the workers of the engine's config file: state and functions of each.")
-    .addOption(urlOption())
-    .addOption(configOption("config file to take the bridge port from"))
-    .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  svc worker list\n  svc worker list --json    (all functions; the table shows the first few)\n")
-    .action((options: ListOptions, command: Command) => showWorkers(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
+    .description(
+      "List the workers of the engine's config file: the state of each, what its processes use, how often it was restarted after a crash, how long it has been ready, and its functions.",
+    )
+    .option("--all", "also workers that connected by themselves, from this machine or another")
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc worker list\n  svc worker list --all\n  svc worker list --json | jq '.workers[] | {name, state, memory_bytes}'\n",
+    );
+  return withEngineOptions(command).action((own: ListOptions) => list(shell, command, allOptions(own, command)));
 }
 
-async function showWorkers(shell: Shell, options: ListOptions): Promise<void> {
-  const address = engineAddress(shell, options);
-  const { workers, foreign } = await withEngine(address, "svc worker list", async (engine) => ({
-    workers: await listWorkers(engine),
-    foreign: await foreignConfigFile(shell, engine, { address, config: options.config }),
-  }));
-  if (foreign !== undefined) shell.note(`${shell.paint.yellow("note:")} the engine at ${address.shownUrl} is another project's; it runs with ${foreign}\n`);
-  if (options.json) shell.out(`${JSON.stringify({ workers })}\n`);
-  else if (workers.length === 0) shell.note("No workers. Add one with: svc worker add ./workers/math-worker\n");
-  else shell.out(table(["NAME", "KIND", "STATE", "FUNCTIONS"], workers.map(row)));
+const HEADS = ["NAME", "KIND", "STATE", "CPU", "MEMORY", "RESTARTS", "UPTIME", "FUNCTIONS"] as const;
+
+async function list(shell: Shell, command: Command, options: ListOptions): Promise<void> {
+  const workers = await askEngine(shell, { command, options, access: "reads" }, (engine) => listWorkers(engine, { includeRemote: options.all ?? false }));
+  if (options.json) {
+    shell.out(`${JSON.stringify({ workers })}\n`);
+    return;
+  }
+  if (workers.length === 0) {
+    shell.note("No workers. Add one with: svc worker add ./workers/math-worker\n");
+    return;
+  }
+  const paint = outPaint(shell);
+  const style = (cell: string, { row: index, head }: { readonly row: number; readonly head: string }): string => {
+    const worker = workers[index];
+    return head === "STATE" && worker !== undefined ? paint[stateColor(worker.state)](cell) : cell;
+  };
+  shell.out(table(HEADS, workers.map(row), { columns: shell.outColumns, style }));
+  for (const { name, state, reason } of workers) {
+    if (reason === null || state === "stopped") continue;
+    shell.note(`${shell.paint.yellow("note:")} ${name}: ${firstLine(reason)}\n      More: svc worker status ${name}\n`);
+  }
+}
+
+function row({ name, kind, state, replicas, cpu_percent, memory_bytes, restarts, ready_at, functions, trigger_types }: WorkerReport): readonly string[] {
+  const ready = replicas.filter((replica) => replica.state === "ready").length;
+  const runsHere = kind === "local" || kind === "command";
+  const provided = [...shortened(functions), ...shortened(trigger_types).map((id, index) => (index === 0 ? `trigger types: ${id}` : id))];
+  return [
+    name,
+    kind,
+    replicas.length > 1 ? `${state} ${ready}/${replicas.length}` : state,
+    cpu_percent === null ? "-" : `${cpu_percent.toFixed(1)}%`,
+    memory_bytes === null ? "-" : formatBytes(memory_bytes),
+    runsHere ? String(restarts) : "-",
+    ready_at === null ? "-" : span(Date.now() - Date.parse(ready_at)),
+    provided.join(", "),
+  ];
 }
 
 /** A worker may have hundreds. */
 const SHOWN_IDS = 4;
 
-function row({ name, kind, state, reason, functions, trigger_types }: WorkerReport): readonly string[] {
-  const provided = [
-    ...shortened(functions),
-    ...shortened(trigger_types).map((id, index) => (index === 0 ? `trigger types: ${id}` : id)),
-    ...(reason === null ? [] : [`(${reason})`]),
-  ];
-  return [name, kind, state, provided.join(", ")];
-}
-
 /** All of them, or the first few and how many more there are. */
 function shortened(ids: readonly string[]): readonly string[] {
   return ids.length <= SHOWN_IDS ? ids : [...ids.slice(0, SHOWN_IDS - 1), `and ${ids.length - SHOWN_IDS + 1} more`];
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
 }

@@ -39,8 +39,8 @@ Keys
   o      open the console in the browser
   Enter  an empty line, to see where you are
   h, ?   this help
-  q      end the engine, its workers and the console (Ctrl-C too; a second time: at once)
+  q      end engine, workers and console, as Ctrl-C does; a second time at once
 
-Each line begins with who wrote it. Behind a worker's name, ! marks what it wrote to its standard error.
+Each line begins with who wrote it; ! marks what a worker wrote to its stderr.
 Add and change workers in a second terminal: svc worker --help
 `;

@@ -10,7 +10,7 @@ import { openBrowser } from "../open-browser.ts";
 import { settleable } from "../settleable.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
-import { listWorkers, restartWorker } from "../worker-functions.ts";
+import { listWorkers, steerWorker } from "../worker-functions.ts";
 import { KEYS_HELP, KEYS_LINE, listenForDevKeys } from "./dev-keys.ts";
 import { DevOutput } from "./dev-output.ts";
 import { followWorkers } from "./follow-workers.ts";
@@ -93,11 +93,14 @@ class Dev {
     });
   }
 
-  /** Ends what runs; safe to call at any time. */
+  /** Ends what runs; safe to call at any time. Keys are heard to the last: somebody may want it to end at once. */
   async end(): Promise<void> {
     this.#quit.abort();
-    this.#undoKeys();
-    await Promise.all([this.#console?.stop(), this.#engine?.stop()]);
+    try {
+      await Promise.all([this.#console?.stop(), this.#engine?.stop()]);
+    } finally {
+      this.#undoKeys();
+    }
   }
 
   /** Undefined when the user wanted an end before it was up. */
@@ -105,12 +108,15 @@ class Dev {
     const { configFile, engineFlags } = this.#options;
     const said: string[] = [];
     const up = settleable<EngineAddresses>();
+    let isUp = false;
     const child = this.#spawn(["--config", configFile, "--log", "json", ...engineFlags], (line) => {
       const record = parseLogLine(line);
-      // What it says in words is why it cannot start, and stands by itself then.
-      if (record === undefined) keep(said, line);
+      // What it says in words before it is up is why it cannot start, and stands by itself then.
+      if (record === undefined && !isUp) keep(said, line);
       else this.#output.own("engine", line);
-      if (record?.message === "the engine is up") up.settle(addressesIn(record.fields));
+      if (record?.message !== "the engine is up") return;
+      isUp = true;
+      up.settle(addressesIn(record.fields));
     });
     this.#engine = child;
     const outcome = await Promise.race([up.promise, child.ended, this.#aborted(), this.#timeUp("the engine")]);
@@ -182,10 +188,15 @@ class Dev {
 
   #listenForKeys(engine?: Worker): void {
     this.#undoKeys();
+    const unlessEnding = (action: () => void) => (): void => {
+      if (!this.#quit.signal.aborted) action();
+    };
     this.#undoKeys = listenForDevKeys(this.#shell, {
-      restartWorkers: () => void this.#restartWorkers(engine).catch((error: unknown) => this.#note(`The workers were not restarted: ${messageOf(error)}`)),
-      openConsole: () => this.#openConsole(),
-      help: () => this.#shell.note(KEYS_HELP),
+      restartWorkers: unlessEnding(
+        () => void this.#restartWorkers(engine).catch((error: unknown) => this.#note(`The workers were not restarted: ${messageOf(error)}`)),
+      ),
+      openConsole: unlessEnding(() => this.#openConsole()),
+      help: unlessEnding(() => this.#shell.note(KEYS_HELP)),
       quit: () => this.#requestEnd(),
       emptyLine: () => this.#output.emptyLine(),
     });
@@ -195,7 +206,7 @@ class Dev {
     if (engine === undefined) throw new Error("the engine is still starting");
     const names = (await listWorkers(engine)).filter(({ kind }) => kind === "local").map(({ name }) => name);
     this.#note(names.length === 0 ? "There are no workers to restart." : `Restarting ${names.join(", ")}`);
-    await Promise.all(names.map((name) => restartWorker(engine, name)));
+    await Promise.all(names.map((name) => steerWorker(engine, "restart", name)));
   }
 
   #openConsole(): void {

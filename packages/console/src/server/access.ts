@@ -29,28 +29,28 @@ export class Access {
 
   login(request: Pick<IncomingMessage, "headers">, query: URLSearchParams): Login {
     if (this.#token === undefined) return { kind: "welcome" };
-    if (equal(cookieOf(request.headers.cookie), this.#session)) return { kind: "welcome" };
+    if (isSameSecret(cookieOf(request.headers.cookie), this.#session)) return { kind: "welcome" };
     const given = query.get("token") ?? credentialOf(request.headers.authorization);
     if (given === undefined) return { kind: "stranger" };
-    if (!equal(given, this.#token)) return { kind: "wrong" };
+    if (!isSameSecret(given, this.#token)) return { kind: "wrong" };
     return { kind: "welcome", setCookie: `${COOKIE}=${this.#session}; Path=/; HttpOnly; SameSite=Strict` };
   }
 
   /** Whether the page of this run sent the request. */
   isPage(request: Pick<IncomingMessage, "headers">): boolean {
     const given = request.headers["x-svc-console"];
-    return typeof given === "string" && equal(given, this.pageToken);
+    return typeof given === "string" && isSameSecret(given, this.pageToken);
   }
 
   /** Whether the page of this run opens the socket: browsers let pages set no header there, but a subprotocol. */
   isPageSocket(request: Pick<IncomingMessage, "headers">): boolean {
     const protocol = request.headers["sec-websocket-protocol"];
-    return protocol?.startsWith(PAGE_TOKEN_SUBPROTOCOL) === true && equal(protocol.slice(PAGE_TOKEN_SUBPROTOCOL.length), this.pageToken);
+    return protocol?.startsWith(PAGE_TOKEN_SUBPROTOCOL) === true && isSameSecret(protocol.slice(PAGE_TOKEN_SUBPROTOCOL.length), this.pageToken);
   }
 }
 
 /** In a time that tells nothing about either. */
-function equal(given: string | undefined, wanted: string): boolean {
+export function isSameSecret(given: string | undefined, wanted: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return given !== undefined && timingSafeEqual(digest(given), digest(wanted));
 }

@@ -35,7 +35,7 @@ it("finds the lines of a worker's entry, under the older list name too", () => {
   const explained = explainConfig("/project/config.yaml", text, options);
 
   expect(explained.find(({ key }) => key === "modules[0].replicas")).toMatchObject({ value: 3, source: "file", where: "config.yaml:4" });
-  expect(explained.find(({ key }) => key === "modules[0].watch")).toMatchObject({ value: true, source: "default", where: undefined });
+  expect(explained.find(({ key }) => key === "modules[0].watch")).toMatchObject({ value: { include: [], ignore: [] }, source: "default", where: undefined });
 });
 
 it("tells defaults inside a block that the file has from what it says there", () => {

@@ -115,16 +115,18 @@ describe("a config file", () => {
       { name: "svc-state", instance: "svc-state", config: { adapter: { name: "in_memory" } }, where: "config.yaml:2" },
       { name: "svc-http", instance: "svc-http", config: {}, where: "config.yaml:7" },
     ]);
+    const unordered = { dependsOn: [], limits: { memoryBytes: undefined, cpu: undefined } };
     expect(localWorkers).toEqual([
       {
         name: "math",
         path: "/project/workers/math",
         configuredPath: "./workers/math",
         replicas: 1,
-        watch: true,
+        watch: { include: [], ignore: [] },
         envFiles: [{ path: "/project/workers/math/.env", required: false }],
         env: {},
         where: "config.yaml:5",
+        ...unordered,
       },
       {
         name: "caller",
@@ -135,6 +137,7 @@ describe("a config file", () => {
         envFiles: [{ path: "/elsewhere/caller/.env", required: false }],
         env: { MODE: "fast", RATIO: "1.10", ON: "true" },
         where: "config.yaml:8",
+        ...unordered,
       },
     ]);
   });
@@ -334,7 +337,7 @@ engine:
     ["workers: [{name: svc-state, path: b}]\n", expect.stringContaining("is the name of a module")],
     ["workers: [{name: svc-state, replicas: 2}]\n", "1 workers[0].replicas: is for local workers, the entries with a path; svc-state is a module"],
     ["workers: [{name: a, path: b, replicas: 65}]\n", "1 workers[0].replicas: must be at most 64, got 65"],
-    ["workers: [{name: a, path: b}, {name: a, path: c}]\n", '1 workers[1].name: the worker "a" is already listed at config.yaml:1; names are unique'],
+    ["workers: [{name: a, path: b}, {name: a, path: c}]\n", '1 workers[1].name: "a" is already listed at config.yaml:1; names are unique'],
     [
       "workers:\n  - {name: a, path: b}\n  - {name: c, path: ./x/../b/}\n",
       "3 workers[1].path: the same folder is listed at config.yaml:2; for more processes write `replicas: 2` there (up to 64)",

@@ -80,6 +80,7 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     realtime: settled.realtime,
     modules: telemetry.modules,
     localWorkers: entries.localWorkers,
+    commands: entries.commands,
     effective: [...settled.effective, ...telemetry.effective],
     warnings: [...entries.warnings, ...warnings, ...telemetry.warnings],
   };

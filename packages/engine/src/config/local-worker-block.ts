@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { defaultEnvFile, type EnvFile } from "../local-workers/env-file.ts";
 import { folderSchema } from "./folder-path.ts";
+import { dependsOnSchema, environmentSchema, limitsSchema, watchPatternsSchema } from "./supervision-block.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
 
 /** Most processes that one entry may ask for. */
@@ -10,22 +11,18 @@ export const MAX_REPLICAS = 64;
 /** Most files that one entry may name. */
 const MAX_ENV_FILES = 16;
 
-const textValueSchema = z.union([z.string().refine((text) => !text.includes("\0"), { message: "cannot hold a NUL character" }), z.number(), z.boolean()]);
-
 /** An entry of `workers:` with a `path`. */
 export const localWorkerSchema = z.strictObject({
   name: z.string().meta({ description: "Unique name, shown in listings and used for log files" }),
   path: folderSchema.optional().meta({ description: "Folder of the worker, relative to this file" }),
   worker_path: folderSchema.optional().meta({ description: "Older name of path" }),
   replicas: z.int().min(1).max(MAX_REPLICAS).optional().meta({ description: "How many processes. Default 1" }),
-  watch: z.boolean().optional().meta({ description: "Whether the worker restarts when its source changes. Default true" }),
-  env: z
-    .record(
-      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { message: "a variable's name has letters, digits and _, and does not begin with a digit" }),
-      textValueSchema,
-    )
-    .optional()
-    .meta({ description: "Environment variables of the worker's processes" }),
+  watch: z.union([z.boolean(), watchPatternsSchema]).optional().meta({
+    description: "Whether the worker restarts when its source changes, and for which files. Default true, which is all of its folder but what tools make",
+  }),
+  depends_on: dependsOnSchema.optional(),
+  limits: limitsSchema.optional(),
+  env: environmentSchema.optional().meta({ description: "Environment variables of the worker's processes" }),
   env_file: z
     .union([z.literal(false), folderSchema, z.array(folderSchema).max(MAX_ENV_FILES)])
     .optional()

@@ -87,6 +87,21 @@ export interface ModuleEntry {
   readonly where: string;
 }
 
+/** Files and folders: a name (`data`, `*.csv`) is meant at any depth, a path (`src/generated`, with `**` for any folders) from the folder on. */
+export interface WatchPatterns {
+  /** Only these; empty: all. */
+  readonly include: readonly string[];
+  /** Not these, besides what tools make. */
+  readonly ignore: readonly string[];
+}
+
+export interface Limits {
+  /** Of one process with its descendants. */
+  readonly memoryBytes: number | undefined;
+  /** Cores. */
+  readonly cpu: number | undefined;
+}
+
 /** Something that the engine starts and keeps running. */
 export interface SupervisedEntry {
   readonly name: string;
@@ -94,8 +109,11 @@ export interface SupervisedEntry {
   readonly path: string;
   /** How many processes. Default 1, at most 64. */
   readonly replicas: number;
-  /** Restart when the source changes. Default true. */
-  readonly watch: boolean;
+  /** Which changes of files restart it; false: none. */
+  readonly watch: false | WatchPatterns;
+  /** Names of entries that must be ready before it is started. */
+  readonly dependsOn: readonly string[];
+  readonly limits: Limits;
   /** Added to the process environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Where the entry stands, for messages: `config.yaml:12`. */
@@ -108,6 +126,14 @@ export interface LocalWorkerEntry extends SupervisedEntry {
   readonly configuredPath: string;
   /** Files of variables, which the process environment overrules; of two with the same name the later counts. */
   readonly envFiles: readonly EnvFile[];
+}
+
+/** One command of an `svc-exec` block. */
+export interface CommandEntry extends SupervisedEntry {
+  /** Shell command. */
+  readonly command: string;
+  /** When it is started again after it ended. `never` is for what comes to an end: what depends on it waits for that. */
+  readonly restart: "always" | "on_failure" | "never";
 }
 
 /** Where a setting's value comes from, strongest first. */
@@ -136,6 +162,8 @@ export interface LoadedConfig {
   readonly realtime: ListenAddress;
   readonly modules: readonly ModuleEntry[];
   readonly localWorkers: readonly LocalWorkerEntry[];
+  /** Of all `svc-exec` blocks. */
+  readonly commands: readonly CommandEntry[];
   /** Every engine setting and listener address with where its value comes from. */
   readonly effective: readonly EffectiveSetting[];
   /** What was understood but deserves a word, e.g. names that only the reference has. */

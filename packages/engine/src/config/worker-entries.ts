@@ -15,11 +15,14 @@ import {
   replacementOf,
 } from "./compatibility-names.ts";
 import type { AddressBlock } from "./engine-settings.ts";
+import { commandsOf, execBlockSchema } from "./exec-block.ts";
 import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
 import { kindOf, problemAt, schemaProblems, unknownKey } from "./schema-problems.ts";
-import type { ConfigProblem, LocalWorkerEntry, ModuleEntry } from "./types.ts";
+import { orderProblems } from "./start-order.ts";
+import { limitsOf, watchOf } from "./supervision-block.ts";
+import type { CommandEntry, ConfigProblem, LocalWorkerEntry, ModuleEntry, SupervisedEntry } from "./types.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
 
 /** A module that this version of the engine has. A `Module` of the kernel is one. */
@@ -33,6 +36,7 @@ export type KnownModules = readonly KnownModule[];
 export interface ReadEntries {
   readonly modules: readonly ModuleEntry[];
   readonly localWorkers: readonly LocalWorkerEntry[];
+  readonly commands: readonly CommandEntry[];
   /** What the blocks of the two listening modules say about addresses, and the older entry for the worker socket about it. */
   readonly http: AddressBlock;
   readonly realtime: AddressBlock;
@@ -54,6 +58,7 @@ export function readEntries(
   for (const list of ["modules", "workers"]) {
     if (Object.hasOwn(top, list)) reader.readList(list, top[list]);
   }
+  reader.checkOrder();
   return reader;
 }
 
@@ -61,6 +66,7 @@ const LISTENING: ReadonlyMap<string, "http" | "realtime"> = new Map([
   ["svc-http", "http"],
   ["svc-stream", "realtime"],
 ]);
+const EXEC = "svc-exec";
 const MODULE_KEYS = ["name", "config"];
 const LOCAL_KEYS = Object.keys(localWorkerSchema.shape);
 const MAX_SHOWN_CHARACTERS = 60;
@@ -71,6 +77,9 @@ type Entry = Readonly<Record<string, unknown>>;
 class EntryReader implements ReadEntries {
   readonly modules: ModuleEntry[] = [];
   readonly localWorkers: LocalWorkerEntry[] = [];
+  readonly commands: CommandEntry[] = [];
+  /** Where the `depends_on` of each worker and command stands. */
+  readonly #orderPaths = new Map<SupervisedEntry, KeyPath>();
   readonly problems: ConfigProblem[] = [];
   readonly warnings: string[] = [];
   http: AddressBlock = {};
@@ -95,6 +104,13 @@ class EntryReader implements ReadEntries {
       return;
     }
     for (const [index, entry] of value.entries()) this.#readEntry(entry, [key, index]);
+  }
+
+  /** To be called once, when every entry is read. */
+  checkOrder(): void {
+    const ordered = [...this.#orderPaths].map(([{ name, dependsOn, where }, path]) => ({ name, dependsOn, where, path }));
+    const modules = this.modules.map(({ name }) => name);
+    for (const { of, index, message } of orderProblems(ordered, modules)) this.#refuse([...of.path, index], message);
   }
 
   #readEntry(entry: unknown, path: KeyPath): void {
@@ -167,8 +183,9 @@ class EntryReader implements ReadEntries {
       );
       return;
     }
-    this.#check(module.config, config, [...path, "config"]);
     const earlier = this.modules.filter((entry) => entry.name === name).length;
+    if (this.#check(module.config, config, [...path, "config"]) && name === EXEC)
+      this.#addCommands(config, { path: [...path, "config"], instance: earlier + 1 });
     this.modules.push({ name, instance: earlier === 0 ? name : `${name}#${earlier + 1}`, config, where: this.#where(path) });
   }
 
@@ -176,6 +193,27 @@ class EntryReader implements ReadEntries {
     const parsed = schema.safeParse(value);
     if (!parsed.success) this.problems.push(...schemaProblems(parsed.error.issues, { schema, value, base, yaml: this.#yaml }));
     return parsed.success;
+  }
+
+  #addCommands(config: unknown, { path, instance }: { readonly path: KeyPath; readonly instance: number }): void {
+    const commands = commandsOf(execBlockSchema.parse(config), {
+      folder: dirname(this.#file),
+      instance,
+      where: (key) => this.#where([...path, ...key]),
+      writtenEnv: (index, name) => this.#yaml.writtenTextOf([...path, "commands", index, "env", name]),
+    });
+    const listed = (config as { readonly commands?: readonly unknown[] }).commands?.length ?? 0;
+    for (const [index, command] of commands.entries()) {
+      const at = index < listed ? [...path, "commands", index] : [...path, "exec"];
+      const problem = this.#nameProblem(command);
+      if (problem === undefined) this.#accept(this.commands, command, [...at, "depends_on"]);
+      else this.#refuse(index < listed ? [...at, "name"] : at, problem);
+    }
+  }
+
+  #accept<T extends SupervisedEntry>(list: T[], entry: T, orderPath: KeyPath): void {
+    list.push(entry);
+    this.#orderPaths.set(entry, orderPath);
   }
 
   /** An older adapter is named by class: `{class: modules::…::KvStore}` becomes `{name: kv}`. */
@@ -240,7 +278,9 @@ class EntryReader implements ReadEntries {
       path: folder,
       configuredPath,
       replicas: data.replicas ?? 1,
-      watch: data.watch ?? true,
+      watch: watchOf(data.watch ?? true),
+      dependsOn: data.depends_on ?? [],
+      limits: limitsOf(data.limits),
       envFiles: envFilesOf(data, { folder, base }),
       env: readEnvironment(data, path, this.#yaml),
       where: this.#where(path),
@@ -252,7 +292,7 @@ class EntryReader implements ReadEntries {
     else if (nameProblem !== undefined) this.#refuse([...path, "name"], nameProblem);
     else if (sharer)
       this.#refuse([...path, pathKey], `the same folder is listed at ${sharer.where}; for more processes write \`replicas: 2\` there (up to ${MAX_REPLICAS})`);
-    else if (this.#checkEnvFiles(worker, path)) this.localWorkers.push(worker);
+    else if (this.#checkEnvFiles(worker, path)) this.#accept(this.localWorkers, worker, [...path, "depends_on"]);
   }
 
   /** A file that somebody named and that is not there would leave the worker without what it needs. */
@@ -262,14 +302,14 @@ class EntryReader implements ReadEntries {
     return missing === undefined;
   }
 
-  #nameProblem({ name }: LocalWorkerEntry): string | undefined {
+  #nameProblem({ name }: SupervisedEntry): string | undefined {
     const problem = workerNameProblem(name);
     if (problem !== undefined) return `the name ${JSON.stringify(name.slice(0, MAX_SHOWN_CHARACTERS))} ${problem}`;
     if (this.#known.has(name) || MODULE_NAMES.some((module) => module === name)) {
       return `${name} is the name of a module; give the worker another name, or take its path away to load the module`;
     }
-    const twin = this.localWorkers.find((other) => other.name === name);
-    return twin && `the worker ${JSON.stringify(name)} is already listed at ${twin.where}; names are unique`;
+    const twin = [...this.localWorkers, ...this.commands].find((other) => other.name === name);
+    return twin && `${JSON.stringify(name)} is already listed at ${twin.where}; names are unique`;
   }
 
   #refuse(path: KeyPath, message: string): undefined {

@@ -4,6 +4,8 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary start; never goes back. For deadlines and durations. */
   monotonic(): number;
+  /** Where the monotonic clock began on the wall clock, as exactly as the system knows, if it knows: `now` counts whole milliseconds. Not told of jumps. */
+  readonly originMs?: number;
   /** Runs `action` once after `ms` milliseconds. Returns how to call it off. Does not keep the process alive. */
   after(ms: number, action: () => void): () => void;
 }
@@ -11,6 +13,7 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  originMs: performance.timeOrigin,
   after(ms, action) {
     const timer = setTimeout(action, ms);
     timer.unref();

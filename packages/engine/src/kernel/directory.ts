@@ -14,6 +14,8 @@ export interface FunctionView {
   readonly validated: boolean;
   /** Why `request_format` cannot be enforced although that was asked for. */
   readonly format_problem: string | null;
+  /** Its workers registered it with different formats; those shown are the first one's. Absent where they agree. */
+  readonly formats_differ?: true;
   readonly status: FunctionStatus;
   /** True for `engine::*` and functions whose metadata says `internal: true`. */
   readonly internal: boolean;

@@ -133,6 +133,7 @@ export class LiveDirectory implements Directory {
       metadata: description.metadata ?? null,
       validated: description.check?.isOn() ?? false,
       format_problem: description.check?.problem ?? null,
+      ...(formatsDiffer(entry) ? { formats_differ: true } : {}),
       status: statusOf(entry),
       internal: isInternal(entry),
       worker_name: workers[0]?.name ?? "",
@@ -225,6 +226,12 @@ function statusOf(entry: FunctionEntry): FunctionStatus {
 /** A worker that has not introduced itself yet goes by the first part of the id. */
 function nameOf(name: string, id: string): string {
   return name === "" ? (id.split("::")[0] ?? id) : name;
+}
+
+/** Workers of one role have the same formats; one of an older build may not. */
+function formatsDiffer({ registrations }: FunctionEntry): boolean {
+  const [first, ...others] = registrations.map(({ description: { requestFormat, responseFormat } }) => [requestFormat ?? null, responseFormat ?? null]);
+  return others.length > 0 && others.some((formats) => JSON.stringify(formats) !== JSON.stringify(first));
 }
 
 function isInternalId(id: string): boolean {

@@ -77,12 +77,14 @@ class LaunchedGroup implements ProcessGroup {
   readonly ended: Promise<CommandEnd>;
   readonly #child: ChildProcess;
   readonly #clock: Clock;
-  #watcherPid: number | undefined;
+  /** Pid of the launcher's helper, which it tells before the command runs; undefined when it never came to that. */
+  readonly #watcher: Promise<number | undefined>;
   #commandCode: number | undefined;
   #over = false;
   #stopping = false;
   #cancelGrace = (): void => {};
   #resolveEnded: (end: CommandEnd) => void = () => {};
+  #resolveWatcher: (pid: number | undefined) => void = () => {};
 
   constructor(child: ChildProcess, id: number, options: ProcessGroupOptions) {
     this.id = id;
@@ -90,6 +92,9 @@ class LaunchedGroup implements ProcessGroup {
     this.#clock = options.clock ?? systemClock;
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
+    });
+    this.#watcher = new Promise((resolve) => {
+      this.#resolveWatcher = resolve;
     });
     options.capture({ stdout: child.stdout as Readable, stderr: child.stderr as Readable });
     this.#readReports(child.stdio[3] as Duplex);
@@ -115,7 +120,8 @@ class LaunchedGroup implements ProcessGroup {
   }
 
   async #others(): Promise<number[]> {
-    const ours = new Set([this.id, this.#watcherPid]);
+    // The command may have spoken before the launcher's own report is read.
+    const ours = new Set([this.id, await this.#watcher]);
     return membersOf(this.id, await listProcesses()).flatMap((entry) => (ours.has(entry.pid) ? [] : [entry.pid]));
   }
 
@@ -125,7 +131,7 @@ class LaunchedGroup implements ProcessGroup {
       if (text.length > MAX_REPORT_LENGTH) return;
       text += chunk.toString("latin1");
       const watcher = /^watcher (\d+)\n/m.exec(text)?.[1];
-      if (watcher !== undefined) this.#watcherPid = Number(watcher);
+      if (watcher !== undefined) this.#resolveWatcher(Number(watcher));
       const code = /^exit (\d+)\n/m.exec(text)?.[1];
       if (code !== undefined && this.#commandCode === undefined) this.#commandEnded(Number(code));
     });
@@ -173,6 +179,7 @@ class LaunchedGroup implements ProcessGroup {
   #awaitLauncher(): void {
     let cancelOutputGrace = (): void => {};
     this.#child.once("exit", () => {
+      this.#resolveWatcher(undefined);
       // Something else than we may have killed the launcher alone.
       signalIfThere(-this.id, "SIGKILL");
       this.#over = true;

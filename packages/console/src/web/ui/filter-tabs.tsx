@@ -19,7 +19,7 @@ export function FilterTabs<Value extends string>({
   readonly onChange: (value: Value) => void;
 }) {
   return (
-    <fieldset aria-label={label} className="flex flex-wrap gap-1">
+    <fieldset aria-label={label} className="flex flex-wrap gap-1 max-sm:gap-0.5">
       {tabs.map((tab) => (
         <button
           key={tab.value}
@@ -28,7 +28,7 @@ export function FilterTabs<Value extends string>({
           disabled={tab.count === 0 && tab.value !== value}
           onClick={() => onChange(tab.value)}
           className={cn(
-            "inline-flex h-7 items-center gap-1.5 rounded-md px-2.5 text-ink-2 hover:bg-hover hover:text-ink disabled:opacity-45 disabled:hover:bg-transparent",
+            "inline-flex h-7 items-center gap-1.5 rounded-md px-2.5 text-ink-2 max-sm:px-1.5 max-sm:text-[12px] hover:bg-hover hover:text-ink disabled:opacity-45 max-sm:disabled:hidden disabled:hover:bg-transparent",
             tab.value === value && "bg-raised font-medium text-ink",
           )}
         >

@@ -29,7 +29,7 @@ import { schemaCompletion } from "./json-completion.ts";
 import type { JsonEditorProps } from "./json-editor.tsx";
 
 export const theme = EditorView.theme({
-  "&": { backgroundColor: "var(--surface)", color: "var(--ink)", fontSize: "12px" },
+  "&": { backgroundColor: "var(--surface)", color: "var(--ink)", fontSize: "12px", flexGrow: "1" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
   ".cm-content": { fontFamily: "var(--font-mono)", caretColor: "var(--ink)" },
   ".cm-gutters": { backgroundColor: "var(--raised)", color: "var(--ink-3)", border: "none" },
@@ -122,5 +122,6 @@ export default function JsonEditorImpl({ label, value, schema, onChange, onSubmi
     if (editor === null || editor.state.doc.toString() === value) return;
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
   }, [value]);
-  return <div ref={place} className={cn("overflow-auto rounded-md border border-line-strong/60", className)} />;
+  // A column, which the editor fills: the numbers of the lines have their ground to the bottom.
+  return <div ref={place} className={cn("flex flex-col overflow-auto rounded-md border border-line-strong/60", className)} />;
 }

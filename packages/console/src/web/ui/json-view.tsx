@@ -146,7 +146,7 @@ function Node({ value, label, openTo, path }: { readonly value: JsonValue; reado
         aria-expanded={isOpen}
         title={path}
         onClick={() => setOpen(!isOpen)}
-        className="inline-flex min-h-6 min-w-6 items-center rounded text-left hover:bg-hover"
+        className="inline-flex min-h-6 min-w-6 items-center whitespace-pre rounded text-left hover:bg-hover"
       >
         {isOpen ? <ChevronDown aria-hidden className="size-4 text-ink-3" /> : <ChevronRight aria-hidden className="size-4 text-ink-3" />}
         {head}

@@ -32,7 +32,7 @@ export function SearchBox({
   }, [text, value]);
   useHotkey(hotkey ?? "never", label, () => input.current?.focus());
   return (
-    <div className={cn("relative flex h-7 min-w-40 items-center", className)}>
+    <div className={cn("relative flex h-7 min-w-40 items-center max-sm:flex-1", className)}>
       <Search aria-hidden className="pointer-events-none absolute left-2 size-3.5 text-ink-3" />
       <input
         ref={input}

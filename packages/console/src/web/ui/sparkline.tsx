@@ -15,19 +15,26 @@ export function Sparkline({
   readonly tone?: "accent" | "danger";
   readonly className?: string;
 }) {
-  const known = values.filter((value) => value !== null);
+  // It begins where the figures do: a line of two points at the end of an empty quarter of an hour would not be seen.
+  const drawn = values.slice(
+    Math.max(
+      0,
+      values.findIndex((value) => value !== null),
+    ),
+  );
+  const known = drawn.filter((value) => value !== null);
   if (known.length < 2) return <span className={cn("text-[11px] text-ink-3", className)}>collecting</span>;
   const most = Math.max(...known);
   const least = Math.min(0, ...known);
   const range = most - least || 1;
   const segments: string[] = [];
   let isDrawing = false;
-  for (const [at, value] of values.entries()) {
+  for (const [at, value] of drawn.entries()) {
     if (value === null) {
       isDrawing = false;
       continue;
     }
-    const x = (at / (values.length - 1)) * WIDTH;
+    const x = (at / (drawn.length - 1)) * WIDTH;
     const y = HEIGHT - 2 - ((value - least) / range) * (HEIGHT - 4);
     segments.push(`${isDrawing ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`);
     isDrawing = true;

@@ -29,7 +29,7 @@ export interface EffectiveConfig {
     readonly name: string;
     readonly path: string;
     readonly replicas: number;
-    readonly watch: boolean;
+    readonly watch: unknown;
     readonly where: string;
     readonly env: Readonly<Record<string, string>>;
   }[];

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { LocalWorkerEntry } from "../../config/types.ts";
+import type { CommandEntry, LocalWorkerEntry } from "../../config/types.ts";
 import { defineModule, type Module } from "../../kernel/module.ts";
 import { provideWorkerFunctions } from "./functions.ts";
 import { Supervisor, type SupervisorConfig, type SupervisorDeps } from "./supervisor.ts";
@@ -8,7 +8,11 @@ export type { ModuleStanding, WorkerStatus } from "./status.ts";
 export type { SupervisorConfig, SupervisorDeps } from "./supervisor.ts";
 
 // The config loader has checked the entries and filled them in; they come from it, not from a user.
-const config = z.object({ workers: z.array(z.custom<LocalWorkerEntry>((value) => typeof value === "object" && value !== null)) });
+const isEntry = (value: unknown): boolean => typeof value === "object" && value !== null;
+const config = z.object({
+  workers: z.array(z.custom<LocalWorkerEntry>(isEntry)),
+  commands: z.array(z.custom<CommandEntry>(isEntry)).optional(),
+});
 
 /** Runs the workers of the config file that have a `path` as processes of this machine. */
 export function createSupervisor(deps: SupervisorDeps): Module<SupervisorConfig> {

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { SupervisedEntry } from "../../config/types.ts";
 import { workerStateFolder } from "../../local-workers/install.ts";
+import { unenforced } from "./memory-limits.ts";
 import type { RunPlan } from "./recipe.ts";
+
+const variablesSchema = z.record(z.string(), z.string());
 
 export const inspectionSchema = z.object({
   name: z.string(),
@@ -14,27 +17,35 @@ export const inspectionSchema = z.object({
   entry: z.string().nullable().meta({ description: "The file to run, where the manifest names one" }),
   install: z.string().nullable().meta({ description: "The command that installs its dependencies, where there is one" }),
   start: z.string().meta({ description: "The command that starts it" }),
-  env: z.record(z.string(), z.string()).meta({ description: "Variables that files, manifest and config add; secrets and all that files hold are masked" }),
+  env: variablesSchema.meta({ description: "Variables that files, manifest and config add; secrets and all that files hold are masked" }),
   env_files: z.array(z.string()).meta({ description: "Absolute paths of the files of variables that are read, where they are there" }),
   watch: z
-    .union([z.literal(false), z.object({ ignore: z.array(z.string()) })])
-    .meta({ description: "Whether it restarts when its source changes, and for what not" }),
+    .union([z.literal(false), z.object({ include: z.array(z.string()), ignore: z.array(z.string()) })])
+    .meta({ description: "Which changes of files restart it, besides what tools make, which does not; an empty `include` is everything" }),
   replicas: z.int(),
+  depends_on: z.array(z.string()),
+  limits: z.object({
+    memory_bytes: z.int().nullable(),
+    cpu: z.number().nullable().meta({ description: "Cores" }),
+    not_enforced: z.string().nullable().meta({ description: "What of this cannot be kept here, and why" }),
+  }),
   dependencies_hash: z.string().nullable().meta({ description: "Of all that the last install depended on" }),
   installed_at: z.string().nullable().meta({ description: "ISO time of the last install" }),
   where: z.string().meta({ description: "Where its entry stands, e.g. `config.yaml:12`" }),
 });
 export type Inspection = z.output<typeof inspectionSchema>;
 
-const SECRET_NAME = /token|passw|secret|key|credential|auth|dsn|cookie/i;
 const MASK = "***";
-/** Password in an address. */
-const URL_PASSWORD = /(:\/\/[^/?#\s:@]*:)[^/?#\s@]+@/g;
-
 const markerSchema = z.object({ hash: z.string(), installed_at: z.string() });
 
 /** How a unit is run, as its manifest and its entry are at this moment. */
-export async function inspect(entry: SupervisedEntry, plan: RunPlan, projectDir: string): Promise<Inspection> {
+export async function inspect(parts: {
+  readonly entry: SupervisedEntry;
+  readonly plan: RunPlan;
+  readonly projectDir: string;
+  readonly maskSecrets: (value: unknown) => unknown;
+}): Promise<Inspection> {
+  const { entry, plan, projectDir, maskSecrets } = parts;
   const { manifest } = plan;
   const installed = manifest === undefined ? undefined : await lastInstall(projectDir, entry.name);
   return {
@@ -46,10 +57,12 @@ export async function inspect(entry: SupervisedEntry, plan: RunPlan, projectDir:
     entry: manifest?.entry ?? null,
     install: manifest?.install ?? null,
     start: plan.command,
-    env: { ...hidden(plan.fromFiles), ...masked({ ...manifest?.env, ...entry.env }) },
+    env: { ...hidden(plan.fromFiles), ...variablesSchema.parse(maskSecrets({ ...manifest?.env, ...entry.env })) },
     env_files: [...plan.envFiles],
-    watch: entry.watch && plan.watch !== false ? { ignore: [...plan.watch.ignore] } : false,
+    watch: plan.watch === false ? false : { include: [...plan.watch.include], ignore: [...plan.watch.ignore] },
     replicas: entry.replicas,
+    depends_on: [...entry.dependsOn],
+    limits: { memory_bytes: entry.limits.memoryBytes ?? null, cpu: entry.limits.cpu ?? null, not_enforced: unenforced(entry.limits) ?? null },
     dependencies_hash: installed?.hash ?? null,
     installed_at: installed?.installed_at ?? null,
     where: entry.where,
@@ -68,8 +81,4 @@ async function lastInstall(projectDir: string, name: string): Promise<z.output<t
 /** What is kept in a file of its own is kept there to be seen by few. */
 function hidden(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.keys(env).map((name) => [name, MASK]));
-}
-
-function masked(env: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, SECRET_NAME.test(name) ? MASK : value.replace(URL_PASSWORD, "$1***@")]));
 }

@@ -35,7 +35,11 @@ export interface LogFileOptions {
 export class LogFile {
   readonly #options: LogFileOptions;
   readonly #maxFileBytes: number;
-  readonly #tail: { readonly stream: string; readonly text: string }[] = [];
+  readonly #tail: { readonly stream: string; readonly text: string; readonly number: number }[] = [];
+  /** Numbers lines in memory. */
+  #lines = 0;
+  /** Number of the first line of each stream's process. */
+  readonly #begins = new Map<string, number>();
   readonly #onWritten = new Set<() => void>();
   readonly #newest = new Map<string, string>();
   #waiting: string[] = [];
@@ -60,7 +64,7 @@ export class LogFile {
 
   /** `stream` names where the line came from: `out`, `err`, `install`, `svc`. */
   line(stream: string, text: string): void {
-    this.#tail.push({ stream, text: text.length > MAX_TAIL_LINE_LENGTH ? `${text.slice(0, MAX_TAIL_LINE_LENGTH)}…` : text });
+    this.#tail.push({ stream, text: text.length > MAX_TAIL_LINE_LENGTH ? `${text.slice(0, MAX_TAIL_LINE_LENGTH)}…` : text, number: this.#lines++ });
     if (this.#tail.length > TAIL_LINES) this.#tail.shift();
     if (text.trim() !== "") this.#newest.set(stream, text.slice(0, MAX_TAIL_LINE_LENGTH));
     if (this.#closed) return;
@@ -80,10 +84,14 @@ export class LogFile {
   }
 
   /** The last lines, at most 200, without time and stream; of some streams only, when `streams` names them. */
-  tail(count: number, streams?: readonly string[]): string[] {
-    if (count === 0) return [];
-    const lines = streams === undefined ? this.#tail : this.#tail.filter(({ stream }) => streams.includes(stream));
-    return lines.slice(-count).map(({ text }) => text);
+  tail(count: number): string[] {
+    return count === 0 ? [] : this.#tail.slice(-count).map(({ text }) => text);
+  }
+
+  /** Likewise, of these streams and only what was said since they were captured last. */
+  tailOfProcess(count: number, streams: readonly string[]): string[] {
+    const lines = this.#tail.filter(({ stream, number }) => streams.includes(stream) && number >= (this.#begins.get(stream) ?? 0));
+    return count === 0 ? [] : lines.slice(-count).map(({ text }) => text);
   }
 
   /** Calls `listener` each time that lines have come to the file. */
@@ -101,6 +109,7 @@ export class LogFile {
   capture(stream: string, readable: Readable, onLine?: (line: string) => void): void {
     // What an earlier process said is not this one's.
     this.#newest.delete(stream);
+    this.#begins.set(stream, this.#lines);
     const lines = new LineSplitter((line) => {
       this.line(stream, line);
       onLine?.(line);

@@ -1,5 +1,5 @@
 import { sep } from "node:path";
-import type { LocalWorkerEntry } from "../../config/types.ts";
+import type { CommandEntry, LocalWorkerEntry, WatchPatterns } from "../../config/types.ts";
 import { EnvFileError, readEnvFiles } from "../../local-workers/env-file.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
@@ -14,8 +14,8 @@ export interface RunPlan {
   readonly folder: string;
   /** Before what the entry adds; asked at each start. */
   readonly environment: () => Readonly<Record<string, string>>;
-  /** What the watch leaves out besides the usual; false: nothing is watched. */
-  readonly watch: { readonly ignore: readonly string[] } | false;
+  /** What is watched; false: nothing. */
+  readonly watch: false | WatchPatterns;
   readonly manifest: WorkerManifest | undefined;
   /** Absolute paths of files of variables, whether they are there or not. */
   readonly envFiles: readonly string[];
@@ -66,7 +66,8 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
       try {
         // The entry's name counts: files about this worker are kept under it.
         const manifest = { ...(await readManifest(entry.path)), name: entry.name };
-        const { start, folder, watch, warnings } = manifest;
+        const { start, folder, warnings } = manifest;
+        const watch = watchedBy(entry.watch, manifest.watch);
         const fromFiles = await readEnvFiles(entry.envFiles);
         return { command: start, folder, environment: () => workerEnvironment(manifest, fromFiles), watch, manifest, envFiles, fromFiles, warnings };
       } catch (error) {
@@ -87,5 +88,31 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
         throw refused(error);
       }
     },
+  };
+}
+
+/** What the manifest ignores is ignored, whatever the entry says besides. */
+function watchedBy(entry: false | WatchPatterns, manifest: WorkerManifest["watch"]): false | WatchPatterns {
+  if (entry === false || manifest === false) return false;
+  return { include: entry.include, ignore: [...manifest.ignore, ...entry.ignore] };
+}
+
+/** A command is run as the config has it, with what npm has installed in its folder at hand. */
+export function commandRecipe(entry: CommandEntry): Recipe {
+  const plan: RunPlan = {
+    command: entry.command,
+    folder: entry.path,
+    environment: () => workerEnvironment({ kind: "javascript", folder: entry.path, env: {} }),
+    watch: entry.watch,
+    manifest: undefined,
+    envFiles: [],
+    fromFiles: {},
+    warnings: [],
+  };
+  return {
+    filesElsewhere: [],
+    read: () => Promise.resolve(plan),
+    isPrepared: () => Promise.resolve(true),
+    prepare: () => Promise.resolve({ durationMs: 0 }),
   };
 }

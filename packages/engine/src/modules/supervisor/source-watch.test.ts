@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { SourceWatch } from "./source-watch.ts";
-import { ignoreRule } from "./watch-ignore.ts";
+import { ignoreRule, pathRule } from "./watch-ignore.ts";
 
 let folder: string;
 let watch: SourceWatch | undefined;
@@ -96,5 +96,19 @@ describe("the ignore rule", () => {
     const startedAt = performance.now();
     expect(ignoreRule([`${"*a".repeat(50)}b`])("a".repeat(2_000))).toBe(false);
     expect(performance.now() - startedAt).toBeLessThan(200);
+  });
+});
+
+describe("what is watched", () => {
+  it("is what a pattern includes, at any depth or by a path with **", () => {
+    const rule = pathRule(["src/**/*.ts", "*.py", "conf/app"]);
+    for (const path of ["src/a.ts", "src/b/c/d.ts", "deep/down/x.py", "conf/app/any/thing"]) expect([path, rule(path)]).toEqual([path, true]);
+    for (const path of ["src/a.js", "lib/src/a.ts", "conf/other"]) expect([path, rule(path)]).toEqual([path, false]);
+  });
+
+  it("may be what tools make, when it is included by name", () => {
+    expect(ignoreRule([])("dist/a.js")).toBe(true);
+    expect(ignoreRule([], ["dist/**/*.js"])("dist/a.js")).toBe(false);
+    expect(ignoreRule([], ["dist/**/*.js"])("node_modules/a.js")).toBe(true);
   });
 });

@@ -3,7 +3,7 @@ import { lstat, readdir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
 import type { Clock } from "../../kernel/clock.ts";
-import { type IgnoreRule, ignoreRule } from "./watch-ignore.ts";
+import { ignoreRule, type PathRule, pathRule } from "./watch-ignore.ts";
 
 /** An editor or a checkout touches several files; they count as one change. */
 const DEBOUNCE_MS = 300;
@@ -21,6 +21,10 @@ export interface SourceWatchOptions {
   readonly folder: string;
   /** Names and paths to leave out besides the usual ones. */
   readonly ignore: readonly string[];
+  /** Names and paths outside of which nothing is told; empty or absent: there is no such limit. */
+  readonly include?: readonly string[];
+  /** What is told although it lies outside of `include`. */
+  readonly always?: PathRule;
   readonly clock: Clock;
   /** Told the paths, relative to the folder, whose content is another than before. */
   readonly onChange: (paths: readonly string[]) => void;
@@ -31,7 +35,8 @@ export interface SourceWatchOptions {
 /** Tells when files of a worker's folder have other content than before; a touch is no change. */
 export class SourceWatch {
   readonly #options: SourceWatchOptions;
-  readonly #ignored: IgnoreRule;
+  readonly #ignored: PathRule;
+  readonly #included: PathRule;
   readonly #watcher: FSWatcher;
   readonly #touched = new Set<string>();
   readonly #changesAtMs = new Map<string, number[]>();
@@ -45,7 +50,10 @@ export class SourceWatch {
 
   constructor(options: SourceWatchOptions) {
     this.#options = options;
-    this.#ignored = ignoreRule(options.ignore);
+    const { include = [], always } = options;
+    this.#ignored = ignoreRule(options.ignore, include);
+    const isIncluded = pathRule(include);
+    this.#included = include.length === 0 ? () => true : (path) => isIncluded(path) || always?.(path) === true;
     this.#watcher = watch(options.folder, { ignoreInitial: true, followSymlinks: false, ignored: (path) => this.#leavesOut(path) });
     this.#watcher.on("add", (path) => this.#touch(path));
     this.#watcher.on("change", (path) => this.#touch(path));
@@ -89,7 +97,7 @@ export class SourceWatch {
 
   #touch(path: string): void {
     const name = relative(this.#options.folder, path).split(sep).join("/");
-    if (this.#closed || this.#muted.has(name)) return;
+    if (this.#closed || this.#muted.has(name) || !this.#included(name)) return;
     this.#touched.add(name);
     const nowMs = this.#options.clock.monotonic();
     this.#firstTouchMs ??= nowMs;
@@ -148,7 +156,7 @@ export class SourceWatch {
         const name = folder === "" ? entry.name : `${folder}/${entry.name}`;
         if (this.#ignored(name)) continue;
         if (entry.isDirectory()) folders.push(name);
-        else if (found.size < MAX_KNOWN_FILES) found.set(name, (await digestOf(join(this.#options.folder, name))) ?? "");
+        else if (found.size < MAX_KNOWN_FILES && this.#included(name)) found.set(name, (await digestOf(join(this.#options.folder, name))) ?? "");
       }
     }
     return found;

@@ -34,8 +34,8 @@ const lastExitSchema = z.object({
 
 export const workerStatusSchema = z.object({
   name: z.string(),
-  kind: z.enum(["local", "module", "remote"]).meta({
-    description: "`local` is a process that the engine runs, `module` is part of the engine, `remote` has connected by itself",
+  kind: z.enum(["local", "command", "module", "remote"]).meta({
+    description: "`local` is a worker that the engine runs, `command` one of `svc-exec`, `module` is part of the engine, `remote` has connected by itself",
   }),
   state: stateSchema,
   reason: z.string().nullable().meta({ description: "Why the state is what it is, where that is not plain" }),
@@ -71,14 +71,14 @@ export function standingOf(
   const { lastExit } = unit;
   return {
     name: unit.entry.name,
-    kind: "local",
+    kind: unit.kind,
     state,
     reason: reason ?? null,
     restarts: unit.restarts,
     last_exit: lastExit === undefined ? null : { code: lastExit.end.code, signal: lastExit.end.signal, at: isoOf(lastExit.atMs), lines: [...lastExit.lines] },
     next_start_at: isoOrNull(unit.nextStartAtMs),
     ready_at: isoOrNull(unit.readyAtMs),
-    waits_for: [],
+    waits_for: [...unit.waitsFor],
   };
 }
 

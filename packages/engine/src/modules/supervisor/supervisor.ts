@@ -2,28 +2,31 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { CallError } from "@svc/protocol";
-import type { LocalWorkerEntry, SupervisedEntry } from "../../config/types.ts";
+import type { CommandEntry, LocalWorkerEntry, SupervisedEntry } from "../../config/types.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import { didYouMean } from "../../kernel/nearest-name.ts";
 import type { WorkerClaims } from "../../kernel/worker-claims.ts";
 import type { AddressFacts } from "./address-variables.ts";
 import { Connections } from "./connections.ts";
+import { type Awaited, notReady, stopOrder } from "./dependencies.ts";
 import type { LogsInput, LogsOutput } from "./functions.ts";
 import { type Inspection, inspect } from "./inspect.ts";
+import { MemoryLimits, unenforced } from "./memory-limits.ts";
 import { readLogs } from "./read-logs.ts";
-import { RecipeError, workerRecipe } from "./recipe.ts";
+import { commandRecipe, type Recipe, RecipeError, workerRecipe } from "./recipe.ts";
 import { RunRecords } from "./run-records.ts";
+import { StandingStream } from "./standing-stream.ts";
 import { DEFAULT_TAIL, isRemote, type ModuleStanding, statusesOfRemote, statusOfModule, statusOfUnit, type WorkerStatus } from "./status.ts";
 import { STOP_GRACE_MS, Unit } from "./unit.ts";
 import { UsageMeter } from "./usage.ts";
+import { WaitList } from "./wait-list.ts";
+import type { ProcessKind } from "./worker-process.ts";
 import type { WorkerState } from "./worker-state.ts";
 
 /** The engine cuts a module off that takes 10 s to stop, so its workers get a little less then. */
 const ENGINE_STOP_GRACE_MS = 9_000;
 /** How long a name is waited for that is in no config yet: its file may have been edited just now. */
 const UNKNOWN_NAME_WAIT_MS = 5_000;
-/** The states of modules come without notice. */
-const LOOK_EVERY_MS = 100;
 const MAX_WAITS = 1_000;
 
 export interface SupervisorDeps extends AddressFacts {
@@ -34,6 +37,8 @@ export interface SupervisorDeps extends AddressFacts {
   /** Absolute path of the folder in which running process groups are noted, e.g. `/project/.svc/run`. */
   readonly runDir: string;
   readonly claims: WorkerClaims;
+  /** A copy without secrets, which are known by the names that they go by. */
+  readonly maskSecrets: (value: unknown) => unknown;
   /** The modules of the config file. */
   readonly moduleStates: () => readonly ModuleStanding[];
 }
@@ -46,6 +51,8 @@ export interface WaitOptions {
 
 export interface SupervisorConfig {
   readonly workers: readonly LocalWorkerEntry[];
+  /** Default none. */
+  readonly commands?: readonly CommandEntry[] | undefined;
 }
 
 /** Runs the local workers of the config file and answers for them. */
@@ -59,8 +66,11 @@ export class Supervisor {
   readonly #records: RunRecords;
   readonly #connections: Connections;
   readonly #cleared: Promise<void>;
-  /** Asked again whenever a worker's standing changes. */
-  readonly #waits = new Set<() => void>();
+  readonly #waits: WaitList;
+  readonly #memoryLimits: MemoryLimits;
+  readonly #stream: StandingStream;
+  /** As the config has it now: a unit whose start order alone changed runs on. */
+  #dependsOn: ReadonlyMap<string, readonly string[]> = new Map();
   readonly #usage = new UsageMeter();
   /** Calls that wait for log lines. */
   #followers = 0;
@@ -77,13 +87,22 @@ export class Supervisor {
       candidates: () => [...this.#units.values()].flatMap((worker) => worker.candidates),
       onError: (error) => context.log.error("the owner of a connection could not be found out", { error }),
     });
+    this.#waits = new WaitList(context.clock);
+    this.#memoryLimits = new MemoryLimits({
+      clock: context.clock,
+      units: () => this.#units.values(),
+      onError: (error) => context.log.error("what the workers use could not be looked at", { error }),
+    });
+    this.#stream = new StandingStream(context, () => this.#units);
     this.#cleared = this.#endLeftovers();
     context.signal.addEventListener("abort", () => this.#killAll(), { once: true });
   }
 
-  /** Makes exactly these workers run: new ones start, those that are gone stop, changed ones start anew. Does not wait for them. */
+  /** Makes exactly these run: new ones start, those that are gone stop, changed ones start anew. Does not wait for them. */
   apply(config: SupervisorConfig): void {
-    const wanted = new Map(config.workers.map((entry) => [entry.name, entry]));
+    const commands = config.commands ?? [];
+    const wanted = new Map<string, SupervisedEntry>([...config.workers, ...commands].map((entry) => [entry.name, entry]));
+    this.#dependsOn = new Map([...wanted.values()].map(({ name, dependsOn }) => [name, dependsOn]));
     const held = new Set<string>();
     for (const [name, unit] of this.#units) {
       const entry = wanted.get(name);
@@ -92,16 +111,25 @@ export class Supervisor {
       if (entry !== undefined && unit.isHeld) held.add(name);
       this.#remove(unit, entry === undefined ? "gone" : "changed");
     }
-    for (const entry of config.workers) if (!this.#units.has(entry.name)) this.#add(entry, { isHeld: held.has(entry.name) });
-    this.#notify();
+    for (const entry of config.workers) this.#add(entry, { recipe: workerRecipe(entry, this.#deps.projectDir), isHeld: held.has(entry.name) });
+    for (const entry of commands)
+      this.#add(entry, { recipe: commandRecipe(entry), kind: { readyWhen: "running", restart: entry.restart }, isHeld: held.has(entry.name) });
+    for (const unit of this.#units.values()) unit.begin();
+    this.#memoryLimits.begin();
+    this.#changed();
   }
 
+  /** What depends on others goes first. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    const ending = [...this.#units.values()].map((unit) => unit.close({ graceMs: ENGINE_STOP_GRACE_MS }));
-    await Promise.all([...ending, ...this.#leaving.values()]);
+    this.#memoryLimits.stop();
+    const groups = stopOrder([...this.#dependsOn].map(([name, dependsOn]) => ({ name, dependsOn })));
+    const graceMs = ENGINE_STOP_GRACE_MS / Math.max(1, groups.length);
+    for (const names of groups) await Promise.all(names.map((name) => this.#units.get(name)?.close({ graceMs })));
+    await Promise.all(this.#leaving.values());
     this.#connections.stop();
-    this.#notify();
+    this.#changed();
+    this.#stream.stop();
   }
 
   /** Configured workers that are not ready for the first time yet, as a sentence for the readiness report. */
@@ -137,11 +165,12 @@ export class Supervisor {
   /** Throws as `steer` does. */
   async logs(input: LogsInput, signal: AbortSignal): Promise<LogsOutput> {
     const unit = this.#unit(input.name, "has no output of its own; what it logs is among the engine's log entries");
-    if (input.cursor === undefined || input.wait_ms === 0) return readLogs(unit.output, input, { clock: this.#context.clock, signal });
+    const { clock, draining } = this.#context;
+    if (input.cursor === undefined || input.wait_ms === 0) return readLogs(unit.output, input, { clock, signal, draining });
     if (this.#followers >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls wait for log lines already; try again later`);
     this.#followers++;
     try {
-      return await readLogs(unit.output, input, { clock: this.#context.clock, signal });
+      return await readLogs(unit.output, input, { clock, signal, draining });
     } finally {
       this.#followers--;
     }
@@ -151,7 +180,12 @@ export class Supervisor {
   async inspect(name: string): Promise<Inspection> {
     const unit = this.#unit(name, "has no manifest; engine::config::effective tells its settings");
     try {
-      return await inspect(unit.entry, await unit.recipe.read(), this.#deps.projectDir);
+      return await inspect({
+        entry: this.#currentEntry(unit),
+        plan: await unit.recipe.read(),
+        projectDir: this.#deps.projectDir,
+        maskSecrets: this.#deps.maskSecrets,
+      });
     } catch (error) {
       if (error instanceof RecipeError) throw new CallError("invalid_input", error.message);
       throw error;
@@ -165,9 +199,9 @@ export class Supervisor {
   async wait(name: string, options: WaitOptions): Promise<WorkerStatus> {
     if (this.#waits.size >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls wait for workers already; try again later`);
     const startedAtMs = this.#context.clock.monotonic();
-    await this.#until(options.signal, () => {
+    await this.#waits.until(options.signal, () => {
       const waitedMs = this.#context.clock.monotonic() - startedAtMs;
-      if (this.#stopped || waitedMs >= options.timeoutMs) return true;
+      if (this.#stopped || this.#context.draining.aborted || waitedMs >= options.timeoutMs) return true;
       const found = this.#find(name);
       if (found === undefined) return waitedMs >= UNKNOWN_NAME_WAIT_MS;
       return found instanceof Unit ? options.until.includes(found.standing.state) : found.state !== "starting";
@@ -175,37 +209,15 @@ export class Supervisor {
     return this.status(name, { tail: DEFAULT_TAIL });
   }
 
-  #until(signal: AbortSignal, isDone: () => boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let cancelLook = (): void => {};
-      const finish = (settle: () => void): void => {
-        cancelLook();
-        this.#waits.delete(look);
-        signal.removeEventListener("abort", onAbort);
-        settle();
-      };
-      const look = (): void => {
-        cancelLook();
-        if (isDone()) finish(resolve);
-        else cancelLook = this.#context.clock.after(LOOK_EVERY_MS, look);
-      };
-      const onAbort = (): void => finish(() => reject(new CallError("call_cancelled", "the caller no longer waits")));
-      if (signal.aborted) {
-        onAbort();
-        return;
-      }
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#waits.add(look);
-      look();
-    });
-  }
-
-  #add(entry: LocalWorkerEntry, options: { readonly isHeld: boolean }): void {
+  #add(entry: SupervisedEntry, { recipe, kind, isHeld }: { readonly recipe: Recipe; readonly kind?: ProcessKind; readonly isHeld: boolean }): void {
+    if (this.#units.has(entry.name)) return;
     const predecessor = this.#leaving.get(entry.name) ?? Promise.resolve();
+    const waitsFor = (): Awaited[] => notReady(this.#dependsOn.get(entry.name) ?? [], (name) => this.#find(name));
     const unit = new Unit(entry, {
       ...this.#deps,
-      recipe: workerRecipe(entry, this.#deps.projectDir),
-      isHeld: options.isHeld,
+      ...{ recipe, isHeld, waitsFor, unenforced: unenforced(entry.limits) },
+      ...(kind === undefined ? {} : { kind }),
+      othersReady: (signal) => this.#waits.until(signal, () => waitsFor().length === 0),
       clock: this.#context.clock,
       log: this.#context.log,
       records: this.#records,
@@ -214,10 +226,9 @@ export class Supervisor {
       telemetry: this.#context.telemetry,
       sendLogs: (connections) => this.#connections.sendLogs(connections),
       onReady: () => this.#deps.claims.settled(entry.name),
-      onChange: () => this.#notify(),
+      onChange: () => this.#changed(),
     });
     this.#units.set(entry.name, unit);
-    unit.begin();
   }
 
   #remove(unit: Unit, why: "gone" | "changed"): void {
@@ -252,6 +263,15 @@ export class Supervisor {
     for (const unit of [...this.#units.values(), ...this.#leavingUnits]) unit.kill();
   }
 
+  #changed(): void {
+    this.#waits.lookAgain();
+    this.#stream.changed();
+  }
+
+  #currentEntry(unit: Unit): SupervisedEntry {
+    return { ...unit.entry, dependsOn: this.#dependsOn.get(unit.entry.name) ?? [] };
+  }
+
   #statusOf(unit: Unit, tail: number): Promise<WorkerStatus> {
     return statusOfUnit(unit, { connections: this.#connections, usage: this.#usage, tail });
   }
@@ -276,14 +296,10 @@ export class Supervisor {
       : `no worker is named ${name}${didYouMean(name, known) || `; ${listed}`}`;
     return new CallError("worker_not_found", message, { details: { name, known: known.slice(0, 50) } });
   }
-
-  #notify(): void {
-    for (const look of [...this.#waits]) look();
-  }
 }
 
-/** Where an entry stands in the file makes no difference to its processes. */
+/** Where an entry stands in the file makes no difference to its processes, nor does what it waits for once they run. */
 function isSameWork(a: SupervisedEntry, b: SupervisedEntry): boolean {
-  const work = ({ path, replicas, watch, env }: SupervisedEntry): unknown => ({ path, replicas, watch, env });
+  const work = (entry: SupervisedEntry): unknown => ({ ...entry, configuredPath: undefined, dependsOn: undefined, where: undefined });
   return isDeepStrictEqual(work(a), work(b));
 }

@@ -9,7 +9,7 @@ import type { LogFile } from "./log-file.ts";
 import { isOfOurLogger, type OutputLine, outputEntry } from "./output-entry.ts";
 import type { RunPlan } from "./recipe.ts";
 import type { RunRecords } from "./run-records.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { type ProcessKind, WorkerProcess } from "./worker-process.ts";
 
 /** Lines of a process that ended unasked that are kept with how it ended. */
 const LINES_OF_EXIT = 20;
@@ -27,6 +27,7 @@ export interface UnitProcessesParts extends AddressFacts {
 
 export interface UnitProcessesOptions {
   readonly entry: SupervisedEntry;
+  readonly kind: ProcessKind | undefined;
   readonly parts: UnitProcessesParts;
   readonly output: LogFile;
   readonly onReady: () => void;
@@ -65,7 +66,7 @@ export class UnitProcesses {
   }
 
   #make(index: number): WorkerProcess {
-    const { entry, parts, output, onReady, onChange } = this.#options;
+    const { entry, kind, parts, output, onReady, onChange } = this.#options;
     const label = entry.replicas === 1 ? "" : `#${index + 1}`;
     const which = labelled(label);
     const held = new HeldEntries(parts.clock);
@@ -75,8 +76,9 @@ export class UnitProcesses {
       random: Math.random,
       spawn: () => this.#spawn(label, (line) => this.#tell(line, index, held)),
       lastError: () => output.newest(`err${label}`),
-      lastLines: () => output.tail(LINES_OF_EXIT, [`out${label}`, `err${label}`]),
+      lastLines: () => output.tailOfProcess(LINES_OF_EXIT, [`out${label}`, `err${label}`]),
       haveRegistered: parts.haveRegistered,
+      kind,
       observer: {
         changed: onChange,
         started: (group) => this.#record(group, label),
@@ -84,6 +86,10 @@ export class UnitProcesses {
           output.line("svc", `process${label} is ready`);
           this.#log.info("a worker is ready", which);
           onReady();
+        },
+        finished: () => {
+          output.line("svc", `process${label} ended with exit code 0`);
+          this.#log.info("a command has ended", which);
         },
         crashed: (end, next) => {
           output.line("svc", `process${label} ${next.reason ?? ""}`.trim());

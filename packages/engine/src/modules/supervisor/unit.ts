@@ -1,27 +1,30 @@
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { SupervisedEntry } from "../../config/types.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { concernsInstall } from "../../local-workers/dependency-files.ts";
-import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "../../local-workers/manifest.ts";
 import type { RuntimeKind } from "../../local-workers/runtime-kinds.ts";
 import type { Candidate } from "./connections.ts";
-import { FileWatch } from "./file-watch.ts";
 import { LogFile } from "./log-file.ts";
 import { type Recipe, RecipeError, type RunPlan } from "./recipe.ts";
-import { SourceWatch } from "./source-watch.ts";
+import { isManifest, UnitFiles } from "./unit-files.ts";
 import { UnitProcesses, type UnitProcessesParts } from "./unit-processes.ts";
-import { type LastExit, READY_TIMEOUT_MS, type WorkerProcess } from "./worker-process.ts";
+import { type LastExit, type ProcessKind, READY_TIMEOUT_MS, type WorkerProcess } from "./worker-process.ts";
 import { type Standing, worstOf } from "./worker-state.ts";
 
 /** Between SIGTERM and SIGKILL. */
 export const STOP_GRACE_MS = 10_000;
-/** A folder that is missing cannot be watched, so it is looked for. */
-const MISSING_FOLDER_LOOK_MS = 5_000;
 
 export interface UnitParts extends UnitProcessesParts {
   readonly logsDir: string;
   readonly recipe: Recipe;
+  /** Default a worker. */
+  readonly kind?: ProcessKind;
+  /** What must be ready before it is started, and is not; with what is to be said of it. Asked again and again. */
+  readonly waitsFor: () => readonly { readonly name: string; readonly how: string }[];
+  /** Resolves when `waitsFor` answers nothing. Rejects when the signal aborts. */
+  readonly othersReady: (signal: AbortSignal) => Promise<void>;
+  /** What of its limits cannot be kept here, as a sentence. */
+  readonly unenforced: string | undefined;
   /** It was stopped by somebody and stays so. */
   readonly isHeld: boolean;
   /** Resolves when nothing of a former engine runs any more. */
@@ -32,7 +35,9 @@ export interface UnitParts extends UnitProcessesParts {
   readonly onChange: () => void;
 }
 
-type Phase = { readonly name: "waiting" | "installing" | "running" | "stopping" | "stopped" } | { readonly name: "failed"; readonly reason: string };
+type Phase =
+  | { readonly name: "waiting" | "waiting for others" | "installing" | "running" | "stopping" | "stopped" }
+  | { readonly name: "failed"; readonly reason: string };
 
 /** One thing that the engine keeps running: its recipe, dependencies, processes, log and file watching. */
 export class Unit {
@@ -42,19 +47,18 @@ export class Unit {
   readonly #log: Logger;
   readonly #addedAtMs: number;
   readonly #processes: UnitProcesses;
+  readonly #files: UnitFiles;
   #phase: Phase = { name: "waiting" };
   /** What is wrong although the former processes run on. */
   #complaint: string | undefined;
   #plan: RunPlan | undefined;
   /** Of the manifest that was read last, which may not run yet. */
-  #kind: RuntimeKind | undefined;
-  #watch: { readonly ignore: readonly string[]; readonly source: SourceWatch } | undefined;
-  #fileWatch: FileWatch | undefined;
+  #runtime: RuntimeKind | undefined;
   #wasReady = false;
   #isHeld: boolean;
   #work: Promise<void> = Promise.resolve();
   #round = new AbortController();
-  #cancelLook = (): void => {};
+  #begun = false;
   #ended = false;
 
   constructor(entry: SupervisedEntry, parts: UnitParts) {
@@ -71,6 +75,7 @@ export class Unit {
     });
     this.#processes = new UnitProcesses({
       entry,
+      kind: parts.kind,
       parts: { ...parts, log: this.#log },
       output: this.output,
       onReady: () => {
@@ -79,14 +84,26 @@ export class Unit {
       },
       onChange: () => parts.onChange(),
     });
+    this.#files = new UnitFiles(entry, {
+      clock: parts.clock,
+      elsewhere: parts.recipe.filesElsewhere,
+      onChange: (paths) => this.#filesChanged(paths),
+      onProblem: (problem) => this.#log.warn("a worker's files cannot all be watched", { problem }),
+    });
+  }
+
+  get kind(): "local" | "command" {
+    return this.#parts.kind === undefined ? "local" : "command";
   }
 
   get recipe(): Recipe {
     return this.#parts.recipe;
   }
 
-  /** Brings it up, unless it is held. To be called once, first. */
+  /** Brings it up for the first time, unless it is held. Does nothing when it has begun. */
   begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
     if (!this.#isHeld) this.#begin();
   }
 
@@ -94,11 +111,26 @@ export class Unit {
     const phase = this.#phase;
     if (phase.name === "running") {
       const { state, reason } = worstOf(this.processes.map((process) => process.standing));
-      return { state, reason: reason ?? this.#complaint };
+      return { state, reason: reason ?? this.#complaint ?? this.#parts.unenforced };
     }
     if (phase.name === "failed") return { state: "failed", reason: phase.reason };
     if (phase.name === "stopped" && this.#isHeld) return { state: "stopped", reason: `it was stopped; start it with \`svc worker start ${this.entry.name}\`` };
+    if (phase.name === "waiting for others") {
+      const others = this.#parts.waitsFor().map(({ name, how }) => `${name}, which ${how}`);
+      return { state: "starting", reason: others.length === 0 ? undefined : `it waits for ${others.join("; for ")}` };
+    }
     return { state: phase.name === "waiting" ? "starting" : phase.name, reason: undefined };
+  }
+
+  /** Names of what must be ready before it is started, while it waits for that. */
+  get waitsFor(): readonly string[] {
+    return this.#phase.name === "waiting for others" ? this.#parts.waitsFor().map(({ name }) => name) : [];
+  }
+
+  /** What depends on it may be started: it is ready, or has ended well where that is what it is for. */
+  get isDone(): boolean {
+    if (this.processes.every(({ isFinished }) => isFinished)) return true;
+    return this.standing.state === "ready" && this.#parts.kind?.restart !== "never";
   }
 
   get processes(): readonly WorkerProcess[] {
@@ -139,7 +171,7 @@ export class Unit {
 
   /** True while its first readiness is still awaited. */
   get isAwaited(): boolean {
-    return !this.#wasReady && !this.#isHeld && this.#parts.clock.monotonic() - this.#addedAtMs < READY_TIMEOUT_MS;
+    return !this.#wasReady && !this.isDone && !this.#isHeld && this.#parts.clock.monotonic() - this.#addedAtMs < READY_TIMEOUT_MS;
   }
 
   /** Somebody stopped it, and nobody has started it since. */
@@ -154,7 +186,8 @@ export class Unit {
   /** Starts it when it does not run: after a stop, or without waiting any longer after a failure. */
   start(): void {
     const { state } = this.standing;
-    if (this.#isHeld || state === "failed" || state === "backing_off" || state === "crash_looping") this.#startAnew("start was asked for");
+    if (this.#isHeld || state === "stopped" || state === "failed" || state === "backing_off" || state === "crash_looping")
+      this.#startAnew("start was asked for");
   }
 
   /** Reads again what is to be run, installs what changed, and starts all its processes anew. `reinstall`: installs also what did not change. */
@@ -169,7 +202,7 @@ export class Unit {
     this.#isHeld = true;
     this.output.line("svc", "stop was asked for");
     this.#round.abort();
-    this.#cancelLook();
+    this.#files.endSearch();
     this.#enter({ name: "stopping" });
     // Processes are told at once; what the round that was called off still does comes first to its end.
     this.#work = Promise.all([this.#processes.stop({ graceMs: STOP_GRACE_MS }), this.#work])
@@ -187,12 +220,12 @@ export class Unit {
   async close(options: { readonly graceMs: number }): Promise<void> {
     const ran = !this.#isHeld;
     this.#ended = true;
-    this.#cancelLook();
+    this.#files.endSearch();
     this.#round.abort();
     this.#enter({ name: "stopping" });
     await Promise.all([this.#processes.stop(options), this.#work]);
     await this.#processes.stop(options);
-    await Promise.all([this.#watch?.source.close(), this.#fileWatch?.close()]);
+    await this.#files.close();
     this.#enter({ name: "stopped" });
     if (ran) {
       this.output.line("svc", "stopped");
@@ -209,11 +242,12 @@ export class Unit {
     if (this.#ended) return;
     this.#isHeld = false;
     this.output.line("svc", why);
+    // At once, so that who waits for it from now on does not see how it was before.
     if (options.runsMeanwhile === true) {
+      this.#enter({ name: "installing" });
       this.#begin({ reinstall: true });
       return;
     }
-    // At once, so that who waits for it from now on does not see how it was before.
     this.#enter({ name: this.#phase.name === "running" || this.#phase.name === "stopping" ? "stopping" : "waiting" });
     this.#begin({ first: () => this.#processes.stop({ graceMs: STOP_GRACE_MS }), reinstall: options.reinstall === true });
   }
@@ -223,7 +257,7 @@ export class Unit {
     this.#round.abort();
     const round = new AbortController();
     this.#round = round;
-    this.#cancelLook();
+    this.#files.endSearch();
     this.#work = this.#work
       .then(async () => {
         await this.#parts.cleared;
@@ -238,12 +272,14 @@ export class Unit {
 
   async #bringUp(signal: AbortSignal, reinstall: boolean): Promise<void> {
     // Everything is read after this, so that only later changes count.
-    await this.#watch?.source.rebase();
+    await this.#files.rebase();
     let plan = await this.#read();
     if (signal.aborted || plan === undefined) return;
     // A watch that begins now knows nothing of edits since the plan was read.
-    if (await this.#watchFiles(plan)) plan = await this.#read();
+    if (!this.#ended && (await this.#files.watch(plan))) plan = await this.#read();
     if (signal.aborted || plan === undefined || !(await this.#prepare(plan, { signal, force: reinstall })) || signal.aborted) return;
+    if (!this.#processes.anyRuns) await this.#awaitOthers(signal);
+    if (signal.aborted) return;
     await this.#processes.stop({ graceMs: STOP_GRACE_MS });
     if (signal.aborted) return;
     this.#plan = plan;
@@ -253,15 +289,26 @@ export class Unit {
     this.#processes.start(plan);
   }
 
+  /** Ends when the others are ready or the round is called off. */
+  async #awaitOthers(signal: AbortSignal): Promise<void> {
+    const waitsFor = this.#parts.waitsFor().map(({ name }) => name);
+    if (waitsFor.length === 0) return;
+    this.output.line("svc", `waiting for ${waitsFor.join(", ")}`);
+    this.#enter({ name: "waiting for others" });
+    await this.#parts.othersReady(signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+
   async #read(): Promise<RunPlan | undefined> {
     try {
       const plan = await this.#parts.recipe.read();
-      this.#kind = plan.manifest?.kind;
+      this.#runtime = plan.manifest?.kind;
       for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
       return plan;
     } catch (error) {
       if (!(error instanceof RecipeError)) throw error;
-      await this.#watchFiles(this.#plan);
+      if (!this.#ended) await this.#files.watch(this.#plan);
       this.#fail(error.message);
       return undefined;
     }
@@ -277,7 +324,7 @@ export class Unit {
       const { durationMs } = await recipe.prepare(plan, { signal, force, onProgress: (line) => this.output.line("install", line) });
       this.#log.info("a worker's dependencies are installed", { durationMs });
       // Lock files that the install wrote are noticed here, while they are known to be no reason for another start.
-      await this.#watch?.source.compare();
+      await this.#files.compare();
       return true;
     } catch (error) {
       if (signal.aborted) return false;
@@ -297,48 +344,10 @@ export class Unit {
     this.#enter(runsOn ? { name: "running" } : { name: "failed", reason });
   }
 
-  /** Watches the files as the plan says. True when that is a new watch. */
-  async #watchFiles(plan: RunPlan | undefined): Promise<boolean> {
-    if (!this.entry.watch || this.#ended) return false;
-    if (plan?.watch === false) {
-      await Promise.all([this.#watch?.source.close(), this.#fileWatch?.close()]);
-      this.#watch = undefined;
-      this.#fileWatch = undefined;
-      return false;
-    }
-    await this.#watchElsewhere();
-    const ignore = plan?.watch.ignore ?? this.#watch?.ignore ?? [];
-    if (this.#watch !== undefined && this.#watch.ignore.join("\0") === ignore.join("\0")) return false;
-    if (!(await isFolder(this.entry.path))) return false;
-    await this.#watch?.source.close();
-    const source = new SourceWatch({
-      folder: this.entry.path,
-      ignore,
-      clock: this.#parts.clock,
-      onChange: (paths) => this.#filesChanged(paths),
-      onProblem: (message) => this.#log.warn("a worker's files cannot all be watched", { problem: message }),
-    });
-    this.#watch = { ignore, source };
-    await source.rebase();
-    return true;
-  }
-
-  async #watchElsewhere(): Promise<void> {
-    const files = this.#parts.recipe.filesElsewhere;
-    if (files.length === 0) return;
-    this.#fileWatch ??= new FileWatch({
-      files,
-      clock: this.#parts.clock,
-      onChange: (names) => this.#filesChanged(names),
-      onProblem: (problem) => this.#log.warn("a worker's files elsewhere cannot all be watched", { problem }),
-    });
-    await this.#fileWatch.ready;
-  }
-
   #filesChanged(paths: readonly string[]): void {
     if (this.#ended || this.#isHeld) return;
     // An install writes lock files. Sources are read only when the processes start, so they do not matter before that.
-    const forInstall = paths.some((path) => concernsInstall(this.#kind, path) || path === MANIFEST_FILE || path === REFERENCE_MANIFEST_FILE);
+    const forInstall = paths.some((path) => concernsInstall(this.#runtime, path) || isManifest(path));
     if (this.#phase.name === "installing" && !forInstall) return;
     const shown = paths.length > 5 ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more` : paths.join(", ");
     this.output.line("svc", `changed: ${shown}`);
@@ -351,28 +360,7 @@ export class Unit {
     const isOver = phase.name === "stopping" || phase.name === "stopped";
     if ((this.#ended || this.#isHeld) && !isOver) return;
     this.#phase = phase;
-    if (phase.name === "failed" && this.entry.watch) this.#lookForFolder();
+    if (phase.name === "failed") this.#files.search(() => this.#begin());
     this.#parts.onChange();
   }
-
-  /** A folder that is not there cannot be watched. */
-  #lookForFolder(): void {
-    if (this.#watch !== undefined) return;
-    this.#cancelLook();
-    this.#cancelLook = this.#parts.clock.after(MISSING_FOLDER_LOOK_MS, () => {
-      // `isFolder` does not reject.
-      void isFolder(this.entry.path).then((there) => {
-        if (this.#ended || this.#phase.name !== "failed") return;
-        if (there) this.#begin();
-        else this.#lookForFolder();
-      });
-    });
-  }
-}
-
-function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (entry) => entry.isDirectory(),
-    () => false,
-  );
 }

@@ -7,22 +7,52 @@ const DEFAULT_IGNORE: readonly string[] = [
   ...["*.log", "*.pyc", "*.tsbuildinfo", "*.tmp", "*.swp", "*.swx", "*~", ".#*", "4913", "*.sqlite", "*.sqlite-*", "*.db", "*.db-*"],
 ];
 
-/** Says whether a path, relative to the worker's folder with `/` between names, is left out of watching. */
-export type IgnoreRule = (path: string) => boolean;
+/** Says whether a path, relative to the watched folder with `/` between names, is meant. */
+export type PathRule = (path: string) => boolean;
+
+/** What is left out of watching: what tools make, unless `include` names it, and `extra`. */
+export function ignoreRule(extra: readonly string[], include: readonly string[] = []): PathRule {
+  const named = include.flatMap((pattern) => pattern.split("/"));
+  return pathRule([...DEFAULT_IGNORE.filter((usual) => !named.some((name) => matches(usual, name))), ...extra]);
+}
 
 /**
- * `extra` comes from the manifest: a name (`data`, `*.csv`) is meant at any depth, a path (`src/generated`) from the worker's
- * folder on; what lies below an ignored folder is ignored too.
+ * A name (`data`, `*.csv`) is meant at any depth, a path (`src/generated`) from the folder on; `**` in a path stands for any folders. What lies
+ * below a folder that is meant is meant too.
  */
-export function ignoreRule(extra: readonly string[]): IgnoreRule {
-  const patterns = [...DEFAULT_IGNORE, ...extra].map((pattern) => pattern.replace(/^\.\//, "").replace(/\/+$/, ""));
+export function pathRule(given: readonly string[]): PathRule {
+  const patterns = given.map((pattern) => pattern.replace(/^\.\//, "").replace(/\/+$/, ""));
   const names = patterns.filter((pattern) => !pattern.includes("/"));
   const paths = patterns.filter((pattern) => pattern.includes("/")).map((pattern) => pattern.replace(/^\//, "").split("/"));
   return (path) => {
     const parts = path.split("/");
     if (parts.some((part) => names.some((name) => matches(name, part)))) return true;
-    return paths.some((pattern) => pattern.length <= parts.length && pattern.every((name, index) => matches(name, parts[index] ?? "")));
+    return paths.some((pattern) => leadsTo(pattern, parts));
   };
+}
+
+/** Whether the pattern matches the path or a folder that it lies in. Goes back at most to the last `**`, as `matches` does within a name. */
+function leadsTo(pattern: readonly string[], parts: readonly string[]): boolean {
+  let p = 0;
+  let t = 0;
+  let star = -1;
+  let resume = 0;
+  while (t < parts.length && p < pattern.length) {
+    if (pattern[p] === "**") {
+      star = p++;
+      resume = t;
+    } else if (matches(pattern[p] ?? "", parts[t] ?? "")) {
+      p++;
+      t++;
+    } else if (star >= 0) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[p] === "**") p++;
+  return p === pattern.length;
 }
 
 /** Walks both texts once, going back at most to the last `*`: no pattern is slow. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CommandEnd, ProcessGroup } from "../../local-workers/process-group.ts";
 import { type ManualClock, manualClock } from "../../testing/index.ts";
 import { RestartPolicy } from "./restart-policy.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { type ProcessKind, WorkerProcess } from "./worker-process.ts";
 
 const EXITED: CommandEnd = { code: 1, signal: null, problem: undefined };
 
@@ -48,7 +48,7 @@ interface World {
   latest(): ScriptedGroup;
 }
 
-function setUp(): World {
+function setUp(kind?: ProcessKind): World {
   const clock = manualClock();
   const groups: ScriptedGroup[] = [];
   const events: string[] = [];
@@ -65,6 +65,7 @@ function setUp(): World {
       lastLines: () => ["its last line"],
       clock,
       random: () => 0.5,
+      kind,
       spawn() {
         const group = new ScriptedGroup(groups.length + 1);
         groups.push(group);
@@ -76,6 +77,7 @@ function setUp(): World {
         started: (group) => events.push(`started ${group.id}`),
         ready: () => events.push("ready"),
         crashed: (_end, next) => events.push(next.state),
+        finished: () => events.push("finished"),
       },
     }),
   };
@@ -190,6 +192,34 @@ describe("a worker's process", () => {
     clock.advance(600_000);
     expect(groups).toHaveLength(2);
     expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("a command's process", () => {
+  it("is ready once it has run for a second, and has ended when its exit code is 0", async () => {
+    const { process, clock, latest, events } = setUp({ readyWhen: "running", restart: "on_failure" });
+    process.start();
+    clock.advance(999);
+    expect(process.standing.state).toBe("starting");
+    clock.advance(1);
+    expect(process.standing.state).toBe("ready");
+    await latest().end({ code: 0, signal: null, problem: undefined });
+    expect(process.standing).toEqual({ state: "stopped", reason: "it ended with exit code 0" });
+    expect(process.isFinished).toBe(true);
+    expect(events).toEqual(["started 1", "ready", "finished"]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it.each([
+    { restart: "on_failure", code: 1, state: "backing_off" },
+    { restart: "always", code: 0, state: "backing_off" },
+    { restart: "never", code: 0, state: "stopped" },
+    { restart: "never", code: 1, state: "failed" },
+  ] as const)("with restart $restart is $state after exit code $code", async ({ restart, code, state }) => {
+    const { process, latest } = setUp({ readyWhen: "running", restart });
+    process.start();
+    await latest().end({ code, signal: null, problem: undefined });
+    expect(process.standing.state).toBe(state);
   });
 });
 

@@ -24,8 +24,21 @@ export interface WorkerProcessOptions {
   readonly lastLines: () => readonly string[];
   /** Says whether one of the connections has registered a function, a trigger type or a trigger. */
   readonly haveRegistered: (connections: ReadonlySet<string>) => boolean;
+  /** What it is to be, once it is started. Default a worker. */
+  readonly kind?: ProcessKind | undefined;
   readonly observer: WorkerProcessObserver;
 }
+
+export interface ProcessKind {
+  /** `registered`: once it has registered what it has (decision 29); `running`: once it has run for a second. */
+  readonly readyWhen: "registered" | "running";
+  /** `on_failure`: unless its exit code was 0. */
+  readonly restart: "always" | "on_failure" | "never";
+}
+
+const WORKER: ProcessKind = { readyWhen: "registered", restart: "always" };
+/** What does not register anything has come up when it still runs by then. */
+const RUNNING_MS = 1_000;
 
 export interface WorkerProcessObserver {
   /** The standing is another one. */
@@ -34,6 +47,8 @@ export interface WorkerProcessObserver {
   ready(): void;
   /** It ended unasked; `next` says what follows. */
   crashed(end: CommandEnd, next: Standing): void;
+  /** It ended with exit code 0, and that is all it was to do. */
+  finished(): void;
 }
 
 /** The last time that it ended unasked. */
@@ -50,6 +65,8 @@ type Phase =
   | { readonly name: "starting"; readonly late: boolean; readonly wasReady: boolean }
   | { readonly name: "ready" }
   | { readonly name: "stopping" }
+  | { readonly name: "finished" }
+  | { readonly name: "failed"; readonly reason: string }
   | { readonly name: "backing_off" | "crash_looping"; readonly reason: string };
 
 /** One process of a worker through its life: start, readiness, crash, restart, stop. Does no I/O of its own. */
@@ -62,6 +79,7 @@ export class WorkerProcess {
   #spawnedAtMs = 0;
   #restarts = 0;
   #wasReady = false;
+  #endedFor: string | undefined;
   #readyAtMs: number | undefined;
   #nextStartAtMs: number | undefined;
   #lastExit: LastExit | undefined;
@@ -81,10 +99,18 @@ export class WorkerProcess {
         return { state: "starting", reason: startingReason(phase, this.#lastError) };
       case "backing_off":
       case "crash_looping":
+      case "failed":
         return { state: phase.name, reason: phase.reason };
+      case "finished":
+        return { state: "stopped", reason: "it ended with exit code 0" };
       default:
         return { state: phase.name, reason: undefined };
     }
+  }
+
+  /** It ended with exit code 0, and is not to be started again. */
+  get isFinished(): boolean {
+    return this.#phase.name === "finished";
   }
 
   /** Id of the running process group. */
@@ -148,6 +174,13 @@ export class WorkerProcess {
     this.#group?.kill();
   }
 
+  /** Ends it at once for what it did; it counts as having ended unasked. `reason`: a sentence about it, e.g. `it used too much memory`. */
+  end(reason: string): void {
+    if (this.#group === undefined) return;
+    this.#endedFor = reason;
+    this.#group.kill();
+  }
+
   /** A connection of this process came. */
   connected(workerId: string): void {
     if (this.#group === undefined) return;
@@ -157,7 +190,7 @@ export class WorkerProcess {
 
   /** One of its connections registered a function, a trigger type or a trigger. */
   registered(): void {
-    if (this.#phase.name !== "starting") return;
+    if (this.#phase.name !== "starting" || this.#kind.readyWhen === "running") return;
     this.#lastRegistrationMs = this.#options.clock.monotonic();
     this.#cancelQuiet ??= this.#options.clock.after(QUIET_MS, () => this.#afterQuiet());
   }
@@ -165,7 +198,11 @@ export class WorkerProcess {
   disconnected(workerId: string): void {
     if (!this.#connections.delete(workerId) || this.#connections.size > 0) return;
     this.#cancelQuietTimer();
-    if (this.#phase.name === "ready") this.#await({ wasReady: true });
+    if (this.#phase.name === "ready" && this.#kind.readyWhen === "registered") this.#await({ wasReady: true });
+  }
+
+  get #kind(): ProcessKind {
+    return this.#options.kind ?? WORKER;
   }
 
   get #lastError(): string {
@@ -177,6 +214,7 @@ export class WorkerProcess {
   #spawn(): void {
     this.#spawnedAtMs = this.#options.clock.monotonic();
     this.#wasReady = false;
+    this.#endedFor = undefined;
     const group = this.#options.spawn();
     this.#group = group;
     this.#options.observer.started(group);
@@ -187,6 +225,11 @@ export class WorkerProcess {
 
   #await(options: { readonly wasReady: boolean }): void {
     this.#cancelTimer();
+    if (this.#kind.readyWhen === "running") {
+      this.#cancelTimer = this.#options.clock.after(RUNNING_MS, () => this.#enterReady());
+      this.#enter({ name: "starting", late: false, ...options });
+      return;
+    }
     this.#cancelTimer = this.#options.clock.after(READY_TIMEOUT_MS, () => this.#enter({ name: "starting", late: true, ...options }));
     this.#enter({ name: "starting", late: false, ...options });
   }
@@ -201,6 +244,10 @@ export class WorkerProcess {
     // A connection that registered nothing is not ready; its first registration starts the wait again.
     if (this.#phase.name !== "starting" || !this.#options.haveRegistered(this.#connections)) return;
     this.#cancelTimer();
+    this.#enterReady();
+  }
+
+  #enterReady(): void {
     this.#wasReady = true;
     this.#readyAtMs = this.#options.clock.now();
     this.#enter({ name: "ready" });
@@ -217,7 +264,18 @@ export class WorkerProcess {
       return;
     }
     const nowMs = this.#options.clock.monotonic();
+    const { restart } = this.#kind;
+    if (end.code === 0 && restart !== "always") {
+      this.#enter({ name: "finished" });
+      this.#options.observer.finished();
+      return;
+    }
     this.#lastExit = { end, atMs: this.#options.clock.now(), lines: this.#options.lastLines() };
+    if (restart === "never") {
+      this.#enter({ name: "failed", reason: `${this.#ended(end)}${this.#lastError}; it is not started again, since its restart is never` });
+      this.#options.observer.crashed(end, this.standing);
+      return;
+    }
     const next = this.#policy.exited({ nowMs, ranForMs: nowMs - this.#spawnedAtMs, wasReady: this.#wasReady });
     this.#nextStartAtMs = this.#options.clock.now() + next.delayMs;
     this.#cancelTimer = this.#options.clock.after(next.delayMs, () => {
@@ -229,11 +287,15 @@ export class WorkerProcess {
   }
 
   #crashReason(end: CommandEnd, next: { readonly state: string; readonly delayMs: number }): string {
-    const ended = `it ${describeEnd(end)}`;
+    const ended = this.#ended(end);
     if (next.state !== "crash_looping") return `${ended}${this.#lastError} and is started again ${inSeconds(next.delayMs)}`;
     const seconds = Math.round(next.delayMs / 1000);
     const restart = `svc worker restart ${this.#options.name}`;
     return `${ended}, the fifth time within a minute${this.#lastError}; it is started again when a file changes, with \`${restart}\`, or in ${seconds / 60} minutes`;
+  }
+
+  #ended(end: CommandEnd): string {
+    return this.#endedFor === undefined ? `it ${describeEnd(end)}` : `${this.#endedFor} and was ended`;
   }
 
   #cancelQuietTimer(): void {

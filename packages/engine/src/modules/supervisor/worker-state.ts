@@ -7,7 +7,7 @@ export interface Standing {
 }
 
 /** A worker with several processes is as well off as the worst of them. */
-const WORST_FIRST: readonly WorkerState[] = ["crash_looping", "backing_off", "stopping", "starting", "stopped", "ready"];
+const WORST_FIRST: readonly WorkerState[] = ["failed", "crash_looping", "backing_off", "stopping", "starting", "stopped", "ready"];
 
 export function worstOf(standings: readonly Standing[]): Standing {
   for (const state of WORST_FIRST) {

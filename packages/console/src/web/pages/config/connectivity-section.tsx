@@ -46,7 +46,7 @@ export function ConnectivitySection() {
         </p>
       )}
       <DataRegion loading={isPending} error={error} empty={false} emptyState={null} retry={() => void refetch()}>
-        <ul className="grid gap-px bg-line sm:grid-cols-2 2xl:grid-cols-4">
+        <ul className="grid gap-px overflow-hidden rounded-b-lg bg-line sm:grid-cols-2 2xl:grid-cols-4">
           {data?.map((probe) => (
             <ProbeCard key={probe.name} probe={probe} />
           ))}

@@ -11,7 +11,7 @@ const COLUMNS: readonly PlainColumn<PortRow>[] = [
     cell: ({ name, purpose }) => (
       <>
         {name}
-        <span className="block text-ink-3">{purpose}</span>
+        <span className="block min-w-40 text-ink-3">{purpose}</span>
       </>
     ),
   },

@@ -1,5 +1,6 @@
 import { duration } from "../../lib/time.ts";
-import { useLiveState, useWorkers } from "../../lib/use-live.ts";
+import { useLiveCollection, useLiveState, useWorkers } from "../../lib/use-live.ts";
+import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { useNow } from "../../ui/time.tsx";
 import { percent } from "./attention.ts";
 import { CounterCard } from "./counter-card.tsx";
@@ -40,10 +41,19 @@ export function CounterRow({ counters: { counters, samples: counted }, samples, 
   // An engine that has run for a minute has not been idle for fourteen.
   const minutes = Math.max(Math.min(rangeMs, now - (engine?.started_at_ms ?? 0)), 5_000) / 60_000;
   const system = workers.filter(({ internal }) => internal).length;
+  const triggers = useLiveCollection<{ readonly id: string; readonly internal: boolean }>("svc.triggers", ({ id }) => id);
+  const streams = usePolledCall<{ readonly streams: readonly { readonly type: string }[] }>("engine::streams::list", ["system"], () => ({
+    include_system: true,
+  }));
   const unknown = areFiguresOff ? "not known" : undefined;
   const pastOf = (counter: CounterName): readonly (number | null)[] =>
     counter === "workers" && samples.length > 0 ? samples.map((sample) => sample.workers) : counted.map((sample) => sample[counter] ?? null);
-  const notes: Partial<Record<CounterName, string>> = { functions: `+ ${systemFunctions} system`, workers: `+ ${system} system` };
+  const notes: Readonly<Record<CounterName, string | undefined>> = {
+    functions: `+ ${systemFunctions} system`,
+    triggers: triggers.loaded ? `+ ${triggers.items.filter(({ internal }) => internal).length} system` : undefined,
+    workers: `+ ${system} system`,
+    streams: streams.data === undefined ? undefined : `+ ${streams.data.streams.filter(({ type }) => type === "system").length} system`,
+  };
   return (
     <section aria-label="Counters" className="grid grid-cols-2 gap-3 sm:grid-cols-4 xl:grid-cols-7">
       {CARDS.map(({ name, counter, href }) => (
@@ -54,7 +64,7 @@ export function CounterRow({ counters: { counters, samples: counted }, samples, 
         href="/traces"
         value={figures === undefined ? unknown : rate(figures.calls / minutes)}
         samples={line.calls}
-        note={figures === undefined ? undefined : `${figures.calls.toLocaleString("en-GB")} calls`}
+        note={figures === undefined ? undefined : `${figures.calls.toLocaleString("en-GB")} calls in ${timeText(minutes)}`}
       />
       <CounterCard
         name="Errors"
@@ -73,6 +83,11 @@ export function CounterRow({ counters: { counters, samples: counted }, samples, 
       />
     </section>
   );
+}
+
+function timeText(minutes: number): string {
+  if (minutes < 2) return `${Math.round(minutes * 60)} s`;
+  return minutes < 120 ? `${Math.round(minutes)} min` : `${Math.round(minutes / 60)} h`;
 }
 
 function rate(perMinute: number): string {

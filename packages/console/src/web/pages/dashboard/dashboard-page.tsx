@@ -68,7 +68,7 @@ export default function DashboardPage() {
           figures={ofWorkers === undefined ? undefined : ownFigures(ofWorkers)}
         />
         {hasNobody && <ConnectSteps />}
-        <div className={cn("grid grid-cols-1 items-start gap-3", hasFlow && "xl:grid-cols-[minmax(0,1fr)_22rem]")}>
+        <div className={cn("grid grid-cols-1 gap-3", hasFlow && "xl:grid-cols-[minmax(0,1fr)_22rem]")}>
           {hasFlow && <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />}
           <AttentionSection figures={figures} ownFigures={ofWorkers ?? []} />
         </div>

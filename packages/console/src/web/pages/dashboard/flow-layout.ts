@@ -35,7 +35,8 @@ export function layoutOf({ nodes }: Pick<Flow, "nodes">, width: number): Layout 
 }
 
 /** The line of an edge: from the right side of one box to the left side of the other; within a column around their right side. */
-export function pathOf({ from, to }: FlowEdge, boxes: ReadonlyMap<string, Box>): string | undefined {
+export function pathOf(edge: FlowEdge, boxes: ReadonlyMap<string, Box>): string | undefined {
+  const { from, to } = edge;
   const [a, b] = [boxes.get(from), boxes.get(to)];
   if (a === undefined || b === undefined) return undefined;
   const [startX, startY, endY] = [a.x + a.width, a.y + NODE_HEIGHT / 2, b.y + NODE_HEIGHT / 2];
@@ -45,6 +46,8 @@ export function pathOf({ from, to }: FlowEdge, boxes: ReadonlyMap<string, Box>):
     if (from === to) return `M${startX} ${startY - 6}C${out} ${startY - 14} ${out} ${startY + 14} ${startX} ${startY + 6}`;
     return `M${startX} ${startY}C${out} ${startY} ${out} ${endY} ${startX} ${endY}`;
   }
+  // Back to a column before: between the same two sides.
+  if (b.x < a.x) return pathOf({ ...edge, from: to, to: from }, boxes);
   const middle = (startX + b.x) / 2;
   return `M${startX} ${startY}C${middle} ${startY} ${middle} ${endY} ${b.x} ${endY}`;
 }

@@ -65,6 +65,24 @@ it("joins triggers, functions and what they use", () => {
   ]);
 });
 
+it("joins a queue to what its jobs run, unless a trigger does", () => {
+  const flow = flowOf({
+    own: new Set(["orders::create", "mail::send", "stock"]),
+    triggers: [{ id: "t1", trigger_type: "queue", function_id: "stock", config: { queue: "stock" }, internal: false }],
+    figures: [],
+    seen: [
+      { from: "orders::create", to: "queue::enqueue", calls: 2, errors: 0 },
+      { from: "queue::enqueue", to: "mail::send", calls: 2, errors: 1 },
+      { from: "queue::enqueue", to: "stock", calls: 1, errors: 0 },
+    ],
+  });
+  expect(flow.edges.map(({ from, to, calls, errors }) => [from, to, calls, errors])).toEqual([
+    ["trigger t1", "function stock", 0, 0],
+    ["function orders::create", "target queues", 2, 0],
+    ["target queues", "function mail::send", 2, 1],
+  ]);
+});
+
 it("shows eight of a column, the busiest, and says how many more there are", () => {
   const ids = Array.from({ length: 11 }, (_, at) => `f${at}`);
   const flow = flowOf({

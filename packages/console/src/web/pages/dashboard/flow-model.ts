@@ -164,7 +164,13 @@ export function flowOf({ own, triggers, figures, seen }: FlowSources): Flow {
         ...{ from: `trigger ${trigger.id}`, to: `function ${trigger.function_id}`, kind: "declared", calls: 0, errors: 0 },
       }),
     );
-  return { nodes, edges: [...declared, ...seenEdges(seenFrom, place)], more: [bound.length - shownTriggers.length, own.size - shownFunctions.length, 0] };
+  // What a job runs is called by the queue; what events and states occasion is joined to its trigger already.
+  const fed = seen.filter(({ from, to }) => targetOf(from) === "queues" && used.includes("queues") && place.has(to) && !boundIds.has(to));
+  return {
+    nodes,
+    edges: [...declared, ...seenEdges([...seenFrom, ...fed], place)],
+    more: [bound.length - shownTriggers.length, own.size - shownFunctions.length, 0],
+  };
 }
 
 /** Calls of several functions of one kind (`state::get`, `state::set`) are one edge. */
@@ -173,7 +179,9 @@ function seenEdges(seen: readonly SeenCall[], shown: ReadonlyMap<string, number>
   for (const { from, to, calls, errors } of seen) {
     const target = targetOf(to);
     if (target === undefined && !shown.has(to)) continue;
-    const [a, b] = [`function ${from}`, target === undefined ? `function ${to}` : `target ${target}`];
+    const source = targetOf(from);
+    const a = source === undefined ? `function ${from}` : `target ${source}`;
+    const b = target === undefined ? `function ${to}` : `target ${target}`;
     const before = edges.get(`${a}\n${b}`);
     edges.set(`${a}\n${b}`, { from: a, to: b, kind: "seen", calls: calls + (before?.calls ?? 0), errors: errors + (before?.errors ?? 0) });
   }

@@ -3,6 +3,7 @@ import { BY_CONSOLES } from "../../lib/by-consoles.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import { DataRegion, SkeletonRows } from "../../ui/data-region.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
+import type { TraceSummary } from "../traces/model/trace-types.ts";
 import { Section } from "./section.tsx";
 
 interface TraceRoot {
@@ -11,10 +12,19 @@ interface TraceRoot {
   readonly status: string;
   readonly status_description?: string | null;
   readonly start_time_ms: number;
-  readonly trace: { readonly service: string; readonly duration_ms: number | null };
+  readonly trace: TraceSummary;
 }
 
 const SHOWN = 5;
+
+function partsText({ services, span_count }: TraceSummary): string {
+  return `${services.join(", ")} · ${span_count} ${span_count === 1 ? "span" : "spans"}`;
+}
+
+/** Of a trace whose root did not fail itself, or did not say why. */
+function failedText({ error_count, span_count }: TraceSummary): string {
+  return `${error_count} of ${span_count} spans failed`;
+}
 
 /** Five traces of the range: the latest that failed, or the slowest. */
 export function TraceSection({ title, which, rangeMs }: { readonly title: string; readonly which: "errors" | "slowest"; readonly rangeMs: number }) {
@@ -65,7 +75,7 @@ export function TraceSection({ title, which, rangeMs }: { readonly title: string
                     {root.name}
                   </Link>
                   <p className="truncate text-[12px] text-ink-2" title={root.status_description ?? undefined}>
-                    {which === "errors" ? (root.status_description ?? "failed below its root") : root.trace.service}
+                    {which === "errors" ? (root.status_description ?? failedText(root.trace)) : partsText(root.trace)}
                   </p>
                 </div>
                 {root.trace.duration_ms !== null && <Duration ms={root.trace.duration_ms} className="font-mono text-[12px]" />}

@@ -2,6 +2,7 @@ import "@xyflow/react/dist/style.css";
 import "./flow-canvas.css";
 import { applyNodeChanges, Background, Controls, MiniMap, type NodeChange, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { useIsNarrow } from "../../ui/split.tsx";
 import { drawnEdge } from "./drawn-edge.ts";
 import { describe, FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
 import { NODE, type Places } from "./layout/place.ts";
@@ -58,6 +59,7 @@ export default function FlowCanvas({ graph, places, isVertical, selected, found,
     isDragging.current = moves.some(({ dragging }) => dragging === true);
     if (moves.length > 0 && !isDragging.current) onMove(new Map(next.map(({ id, position }) => [id, position])));
   };
+  const isNarrow = useIsNarrow(640);
   const canvas = useRef<HTMLDivElement>(null);
   const focusNode = async (id: string): Promise<void> => {
     const element = (): HTMLElement | null => canvas.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) ?? null;
@@ -100,7 +102,7 @@ export default function FlowCanvas({ graph, places, isVertical, selected, found,
         deleteKeyCode={null}
         onlyRenderVisibleElements={graph.nodes.length > 150}
         fitView
-        fitViewOptions={{ padding: 0.15, maxZoom: 1.1 }}
+        fitViewOptions={{ padding: 0.08, maxZoom: 1.1, minZoom: isNarrow ? 0.6 : 0.05 }}
         minZoom={0.05}
         proOptions={{ hideAttribution: true }}
         className="flow-canvas"

@@ -1,6 +1,7 @@
 import type { SearchOf } from "../../app/search.ts";
 import { Button } from "../../ui/button.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { MoreTools } from "../../ui/more-tools.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import { ExportMenu } from "./export-menu.tsx";
@@ -40,30 +41,32 @@ export function FlowControls({ search, defaultRange, isPart, groups, graph, plac
           { value: "list", label: "List" },
         ]}
       />
-      <span className="flex-1" />
-      <LayersMenu shown={layers} onChange={(next) => onSearch({ layers: next })} />
-      <GroupsMenu groups={groups} closed={closed} onChange={(next) => onSearch({ closed: next })} />
-      <label className="flex items-center gap-1.5 text-ink-2" title="Functions and triggers of the engine itself">
-        <input type="checkbox" checked={system} onChange={(event) => onSearch({ system: event.target.checked || undefined })} />
-        System
-      </label>
-      {view === undefined && (
-        <>
-          <select
-            aria-label="Direction"
-            className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5"
-            value={dir}
-            onChange={(event) => onSearch({ dir: event.target.value === "tb" ? "tb" : undefined })}
-          >
-            <option value="lr">left to right</option>
-            <option value="tb">top to bottom</option>
-          </select>
-          <Button disabledReason={resetRefusal} onClick={onReset}>
-            Reset layout
-          </Button>
-        </>
-      )}
-      <ExportMenu graph={graph} places={places ?? new Map()} isVertical={dir === "tb"} />
+      <span className="flex-1 max-sm:hidden" />
+      <MoreTools>
+        <LayersMenu shown={layers} onChange={(next) => onSearch({ layers: next })} />
+        <GroupsMenu groups={groups} closed={closed} onChange={(next) => onSearch({ closed: next })} />
+        <label className="flex items-center gap-1.5 text-ink-2" title="Functions and triggers of the engine itself">
+          <input type="checkbox" checked={system} onChange={(event) => onSearch({ system: event.target.checked || undefined })} />
+          System
+        </label>
+        {view === undefined && (
+          <>
+            <select
+              aria-label="Direction"
+              className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5"
+              value={dir}
+              onChange={(event) => onSearch({ dir: event.target.value === "tb" ? "tb" : undefined })}
+            >
+              <option value="lr">left to right</option>
+              <option value="tb">top to bottom</option>
+            </select>
+            <Button disabledReason={resetRefusal} onClick={onReset}>
+              Reset layout
+            </Button>
+          </>
+        )}
+        <ExportMenu graph={graph} places={places ?? new Map()} isVertical={dir === "tb"} />
+      </MoreTools>
       <TimeRange
         value={{ range }}
         fallback={defaultRange}

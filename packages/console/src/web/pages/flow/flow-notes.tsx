@@ -26,7 +26,7 @@ export function FlowNotes({
       {notObserved === undefined ? (
         observed !== undefined && (
           <span className="text-ink-3">
-            calls of {observed.read} of {observed.total} traces
+            calls seen in {observed.read} of {observed.total} traces
           </span>
         )
       ) : (

@@ -10,7 +10,7 @@ import { isModuleMissing } from "../../ui/module-missing.tsx";
 import { type FlowSpan, type SeenCall, seenCalls } from "../dashboard/flow-model.ts";
 import { varied } from "../dashboard/use-seen-calls.ts";
 import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts, type Use } from "./model/flow-graph.ts";
-import { callsOfThings, nameInInput, usesOf, withoutUses, worthReading } from "./model/uses.ts";
+import { callsOfThings, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUses, worthReading } from "./model/uses.ts";
 
 const EVERY_MS = 15_000;
 const LISTED = 500;
@@ -33,6 +33,7 @@ interface ListedFunction extends FunctionFacts {
 interface Observed {
   readonly seen: readonly SeenCall[];
   readonly uses: readonly Use[];
+  readonly jobs: readonly JobRun[];
   readonly read: number;
   readonly total: number;
 }
@@ -60,7 +61,7 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
       namesRead.set(invocationId, nameInInput(kind, found?.input?.json));
     }),
   );
-  return { seen: withoutUses(seenCalls(spans)), uses: usesOf(calls, namesRead), read: ids.length, total: listed.total };
+  return { seen: withoutUses(seenCalls(spans)), uses: usesOf(calls, namesRead), jobs: runsOfJobs(spans), read: ids.length, total: listed.total };
 }
 
 export interface FlowData {
@@ -85,7 +86,12 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
   const modules = useModules();
   const figures = useFunctionFigures(Math.max(60, Math.round(rangeMs / 1000)));
   const now = useFunctionFigures(NOW_SECONDS);
-  const queues = usePolledCall<{ readonly queues: readonly { readonly queue: string }[] }>("queue::list", ["flow"], () => ({}), { everyMs: EVERY_MS });
+  const queues = usePolledCall<{ readonly queues: readonly { readonly queue: string; readonly topic?: string | null }[] }>(
+    "queue::list",
+    ["flow"],
+    () => ({}),
+    { everyMs: EVERY_MS },
+  );
   const streams = usePolledCall<{ readonly streams: readonly { readonly name: string }[] }>("engine::streams::list", ["flow"], () => ({}), {
     everyMs: EVERY_MS,
   });
@@ -107,10 +113,11 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
           internal: internal || (workers.length > 0 && workers.every(({ id }) => modules.has(id))),
         })),
         ...{ triggers: triggers.items, system },
-        ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [] },
+        ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [], jobs: observed.data?.jobs ?? [] },
         figures: new Map(figures.data?.functions.map((each) => [each.function_id, each])),
         now: new Map(now.data?.functions.map((each) => [each.function_id, each])),
-        queues: queues.data?.queues.map(({ queue }) => queue) ?? [],
+        // Those of subscriptions are there by their triggers.
+        queues: queues.data?.queues.filter(({ topic = null }) => topic === null).map(({ queue }) => queue) ?? [],
         streams: streams.data?.streams.map(({ name }) => name) ?? [],
         scopes: scopes.data?.items.map(({ scope }) => scope).filter((scope) => system || !scope.startsWith("__")) ?? [],
       }),

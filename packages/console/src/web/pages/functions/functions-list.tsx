@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight, CircleAlert, CircleCheck } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Badge } from "../../ui/badge.tsx";
+import { cn } from "../../ui/cn.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { type FunctionItem, type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, triggerSummary } from "./model.ts";
@@ -108,7 +109,7 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
     header: "Status",
     width: "5.5rem",
     cell: ofFunction((item) => (
-      <Badge tone={STATUS_TONES[item.status] ?? "neutral"} title={STATUS_MEANINGS[item.status] ?? item.status}>
+      <Badge tone={STATUS_TONES[item.status] ?? "neutral"} title={STATUS_MEANINGS[item.status] ?? item.status} className="capitalize">
         {item.status}
       </Badge>
     )),
@@ -135,7 +136,7 @@ function LastCall({ stats, functionId }: { readonly stats: StatsByFunction; read
   const isOk = last.status === "ok";
   const Icon = isOk ? CircleCheck : CircleAlert;
   return (
-    <span className={isOk ? "inline-flex items-center gap-1" : "inline-flex items-center gap-1 text-danger"}>
+    <span className={cn("flex w-fit items-center gap-1", !isOk && "text-danger")}>
       <Icon aria-label={isOk ? "ok" : last.status} className={isOk ? "size-3.5 text-ok" : "size-3.5"} />
       <Ago ms={last.at_ms} />
     </span>

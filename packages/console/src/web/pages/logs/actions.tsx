@@ -54,7 +54,7 @@ export function Switches({
 function Small({ label, pressed, ...rest }: Omit<ButtonProps, "children"> & { readonly label: string; readonly pressed?: boolean }) {
   return (
     <Button aria-pressed={pressed} {...rest} className={pressed === true ? "border-accent bg-accent-soft text-accent" : undefined}>
-      <span className="max-xl:sr-only">{label}</span>
+      <span className="sm:max-xl:sr-only">{label}</span>
     </Button>
   );
 }

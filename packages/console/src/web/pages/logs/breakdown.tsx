@@ -1,11 +1,11 @@
-import { Minus } from "lucide-react";
+import { EyeOff } from "lucide-react";
 import { cn } from "../../ui/cn.ts";
 import type { LogSearch } from "./filter-terms.ts";
 import type { FacetCount, FacetName } from "./use-logs.ts";
 
 const SHOWN = 15;
 
-/** Where the entries come from, counted over the whole match. A press filters, with Shift (or the minus) it leaves out. */
+/** Where the entries come from, counted over the whole match. A press filters, with Shift (or the crossed eye) it leaves out. */
 export function Breakdown({
   facets,
   search,
@@ -39,13 +39,16 @@ export function Breakdown({
         excluded={(search.attr ?? []).filter((param) => param.startsWith("level:not_equals:")).map((param) => param.slice("level:not_equals:".length))}
         onChoose={(value) => change({ level: toggle(search.level, value) })}
       />
-      <Facet
-        title="Worker"
-        counts={facets.worker ?? []}
-        chosen={search.worker === undefined ? [] : [search.worker]}
-        excluded={[]}
-        onChoose={(value) => change({ worker: search.worker === value ? undefined : value })}
-      />
+      {/* Most workers write under their own name: then it would be the same list twice. */}
+      {(search.worker !== undefined || JSON.stringify(facets.worker) !== JSON.stringify(facets.service)) && (
+        <Facet
+          title="Worker"
+          counts={facets.worker ?? []}
+          chosen={search.worker === undefined ? [] : [search.worker]}
+          excluded={[]}
+          onChoose={(value) => change({ worker: search.worker === value ? undefined : value })}
+        />
+      )}
       <Facet
         title="Function"
         counts={facets.function_id ?? []}
@@ -101,18 +104,20 @@ function Facet({
               <span className="font-mono text-[11px]">{count.toLocaleString("en-GB")}</span>
               <span aria-hidden className="absolute bottom-0 left-0 h-0.5 bg-accent/60" style={{ width: `${(count / most) * 100}%` }} />
             </button>
-            {onExclude !== undefined && (
+            {onExclude === undefined ? (
+              <span className="w-6 shrink-0" />
+            ) : (
               <button
                 type="button"
                 aria-label={`Leave out ${value}`}
                 aria-pressed={excluded.includes(value)}
                 onClick={() => onExclude(value)}
                 className={cn(
-                  "flex size-6 shrink-0 items-center justify-center rounded text-ink-3 hover:bg-hover hover:text-ink",
+                  "[@media(hover:hover)]:not-aria-pressed:opacity-0 flex size-6 shrink-0 focus-visible:opacity-100 group-hover:opacity-100 items-center justify-center rounded text-ink-3 hover:bg-hover hover:text-ink",
                   excluded.includes(value) && "text-danger",
                 )}
               >
-                <Minus aria-hidden className="size-3.5" />
+                <EyeOff aria-hidden className="size-3.5" />
               </button>
             )}
           </li>

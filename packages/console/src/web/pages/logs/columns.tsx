@@ -3,6 +3,7 @@ import { Skull } from "lucide-react";
 import type { ReactNode } from "react";
 import { maskedNamed, maskedPreview } from "../../lib/secrets.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
+import { cn } from "../../ui/cn.ts";
 import { Timestamp } from "../../ui/time.tsx";
 import { plainText } from "./ansi.ts";
 import { functionOf, type Log, textOfValue } from "./log.ts";
@@ -37,7 +38,7 @@ const BUILT_IN: readonly LogColumn[] = [
   { key: "source", header: "Source", width: "minmax(4rem,9rem)", from: 560, cell: ({ service_name: name }) => <span title={name}>{name}</span> },
   { key: "function", header: "Function", width: "minmax(5rem,11rem)", from: 860, cell: (log) => <FunctionLink id={functionOf(log)} /> },
   { key: "trace", header: "Trace", width: "5.5rem", from: 640, cell: (log) => <TraceLink log={log} /> },
-  { key: "message", header: "Message", width: "minmax(8rem,1fr)", from: 0, cell: (log, find) => <Message text={log.body} find={find} /> },
+  { key: "message", header: "Message", width: "minmax(8rem,1fr)", from: 0, cell: (log, find) => <Message log={log} find={find} /> },
 ];
 export const DEFAULT_COLUMNS: readonly string[] = BUILT_IN.map(({ key }) => key);
 
@@ -65,7 +66,31 @@ export function lineOf(body: string): string {
   return plainText(/^\s*[[{]/.test(body) ? maskedPreview(body, MAX_MESSAGE) : body.slice(0, MAX_MESSAGE));
 }
 
-function Message({ text, find }: { readonly text: string; readonly find: string }) {
+/** Attributes behind a message: so many, and so many characters of each. */
+const ATTRIBUTES = 6;
+const ATTRIBUTE_LENGTH = 60;
+/** Said by other columns, or of no use in a line. */
+const ELSEWHERE = /^(?:svc\.|function_id$|invocation_id$|worker_id$)/;
+
+function attributesOf({ attributes }: Log): string {
+  return Object.entries(attributes)
+    .filter(([name]) => !ELSEWHERE.test(name))
+    .slice(0, ATTRIBUTES)
+    .map(([name, value]) => `${name}=${maskedNamed(name, textOfValue(value).slice(0, MAX_MESSAGE)).slice(0, ATTRIBUTE_LENGTH)}`)
+    .join(" ");
+}
+
+function Message({ log, find }: { readonly log: Log; readonly find: string }) {
+  const attributes = attributesOf(log);
+  return (
+    <>
+      <MessageText text={log.body} find={find} />
+      {attributes !== "" && <span className="ml-2 font-mono text-[11px] text-ink-3">{attributes}</span>}
+    </>
+  );
+}
+
+function MessageText({ text, find }: { readonly text: string; readonly find: string }) {
   const shown = lineOf(text);
   if (find === "") return <span className="font-mono text-[12px]">{shown}</span>;
   return (
@@ -101,7 +126,7 @@ export function TraceLink({
       title={`Open the trace ${traceId}${spanId === null ? "" : `, span ${spanId}`}`}
       onClick={(event) => event.stopPropagation()}
       tabIndex={isWhole ? 0 : -1}
-      className="break-all font-mono text-[12px] text-accent underline"
+      className={cn("break-all font-mono text-[12px] text-accent hover:underline", isWhole && "underline")}
     >
       {isWhole ? traceId : traceId.slice(0, 8)}
     </Link>
@@ -118,7 +143,7 @@ export function FunctionLink({ id, isWhole = false }: { readonly id: string | un
       title={id}
       onClick={(event) => event.stopPropagation()}
       tabIndex={isWhole ? 0 : -1}
-      className="text-accent underline"
+      className={cn("text-accent hover:underline", isWhole && "underline")}
     >
       {id}
     </Link>

@@ -80,12 +80,25 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
       </div>
       <div className="flex justify-between pt-0.5 font-mono text-[11px] text-ink-3">
         <span>{time(first.start_ms)}</span>
-        <span aria-hidden className="truncate px-2 font-sans text-ink-2">
-          {said}
+        <span aria-hidden className="flex min-w-0 items-center gap-3 px-2 font-sans text-ink-2">
+          {said === "" ? <Legend buckets={buckets} most={most} /> : <span className="truncate">{said}</span>}
         </span>
         <span>{time(last.end_ms)}</span>
       </div>
     </div>
+  );
+}
+
+function Legend({ buckets, most }: { readonly buckets: readonly Bucket[]; readonly most: number }) {
+  return (
+    <>
+      {LEVELS.filter((level) => buckets.some(({ counts }) => (counts[level] ?? 0) > 0)).map((level) => (
+        <span key={level} className="flex items-center gap-1">
+          <span className={cn("size-2 rounded-[2px]", FILLS[level])} /> {level}
+        </span>
+      ))}
+      <span className="text-ink-3">at most {most.toLocaleString("en-GB")} a bar</span>
+    </>
   );
 }
 

@@ -4,6 +4,7 @@ import { SavedViews } from "../../app/saved-views.tsx";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { MoreTools } from "../../ui/more-tools.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PauseButton } from "../../ui/pause-button.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
@@ -117,19 +118,21 @@ export default function LogsPage() {
         <div className="ml-auto flex flex-wrap items-center gap-1.5">
           <TimeRange value={search} fallback={DEFAULT_RANGE} onChange={change} />
           {query.isOpen && <PauseButton isPaused={view.isPaused} waiting={view.isPaused ? view.fresh : 0} onChange={view.togglePause} />}
-          <Switches
-            isPanelOpen={isPanelOpen}
-            onPanel={() => setPanelOpen(!isPanelOpen)}
-            grouped={search.group === true}
-            onGroup={() => change({ group: search.group === true ? undefined : true })}
-            wrap={search.wrap === true}
-            onWrap={() => change({ wrap: search.wrap === true ? undefined : true })}
-            onFind={find.open}
-            onClear={() => change({ from: Date.now(), to: undefined, range: undefined })}
-          />
-          <SavedViews page="logs" />
-          <ColumnsMenu cols={search.cols} onChange={(cols) => change({ cols })} />
-          <StoredActions query={query} onDeleted={() => setEpoch((before) => before + 1)} />
+          <MoreTools>
+            <Switches
+              isPanelOpen={isPanelOpen}
+              onPanel={() => setPanelOpen(!isPanelOpen)}
+              grouped={search.group === true}
+              onGroup={() => change({ group: search.group === true ? undefined : true })}
+              wrap={search.wrap === true}
+              onWrap={() => change({ wrap: search.wrap === true ? undefined : true })}
+              onFind={find.open}
+              onClear={() => change({ from: Date.now(), to: undefined, range: undefined })}
+            />
+            <SavedViews page="logs" />
+            <ColumnsMenu cols={search.cols} onChange={(cols) => change({ cols })} />
+            <StoredActions query={query} onDeleted={() => setEpoch((before) => before + 1)} />
+          </MoreTools>
         </div>
       }
     >

@@ -33,7 +33,7 @@ export function DeadActions({
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-1.5 border-line border-b px-3 py-1.5">
       <Button look="ghost" onClick={onChooseAll}>
-        {chosen.length === loaded ? "Choose none" : `Choose all ${loaded} shown`}
+        {chosen.length === loaded ? "Choose none" : `Choose all ${loaded}`}
       </Button>
       <span className="flex-1" />
       {chosen.length > 0 && (

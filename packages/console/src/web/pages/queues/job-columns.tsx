@@ -39,7 +39,7 @@ export function jobColumns(
         search={(before) => ({ ...before, job: job_id })}
         title={job_id}
         onClick={(event) => event.stopPropagation()}
-        className="font-mono text-[12px] text-accent underline"
+        className="font-mono text-[12px] text-accent hover:underline"
       >
         {job_id.slice(0, 8)}
       </Link>

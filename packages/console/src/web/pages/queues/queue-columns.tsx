@@ -45,7 +45,7 @@ export function queueColumns(isCompact: boolean): readonly Column<Row>[] {
       width: "4rem",
       align: "right",
       cell: ({ dead }) => (
-        <span className="inline-flex items-center gap-1">
+        <span className="flex items-center justify-end gap-1">
           {dead !== null && dead > 0 && <AlertTriangle aria-hidden className="size-3.5 text-danger" />}
           <Count value={dead} tone="font-medium text-danger" />
         </span>

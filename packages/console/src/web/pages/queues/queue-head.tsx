@@ -34,7 +34,7 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
         )}
         <span>{stats.type ?? "not declared"}</span>
         {stats.concurrency !== null && <span>{stats.concurrency} at a time</span>}
-        <span>{bytes(stats.bytes)}</span>
+        <span>{bytes(stats.bytes)} stored</span>
         <span className="ml-auto flex gap-1">
           <Button
             icon={paused ? <Play aria-hidden className="size-3.5" /> : <Pause aria-hidden className="size-3.5" />}

@@ -74,7 +74,7 @@ export default function StatesPage() {
     <ListDetail
       id="states-items"
       list={list}
-      title={key ?? ""}
+      title={isNarrow && key !== undefined ? `${group} / ${key}` : (key ?? "")}
       detail={
         group === undefined || key === undefined ? undefined : (
           <Suspense fallback={<SkeletonRows rows={6} />}>

@@ -56,7 +56,7 @@ export function Catalogue({
                   <th scope="col" className="px-3 py-1 font-medium">
                     Group
                   </th>
-                  <th scope="col" className="w-24 px-4 py-1 font-medium">
+                  <th scope="col" className="w-24 px-4 py-1 font-medium sm:w-[60%]">
                     Type
                   </th>
                 </tr>

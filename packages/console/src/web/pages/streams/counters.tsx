@@ -15,7 +15,11 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
   const counters = useMemo(() => log.counters(Date.now()), [log, frame, now]);
   const at = counters.isAtLeast ? "≥ " : "";
   return (
-    <dl tabIndex={0} aria-label="Counters" className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2">
+    <dl
+      tabIndex={0}
+      aria-label="Counters"
+      className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2 max-sm:grid max-sm:grid-cols-4 max-sm:gap-x-3"
+    >
       <Counter
         name="Total"
         value={at + count.format(counters.total)}
@@ -49,9 +53,9 @@ function Counter({
   readonly isLoud?: boolean;
 }) {
   return (
-    <div title={title} className="shrink-0">
+    <div title={title} className="min-w-0 shrink-0">
       <dt className="text-[11px] text-ink-3">{name}</dt>
-      <dd className={isLoud ? "font-mono text-warn tabular-nums" : "font-mono tabular-nums"}>{value}</dd>
+      <dd className={isLoud ? "whitespace-nowrap font-mono text-warn tabular-nums" : "whitespace-nowrap font-mono tabular-nums"}>{value}</dd>
     </div>
   );
 }

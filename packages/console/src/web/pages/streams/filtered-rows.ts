@@ -7,6 +7,8 @@ export interface ShownRows {
   readonly rows: readonly MonitorRow[];
   readonly inbound: number;
   readonly outbound: number;
+  /** Messages that are kept and that the filter does not let through. */
+  readonly hidden: number;
 }
 
 /** The rows of a log that a filter lets through. Only what is new is judged, so that a full log costs no more than an empty one. */
@@ -15,6 +17,8 @@ export class FilteredRows {
   readonly #test: MessageTest;
   #matching: MonitorRow[] = [];
   readonly #counts = { inbound: 0, outbound: 0 };
+  /** Numbers of the rows that it does not let through. */
+  #hidden: number[] = [];
   #judgedTo: number;
 
   /** `afterSeq`: rows up to it are hidden. */
@@ -25,12 +29,15 @@ export class FilteredRows {
   }
 
   read(direction: "inbound" | "outbound" | undefined): ShownRows {
-    for (const row of this.#log.since(this.#judgedTo)) if (row.kind === "marker" || this.#test(row)) this.#add(row, 1);
+    for (const row of this.#log.since(this.#judgedTo)) {
+      if (row.kind === "marker" || this.#test(row)) this.#add(row, 1);
+      else this.#hidden.push(row.seq);
+    }
     this.#judgedTo = Math.max(this.#judgedTo, this.#log.lastSeq);
     this.#dropGone();
     const newestFirst = this.#matching.toReversed();
     const rows = direction === undefined ? newestFirst : newestFirst.filter((row) => row.kind === "marker" || row.direction === direction);
-    return { rows, ...this.#counts };
+    return { rows, ...this.#counts, hidden: this.#hidden.length };
   }
 
   #add(row: MonitorRow, by: 1 | -1): void {
@@ -47,5 +54,7 @@ export class FilteredRows {
       gone++;
     }
     if (gone > 0) this.#matching = this.#matching.slice(gone);
+    const kept = this.#hidden.findIndex((seq) => seq >= firstSeq);
+    if (kept !== 0) this.#hidden = kept < 0 ? [] : this.#hidden.slice(kept);
   }
 }

@@ -107,7 +107,7 @@ describe("the rows that a filter lets through", () => {
     const payloads = (view: FilteredRows, direction?: "inbound") => view.read(direction).rows.map((row) => (row as MonitorMessage).payload);
     const plain = new FilteredRows(log, messageTest({}), 0);
     expect(payloads(plain)).toEqual(["b", "a"]);
-    expect(plain.read(undefined)).toMatchObject({ inbound: 1, outbound: 1 });
+    expect(plain.read(undefined)).toMatchObject({ inbound: 1, outbound: 1, hidden: 2 });
     expect(payloads(plain, "inbound")).toEqual(["b"]);
     expect(new FilteredRows(log, messageTest({ system: true, events: true }), 0).read(undefined).rows).toHaveLength(4);
     expect(payloads(new FilteredRows(log, messageTest({ q: "/^[b]$/" }), 0))).toEqual(["b"]);
@@ -123,5 +123,17 @@ describe("the rows that a filter lets through", () => {
     }
     expect(view.read(undefined).rows).toHaveLength(MAX_ROWS);
     expect(view.read(undefined).rows.at(-1)?.seq).toBe(log.firstSeq);
+  });
+
+  it("counts as hidden only what the log still keeps", () => {
+    const log = new MessageLog("t");
+    const view = new FilteredRows(log, messageTest({}), 0);
+    log.add({ messages: Array.from({ length: 50 }, () => message({ stream: "svc.workers" })) }, 0);
+    expect(view.read(undefined).hidden).toBe(50);
+    for (let batch = 0; batch < MAX_ROWS / 200; batch++) {
+      log.add({ messages: Array.from({ length: 200 }, () => message()) }, 0);
+      view.read(undefined);
+    }
+    expect(view.read(undefined).hidden).toBe(0);
   });
 });

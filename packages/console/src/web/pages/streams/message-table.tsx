@@ -3,6 +3,7 @@ import { type ReactNode, useRef } from "react";
 import { bytes } from "../../lib/time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
+import { cn } from "../../ui/cn.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { type Marker, type MonitorMessage, type MonitorRow, previewOf } from "./message.ts";
@@ -19,7 +20,7 @@ export function Direction({ direction }: { readonly direction: MonitorMessage["d
   const isIn = direction === "inbound";
   const Icon = isIn ? ArrowDownLeft : ArrowUpRight;
   return (
-    <span className={isIn ? "inline-flex items-center gap-1 text-info" : "inline-flex items-center gap-1 text-ok"}>
+    <span className={cn("flex w-fit items-center gap-1", isIn ? "text-info" : "text-ok")}>
       <Icon aria-hidden className="size-3.5" />
       {isIn ? "in" : "out"}
       <span className="sr-only">bound</span>
@@ -28,11 +29,11 @@ export function Direction({ direction }: { readonly direction: MonitorMessage["d
 }
 
 const columns: readonly Column<MonitorRow>[] = [
-  { key: "time", header: "Time", width: "6.5rem", cell: (row) => <Timestamp ms={row.timestamp} className="font-mono text-[12px] text-ink-2" /> },
+  { key: "time", header: "Time", width: "minmax(5.5rem,6.5rem)", cell: (row) => <Timestamp ms={row.timestamp} className="font-mono text-[12px] text-ink-2" /> },
   { key: "direction", header: "Direction", width: "4.25rem", cell: ofMessage(({ direction }) => <Direction direction={direction} />) },
   { key: "stream", header: "Stream", width: "minmax(6rem,1fr)", from: 560, cell: ofMessage(({ stream }) => stream ?? "–") },
   { key: "group", header: "Group", width: "minmax(5rem,0.8fr)", from: 560, cell: ofMessage(({ group }) => group ?? "–") },
-  { key: "type", header: "Type", width: "6rem", cell: ofMessage(({ type }) => <Badge tone={TONES[type] ?? "neutral"}>{type}</Badge>) },
+  { key: "type", header: "Type", width: "minmax(4rem,6rem)", cell: ofMessage(({ type }) => <Badge tone={TONES[type] ?? "neutral"}>{type}</Badge>) },
   {
     key: "preview",
     header: "Message",

@@ -50,7 +50,7 @@ export default function StreamsPage() {
 
   const list = (
     <>
-      <Filters search={search} change={change} inbound={shown.inbound} outbound={shown.outbound} log={view.log} problem={problem} />
+      <Filters search={search} change={change} inbound={shown.inbound} outbound={shown.outbound} hidden={shown.hidden} log={view.log} problem={problem} />
       <DataRegion
         loading={view.offline === undefined && !state.hasBeenLive && state.status !== "refused"}
         error={state.status === "refused" ? new Error(`the messages cannot be watched: ${state.reason ?? "refused"}`) : undefined}

@@ -3,6 +3,7 @@ import { useRef } from "react";
 import type { SearchOf } from "../../app/search.ts";
 import { Button } from "../../ui/button.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { MoreTools } from "../../ui/more-tools.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import type { MessageLog } from "./message-log.ts";
 
@@ -14,6 +15,7 @@ export function Filters({
   change,
   inbound,
   outbound,
+  hidden,
   log,
   problem,
 }: {
@@ -21,6 +23,8 @@ export function Filters({
   readonly change: (change: Partial<Search>) => void;
   readonly inbound: number;
   readonly outbound: number;
+  /** Messages that are kept and not in the list. */
+  readonly hidden: number;
   readonly log: MessageLog;
   readonly problem: string | undefined;
 }) {
@@ -36,17 +40,17 @@ export function Filters({
           { value: "outbound", label: "Outbound", count: outbound },
         ]}
       />
-      <SearchBox
-        label="Search messages, or /regular expression/"
-        value={search.q ?? ""}
-        onChange={(q) => change({ q: q || undefined })}
-        className="w-72 max-sm:w-full"
-      />
+      <SearchBox label="Search messages, or /pattern/" value={search.q ?? ""} onChange={(q) => change({ q: q || undefined })} className="w-80 max-sm:w-full" />
       <Choice label="Stream" value={search.stream} options={log.seen.streams} onChange={(stream) => change({ stream })} />
       <Choice label="Group" value={search.group} options={log.seen.groups} onChange={(group) => change({ group })} />
       <Choice label="Type" value={search.type} options={log.seen.types} onChange={(type) => change({ type })} />
       <Check label="System streams" isOn={search.system === true} onChange={(system) => change({ system: system || undefined })} />
       <Check label="Connection events" isOn={search.events === true} onChange={(events) => change({ events: events || undefined })} />
+      {hidden > 0 && (
+        <span className="text-[12px] text-ink-3" title="They are among the counters above, and not in the list">
+          {hidden.toLocaleString("en-GB")} hidden by {hiders(search)}
+        </span>
+      )}
       {problem !== undefined && (
         <p role="alert" className="basis-full text-danger">
           {problem}
@@ -54,6 +58,13 @@ export function Filters({
       )}
     </div>
   );
+}
+
+/** What keeps messages out of the list, direction apart: the tabs count both. */
+function hiders({ q, stream, group, type, system, events }: Search): string {
+  const filters = [q, stream, group, type].some((value) => value !== undefined);
+  const off = [system !== true && "System streams", events !== true && "Connection events"].filter((name) => name !== false);
+  return [filters && "the filters", off.length > 0 && `${off.join(" and ")} being off`].filter((part) => part !== false).join(", or ") || "the filters";
 }
 
 function Choice({
@@ -133,29 +144,31 @@ export function Actions({
       >
         <span className="max-sm:sr-only">Clear view</span>
       </Button>
-      <Button
-        onClick={() => onExport("ndjson")}
-        disabledReason={nothing}
-        title="The messages shown, one JSON object in each line, with secrets masked"
-        icon={<Download aria-hidden className="size-3.5" />}
-      >
-        <span className="max-sm:sr-only">NDJSON</span>
-      </Button>
-      <Button
-        onClick={() => onExport("json")}
-        disabledReason={nothing}
-        title="The messages shown, as a JSON array, with secrets masked"
-        icon={<Download aria-hidden className="size-3.5" />}
-      >
-        <span className="max-sm:sr-only">JSON</span>
-      </Button>
-      <Button
-        onClick={() => file.current?.click()}
-        title="Shows the messages of a file that was exported here"
-        icon={<Upload aria-hidden className="size-3.5" />}
-      >
-        <span className="max-sm:sr-only">Import</span>
-      </Button>
+      <MoreTools>
+        <Button
+          onClick={() => onExport("ndjson")}
+          disabledReason={nothing}
+          title="The messages shown, one JSON object in each line, with secrets masked"
+          icon={<Download aria-hidden className="size-3.5" />}
+        >
+          NDJSON
+        </Button>
+        <Button
+          onClick={() => onExport("json")}
+          disabledReason={nothing}
+          title="The messages shown, as a JSON array, with secrets masked"
+          icon={<Download aria-hidden className="size-3.5" />}
+        >
+          JSON
+        </Button>
+        <Button
+          onClick={() => file.current?.click()}
+          title="Shows the messages of a file that was exported here"
+          icon={<Upload aria-hidden className="size-3.5" />}
+        >
+          Import
+        </Button>
+      </MoreTools>
       <input
         ref={file}
         type="file"

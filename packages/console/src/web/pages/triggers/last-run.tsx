@@ -1,8 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, CircleSlash, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
+import { toSegment } from "../../lib/segment.ts";
+import { cn } from "../../ui/cn.ts";
 import { Ago } from "../../ui/time.tsx";
 import { kindOf, type TriggerItem } from "./model.ts";
+import { publishingOf } from "./publish.ts";
 import type { CronTrigger, LastFirings } from "./use-triggers.ts";
 
 const ICONS: Readonly<Record<string, typeof CircleCheck>> = { error: CircleAlert, skipped: CircleSlash, running: LoaderCircle, pending: LoaderCircle };
@@ -23,10 +26,22 @@ export function LastRun({
     if (run === undefined) return <None why={cron === undefined ? undefined : "It has not run yet"} text={cron === undefined ? "–" : "never"} />;
     return <Outcome outcome={run.outcome ?? "running"} ms={Date.parse(run.started_at ?? run.scheduled_time)} title={run.error} />;
   }
-  if (kind === "queue") return <None why="A job does not tell which trigger it is for; the queue tells of its jobs" text="see its queue" />;
+  if (kind === "queue") {
+    return (
+      <Link
+        to="/queues/{-$topic}"
+        params={{ topic: toSegment(publishingOf(trigger).target) }}
+        onClick={(event) => event.stopPropagation()}
+        className="text-accent hover:underline"
+        title="A job does not tell which trigger it is for; the queue tells of its jobs"
+      >
+        see its queue
+      </Link>
+    );
+  }
   const firing = byTrigger?.get(trigger.id);
   if (firing === undefined) {
-    return <None why={error === null ? "Not in the last hour" : `Not known: ${error.message}`} text={byTrigger === undefined ? "–" : "none lately"} />;
+    return <None why={error === null ? "Not in the last hour" : `Not known: ${error.message}`} text={byTrigger === undefined ? "–" : "none in 1 h"} />;
   }
   return (
     <Link
@@ -34,7 +49,7 @@ export function LastRun({
       params={{ traceId: firing.trace_id, spanId: firing.span_id }}
       search={{ view: "waterfall" }}
       onClick={(event) => event.stopPropagation()}
-      className="hover:underline"
+      className="block w-fit hover:underline"
       title="To its trace"
     >
       <Outcome outcome={firing.status} ms={firing.start_ms} />
@@ -53,7 +68,7 @@ function None({ why, text }: { readonly why: string | undefined; readonly text: 
 function Outcome({ outcome, ms, title }: { readonly outcome: string; readonly ms: number; readonly title?: string | undefined }) {
   const Icon = ICONS[outcome] ?? CircleCheck;
   return (
-    <span className={outcome === "error" ? "inline-flex items-center gap-1 text-danger" : "inline-flex items-center gap-1"} title={title}>
+    <span className={cn("flex w-fit items-center gap-1", outcome === "error" && "text-danger")} title={title}>
       <Icon aria-label={outcome} className="size-3.5" />
       <Ago ms={ms} />
     </span>

@@ -3,7 +3,7 @@ import { ChevronDown, ChevronRight, CircleAlert, CircleCheck, CirclePause, Circl
 import { useMemo, useState } from "react";
 import { Badge } from "../../ui/badge.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
-import { Ago } from "../../ui/time.tsx";
+import { Ago, useNow } from "../../ui/time.tsx";
 import { LastRun } from "./last-run.tsx";
 import { configText, httpMethod, httpPath, type Kind, kindOf, STATUS, sectionRows, summaryOf, type TriggerItem, type TriggerRow } from "./model.ts";
 import { useCronText } from "./use-cron-text.ts";
@@ -76,9 +76,9 @@ function columnsOf({ crons, firings }: Runs, isBesideDetail: boolean): readonly 
     cell: ofTrigger(({ trigger_type }) => {
       const Icon = KIND_ICONS[kindOf(trigger_type)];
       return (
-        <span className="inline-flex items-center gap-1.5" title={trigger_type}>
+        <span className="flex min-w-0 items-center gap-1.5" title={trigger_type}>
           <Icon aria-hidden className="size-3.5 shrink-0 text-ink-3" />
-          {trigger_type}
+          <span className="truncate">{trigger_type}</span>
         </span>
       );
     }),
@@ -175,12 +175,18 @@ function CronSummary({ expression, timezone, next }: { readonly expression: stri
   return (
     <span title={`${expression} (${timezone})`}>
       {text === undefined ? <code>{expression}</code> : text} <span className="text-ink-3">({timezone})</span>
-      {next !== undefined && (
-        <span className="text-ink-2">
-          {" · "}
-          {Date.parse(next) > Date.now() ? <Ago ms={Date.parse(next)} /> : "due"}
-        </span>
-      )}
+      {next !== undefined && <Next ms={Date.parse(next)} />}
+    </span>
+  );
+}
+
+/** When a schedule runs next. What is known of it is some seconds old: a moment that has passed meanwhile is no last run. */
+function Next({ ms }: { readonly ms: number }) {
+  const now = useNow();
+  return (
+    <span className="text-ink-2">
+      {" · next "}
+      {ms - now < 1_000 ? "now" : <Ago ms={ms} />}
     </span>
   );
 }

@@ -68,6 +68,16 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
           <>
             <Fact name="Config entry">{configured.name}</Fact>
             <Fact name="Restarts">{configured.restarts}</Fact>
+            {configured.last_exit != null && (
+              <Fact name="Ended unasked">
+                <Timestamp ms={Date.parse(configured.last_exit.at)} as="date" /> with {endText(configured.last_exit)}
+              </Fact>
+            )}
+            {configured.next_start_at != null && (
+              <Fact name="Started again">
+                <Timestamp ms={Date.parse(configured.next_start_at)} as="date" />
+              </Fact>
+            )}
             <Fact name="Log file">{configured.log_file === null ? undefined : <code className="break-all">{configured.log_file}</code>}</Fact>
           </>
         )}
@@ -113,6 +123,10 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
       )}
     </div>
   );
+}
+
+function endText({ code, signal }: { readonly code: number | null; readonly signal: string | null }): string {
+  return signal === null ? (code === null ? "no exit code: it could not be started" : `exit code ${code}`) : signal;
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {

@@ -1,9 +1,9 @@
 import { useMemo } from "react";
 import { ApiFailure } from "../../lib/api.ts";
-import { useWorkers } from "../../lib/use-live.ts";
+import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import { useNow } from "../../ui/time.tsx";
-import { type ConfiguredWorker, rowsOf, type WorkerFigures, type WorkerRow } from "./worker-rows.ts";
+import { type ConfiguredWorker, configuredNow, rowsOf, type Standing, type WorkerFigures, type WorkerRow } from "./worker-rows.ts";
 
 /** Rows need the clock only to let go of who went; so often is enough, in milliseconds. */
 const CLOCK_STEP_MS = 10_000;
@@ -17,16 +17,18 @@ export interface WorkerRows {
   readonly noFigures: string | undefined;
 }
 
-/** Every worker with its figures: who is there comes live, the figures each 5 s. */
+/** Every worker with its figures: who is there and how those of the config file are comes live, the figures each 5 s. */
 export function useWorkerRows(): WorkerRows {
   const { loaded, workers, gone, refusal } = useWorkers();
   const clock = useNow();
   const nowMs = Math.ceil(clock / CLOCK_STEP_MS) * CLOCK_STEP_MS;
   const figures = usePolledCall<{ readonly workers: readonly WorkerFigures[] }>("engine::metrics::workers", [], () => ({}));
   const configured = usePolledCall<{ readonly workers: readonly ConfiguredWorker[] }>("worker::list", [], () => ({}));
+  const standings = useLiveCollection<Standing>("svc.local_workers", ({ name }) => name);
+  const told = standings.loaded ? standings.items : undefined;
   const rows = useMemo(
-    () => rowsOf({ workers, gone, nowMs, figures: figures.data?.workers ?? [], configured: configured.data?.workers ?? [] }),
-    [workers, gone, nowMs, figures.data, configured.data],
+    () => rowsOf({ workers, gone, nowMs, figures: figures.data?.workers ?? [], configured: configuredNow(configured.data?.workers ?? [], told) }),
+    [workers, gone, nowMs, figures.data, configured.data, told],
   );
   return {
     ...{ loaded, rows },

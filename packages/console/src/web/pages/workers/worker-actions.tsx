@@ -1,4 +1,4 @@
-import { RotateCw } from "lucide-react";
+import { Play, RotateCw, Square } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { call } from "../../lib/api.ts";
@@ -6,71 +6,93 @@ import { useLiveState, useWorkers } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import type { WorkerRow } from "./worker-rows.ts";
+import { type ConfiguredWorker, stateText, type WorkerRow } from "./worker-rows.ts";
 
-/** A restarted worker that is not back by then is said to be late, in milliseconds. */
+/** What was asked for and has not come about by then is said to be late, in milliseconds. */
 const LATE_MS = 60_000;
 
-interface Restart {
-  readonly name: string;
+type Action = "start" | "stop" | "restart";
+
+const WORDS: Readonly<Record<Action, { readonly button: string; readonly doing: string; readonly notYet: string; readonly what: string }>> = {
+  start: { button: "Start", doing: "Starting", notYet: "is not connected", what: "Its processes are started." },
+  stop: {
+    button: "Stop",
+    doing: "Stopping",
+    notYet: "has not stopped",
+    what: "All its processes are stopped, until it is started here or the engine is started again",
+  },
+  restart: { button: "Restart", doing: "Restarting", notYet: "is not connected again", what: "All its processes are stopped and started anew" },
+};
+
+interface Asked {
+  readonly action: Action;
   /** Ids of the connections from before. */
   readonly before: ReadonlySet<string>;
+  readonly readyBefore: string | null;
   readonly isLate: boolean;
 }
 
-/** Restarting is the engine's to do, so only for workers of its config file. It has ended when a new connection is seen, not when the call was answered. */
+/** What this engine runs it can start and stop, so only workers and commands of its config file. An action has ended when that is seen, not when the call was answered. */
 export function WorkerActions({ row: { worker, configured } }: { readonly row: WorkerRow }) {
-  const { phase } = useLiveState();
-  const refusal = useWriteRefusal(phase);
-  const { workers } = useWorkers();
-  const [isAsking, setAsking] = useState(false);
-  const [restart, setRestart] = useState<Restart>();
-  const [problem, setProblem] = useState<string>();
-  const isBack = restart !== undefined && workers.some(({ id, configured_worker }) => configured_worker === restart.name && !restart.before.has(id));
-  useEffect(() => {
-    if (restart === undefined || !isBack) return;
-    toast(`${restart.name} is connected again`);
-    setRestart(undefined);
-  }, [restart, isBack]);
-  const waitsFor = restart?.name;
-  useEffect(() => {
-    if (waitsFor === undefined) return;
-    const timer = setTimeout(() => setRestart((before) => (before === undefined ? undefined : { ...before, isLate: true })), LATE_MS);
-    return () => clearTimeout(timer);
-  }, [waitsFor]);
   if (worker?.kind === "module" || configured?.kind === "module") {
     return <p className="text-ink-3">A module of the engine: it starts and stops with it.</p>;
   }
   if (configured === undefined) {
     return <p className="text-ink-3">Not started by this engine: whoever started it can stop or restart it.</p>;
   }
-  const { name } = configured;
-  const start = async (): Promise<void> => {
-    setAsking(false);
+  return <Actions configured={configured} callsInHand={worker?.active_invocations ?? 0} />;
+}
+
+function Actions({ configured, callsInHand }: { readonly configured: ConfiguredWorker; readonly callsInHand: number }) {
+  const { name, state } = configured;
+  const { phase } = useLiveState();
+  const refusal = useWriteRefusal(phase);
+  const [confirming, setConfirming] = useState<"stop" | "restart">();
+  const [asked, setAsked] = useState<Asked>();
+  const [problem, setProblem] = useState<string>();
+  const { workers } = useWorkers();
+  const isDone = asked !== undefined && hasHappened(asked, configured, workers);
+  useEffect(() => {
+    if (asked === undefined || !isDone) return;
+    toast(asked.action === "stop" ? `${name} is stopped` : configured.kind === "command" ? `${name} runs` : `${name} is connected again`);
+    setAsked(undefined);
+  }, [asked, isDone, name, configured.kind]);
+  const awaited = asked?.action;
+  useEffect(() => {
+    if (awaited === undefined) return;
+    const timer = setTimeout(() => setAsked((before) => (before === undefined ? undefined : { ...before, isLate: true })), LATE_MS);
+    return () => clearTimeout(timer);
+  }, [awaited]);
+  const perform = async (action: Action): Promise<void> => {
+    setConfirming(undefined);
     setProblem(undefined);
-    setRestart({ name, before: new Set(workers.map(({ id }) => id)), isLate: false });
+    setAsked({ action, before: new Set(workers.map(({ id }) => id)), readyBefore: configured.ready_at, isLate: false });
     try {
-      await call("worker::restart", { name });
+      await call(`worker::${action}`, { name });
     } catch (error) {
-      setRestart(undefined);
-      setProblem(`worker::restart failed: ${(error as Error).message}`);
+      setAsked(undefined);
+      setProblem(`worker::${action} failed: ${(error as Error).message}`);
     }
   };
+  const button = (action: Action, icon: React.ReactNode) => (
+    <Button
+      icon={icon}
+      isPending={asked?.action === action && !asked.isLate}
+      disabledReason={refusal}
+      onClick={() => (action === "start" ? void perform(action) : setConfirming(action))}
+    >
+      {WORDS[action].button}
+    </Button>
+  );
   return (
     <div className="flex flex-wrap items-center gap-3">
-      <Button
-        icon={<RotateCw aria-hidden className="size-3.5" />}
-        isPending={restart !== undefined && !restart.isLate}
-        disabledReason={refusal}
-        onClick={() => setAsking(true)}
-      >
-        Restart
-      </Button>
-      {restart !== undefined && (
-        <span role="status" className={restart.isLate ? "text-warn" : "text-ink-2"}>
-          {restart.isLate
-            ? `${name} is not connected again after a minute: ${configured.state.replace("_", " ")}`
-            : `Restarting: ${configured.state.replace("_", " ")}`}
+      {button("restart", <RotateCw aria-hidden className="size-3.5" />)}
+      {state === "stopped" || state === "failed" || asked?.action === "start"
+        ? button("start", <Play aria-hidden className="size-3.5" />)
+        : button("stop", <Square aria-hidden className="size-3.5" />)}
+      {asked !== undefined && (
+        <span role="status" className={asked.isLate ? "text-warn" : "text-ink-2"}>
+          {asked.isLate ? `${name} ${WORDS[asked.action].notYet} after a minute: ${stateText(state)}` : `${WORDS[asked.action].doing}: ${stateText(state)}`}
         </span>
       )}
       {problem !== undefined && (
@@ -78,20 +100,34 @@ export function WorkerActions({ row: { worker, configured } }: { readonly row: W
           {problem}
         </span>
       )}
-      <ConfirmDialog
-        open={isAsking}
-        onClose={() => setAsking(false)}
-        title={`Restart ${name}?`}
-        description={
-          <>
-            All its processes are stopped and started anew
-            {worker !== undefined && worker.active_invocations > 0 && `; it has ${worker.active_invocations} calls in hand, which are given time to end`}.
-          </>
-        }
-        action={`Restart ${name}`}
-        refusal={refusal}
-        onConfirm={() => void start()}
-      />
+      {(["restart", "stop"] as const).map((action) => (
+        <ConfirmDialog
+          key={action}
+          open={confirming === action}
+          onClose={() => setConfirming(undefined)}
+          title={`${WORDS[action].button} ${name}?`}
+          description={
+            <>
+              {WORDS[action].what}
+              {callsInHand > 0 && `; it has ${callsInHand} calls in hand, which are given time to end`}.
+            </>
+          }
+          action={`${WORDS[action].button} ${name}`}
+          refusal={refusal}
+          onConfirm={() => void perform(action)}
+        />
+      ))}
     </div>
   );
+}
+
+/** A worker is back when a new connection of it is seen; a command, which never connects, when it has become ready anew. */
+function hasHappened(
+  { action, before, readyBefore }: Asked,
+  { name, kind, state, ready_at }: ConfiguredWorker,
+  workers: readonly { readonly id: string; readonly configured_worker: string | null }[],
+): boolean {
+  if (action === "stop") return state === "stopped";
+  if (kind === "command") return state === "ready" && ready_at !== readyBefore;
+  return workers.some(({ id, configured_worker }) => configured_worker === name && !before.has(id));
 }

@@ -5,7 +5,7 @@ import type { Column } from "../../ui/data-table.tsx";
 import { Sparkline } from "../../ui/sparkline.tsx";
 import { Ago } from "../../ui/time.tsx";
 import type { WorkerLines } from "./use-worker-rows.ts";
-import { type RowStatus, SORT_KEYS, type WorkerRow } from "./worker-rows.ts";
+import { type RowStatus, SORT_KEYS, stateText, type WorkerRow } from "./worker-rows.ts";
 
 const STATUS: Readonly<Record<RowStatus, { readonly label: string; readonly tone: Tone; readonly icon: LucideIcon }>> = {
   connected: { label: "Connected", tone: "ok", icon: CircleCheck },
@@ -14,11 +14,23 @@ const STATUS: Readonly<Record<RowStatus, { readonly label: string; readonly tone
   down: { label: "Down", tone: "warn", icon: CircleAlert },
 };
 
+/** Of a state that is said instead of `Down` or `Connected`; what is not here needs somebody's eye. */
+const STATE_TONES: Readonly<Record<string, Tone>> = {
+  ready: "ok",
+  installing: "info",
+  starting: "info",
+  stopping: "info",
+  stopped: "neutral",
+  crash_looping: "danger",
+  failed: "danger",
+};
+
 export function StatusBadge({ row }: { readonly row: WorkerRow }) {
-  const { label, tone, icon: Icon } = STATUS[row.status];
+  const { label, icon: Icon } = row.state === "ready" ? STATUS.connected : STATUS[row.status];
+  const tone = row.state === undefined ? STATUS[row.status].tone : (STATE_TONES[row.state] ?? "warn");
   return (
     <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />} {...(row.configured?.reason ? { title: row.configured.reason } : {})}>
-      {row.status === "down" ? (row.state ?? label).replace("_", " ") : label}
+      {row.state === undefined ? label : stateText(row.state)}
     </Badge>
   );
 }
@@ -47,7 +59,7 @@ export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside:
     { key: "isolation", header: "Isolation", width: "5rem", from: 1536, cell: ({ worker }) => known(worker?.isolation) },
     { key: "host", header: "Host", width: "6rem", from: 1536, cell: ({ worker }) => known(worker?.ip_address) },
     { key: "pid", header: "PID", width: "4rem", align: "right", from: 1280, cell: ({ worker }) => known(worker?.pid) },
-    { key: "functions", header: "Functions", width: "5rem", align: "right", from: 480, isMain: true, cell: ({ worker }) => known(worker?.function_count) },
+    { key: "functions", header: "Functions", width: "5rem", align: "right", from: 380, isMain: true, cell: ({ worker }) => known(worker?.function_count) },
     {
       key: "in_flight",
       header: "In flight",
@@ -69,7 +81,7 @@ export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside:
     },
     { key: "lag", header: "Loop lag", width: "4.5rem", align: "right", from: 1280, cell: ({ figures }) => known(figures?.event_loop_lag_ms, duration) },
     {
-      ...{ key: "since", header: "Since", width: "5.5rem", from: 640 },
+      ...{ key: "since", header: "Since", width: "5.5rem", align: "right", from: 640 },
       cell: ({ worker, goneAtMs }) => known(goneAtMs ?? worker?.connected_at_ms, (ms) => <Ago ms={ms} />),
     },
   ];

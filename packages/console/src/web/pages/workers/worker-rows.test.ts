@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Worker } from "../../lib/worker-history.ts";
-import { type ConfiguredWorker, matches, rowsOf, sortRows, type WorkerFigures } from "./worker-rows.ts";
+import { type ConfiguredWorker, configuredNow, matches, rowsOf, sortRows, type WorkerFigures } from "./worker-rows.ts";
 
 function worker(id: string, name: string, more: Partial<Worker> = {}): Worker {
   return { id, name, runtime: "node", kind: "worker", internal: false, configured_worker: null, active_invocations: 0, ...more } as Worker;
@@ -83,4 +83,25 @@ it("filters by name, pid, runtime, status, and hides the engine's own unless ask
   expect(found({ q: "nobody" })).toEqual([]);
   expect(found({ runtime: "python" })).toEqual([]);
   expect(found({ status: "gone" })).toEqual([]);
+});
+
+it("shows how a worker of the config file is as soon as the stream tells, with the details that were asked for", () => {
+  const module = { name: "svc-http", kind: "module", state: "ready" } as ConfiguredWorker;
+  const asked = [{ name: "orders", kind: "local", state: "ready", reason: null, pids: [7], tail: ["up"] } as unknown as ConfiguredWorker, module];
+  expect(configuredNow(asked, undefined)).toBe(asked);
+  const told = [
+    { name: "orders", kind: "local", state: "backing_off", reason: "it ended", restarts: 2, ready_at: null },
+    { name: "site", kind: "command", state: "ready", reason: null, restarts: 0, ready_at: null },
+  ];
+  const now = configuredNow(asked, told);
+  expect(now).toEqual([
+    expect.objectContaining({ name: "orders", state: "backing_off", restarts: 2, pids: [7], tail: ["up"] }),
+    expect.objectContaining({ name: "site", state: "ready", pids: [], tail: [] }),
+    module,
+  ]);
+  const rows = rowsOf({ ...NOTHING, workers: [worker("1", "orders", { configured_worker: "orders" })], configured: now });
+  expect(rows.map(({ name, status, state }) => [name, status, state])).toEqual([
+    ["orders", "connected", "backing_off"],
+    ["site", "down", "ready"],
+  ]);
 });

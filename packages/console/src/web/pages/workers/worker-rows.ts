@@ -9,8 +9,35 @@ export interface ConfiguredWorker {
   readonly pids: readonly number[];
   readonly restarts: number;
   readonly ready_at: string | null;
+  /** Engines before this version do not tell it. */
+  readonly next_start_at?: string | null;
+  readonly last_exit?: LastExit | null;
   readonly log_file: string | null;
   readonly tail: readonly string[];
+}
+
+/** The last time that a process of it ended unasked. */
+interface LastExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly at: string;
+  readonly lines: readonly string[];
+}
+
+/** What the stream `svc.local_workers` tells of a worker or command, at once. */
+export type Standing = Pick<ConfiguredWorker, "name" | "kind" | "state" | "reason" | "restarts" | "ready_at" | "next_start_at" | "last_exit">;
+
+/** How those of the config file are: as they were when they were asked for, and in that as the stream has told since. */
+export function configuredNow(asked: readonly ConfiguredWorker[], standings: readonly Standing[] | undefined): readonly ConfiguredWorker[] {
+  if (standings === undefined) return asked;
+  const details = new Map(asked.map((each) => [each.name, each]));
+  const modules = asked.filter(({ kind }) => kind === "module");
+  return [...standings.map((standing) => ({ pids: [], log_file: null, tail: [], ...details.get(standing.name), ...standing })), ...modules];
+}
+
+/** E.g. `crash looping`. */
+export function stateText(state: string): string {
+  return state.replace("_", " ");
 }
 
 /** What `engine::metrics::workers` tells of one. */
@@ -26,14 +53,14 @@ export interface WorkerFigures {
   readonly as_of: number;
 }
 
-/** `down`: of the config file and not connected. */
+/** `down`: of the config file and not connected, as commands never are. */
 export type RowStatus = "connected" | "module" | "gone" | "down";
 
 export interface WorkerRow {
   readonly id: string;
   readonly name: string;
   readonly status: RowStatus;
-  /** Of a worker of the config file that is down: its state, e.g. `crash_looping`. */
+  /** Of one that is down, or connected and yet not ready: its state, e.g. `crash_looping`. */
   readonly state: string | undefined;
   /** Undefined of one that is down. */
   readonly worker: Worker | undefined;
@@ -68,13 +95,17 @@ export function rowsOf({ workers, gone, configured, figures, nowMs }: RowSources
     const process = processOf(worker);
     if (process !== undefined) byProcess.set(process, [...(byProcess.get(process) ?? []), worker]);
   }
-  const row = (worker: Worker, status: RowStatus, goneAtMs?: number): WorkerRow => ({
-    ...{ id: worker.id, name: worker.name, status, state: undefined, worker, goneAtMs },
-    figures: status === "gone" ? undefined : figuresById.get(worker.id),
-    configured: configuredByName.get(worker.configured_worker ?? ""),
-    instances: count.get(worker.name) ?? 0,
-    processMates: status === "connected" ? (byProcess.get(processOf(worker) ?? "") ?? []).filter(({ id }) => id !== worker.id) : [],
-  });
+  const row = (worker: Worker, status: RowStatus, goneAtMs?: number): WorkerRow => {
+    const entry = configuredByName.get(worker.configured_worker ?? "");
+    return {
+      ...{ id: worker.id, name: worker.name, status, worker, goneAtMs },
+      state: status !== "connected" || entry?.state === "ready" ? undefined : entry?.state,
+      figures: status === "gone" ? undefined : figuresById.get(worker.id),
+      configured: entry,
+      instances: count.get(worker.name) ?? 0,
+      processMates: status === "connected" ? (byProcess.get(processOf(worker) ?? "") ?? []).filter(({ id }) => id !== worker.id) : [],
+    };
+  };
   const running = new Set(workers.map(({ configured_worker }) => configured_worker));
   const down = configured.filter(({ name, kind, state }) => !running.has(name) && (kind !== "module" || state === "failed"));
   return [

@@ -1,5 +1,5 @@
+import { matcherOf } from "@svc/protocol";
 import { describe, expect, test } from "vitest";
-import { matcherOf } from "./pattern.ts";
 import { Sampler, type SamplingConfig } from "./sampler.ts";
 import { newTraceId } from "./trace-ids.ts";
 

@@ -1,5 +1,5 @@
+import { matcherOf } from "@svc/protocol";
 import type { ObservabilityConfig } from "../config.ts";
-import { matcherOf } from "./pattern.ts";
 
 export type SamplingConfig = Pick<ObservabilityConfig, "sampling" | "sampling_ratio">;
 

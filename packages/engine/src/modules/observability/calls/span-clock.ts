@@ -3,6 +3,8 @@ import type { Clock } from "../../../kernel/clock.ts";
 /** How often the wall clock is compared with the monotonic one, and what difference counts as a jump; milliseconds. */
 const LOOK_MS = 1_000;
 const JUMP_MS = 20;
+/** As far as the wall clock, read in whole milliseconds, is from where the monotonic one says that it is, if nobody set it. */
+const COARSE_MS = 2;
 /** Times are counted in microseconds from their anchor, and stay small integers, which take no memory of their own, for half an hour. */
 const ANCHOR_MS = 20 * 60_000;
 
@@ -46,7 +48,7 @@ export class SpanClock {
   constructor(clock: Clock) {
     this.#clock = clock;
     const monotonicMs = clock.monotonic();
-    this.anchor = new TimeAnchor(clock.now() - monotonicMs, monotonicMs);
+    this.anchor = new TimeAnchor(offsetOf(clock), monotonicMs);
     this.#lookAt = monotonicMs + LOOK_MS;
     this.#renewAt = monotonicMs + ANCHOR_MS;
   }
@@ -59,7 +61,7 @@ export class SpanClock {
   anchorAt(monotonicMs: number): TimeAnchor {
     if (monotonicMs >= this.#lookAt) {
       this.#lookAt = monotonicMs + LOOK_MS;
-      const offsetMs = this.#clock.now() - this.#clock.monotonic();
+      const offsetMs = offsetOf(this.#clock);
       const hasJumped = Math.abs(offsetMs - this.anchor.offsetMs) > JUMP_MS;
       if (hasJumped || monotonicMs >= this.#renewAt) {
         // Without a jump the old offset goes on, so that the order of spans stays that of the monotonic clock.
@@ -69,4 +71,10 @@ export class SpanClock {
     }
     return this.anchor;
   }
+}
+
+/** Not by the wall clock alone, whose fractions are cut off: calls would begin before the spans of workers that made them, which are timed as here. */
+function offsetOf(clock: Clock): number {
+  const coarseMs = clock.now() - clock.monotonic();
+  return clock.originMs !== undefined && Math.abs(clock.originMs - coarseMs) <= COARSE_MS ? clock.originMs : coarseMs;
 }

@@ -23,7 +23,7 @@ const MAX_EXPORTS = 8;
 const IMPORT_STEP = 1_000;
 const DEFAULT_FACETS = ["level", "service", "function_id", "worker"];
 export interface LogAnswersParts {
-  readonly context: Pick<ModuleContext<unknown>, "clock" | "createChannel" | "takeChannelReader">;
+  readonly context: Pick<ModuleContext<unknown>, "clock" | "draining" | "createChannel" | "takeChannelReader">;
   readonly store: LogStore;
   readonly recent: RecentLogs;
   readonly redact: RedactAttributes;
@@ -44,7 +44,7 @@ export class LogAnswers {
   constructor(parts: LogAnswersParts) {
     this.#parts = parts;
     this.#queries = new LogQueries({ store: parts.store, clock: parts.context.clock });
-    this.#tail = new Tail({ recent: parts.recent, clock: parts.context.clock });
+    this.#tail = new Tail({ recent: parts.recent, clock: parts.context.clock, draining: parts.context.draining });
   }
 
   async list(input: ListInput): Promise<unknown> {

@@ -25,11 +25,13 @@ export interface TailAnswer {
 export class Tail {
   readonly #recent: RecentLogs;
   readonly #clock: Clock;
+  readonly #draining: AbortSignal;
   #waiting = 0;
 
-  constructor(parts: { readonly recent: RecentLogs; readonly clock: Clock }) {
+  constructor(parts: { readonly recent: RecentLogs; readonly clock: Clock; readonly draining: AbortSignal }) {
     this.#recent = parts.recent;
     this.#clock = parts.clock;
+    this.#draining = parts.draining;
   }
 
   /**
@@ -55,12 +57,12 @@ export class Tail {
       const entries = matching.slice(0, limit);
       id = matching.length > limit ? (entries[limit - 1] as StoredLog).id : this.#recent.lastId;
       const leftMs = until - this.#clock.monotonic();
-      if (entries.length > 0 || leftMs <= 0 || signal.aborted) return { entries, dropped, cursor: writeCursor("logs.tail", [id]) };
+      if (entries.length > 0 || leftMs <= 0 || signal.aborted || this.#draining.aborted) return { entries, dropped, cursor: writeCursor("logs.tail", [id]) };
       await this.#wait(leftMs, signal);
     }
   }
 
-  /** Until just after the next entry, the time is over or the caller goes. */
+  /** Until just after the next entry, the time is over, the caller goes or the engine is about to end. */
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#waiting >= MAX_WAITING) throw new CallError("overloaded", `${MAX_WAITING} calls wait for log entries already; try again shortly`);
     this.#waiting += 1;
@@ -68,7 +70,7 @@ export class Tail {
       const done = (): void => {
         cancel();
         undo();
-        signal.removeEventListener("abort", done);
+        for (const end of [signal, this.#draining]) end.removeEventListener("abort", done);
         resolve();
       };
       let cancel = this.#clock.after(ms, done);
@@ -78,7 +80,8 @@ export class Tail {
         // The entries of a moment are told together.
         cancel = this.#clock.after(Math.min(ms, LOOK_EVERY_MS), done);
       });
-      signal.addEventListener("abort", done, { once: true });
+      // Who follows the log must not keep the engine from ending.
+      for (const end of [signal, this.#draining]) end.addEventListener("abort", done, { once: true });
     });
     this.#waiting -= 1;
   }

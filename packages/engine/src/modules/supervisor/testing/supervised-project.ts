@@ -2,12 +2,15 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, vi } from "vitest";
-import type { LocalWorkerEntry } from "../../../config/types.ts";
+import type { CommandEntry, Limits, LocalWorkerEntry, WatchPatterns } from "../../../config/types.ts";
 import { findProcess, listProcesses, membersOf } from "../../../local-workers/process-table.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/index.ts";
 import { createSupervisor, type ModuleStanding, type SupervisorConfig, type SupervisorDeps, type WorkerStatus } from "../index.ts";
 
 export const TIMEOUT = { timeout: 9_000, interval: 20 };
+
+const EVERYTHING: WatchPatterns = { include: [], ignore: [] };
+const NO_LIMITS: Limits = { memoryBytes: undefined, cpu: undefined };
 
 export const DEFAULT_SCRIPT = "echo up $$ $SVC_URL $III_URL $SVC_WORKER_NAME $EXTRA\nexec sleep 300\n";
 
@@ -35,20 +38,19 @@ export class SupervisedProject {
   }
 
   entry(name: string, more: Partial<LocalWorkerEntry> = {}): LocalWorkerEntry {
-    return {
-      name,
-      path: join(this.folder, name),
-      configuredPath: `./${name}`,
-      replicas: 1,
-      watch: true,
-      envFiles: [],
-      env: {},
-      where: "config.yaml:1",
-      ...more,
-    };
+    const rest = { replicas: 1, watch: EVERYTHING, dependsOn: [], limits: NO_LIMITS, envFiles: [], env: {}, where: "config.yaml:1" };
+    return { name, path: join(this.folder, name), configuredPath: `./${name}`, ...rest, ...more };
   }
 
-  async start(workers: readonly LocalWorkerEntry[], access: Pick<SupervisorDeps, "token" | "tokenInUrl"> = {}): Promise<void> {
+  command(name: string, command: string, more: Partial<CommandEntry> = {}): CommandEntry {
+    const rest = { replicas: 1, watch: false, dependsOn: [], limits: NO_LIMITS, env: {}, where: "config.yaml:1" } as const;
+    return { name, path: this.folder, command, restart: "on_failure", ...rest, ...more };
+  }
+
+  async start(
+    workers: readonly LocalWorkerEntry[],
+    { commands = [], ...access }: Pick<SupervisorDeps, "token" | "tokenInUrl"> & Pick<SupervisorConfig, "commands"> = {},
+  ): Promise<void> {
     const supervisor = createSupervisor({
       projectDir: this.folder,
       logsDir: join(this.folder, ".svc", "logs"),
@@ -60,13 +62,14 @@ export class SupervisedProject {
         release: (name) => this.engine.kernel.triggers.release(name),
       },
       moduleStates: () => this.modules,
+      maskSecrets: (value) => JSON.parse(JSON.stringify(value).replaceAll("hush", "***")) as unknown,
       ...access,
     });
-    this.engine = await inMemoryEngine({ modules: [supervisor], config: { supervisor: { workers } satisfies SupervisorConfig } });
+    this.engine = await inMemoryEngine({ modules: [supervisor], config: { supervisor: { workers, commands } satisfies SupervisorConfig } });
   }
 
-  async configure(workers: readonly LocalWorkerEntry[]): Promise<void> {
-    expect(await this.engine.applyModules([{ name: "supervisor", config: { workers } satisfies SupervisorConfig }])).toEqual([]);
+  async configure(workers: readonly LocalWorkerEntry[], commands: readonly CommandEntry[] = []): Promise<void> {
+    expect(await this.engine.applyModules([{ name: "supervisor", config: { workers, commands } satisfies SupervisorConfig }])).toEqual([]);
   }
 
   async writeWorker(name: string, files: { readonly manifest?: string; readonly script?: string } = {}): Promise<void> {

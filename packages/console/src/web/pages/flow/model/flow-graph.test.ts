@@ -3,7 +3,7 @@ import { type Graph, type GraphSources, graphOf } from "./flow-graph.ts";
 import { downstream, neighbourhood, only } from "./reach.ts";
 
 const NOTHING: GraphSources = {
-  ...{ functions: [], triggers: [], seen: [], uses: [], figures: new Map(), now: new Map(), queues: [], streams: [], scopes: [], system: false },
+  ...{ functions: [], triggers: [], seen: [], uses: [], jobs: [], figures: new Map(), now: new Map(), queues: [], streams: [], scopes: [], system: false },
 };
 const trigger = (id: string, trigger_type: string, function_id: string, config: unknown) => ({
   ...{ id, trigger_type, function_id, config, internal: false, status: "active", reason: null },
@@ -39,6 +39,33 @@ it("draws triggers, functions and what they use, declared and observed apart", (
     "queue mails > trigger 2 declared 0 0",
     "function a > function b observed 3 1",
     "function a > state orders observed 2 0",
+  ]);
+});
+
+it("leads from a topic to the triggers that wait for its events, and not from a pattern", () => {
+  const { edges } = graphOf({
+    ...NOTHING,
+    functions: [{ function_id: "a" }],
+    triggers: [trigger("1", "event", "a", { topic: "order.paid" }), trigger("2", "event", "a", { topic: "order.*" })],
+    uses: [{ from: "a", to: "publish", kind: "topic", name: "order.paid", calls: 1, errors: 0 }],
+  });
+  expect(edges.filter(({ to }) => to !== "function a").map(({ from, to }) => `${from} > ${to}`)).toEqual([
+    "topic order.paid > trigger 1",
+    "function a > topic order.paid",
+  ]);
+});
+
+it("leads from a queue to the functions that its jobs run", () => {
+  const { edges } = graphOf({
+    ...NOTHING,
+    functions: [{ function_id: "a" }, { function_id: "mail::send" }],
+    uses: [{ from: "a", to: "queue::enqueue", kind: "queue", name: "mails", calls: 2, errors: 0 }],
+    jobs: [{ queue: "mails", to: "mail::send", calls: 2, errors: 1 }],
+    queues: ["mails"],
+  });
+  expect(edges.map(({ from, to, calls, errors }) => `${from} > ${to} ${calls} ${errors}`)).toEqual([
+    "queue mails > function mail::send 2 1",
+    "function a > queue mails 2 0",
   ]);
 });
 

@@ -1,5 +1,6 @@
 import { type SeenCall, triggerLabel } from "../../dashboard/flow-model.ts";
 import { kindOf } from "../../triggers/model.ts";
+import type { JobRun } from "./uses.ts";
 
 // The whole system as a graph: what occasions a function, what it calls, and what it uses.
 
@@ -86,6 +87,8 @@ export interface GraphSources {
   /** Of function to function. */
   readonly seen: readonly SeenCall[];
   readonly uses: readonly Use[];
+  /** What jobs run, by their queue. */
+  readonly jobs: readonly JobRun[];
   readonly figures: ReadonlyMap<string, Counts>;
   /** The same of the last seconds. */
   readonly now: ReadonlyMap<string, Counts>;
@@ -136,6 +139,9 @@ export function graphOf(sources: GraphSources): Graph {
   for (const { from, to, calls, errors } of sources.seen) {
     addEdge({ from: functionNode(from), to: functionNode(to), kind: "observed", calls, errors });
   }
+  for (const { queue, to, calls, errors } of sources.jobs) {
+    addEdge({ from: `queue ${queue}`, to: functionNode(to), kind: "observed", calls, errors });
+  }
   for (const { from, kind, name, calls, errors } of sources.uses) {
     if (nodes.has(functionNode(from))) addEdge({ from: functionNode(from), to: addThing(kind, name), kind: "observed", calls, errors });
   }
@@ -166,7 +172,7 @@ function thingNode(kind: Use["kind"], name: string | undefined): GraphNode {
 }
 
 /** What a trigger waits for, where that is a thing of its own. Patterns are none. */
-function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "state" | "queue" | "stream"; readonly name: string } | undefined {
+function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "state" | "queue" | "stream" | "topic"; readonly name: string } | undefined {
   const facts = (typeof config === "object" && config !== null ? config : {}) as Readonly<Record<string, unknown>>;
   const name = (...keys: readonly string[]): string | undefined =>
     keys.map((key) => facts[key]).find((value) => typeof value === "string" && value !== "") as string | undefined;
@@ -175,6 +181,8 @@ function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "sta
       ? (["queue", name("queue", "topic")] as const)
       : trigger_type.startsWith("state")
         ? (["state", name("scope")] as const)
-        : (["stream", trigger_type === "stream" ? name("stream_name") : undefined] as const);
+        : kindOf(trigger_type) === "event"
+          ? (["topic", name("topic", "event")] as const)
+          : (["stream", trigger_type === "stream" ? name("stream_name") : undefined] as const);
   return found === undefined || found.includes("*") ? undefined : { kind, name: found };
 }

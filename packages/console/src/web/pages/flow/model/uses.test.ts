@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { nameInInput, type UseCall, usesOf, worthReading } from "./uses.ts";
+import { nameInInput, runsOfJobs, type UseCall, usesOf, worthReading } from "./uses.ts";
 
 const call = (invocationId: string, isError = false): UseCall => ({ from: "a", to: "state::set", kind: "state", invocationId, isError });
 
@@ -30,4 +30,13 @@ it("reads the name out of JSON that may be cut", () => {
 
 it("reads some inputs of each pair, and none twice", () => {
   expect(worthReading([call("1"), call("2"), call("3"), call("4")], (id) => id === "1", 3, 9).map(({ invocationId }) => invocationId)).toEqual(["2", "3"]);
+});
+
+it("finds what jobs run in the spans of their runs, and counts none twice", () => {
+  const run = (span_id: string, status: string, more: object = {}) => ({
+    ...{ trace_id: "t", span_id, parent_span_id: null, status },
+    attributes_map: { "svc.job.queue": "mails", "svc.function_id": "mail::send", ...more },
+  });
+  const spans = [run("1", "ok"), run("2", "error"), run("3", "ok", { "svc.invocation_id": "i" }), run("4", "ok", { "svc.function_id": undefined })];
+  expect(runsOfJobs(spans)).toEqual([{ queue: "mails", to: "mail::send", calls: 2, errors: 1 }]);
 });

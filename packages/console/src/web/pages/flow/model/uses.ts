@@ -97,6 +97,27 @@ export function withoutUses(seen: readonly SeenCall[]): readonly SeenCall[] {
   return seen.filter(({ to }) => kindOfUse(to) === undefined);
 }
 
+/** Runs of the jobs of a queue by a function. */
+export interface JobRun {
+  readonly queue: string;
+  readonly to: string;
+  readonly calls: number;
+  readonly errors: number;
+}
+
+/** What was run for jobs, found in spans: each run of a job has one of its own. */
+export function runsOfJobs(spans: readonly FlowSpan[]): readonly JobRun[] {
+  const runs = new Map<string, JobRun>();
+  for (const span of spans) {
+    const [queue, to] = [text(span, "svc.job.queue"), text(span, "svc.function_id")];
+    // The call itself tells its job as well.
+    if (queue === undefined || to === undefined || text(span, "svc.invocation_id") !== undefined) continue;
+    const before = runs.get(`${queue}\n${to}`);
+    runs.set(`${queue}\n${to}`, { queue, to, calls: (before?.calls ?? 0) + 1, errors: (before?.errors ?? 0) + (span.status === "error" ? 1 : 0) });
+  }
+  return [...runs.values()];
+}
+
 function text(span: FlowSpan, name: string): string | undefined {
   const value = span.attributes_map[name];
   return typeof value === "string" ? value : undefined;

@@ -8,16 +8,31 @@ export interface LayoutRequest {
 }
 export type LayoutAnswer = readonly { readonly id: string; readonly x: number; readonly y: number }[];
 
+type Box = LayoutRequest["nodes"][number];
+const GAP = 40;
+const FEWEST_A_ROW = 3;
+
+/** Boxes that nothing leads to or from, in rows below the others: in one column they would make the whole small. */
+function below(answer: LayoutAnswer, inside: readonly Box[], alone: readonly Box[]): LayoutAnswer {
+  const right = Math.max(0, ...answer.map(({ x }, at) => x + (inside[at]?.width ?? 0)));
+  const bottom = Math.max(0, ...answer.map(({ y }, at) => y + (inside[at]?.height ?? 0) + GAP));
+  const [width, height] = [Math.max(0, ...alone.map((box) => box.width)) + GAP, Math.max(0, ...alone.map((box) => box.height)) + GAP];
+  const aRow = Math.max(FEWEST_A_ROW, Math.floor((right + GAP) / width));
+  return alone.map(({ id }, at) => ({ id, x: (at % aRow) * width, y: bottom + Math.floor(at / aRow) * height }));
+}
+
 self.addEventListener("message", ({ data }: MessageEvent<LayoutRequest>) => {
   const graph = new Graph();
-  graph.setGraph({ rankdir: data.direction, nodesep: 40, ranksep: 150 });
+  graph.setGraph({ rankdir: data.direction, nodesep: 40, ranksep: 100 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const { id, width, height } of data.nodes) graph.setNode(id, { width, height });
+  const joined = new Set(data.edges.flatMap(({ from, to }) => [from, to]));
+  const [inside, alone] = [data.nodes.filter(({ id }) => joined.has(id)), data.nodes.filter(({ id }) => !joined.has(id))];
+  for (const { id, width, height } of inside) graph.setNode(id, { width, height });
   for (const { from, to } of data.edges) graph.setEdge(from, to);
   layout(graph);
-  const answer: LayoutAnswer = data.nodes.map(({ id, width, height }) => {
+  const answer: LayoutAnswer = inside.map(({ id, width, height }) => {
     const { x = 0, y = 0 } = graph.node(id) as { readonly x?: number; readonly y?: number };
     return { id, x: x - width / 2, y: y - height / 2 };
   });
-  self.postMessage(answer);
+  self.postMessage([...answer, ...below(answer, inside, alone)] satisfies LayoutAnswer);
 });

@@ -92,28 +92,20 @@ export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critica
         if (share < 0 || share > 1) return null;
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids, and never change places
-          <span key={at} title={event.name} className="absolute top-1/2 h-5 w-0.5 -translate-y-1/2 bg-ink-2" style={{ left: `${share * 100}%` }} />
+          <span key={at} title={event.name} className="absolute top-1/2 h-4 w-px -translate-y-1/2 bg-ink-2" style={{ left: `${share * 100}%` }} />
         );
       })}
-      <BarLabel left={left} right={right}>
-        {node.endMs === undefined ? `${took} …` : took}
-      </BarLabel>
+      <BarLabel right={right}>{node.endMs === undefined ? `${took} …` : took}</BarLabel>
     </>
   );
 }
 
-/** Behind the bar; where there is no room, before it or on its end. */
-function BarLabel({ left, right, children }: { readonly left: number; readonly right: number; readonly children: string }) {
-  const isTight = right > 0.8;
-  const isBefore = isTight && left > 0.25;
+/** Behind the bar: the axis leaves room for it at its end. */
+function BarLabel({ right, children }: { readonly right: number; readonly children: string }) {
   return (
     <span
-      className={cn(
-        "pointer-events-none absolute top-1/2 -translate-y-1/2 whitespace-nowrap rounded px-1 font-mono text-[11px] text-ink-2",
-        isBefore && "-translate-x-full",
-        isTight && !isBefore && "right-1 bg-surface/90",
-      )}
-      style={isBefore ? { left: `${left * 100}%` } : isTight ? {} : { left: `${right * 100}%` }}
+      className="pointer-events-none absolute top-1/2 -translate-y-1/2 whitespace-nowrap pl-1 font-mono text-[11px] text-ink-2"
+      style={{ left: `${right * 100}%` }}
     >
       {children}
     </span>

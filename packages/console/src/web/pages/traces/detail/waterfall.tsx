@@ -141,7 +141,7 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
           </div>
           {/* biome-ignore lint/a11y/useSemanticElements: see above */}
           {/* biome-ignore lint/a11y/useFocusableInteractive: it does nothing */}
-          <div role="columnheader" aria-label="Time">
+          <div role="columnheader" aria-label="Time" className="mr-17">
             <TimeRuler view={seen} lengthMs={lengthMs} onView={onView} />
           </div>
         </div>
@@ -184,8 +184,10 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
                 </div>
                 {/* biome-ignore lint/a11y/useSemanticElements: see above */}
                 {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus */}
-                <div role="gridcell" className="relative overflow-hidden">
-                  <SpanBar {...parts} />
+                <div role="gridcell" className="overflow-hidden">
+                  <div className="relative mr-17 h-full">
+                    <SpanBar {...parts} />
+                  </div>
                 </div>
               </div>
             );

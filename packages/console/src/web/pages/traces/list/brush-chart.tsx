@@ -42,7 +42,7 @@ export function BrushChart({
       <figcaption className="flex items-baseline gap-2 text-[11px] text-ink-3">
         <span className="font-medium text-ink-2">{title}</span>
         <span className="flex-1" />
-        most {most}
+        {most === 1 ? "at most 1 a bar" : `at most ${most} a bar`}
       </figcaption>
       <div
         ref={box}

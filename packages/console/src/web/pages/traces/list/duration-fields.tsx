@@ -6,6 +6,9 @@ import type { TraceSearch } from "../model/list-query.ts";
 export function DurationFields({ search, onChange }: { readonly search: TraceSearch; readonly onChange: (change: Partial<TraceSearch>) => void }) {
   return (
     <span className="hidden items-center gap-1 xl:flex">
+      <span aria-hidden className="text-ink-2">
+        Duration
+      </span>
       <Field label="Shortest duration" hint="min" ms={search.min} onChange={(min) => onChange({ min })} />
       <span aria-hidden className="text-ink-3">
         to

@@ -8,22 +8,23 @@ import { Duration, Timestamp } from "../../../ui/time.tsx";
 import type { TraceStatus, TraceSummary } from "../model/trace-types.ts";
 
 /** Says it in a word, with a mark and a colour. */
-export function TraceStatusBadge({ status }: { readonly status: TraceStatus }) {
+export function TraceStatusBadge({ status, isShort = false }: { readonly status: TraceStatus; readonly isShort?: boolean }) {
+  const word = isShort ? "sr-only" : undefined;
   if (status === "error")
     return (
       <Badge tone="danger" icon={<CircleAlert aria-hidden className="size-3" />}>
-        Error
+        <span className={word}>Error</span>
       </Badge>
     );
   if (status === "pending")
     return (
       <Badge tone="info" icon={<LoaderCircle aria-hidden className="size-3 animate-spin" />}>
-        Pending
+        <span className={word}>Pending</span>
       </Badge>
     );
   return (
     <Badge tone="ok" icon={<CircleCheck aria-hidden className="size-3" />}>
-      OK
+      <span className={word}>OK</span>
     </Badge>
   );
 }
@@ -34,12 +35,14 @@ export function shortId(id: string): string {
 
 export interface ColumnParts {
   readonly longestMs: number;
+  /** There is no room for the word of a status, nor for milliseconds of a clock. */
+  readonly isNarrow: boolean;
   readonly chosen: readonly string[];
   readonly onChoose: (traceId: string) => void;
 }
 
 /** The columns of the specification in its order, then errors and a bar of the duration. */
-export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): readonly Column<TraceSummary>[] {
+export function traceColumns({ longestMs, isNarrow, chosen, onChoose }: ColumnParts): readonly Column<TraceSummary>[] {
   return [
     {
       key: "choose",
@@ -93,7 +96,7 @@ export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): read
     {
       key: "name",
       header: "Root Span",
-      width: "minmax(8rem,2.4fr)",
+      width: isNarrow ? "minmax(6rem,1fr)" : "minmax(8rem,2.4fr)",
       sortable: true,
       cell: (row) => (
         <span className="flex min-w-0 items-center gap-1.5">
@@ -109,15 +112,14 @@ export function traceColumns({ longestMs, chosen, onChoose }: ColumnParts): read
       ),
     },
     { key: "duration", header: "Duration", width: "5.25rem", align: "right", sortable: true, cell: ({ duration_ms }) => <Took ms={duration_ms} /> },
-    { key: "status", header: "Status", width: "5.5rem", cell: ({ status }) => <TraceStatusBadge status={status} /> },
+    { key: "status", header: "Status", width: isNarrow ? "3rem" : "5.5rem", cell: ({ status }) => <TraceStatusBadge status={status} isShort={isNarrow} /> },
     { key: "spans", header: "Spans", width: "3.75rem", align: "right", sortable: true, from: 640, cell: ({ span_count }) => span_count },
     {
       key: "timestamp",
-      header: "Timestamp",
-      width: "6.75rem",
+      header: isNarrow ? "Time" : "Timestamp",
+      width: isNarrow ? "4rem" : "6.75rem",
       sortable: true,
-      from: 640,
-      cell: ({ start_time_ms }) => <Timestamp ms={start_time_ms} className="font-mono text-[12px] text-ink-2" />,
+      cell: ({ start_time_ms }) => <Timestamp ms={start_time_ms} withMs={!isNarrow} className="font-mono text-[12px] text-ink-2" />,
     },
     {
       key: "errors",

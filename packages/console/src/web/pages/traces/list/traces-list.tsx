@@ -6,9 +6,11 @@ import { attrParam } from "../../../lib/filter-grammar.ts";
 import { Button } from "../../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { DataTable } from "../../../ui/data-table.tsx";
+import { MoreTools } from "../../../ui/more-tools.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { PauseButton } from "../../../ui/pause-button.tsx";
 import { SearchBox } from "../../../ui/search-box.tsx";
+import { useIsNarrow } from "../../../ui/split.tsx";
 import { TimeRange } from "../../../ui/time-range.tsx";
 import { FALLBACK_RANGE, filterText, NO_FILTERS, readFilters, type TraceSearch } from "../model/list-query.ts";
 import { DurationFields } from "./duration-fields.tsx";
@@ -34,19 +36,21 @@ export default function TracesList() {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [activeId, setActiveId] = useState<string>();
   const traces = useTraces(search, isPaused || !isAtEdge);
-  const { facets, histogram } = useTraceFigures(search, isPaused);
+  const { facets, histogram } = useTraceFigures(search, isPaused, traces.total);
   const change = (next: Partial<TraceSearch>, replace = false): void => void navigate({ search: (before) => ({ ...before, ...next }), replace });
   const open = (traceId: string, compare?: string): void =>
     void navigate({ to: "/traces/{-$traceId}/{-$spanId}", params: { traceId, spanId: undefined }, search: (before) => ({ ...before, compare }) });
+  const isNarrow = useIsNarrow(640);
   const longestMs = useMemo(() => Math.max(0.001, ...traces.rows.map(({ duration_ms }) => duration_ms ?? 0)), [traces.rows]);
   const columns = useMemo(
     () =>
       traceColumns({
         longestMs,
         chosen,
+        isNarrow,
         onChoose: (id) => setChosen((before) => (before.includes(id) ? before.filter((each) => each !== id) : [...before.slice(-1), id])),
       }),
-    [longestMs, chosen],
+    [longestMs, chosen, isNarrow],
   );
   const problems = useMemo(() => readFilters(search, 0).problems, [search]);
   const filtered = filterText(search);
@@ -63,19 +67,21 @@ export default function TracesList() {
             className="min-w-48 flex-1"
           />
           <DurationFields search={search} onChange={change} />
-          <GroupBy value={search.group} onChange={(group) => change({ group })} />
           <TimeRange value={search} fallback={FALLBACK_RANGE} onChange={(range) => change(range)} />
-          <SavedViews page="traces" />
           <PauseButton isPaused={isPaused} waiting={traces.waiting} onChange={setPaused} />
-          <label className="flex items-center gap-1.5 text-ink-2" title="Traces of the engine's own working too">
-            <input
-              type="checkbox"
-              checked={search.system === true}
-              onChange={(event) => change({ system: event.target.checked || undefined })}
-              className="size-4 accent-accent"
-            />
-            System
-          </label>
+          <MoreTools>
+            <GroupBy value={search.group} onChange={(group) => change({ group })} />
+            <SavedViews page="traces" />
+            <label className="flex items-center gap-1.5 text-ink-2" title="Traces of the engine's own working too">
+              <input
+                type="checkbox"
+                checked={search.system === true}
+                onChange={(event) => change({ system: event.target.checked || undefined })}
+                className="size-4 accent-accent"
+              />
+              System
+            </label>
+          </MoreTools>
         </>
       }
     >
@@ -135,7 +141,8 @@ export default function TracesList() {
                   sort={{ key: search.sort ?? "timestamp", dir: search.dir ?? "desc" }}
                   onSort={({ key, dir }) => change({ sort: key === "timestamp" ? undefined : key, dir: dir === "desc" ? undefined : dir })}
                   total={traces.total}
-                  onEnd={traces.loadMore}
+                  // What took too long goes on only when somebody wants it to.
+                  onEnd={traces.isCutShort ? undefined : traces.loadMore}
                 />
                 <ListStatus traces={traces} />
               </div>

@@ -13,6 +13,7 @@ const LOOK_UP_AFTER_MS = 400;
 /** Changed traces that wait to be looked up, at most. */
 const MAX_WAITING = 1_000;
 const FIGURES_EVERY_MS = 5_000;
+const BEHIND_MS = 1_000;
 
 export interface Traces {
   readonly rows: readonly TraceSummary[];
@@ -166,8 +167,8 @@ function changedIn(data: unknown): readonly string[] {
   return (body?.traces ?? body?.data?.traces ?? []).map(({ trace_id }) => trace_id);
 }
 
-/** Counts over every trace that matches, again each few seconds while the range rolls. */
-export function useTraceFigures(search: TraceSearch, isPaused: boolean) {
+/** Counts over every trace that matches, again each few seconds while the range rolls, and sooner while they are not those of the list's `total`. */
+export function useTraceFigures(search: TraceSearch, isPaused: boolean, total: number) {
   const filters = keyOf(search)[0];
   const isRolling = search.to === undefined && !isPaused;
   const options = {
@@ -179,6 +180,7 @@ export function useTraceFigures(search: TraceSearch, isPaused: boolean) {
     queryKey: ["trace-facets", filters, search.range],
     queryFn: ({ signal }) => call<FacetsAnswer>("engine::traces::facets", filtersOf(search, Date.now()), { signal }),
     ...options,
+    refetchInterval: ({ state }) => isRolling && (state.data?.total === total ? FIGURES_EVERY_MS : BEHIND_MS),
   });
   const histogram = useQuery({
     queryKey: ["trace-histogram", filters, search.range],

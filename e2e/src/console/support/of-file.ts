@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { type ConsoleOptions, type ConsoleProcess, startConsole } from "./console-process.ts";
+import { type RunningSystem, type SystemOptions, startSystem } from "./running-system.ts";
+import { StandInEngine } from "./stand-in-engine.ts";
+
+// What the tests of a file have in common: each of these is there once its first `beforeAll` runs, and is ended after the last test. Nobody else ends it.
+
+/** A system for all tests of the file. */
+export function systemOfFile(options: SystemOptions = {}): RunningSystem {
+  let system: RunningSystem | undefined;
+  beforeAll(async () => {
+    system = await startSystem(options);
+  });
+  afterAll(() => system?.stop());
+  const started = (): RunningSystem => there(system, "the system");
+  return {
+    get folder() {
+      return started().folder;
+    },
+    get ports() {
+      return started().ports;
+    },
+    get engine() {
+      return started().engine;
+    },
+    get console() {
+      return started().console;
+    },
+    worker: (name) => started().worker(name),
+    killEngine: () => started().killEngine(),
+    startEngine: () => started().startEngine(),
+    stop: () => started().stop(),
+  };
+}
+
+/** Stands before the system's engine; before each test it is as if it was not there. */
+export function standInOfFile(system: RunningSystem): StandInEngine {
+  const engine = new StandInEngine();
+  beforeAll(() => engine.start(system.ports));
+  beforeEach(() => engine.asIs());
+  afterAll(() => engine.goAway());
+  return engine;
+}
+
+/** One more console. */
+export function consoleOfFile(options: () => ConsoleOptions): ConsoleProcess {
+  let console: ConsoleProcess | undefined;
+  beforeAll(async () => {
+    console = await startConsole(options());
+  });
+  afterAll(() => console?.stop());
+  const started = (): ConsoleProcess => there(console, "the console");
+  return {
+    get child() {
+      return started().child;
+    },
+    get url() {
+      return started().url;
+    },
+    output: () => started().output(),
+    stop: (signal) => started().stop(signal),
+  };
+}
+
+function there<Thing>(thing: Thing | undefined, name: string): Thing {
+  if (thing === undefined) throw new Error(`${name} is there only once the tests of the file run`);
+  return thing;
+}

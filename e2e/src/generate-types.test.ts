@@ -1,0 +1,208 @@
+// Types made from a live system, as their reader uses them: tsc and mypy judge right and wrong calls (gap 75).
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
+import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { svc } from "./support/cli.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), "svc-types-"));
+let engine: TestEngine;
+const workers: Worker[] = [];
+
+beforeAll(async () => {
+  engine = await startTestEngine();
+  const worker = connect(engine.url, { name: "provider", handleSignals: false, logger: silentLogger });
+  const second = connect(engine.url, { name: "older", handleSignals: false, logger: silentLogger });
+  workers.push(worker, second);
+  const tree: Record<string, unknown> = {
+    type: "object",
+    properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#" } } },
+    required: ["name"],
+  };
+  worker.registerFunction("math::add", ({ a, b = 0 }) => ({ c: a + b }), {
+    description: "Adds */ two numbers\nand more",
+    request_format: z.object({ a: z.number(), b: z.number().optional() }),
+    response_format: z.object({ c: z.number() }),
+  });
+  worker.registerFunction("tree::store", () => ({ stored: true }), { request_format: tree });
+  worker.registerFunction("odd::keys", () => null, {
+    request_format: {
+      type: "object",
+      properties: { "content-type": { enum: ["a/b", "c/d"] }, class: { type: ["string", "null"] }, plain: { type: "integer" } },
+      required: ["content-type", "plain"],
+      additionalProperties: true,
+    },
+    response_format: { type: "array", items: { type: "object", properties: { at: { type: "string" } }, required: ["at"] } },
+  });
+  worker.registerFunction("no::formats", () => null);
+  worker.registerFunction("two::minds", () => null, { request_format: { type: "string" } });
+  await worker.connected();
+  await worker.call({ function_id: "engine::info", payload: {} });
+  second.registerFunction("two::minds", () => null, { request_format: { type: "number" } });
+  await second.call({ function_id: "engine::info", payload: {} });
+});
+
+afterAll(async () => {
+  await Promise.all(workers.map((worker) => worker.shutdown()));
+  await engine?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const USER_FUNCTIONS = ["--include", "math::*", "tree::*", "odd::*", "no::*", "two::*"];
+const generate = (...args: string[]) => svc(["generate", "types", ...args], { cwd: dir, url: engine.url });
+
+interface Outcome {
+  readonly code: number;
+  readonly output: string;
+}
+
+function run(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+  return new Promise((settle) => {
+    execFile(command, [...args], { cwd: dir, env: { ...process.env, ...env }, timeout: 200_000 }, (error, stdout, stderr) => {
+      settle({ code: error === null ? 0 : typeof error.code === "number" ? error.code : 1, output: stdout + stderr });
+    });
+  });
+}
+
+describe("svc generate types --lang typescript", () => {
+  const tsc = async (source: string): Promise<Outcome> => {
+    writeFileSync(join(dir, "use.ts"), source);
+    return run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "--project", dir]);
+  };
+
+  beforeAll(async () => {
+    await mkdir(join(dir, "node_modules/@svc"), { recursive: true });
+    symlinkSync(join(root, "packages/sdk"), join(dir, "node_modules/@svc/sdk"));
+    writeFileSync(join(dir, "package.json"), `{"type": "module"}`);
+    writeFileSync(
+      join(dir, "tsconfig.json"),
+      JSON.stringify({
+        compilerOptions: { target: "ES2023", module: "NodeNext", strict: true, noEmit: true, skipLibCheck: true, types: [] },
+        include: ["use.ts", "functions.ts"],
+      }),
+    );
+    expect(await generate("--lang", "typescript", "--out", "functions.ts", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
+  });
+
+  it("lets right calls pass, those of functions without formats among them", async () => {
+    const outcome = await tsc(`
+      import { connect } from "@svc/sdk";
+      import type { TreeStorePayload } from "./functions.js";
+      const worker = connect();
+      const sum: { c: number } = await worker.call({ function_id: "math::add", payload: { a: 1 } });
+      const tree: TreeStorePayload = { name: "root", children: [{ name: "leaf" }] };
+      await worker.call({ function_id: "tree::store", payload: tree });
+      const times: string[] = (await worker.call({ function_id: "odd::keys", payload: { "content-type": "a/b", plain: sum.c, extra: 1 } })).map(({ at }) => at);
+      await worker.call({ function_id: "no::formats", payload: times });
+      await worker.call({ function_id: "never::registered" });
+    `);
+    expect(outcome).toEqual({ code: 0, output: "" });
+  });
+
+  it("stops wrong ones at compile time", async () => {
+    const { code, output } = await tsc(`
+      import { connect } from "@svc/sdk";
+      const worker = connect();
+      await worker.call({ function_id: "math::add", payload: { a: "x" } });
+      await worker.call({ function_id: "math::add" });
+      await worker.call({ function_id: "tree::store", payload: { name: "root", children: [{}] } });
+      (await worker.call({ function_id: "math::add", payload: { a: 1 } })).d;
+      await worker.call({ function_id: "odd::keys", payload: { "content-type": "e/f", plain: 1 } });
+    `);
+    expect(code).not.toBe(0);
+    expect([...output.matchAll(/^use\.ts\((\d+),/gm)].map(([, line]) => Number(line))).toEqual([4, 5, 6, 7, 8]);
+  });
+
+  it("gives the same text again, which --check holds, and tells when it is not so any more", async () => {
+    expect(await generate("--lang", "typescript", "--out", "functions.ts", "--check", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
+    const text = readFileSync(join(dir, "functions.ts"), "utf8");
+    writeFileSync(join(dir, "stale.ts"), `${text}\n`);
+
+    expect(await generate("--lang", "typescript", "--out", "stale.ts", "--check", ...USER_FUNCTIONS)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is not what the registered functions say"),
+    });
+    expect(readFileSync(join(dir, "stale.ts"), "utf8")).toBe(`${text}\n`);
+  });
+
+  it("tells of formats on which workers disagree, and of functions without any", async () => {
+    const { stderr, stdout } = await generate("--lang", "typescript", "--out", "functions.ts", "--json", ...USER_FUNCTIONS);
+
+    expect(stderr).toContain("two::minds disagree on its formats");
+    expect(JSON.parse(stdout)).toMatchObject({ changed: false, without_formats: ["no::formats"], formats_differ: ["two::minds"] });
+    expect(readFileSync(join(dir, "functions.ts"), "utf8")).toContain("Without formats, and so not here: no::formats");
+  });
+
+  it("says that nothing matches", async () => {
+    expect(await generate("--lang", "typescript", "--include", "nothing::*")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("No registered function matches"),
+    });
+    expect(await generate("--lang", "typescript", "--check")).toMatchObject({ code: 2 });
+  });
+
+  it("writes types that compile for every function of the engine's own", async () => {
+    expect(await generate("--lang", "typescript", "--out", "functions.ts")).toMatchObject({ code: 0 });
+    expect(await tsc("")).toEqual({ code: 0, output: "" });
+    expect(await generate("--lang", "typescript", "--out", "functions.ts", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
+  });
+});
+
+describe("svc generate types --lang python", () => {
+  const mypy = (source: string): Promise<Outcome> => {
+    writeFileSync(join(dir, "use.py"), source);
+    const args = ["-m", "mypy", "--strict", "--python-version", "3.10", "--no-error-summary", "--cache-dir", join(dir, ".mypy_cache"), "use.py"];
+    return run(join(root, ".venv/bin/python"), args, { MYPYPATH: join(root, "python/src") });
+  };
+
+  beforeAll(async () => {
+    expect(await generate("--lang", "python", "--out", "typed.py", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
+  });
+
+  it("lets right calls pass", async () => {
+    const outcome = await mypy(`import svc
+from typed import TreeStorePayload, functions
+
+worker = svc.connect()
+calls = functions(worker)
+c: float = calls.call({"function_id": "math::add", "payload": {"a": 1}, "timeout_ms": 100})["c"]
+tree: TreeStorePayload = {"name": "root", "children": [{"name": "leaf"}]}
+calls.call({"function_id": "tree::store", "payload": tree})
+at: list[str] = [row["at"] for row in calls.call({"function_id": "odd::keys", "payload": {"content-type": "a/b", "plain": 1, "class": None}})]
+worker.call({"function_id": "no::formats", "payload": at})
+
+async def handler(context: svc.HandlerContext) -> float:
+    return (await functions(context).call_async({"function_id": "math::add", "payload": {"a": 1}}))["c"]
+`);
+    expect(outcome).toEqual({ code: 0, output: "" });
+  });
+
+  it("stops wrong ones", async () => {
+    const { code, output } = await mypy(`import svc
+from typed import functions
+
+calls = functions(svc.connect())
+calls.call({"function_id": "math::add", "payload": {"a": "x"}})
+calls.call({"function_id": "math::add"})
+calls.call({"function_id": "odd::keys", "payload": {"content-type": "e/f", "plain": 1}})
+d: str = calls.call({"function_id": "math::add", "payload": {"a": 1}})["c"]
+`);
+    expect(code).toBe(1);
+    expect([...new Set([...output.matchAll(/^use\.py:(\d+): error/gm)].map(([, line]) => Number(line)))]).toEqual([5, 6, 7, 8]);
+  });
+
+  it("runs, and writes what can be read and checked for every function of the engine's own", async () => {
+    expect(await generate("--lang", "python", "--out", "all_functions.py")).toMatchObject({ code: 0 });
+    const python = join(root, ".venv/bin/python");
+
+    expect(await run(python, ["-c", "import typed, all_functions"], { PYTHONPATH: join(root, "python/src") })).toEqual({ code: 0, output: "" });
+    expect(await mypy("import all_functions\nimport typed\n")).toEqual({ code: 0, output: "" });
+  });
+});

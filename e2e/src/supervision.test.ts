@@ -1,0 +1,138 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Worker } from "@svc/sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connectLooker } from "./state-load/look.ts";
+import { type EngineProcess, startEngine, svc } from "./support/cli.ts";
+import { freePorts } from "./support/ports.ts";
+import { eventually, isRunning, processesIn } from "./support/processes.ts";
+
+// One engine for the whole file: five workers of every temper, a command, and one worker that cannot come up.
+const project = mkdtempSync(join(tmpdir(), "svc-supervision-"));
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+const WORKERS = ["node", "python", "forks", "stubborn", "floods"];
+
+const NODE = `import { connect } from ${JSON.stringify(join(repository, "packages/sdk/dist/node.js"))};
+connect().registerFunction("node::answer", () => 42);
+`;
+const PYTHON = `import svc
+worker = svc.connect()
+@worker.function("python::answer")
+def answer(payload):
+    return 42
+worker.run()
+`;
+const SCRIPTS: Readonly<Record<string, string>> = {
+  node: `exec ${process.execPath} worker.mjs`,
+  python: `exec ${join(repository, ".venv/bin/python")} worker.py`,
+  // Each child has a child; the shell that began it all waits for none of them.
+  forks: "for n in 1 2 3; do (sh -c 'sleep 600; :' & sleep 600; :) & done; exec sleep 600",
+  stubborn: "trap '' TERM HUP INT; while :; do sleep 600; done",
+  floods: "exec yes this line is written as often as the machine can",
+  crashes: "echo 'starting up'; echo 'cannot open the database' >&2; exit 3",
+};
+
+interface Status {
+  readonly state: string;
+  readonly reason: string | null;
+  readonly pids: readonly number[];
+  readonly restarts: number;
+  readonly ready_at: string | null;
+  readonly next_start_at: string | null;
+  readonly last_exit: { readonly code: number | null; readonly signal: string | null; readonly at: string; readonly lines: readonly string[] } | null;
+}
+
+let engine: EngineProcess;
+let looker: Worker;
+let startedAt: number;
+let url: string;
+
+const statusOf = (name: string): Promise<Status> => looker.call<Status>({ function_id: "worker::status", payload: { name } });
+
+async function statusWith(name: string, isSo: (status: Status) => boolean, timeoutMs?: number): Promise<Status> {
+  let status: Status | undefined;
+  await eventually(
+    `${name} is as awaited`,
+    async () => {
+      status = await statusOf(name);
+      return isSo(status);
+    },
+    timeoutMs,
+  );
+  return status as Status;
+}
+
+beforeAll(async () => {
+  for (const [name, script] of Object.entries(SCRIPTS)) {
+    mkdirSync(join(project, name));
+    writeFileSync(join(project, name, "worker.sh"), `${script}\n`);
+    writeFileSync(join(project, name, "svc.worker.yaml"), `name: ${name}\nruntime: {kind: other}\nscripts: {start: sh worker.sh}\n`);
+  }
+  writeFileSync(join(project, "node/worker.mjs"), NODE);
+  writeFileSync(join(project, "python/worker.py"), PYTHON);
+  writeFileSync(
+    join(project, "config.yaml"),
+    `workers:
+${Object.keys(SCRIPTS)
+  .map((name) => `  - {name: ${name}, path: ${name}, env: {PYTHONPATH: ${join(repository, "python/src")}}}`)
+  .join("\n")}
+  - name: svc-exec
+    config:
+      commands:
+        - {name: command, command: "sleep 600 & sleep 600; :", depends_on: [node]}
+`,
+  );
+  const ports = await freePorts();
+  startedAt = Date.now();
+  engine = await startEngine({ cwd: project, ports });
+  url = `ws://localhost:${ports.bridge}`;
+  looker = connectLooker(url);
+});
+
+afterAll(async () => {
+  await looker?.shutdown({ timeout_ms: 1 });
+  engine?.child.kill("SIGKILL");
+  await eventually("the project's processes are gone", () => processesIn(project).length === 0);
+  rmSync(project, { recursive: true, force: true });
+});
+
+describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (gap 72)", () => {
+  it("has a worker that was killed with -9 back and ready within 3 s", async () => {
+    for (const name of ["node", "python"]) {
+      const before = await statusWith(name, ({ state }) => state === "ready", 60_000);
+      // What a start takes on this machine while everything else starts too.
+      const startMs = Date.parse(before.ready_at ?? "") - startedAt;
+      const killedAt = Date.now();
+      process.kill(before.pids[0] ?? Number.NaN, "SIGKILL");
+      const after = await statusWith(name, ({ state, restarts }) => state === "ready" && restarts === 1, 60_000);
+      expect(after.pids).not.toContain(before.pids[0]);
+      expect(after.last_exit).toMatchObject({ code: null, signal: "SIGKILL" });
+      expect(Date.parse(after.ready_at ?? "") - killedAt).toBeLessThan(Math.max(3_000, startMs));
+      expect(await looker.call({ function_id: `${name}::answer`, payload: {} })).toBe(42);
+    }
+  });
+
+  it("says of a worker that crashes at every start what it wrote last, and lets it rest", async () => {
+    const status = await statusWith("crashes", ({ state }) => state === "crash_looping", 90_000);
+    expect(status.reason).toContain("cannot open the database");
+    expect(status.last_exit).toMatchObject({ code: 3 });
+    expect(status.last_exit?.lines.toSorted()).toEqual(["cannot open the database", "starting up"]);
+    expect(Date.parse(status.next_start_at ?? "") - Date.now()).toBeGreaterThan(60_000);
+    const listed = await svc(["worker", "list", "--json"], { cwd: project, url });
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      workers: expect.arrayContaining([expect.objectContaining({ name: "crashes", state: "crash_looping", reason: status.reason })]),
+    });
+  });
+
+  it("leaves nothing alive of five workers within 5 s of a kill -9 of the engine, whatever they fork, ignore or write", async () => {
+    for (const name of [...WORKERS, "command"]) await statusWith(name, ({ pids }) => pids.length > 0, 60_000);
+    await statusWith("forks", ({ pids }) => pids.length >= 7);
+    const alive = processesIn(project).filter((pid) => pid !== engine.pid);
+    expect(alive.length).toBeGreaterThan(WORKERS.length + 6);
+    engine.child.kill("SIGKILL");
+    await engine.exited;
+    await eventually("none of them is alive", () => !alive.some(isRunning) && processesIn(project).length === 0, 5_000);
+  });
+});

@@ -1,0 +1,134 @@
+import { tmpdir } from "node:os";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { svc } from "../support/cli.ts";
+import { commandOf } from "../support/processes.ts";
+import { openTerminal, type Terminal, type TerminalOptions } from "../support/terminal.ts";
+import { type TypeScriptProject, typeScriptProject } from "../support/typescript-project.ts";
+
+const DEV = "svc dev --bridge-port 0 --http-port 0 --ws-port 0 --console-port 0";
+const STARTED = { timeoutMs: 60_000 };
+
+let project: TypeScriptProject;
+let terminal: Terminal;
+
+beforeAll(async () => {
+  project = await typeScriptProject();
+  for (const name of ["hello", "there"]) {
+    const added = await svc(["worker", "add", `./workers/${name}`, "--config", "config.yaml"], { cwd: project.folder });
+    expect(added, added.stderr).toMatchObject({ code: 0 });
+  }
+});
+afterEach(async () => {
+  await terminal.close();
+  await project.isQuiet();
+});
+afterAll(() => project.remove());
+
+async function inProject(options: Partial<TerminalOptions> = {}): Promise<Terminal> {
+  terminal = await openTerminal({ cwd: project.folder, ...options });
+  return terminal;
+}
+
+async function isUp(): Promise<void> {
+  await terminal.shows("svc dev is running", STARTED);
+  for (const name of ["hello", "there"]) await terminal.shows(new RegExp(`^${name} +[|] [\\d:.]+ process is ready`, "m"), STARTED);
+}
+
+/** Raw mode would show no keys and take Enter for another character. */
+async function takesLines(): Promise<void> {
+  const { text } = await terminal.execute("stty -a");
+  for (const mode of ["icanon", "echo", "isig", "icrnl"]) expect(text).toMatch(new RegExp(`(?<!-)\\b${mode}\\b`));
+}
+
+it("says what to do where there is no config file, and creates none", async () => {
+  terminal = await openTerminal({ cwd: tmpdir() });
+
+  const { status, text } = await terminal.execute("svc dev; ls config.yaml");
+
+  expect(status).toBe(2);
+  expect(text).toContain("svc create");
+  expect(text).toContain("cannot access 'config.yaml'");
+});
+
+it("shows engine, console and workers below their names, restarts, helps, and quits at q with nothing left", async () => {
+  await inProject({ columns: 80 });
+  await terminal.start(DEV);
+  await isUp();
+
+  await terminal.shows(/^ +console +http:\/\/localhost:\d+\/workers$/m);
+  await terminal.shows(/^ +local workers +hello, there$/m);
+  await terminal.shows(/^hello {3}[|] [\d:.]+ hello is awake$/m);
+  await terminal.shows(/^there {3}! [\d:.]+ there minds$/m);
+  await terminal.shows(/^there {3}[|] [\d:.]+ info {2}connected to the engine address=/m);
+  expect(await terminal.colouredScreen()).toMatch(/\[3[0-9]m(?:hello|there|engine)/);
+  await terminal.press("h");
+  await terminal.shows(/^Keys$/m);
+  await terminal.press("o");
+  await terminal.shows(/^(?:Opening http|No browser can be opened from here)/m);
+  await terminal.press("r");
+  await terminal.shows("Restarting hello, there");
+  await terminal.shows(/^hello +[|] [\d:.]+ restart was asked for(?:.|\n)*^hello +[|] [\d:.]+ process is ready/m, STARTED);
+  await terminal.press("q");
+
+  expect(await terminal.ended(STARTED)).toMatchObject({
+    status: 0,
+    text: expect.stringMatching(/Stopping the console, the engine and its workers\.(?:.|\n)*the engine has stopped/) as string,
+  });
+  await takesLines();
+});
+
+it("takes in what a second terminal adds and calls, without colours where they are not wanted, and quits at Ctrl-C", async () => {
+  await inProject({ env: { NO_COLOR: "1" } });
+  await terminal.start(DEV);
+  await isUp();
+
+  expect(await svc(["worker", "add", "svc-state"], { cwd: project.folder })).toMatchObject({ code: 0 });
+  expect((await svc(["trigger", "hello::greet", "whom=Ada"], { cwd: project.folder })).stdout).toBe('{"greeting":"Hello Ada"}\n');
+
+  await terminal.shows(/^hello +[|] [\d:.]+ greeting Ada$/m);
+  await terminal.shows(/^engine +[|] [\d:.]+ info {2}the config file was applied added=\["svc-state"\]/m);
+  const second = await svc(["dev", "--bridge-port", "0", "--http-port", "0", "--ws-port", "0", "--console-port", "0"], { cwd: project.folder });
+  expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining("error: ") as string });
+  expect(await terminal.colouredScreen()).not.toMatch(/\[\d+m/);
+  await terminal.press("C-c");
+  expect(await terminal.ended(STARTED)).toMatchObject({ status: 0 });
+  await takesLines();
+});
+
+it("says when the engine is gone, ends with 1, and leaves the terminal as it was", async () => {
+  await inProject();
+  await terminal.start(DEV);
+  await isUp();
+  const engine = project.processes().find((pid) => / --config \S+ --log json /.test(commandOf(pid)));
+
+  process.kill(engine ?? 0, "SIGKILL");
+
+  const { status, text } = await terminal.ended(STARTED);
+  expect(status).toBe(1);
+  expect(text).toContain("The engine ended by itself (SIGKILL)");
+  await takesLines();
+});
+
+it("takes everything along when it is killed itself", async () => {
+  await inProject();
+  await terminal.start(DEV);
+  await isUp();
+  const dev = project.processes().find((pid) => / dev --bridge-port /.test(commandOf(pid)));
+
+  process.kill(dev ?? 0, "SIGKILL");
+
+  expect(await terminal.ended(STARTED)).toMatchObject({ status: 137 });
+  await project.isQuiet();
+});
+
+it("prints plainly where there is no terminal to show it on", async () => {
+  await inProject();
+  await terminal.start(`${DEV} --no-console 2>&1 | cat`);
+  await isUp();
+  await terminal.shows("Ctrl-C ends all of it.");
+  await terminal.shows(/^ +console +not running$/m);
+
+  await terminal.press("C-c");
+
+  await terminal.ended(STARTED);
+});

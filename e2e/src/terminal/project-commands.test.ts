@@ -1,0 +1,103 @@
+// One project from its first prompt to its last check, as a newcomer sees it: create, config, doctor, generate types, and the templates' own tests.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
+import { freePorts } from "../support/ports.ts";
+import { openTerminal, type Terminal } from "../support/terminal.ts";
+
+const INSTALL = { timeoutMs: 180_000 };
+const parent = mkdtempSync(join(tmpdir(), "svc-commands-"));
+const project = join(parent, "shop");
+/** Returns when the worker is there: it is installed first, and restarts when a file of its own is written. */
+const GREET = 'until svc trigger --function-id=greeter::greet --payload=\'{"name": "Ada"}\' 2>/dev/null; do sleep 0.2; done';
+let ports: Ports;
+let engine: EngineProcess | undefined;
+let terminal: Terminal;
+
+beforeAll(async () => {
+  ports = await freePorts();
+  terminal = await openTerminal({ cwd: parent, rows: 60 });
+});
+
+afterAll(async () => {
+  await terminal?.close();
+  engine?.child.kill("SIGTERM");
+  await engine?.exited;
+  rmSync(parent, { recursive: true, force: true });
+});
+
+describe("svc create", () => {
+  it("asks for template and folder, and leaves nothing behind at Ctrl-C", async () => {
+    await terminal.start("svc create");
+    await terminal.shows(/● quickstart +a Python and a TypeScript worker[\s\S]*○ blank/);
+    await terminal.press("C-c");
+    expect(await terminal.ended()).toMatchObject({ status: 1, text: expect.stringContaining("Nothing was created.") as string });
+
+    await terminal.start("svc create");
+    await terminal.shows("● quickstart");
+    await terminal.press("Down");
+    await terminal.shows("● typescript");
+    await terminal.press("Enter");
+    await terminal.shows("Folder of the project [typescript]:");
+    await terminal.type("shop");
+    await terminal.press("Enter");
+    const { status, text } = await terminal.ended();
+    expect(status).toBe(0);
+    expect(text).toContain("Created shop from the template typescript.");
+    expect(text).toMatch(/Next:\n {2}cd shop\n {2}svc dev\n/);
+  });
+
+  it("makes a Python project whose tests pass", async () => {
+    expect(await terminal.execute("svc create -t python -d py")).toMatchObject({ status: 0 });
+    const install = "(cd py/workers/greeter && python3 -m venv .venv && .venv/bin/pip install -q -r requirements-dev.txt)";
+    expect(await terminal.execute(install, INSTALL)).toMatchObject({ status: 0 });
+
+    expect(await terminal.execute("(cd py/workers/greeter && .venv/bin/pytest --color=no)", INSTALL)).toMatchObject({
+      status: 0,
+      text: expect.stringContaining("3 passed") as string,
+    });
+  });
+});
+
+describe("in the project", () => {
+  beforeAll(async () => {
+    await terminal.execute("cd shop");
+  });
+
+  it("svc config check and explain need no engine", async () => {
+    expect(await terminal.execute("svc config check")).toMatchObject({ status: 0, text: expect.stringMatching(/config\.yaml.*ok/) as string });
+    expect(await terminal.execute("svc config explain engine.bridge.port")).toMatchObject({ status: 0, text: expect.stringContaining("49134") as string });
+
+    expect(await terminal.execute("sed -i 's/svc-state/svc-sate/' config.yaml; svc config check")).toMatchObject({
+      status: 1,
+      text: expect.stringMatching(/config\.yaml:4:\d+[\s\S]*did you mean svc-state\?/) as string,
+    });
+    await terminal.execute("sed -i 's/svc-sate/svc-state/' config.yaml");
+  });
+
+  it("svc doctor says what is wrong before the engine runs, and that it is well with it", async () => {
+    expect(await terminal.execute("svc doctor", INSTALL)).toMatchObject({ text: expect.stringMatching(/Node[\s\S]*svc --config/) as string });
+
+    engine = await startEngine({ cwd: project, ports });
+    expect(await terminal.execute(GREET, INSTALL)).toMatchObject({ status: 0, text: expect.stringContaining('{"text":"Hello Ada","times":1}') as string });
+
+    const { status, text } = await terminal.execute("svc doctor", INSTALL);
+    expect({ status, text }).toMatchObject({ status: 0, text: expect.not.stringContaining("problem:") as string });
+  });
+
+  it("svc generate types writes what the worker's formats say", async () => {
+    const generate = "svc generate types --lang typescript --include 'greeter::*' --out workers/greeter/src/functions.ts";
+    expect(await terminal.execute(generate)).toMatchObject({ status: 0, text: expect.stringMatching(/functions\.ts written: 1 typed/) as string });
+    expect(readFileSync(join(project, "workers/greeter/src/functions.ts"), "utf8")).toContain('"greeter::greet": { payload: GreeterGreetPayload');
+    await terminal.execute(GREET);
+    expect(await terminal.execute(`${generate} --check`)).toMatchObject({ status: 0, text: expect.stringContaining("is up to date") as string });
+  });
+
+  it("the worker's own checks pass, with the types in it", async () => {
+    const { status, text } = await terminal.execute("(cd workers/greeter && npm run check && npm test)", INSTALL);
+
+    expect({ status, text }).toMatchObject({ status: 0, text: expect.stringMatching(/pass 3\s/) as string });
+  });
+});

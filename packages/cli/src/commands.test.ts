@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { commandTree, everyCommand } from "./command-tree.ts";
+import { EXIT } from "./exit-codes.ts";
+import { run } from "./main.ts";
+import { buildProgram } from "./program.ts";
+import { recordedShell } from "./shell.test-support.ts";
+
+const commands = everyCommand(commandTree(buildProgram(recordedShell())));
+const own = commands.filter(({ path }) => path !== "svc").map((command) => [command.path, command] as const);
+
+/** Commands that have no `--json`, or may have none once they are there, and why. */
+const WITHOUT_JSON: Readonly<Record<string, string>> = {
+  "svc completion": "prints a script for a shell",
+  "svc console": "runs until it is stopped, and prints no data",
+  "svc dev": "runs until it is stopped, and shows what others print",
+  "svc trigger": "prints JSON anyhow",
+};
+
+describe.each(own)("%s", (path, { summary, description, after }) => {
+  it("says in one line what it does, then in sentences, with examples of itself", () => {
+    expect(summary).toMatch(/^[a-z].*[^.]$/);
+    expect(description).toMatch(/^[A-Z][\s\S]*\.$/);
+    const [, examples = ""] = /^Examples:\n((?: {2}.+\n?)+)/.exec(after) ?? [];
+    for (const line of examples.trimEnd().split("\n")) expect(line).toMatch(/^ {2}.*\bsvc /);
+    expect(examples).toContain(path);
+  });
+
+  it("answers --help with 0, on standard output", async () => {
+    const shell = recordedShell();
+    expect(await run([...path.split(" ").slice(1), "--help"], shell)).toBe(EXIT.done);
+    expect(shell.written.out).toMatch(new RegExp(`^Usage: ${path}[ |]`));
+    expect(shell.written.notes).toBe("");
+  });
+});
+
+describe.each(own.filter(([, { commands: below }]) => below.length === 0))("%s", (path, { options }) => {
+  it("has --json, unless it prints no data or nothing but JSON", () => {
+    expect(options.some(({ names }) => names.includes("--json"))).toBe(WITHOUT_JSON[path] === undefined);
+  });
+
+  it("ends with 2 at an option that it does not have", async () => {
+    expect(await run([...path.split(" ").slice(1), "--no-such-option"], recordedShell())).toBe(EXIT.usage);
+  });
+});

@@ -1,0 +1,45 @@
+import { Argument, Command } from "commander";
+import { namesOf } from "../completion/names.ts";
+import { NAMED, type Named } from "../completion/places.ts";
+import { engineAddress } from "../engine-address.ts";
+import { withEngine } from "../engine-session.ts";
+import type { Shell } from "../shell.ts";
+import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
+
+/** Somebody has pressed Tab and waits. */
+const DEADLINE_MS = 1_000;
+
+/** `svc __complete`: the names that completion scripts offer, a line each. No engine, no answer in time: no names, and no word about it. */
+export function completeCommand(shell: Shell): Command {
+  const command = new Command("__complete")
+    .description("List names for the scripts of `svc completion`.")
+    .addArgument(new Argument("<kind>", "kind of names").choices(NAMED))
+    .argument("[before]", "what stands before them on the command line");
+  return withEngineOptions(command).action((kind: Named, before: string | undefined, own: EngineOptions) =>
+    printNames(shell, { kind, before: before ?? "", options: allOptions(own, command) }),
+  );
+}
+
+interface Wanted {
+  readonly kind: Named;
+  readonly before: string;
+  readonly options: EngineOptions;
+}
+
+async function printNames(shell: Shell, { kind, before, options }: Wanted): Promise<void> {
+  const names = await withinDeadline(async () => withEngine(engineAddress(shell, options), "svc completion", (engine) => namesOf(engine, kind, before)));
+  shell.out(names.map((name) => `${name}\n`).join(""));
+}
+
+async function withinDeadline(list: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<readonly string[]>((settle) => {
+    timer = setTimeout(() => settle([]), DEADLINE_MS);
+  });
+  try {
+    // A failure is no news to somebody who is typing.
+    return await Promise.race([list().catch((): readonly string[] => []), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

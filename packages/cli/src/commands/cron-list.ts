@@ -1,0 +1,43 @@
+import { Command } from "commander";
+import { type CronTrigger, listCronTriggers } from "../cron-triggers.ts";
+import { askEngine } from "../engine-request.ts";
+import type { Shell } from "../shell.ts";
+import { table } from "../table.ts";
+import { ago } from "../times.ts";
+import { statusStyle } from "./functions.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
+
+interface ListOptions extends EngineOptions {
+  readonly json?: true;
+}
+
+/** `svc cron list`: what runs when. */
+export function cronListCommand(shell: Shell): Command {
+  const command = new Command("list")
+    .summary("list schedules with their next and last run")
+    .description("List the triggers of type cron: schedule, next run, how the last one went. --json has the next five runs.")
+    .addOption(jsonOption())
+    .addHelpText("after", "\nExamples:\n  svc cron list\n  svc cron list --json | jq '.triggers[] | {function_id, next_runs}'\n");
+  return withEngineOptions(command).action((own: ListOptions) => list(shell, command, allOptions(own, command)));
+}
+
+async function list(shell: Shell, command: Command, options: ListOptions): Promise<void> {
+  const triggers = await askEngine(shell, { command, options, access: "reads" }, listCronTriggers);
+  if (options.json) shell.out(`${JSON.stringify({ triggers })}\n`);
+  else if (triggers.length === 0) shell.note("Nothing runs at set times: there is no trigger of type cron.\n");
+  else shell.out(table(["FUNCTION", "SCHEDULE", "NEXT", "LAST", "STATUS", "ID"], triggers.map(row), { columns: shell.outColumns, style: statusStyle(shell) }));
+}
+
+function row({ trigger_id, function_id, expression, timezone, next_runs: [next], last_run, status, reason }: CronTrigger): readonly string[] {
+  const startedAt = last_run?.started_at ?? undefined;
+  const last = last_run === undefined ? "never" : `${last_run.outcome ?? "running"}${startedAt === undefined ? "" : `, ${ago(Date.parse(startedAt))}`}`;
+  const zone = timezone === "UTC" ? "" : ` (${timezone})`;
+  return [
+    function_id,
+    `${expression}${zone}`,
+    next === undefined ? "" : ago(Date.parse(next)),
+    last,
+    reason === undefined ? status : `${status}: ${reason}`,
+    trigger_id,
+  ];
+}

@@ -1,0 +1,70 @@
+import type { Worker } from "@svc/sdk";
+import { Command } from "commander";
+import { askEngine, payloadWith } from "../engine-request.ts";
+import { usageFailure } from "../exit-codes.ts";
+import { isField, type JsonSource, jsonArgument, objectOfFields } from "../json-input.ts";
+import { didYouMean } from "../nearest.ts";
+import type { Shell } from "../shell.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
+
+const DATA: JsonSource = { noun: "data", example: `svc event emit orders.created '{"id": 7}'` };
+
+interface EmitOptions extends EngineOptions {
+  readonly json?: true;
+}
+
+/** `svc event emit`: publishes one event. */
+export function eventEmitCommand(shell: Shell): Command {
+  const command = new Command("emit")
+    .summary("publish an event")
+    .description(
+      "Publish an event and say how many triggers took it. The data is JSON, @FILE, - for standard input, or an object of key=value words as `svc trigger` takes them.",
+    )
+    .argument("<topic>", "topic of the event, e.g. orders.created")
+    .argument("[data...]", "JSON, @FILE, -, or key=value words (default: null)")
+    .addOption(jsonOption("print how many triggers took it as JSON"))
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc event emit orders.created id=7\n  svc event emit orders.created '{\"id\": 7}'\n  svc event emit orders.created @order.json\n",
+    );
+  return withEngineOptions(command).action((topic: string, words: readonly string[], own: EmitOptions) =>
+    emit(shell, command, { topic, words, options: allOptions(own, command) }),
+  );
+}
+
+interface Emit {
+  readonly topic: string;
+  readonly words: readonly string[];
+  readonly options: EmitOptions;
+}
+
+async function emit(shell: Shell, command: Command, { topic, words, options }: Emit): Promise<void> {
+  const json = await dataOf(shell, words);
+  const { delivered, hint } = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
+    const payload = payloadWith({ event: topic }, { name: "data", json });
+    const answer = await engine.callJson({ function_id: "event::emit", payload });
+    const { delivered_to } = JSON.parse(answer) as { readonly delivered_to: number };
+    return { delivered: delivered_to, hint: delivered_to === 0 ? await nearestTopic(engine, topic) : "" };
+  });
+  if (options.json) shell.out(`${JSON.stringify({ topic, delivered_to: delivered })}\n`);
+  if (delivered === 0) shell.note(`${shell.paint.yellow("note:")} nobody listens to ${topic}${hint === "" ? "." : hint}\n`);
+  else shell.note(`${shell.paint.green("Published")} ${topic}: ${delivered} trigger${delivered === 1 ? "" : "s"} took it\n`);
+}
+
+async function dataOf(shell: Shell, words: readonly string[]): Promise<string> {
+  const [first = "null"] = words;
+  if (words.length > 0 && words.every(isField)) return objectOfFields(words);
+  if (words.length > 1) throw usageFailure(`These are not key=value, and too many for JSON: ${words.join(" ")}`, `Put JSON in single quotes: ${DATA.example}`);
+  return jsonArgument(shell, first, DATA);
+}
+
+async function nearestTopic(engine: Worker, topic: string): Promise<string> {
+  const { topics } = await engine.call<{ readonly topics: readonly { readonly topic: string; readonly subscribers: number }[] }>({
+    function_id: "event::list",
+    payload: {},
+  });
+  return didYouMean(
+    topic,
+    topics.filter(({ subscribers }) => subscribers > 0).map((row) => row.topic),
+  );
+}

@@ -1,0 +1,177 @@
+import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Ended, type TestSystem, testSystem } from "../data-commands.test-support.ts";
+import { EXIT } from "../exit-codes.ts";
+import { startTestEngine } from "../running-engine.test-support.ts";
+
+let system: TestSystem;
+let tracer: Worker;
+const svc = (...args: readonly string[]): Promise<Ended> => system.svc(args);
+
+function log(message: string, level = "info", data: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+  return tracer.call({ function_id: `engine::log::${level}`, payload: { message, data, service_name: "shop-worker" } });
+}
+
+interface Row {
+  readonly trace_id: string;
+  readonly root_name: string;
+}
+
+async function traceOf(functionId: string): Promise<string> {
+  const { traces } = JSON.parse((await svc("traces", "--function", functionId, "--json")).out) as { readonly traces: readonly Row[] };
+  return traces[0]?.trace_id ?? "";
+}
+
+beforeAll(async () => {
+  system = await testSystem();
+  const { worker } = system;
+  worker.registerFunction("math::add", ({ a, b }: { a: number; b: number }) => ({ c: a + b }));
+  worker.registerFunction("math::double", async ({ a }: { a: number }, { call }) => call({ function_id: "math::add", payload: { a, b: a } }));
+  worker.registerFunction("math::broken", () => {
+    throw new Error("out of numbers");
+  });
+  worker.registerFunction("math::logged", async (_, { call }) => {
+    await call({ function_id: "engine::log::info", payload: { message: "adding up" } });
+    return null;
+  });
+  tracer = connect(system.engine.url, { name: "shop-worker", logger: silentLogger, handleSignals: false });
+  await tracer.connected();
+  await worker.call({ function_id: "math::add", payload: { a: 1, b: 1 } });
+  await log("order paid", "info", { order_id: 7 });
+  await log("stock is low", "warn");
+  await log("two\nlines \u001b[31m", "error");
+  await tracer.call({ function_id: "math::double", payload: { a: 4 } });
+  await tracer.call({ function_id: "math::logged" });
+  await tracer.call({ function_id: "math::broken" }).catch(() => {});
+}, 60_000);
+
+afterAll(async () => {
+  await tracer.shutdown();
+  await system.stop();
+});
+
+describe("svc logs", () => {
+  it("shows the last entries, oldest first: when, how severe, whose, what, and what goes with it", async () => {
+    const { status, out } = await svc("logs", "--service", "shop-worker");
+    expect(status).toBe(EXIT.done);
+    const lines = out.trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} info {2}shop-worker order paid order_id=7/);
+    expect(lines[1]).toMatch(/ warn {2}shop-worker stock is low/);
+    expect(lines[2]).toMatch(/ error shop-worker two/);
+    expect(lines[3]).toBe(String.raw`    lines \u001b[31m`);
+  });
+
+  it("by level, text, number and time", async () => {
+    expect((await svc("logs", "--level", "warn", "--service", "shop-worker")).out).not.toContain("order paid");
+    expect((await svc("logs", "--search", "STOCK", "--since", "10m")).out.trimEnd().split("\n")).toHaveLength(1);
+    expect((await svc("logs", "--service", "shop-worker", "--tail", "1")).out).not.toContain("stock");
+    expect(await svc("logs", "--service", "shop-worker", "--tail", "0")).toMatchObject({ status: EXIT.done, out: "" });
+    const { logs } = JSON.parse((await svc("logs", "--search", "order paid", "--json")).out) as { logs: readonly object[] };
+    expect(logs).toEqual([expect.objectContaining({ body: "order paid", service_name: "shop-worker", attributes: expect.objectContaining({ order_id: 7 }) })]);
+  });
+
+  it("by the beginning of a trace's id", async () => {
+    const id = await traceOf("math::logged");
+    const { out } = await svc("logs", "--trace", id.slice(0, 12));
+    expect(out).toMatch(new RegExp(`adding up .*trace=${id.slice(0, 12)}\n$`));
+    expect(await svc("logs", "--trace", "nothing")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("32 hexadecimal digits") });
+  });
+
+  it("names the nearest service or function where nothing was found", async () => {
+    expect(await svc("logs", "--service", "shop-wroker")).toMatchObject({ status: EXIT.done, notes: "No entry matches; did you mean shop-worker?\n" });
+    expect((await svc("logs", "--function", "math::ad")).notes).toBe("No entry matches; did you mean math::add?\n");
+    expect((await svc("logs", "--search", "nothing says this")).notes).toBe("No entry matches.\n");
+    expect(await svc("logs", "--level", "wran")).toMatchObject({ status: EXIT.usage });
+  });
+
+  it("refuses a time that it cannot read", async () => {
+    expect(await svc("logs", "--since", "yesterday")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("how long ago") });
+  });
+
+  it("follows until Ctrl-C, which ends it with 0", { timeout: 30_000 }, async () => {
+    const { shell, ended } = system.started(["logs", "--follow", "--tail", "0", "--json", "--level", "warn"]);
+    await expect.poll(() => shell.listeners(), { timeout: 10_000 }).toBeGreaterThan(0);
+    // Until the first one is seen: when the command began to listen is not to be seen from outside.
+    await expect.poll(async () => log("paper is out", "warn").then(() => shell.written.out), { timeout: 15_000 }).toContain("paper is out");
+    await log("not this one");
+    await log("and this", "error");
+    await shell.printed("and this");
+    shell.stop("SIGINT");
+    expect(await ended).toBe(EXIT.done);
+    const bodies = shell.written.out
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { body: string }).body);
+    expect(bodies.filter((body) => body === "and this")).toHaveLength(1);
+    expect(bodies).not.toContain("not this one");
+  });
+});
+
+describe("svc traces", () => {
+  it("lists the latest, with how they ended", async () => {
+    const { out } = await svc("traces");
+    expect(out).toMatch(/^TRACE +BEGAN +TOOK +SPANS +STATUS +SERVICE +NAME\n/);
+    expect(out).toMatch(/^[0-9a-f]{12} +\d\d:\d\d:\d\d\.\d{3} +[\d.]+ m?s +2 +ok +\S+ +math::double$/m);
+    expect(out).toMatch(/ +1 +1 ✗ +\S+ +math::broken$/m);
+  });
+
+  it("by status, function, time and number", async () => {
+    expect((await svc("traces", "--status", "error")).out).not.toContain("math::double");
+    expect((await svc("traces", "--function", "math::double", "--since", "10m", "--limit", "1")).out.trimEnd().split("\n")).toHaveLength(2);
+    expect((await svc("traces", "--function", "math::doubel")).notes).toBe("No trace matches; did you mean math::double?\n");
+    expect((await svc("traces", "--service", "math-wroker")).notes).toBe("No trace matches; did you mean math-worker?\n");
+    expect(await svc("traces", "--min-duration", "9999999")).toMatchObject({ status: EXIT.done, out: "", notes: "No trace matches.\n" });
+  });
+
+  it("draws one as a tree, with bars, timings and what failed", async () => {
+    const id = await traceOf("math::double");
+    const { out } = await system.svc(["traces", id.slice(0, 12).toUpperCase()], { outColumns: 80, env: { NO_COLOR: "1" } });
+    const [head, root, child] = out.split("\n");
+    expect(head).toMatch(new RegExp(`^trace ${id} {2}[\\d.]+ m?s {2}2 spans$`));
+    expect(root).toMatch(/^math::double +math-worker +█+ +[\d.]+ m?s$/);
+    expect(child).toMatch(/^└─ math::add +math-worker +█+ +[\d.]+ m?s$/);
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect((await svc("traces", await traceOf("math::broken"))).out).toMatch(/✗ math::broken .*\n +out of numbers\n/);
+  });
+
+  it("prints the spans as JSON", async () => {
+    const id = await traceOf("math::double");
+    expect(JSON.parse((await svc("traces", id, "--json")).out)).toMatchObject({
+      trace_id: id,
+      total: 2,
+      spans: [{ name: "math::double" }, { name: "math::add" }],
+    });
+  });
+
+  it("says which there are when the beginning of an id is not enough, and when there is none", async () => {
+    expect(await svc("traces", "")).toMatchObject({ status: EXIT.usage });
+    expect(await svc("traces", "0".repeat(32))).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("No trace 000") });
+    expect(await svc("traces", "fffffffffff0")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("is kept") });
+    // By one digit: of 40 traces some two begin with the same one.
+    for (let calls = 0; calls < 40; calls += 1) await tracer.call({ function_id: "math::add", payload: { a: calls, b: 0 } });
+    const { traces } = JSON.parse((await svc("traces", "--json", "--limit", "1000")).out) as { readonly traces: readonly Row[] };
+    const firsts = traces.map(({ trace_id }) => trace_id.slice(0, 1));
+    const shared = firsts.find((first, index) => firsts.indexOf(first) < index) ?? "";
+    expect(await svc("traces", shared)).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining(`Several traces begin with ${shared}`) });
+  });
+});
+
+it("svc logs --follow goes on when the engine was started again", { timeout: 60_000 }, async () => {
+  const restarted = await testSystem();
+  const bridgePort = Number(new URL(restarted.engine.url).port);
+  const { shell, ended } = restarted.started(["logs", "--follow", "--search", "greeting"]);
+  const greet = (text: string): Promise<unknown> => restarted.worker.call({ function_id: "engine::log::info", payload: { message: `greeting: ${text}` } });
+  await expect.poll(async () => greet("before").then(() => shell.written.out), { timeout: 15_000 }).toContain("greeting: before");
+  await restarted.engine.stop();
+  await shell.noted("the engine is gone");
+  const second = await startTestEngine(restarted.project, { bridgePort });
+  await shell.noted("the engine is there again");
+  await restarted.worker.connected();
+  await greet("after");
+  await shell.printed("greeting: after");
+  shell.stop("SIGINT");
+  expect(await ended).toBe(EXIT.done);
+  await restarted.worker.shutdown();
+  await second.stop();
+  restarted.project.remove();
+});

@@ -1,0 +1,109 @@
+import type { Worker } from "@svc/sdk";
+import { Command, Option } from "commander";
+import { askEngine } from "../engine-request.ts";
+import { followLogs, type LogQuery, lastLogs } from "../log-following.ts";
+import { nearestOfFilters } from "../nearest-filter.ts";
+import type { Shell } from "../shell.ts";
+import { type StoredLog, storedLogLine } from "../stored-log-lines.ts";
+import { outPaint } from "../terminal-text.ts";
+import { fullTraceId } from "../trace-ids.ts";
+import { allOptions, type EngineOptions, jsonOption, parseSince, parseTraceId, repeated, wholeNumber, withEngineOptions } from "./options.ts";
+
+/** Severity numbers of OpenTelemetry. */
+const LEVELS: Readonly<Record<string, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 };
+
+interface LogsOptions extends EngineOptions {
+  readonly follow?: true;
+  readonly level?: string;
+  readonly service?: readonly string[];
+  readonly function?: string;
+  readonly trace?: string;
+  readonly search?: string;
+  readonly since?: number;
+  readonly tail: number;
+  readonly json?: true;
+}
+
+/** `svc logs`: what workers and the engine logged. */
+export function logsCommand(shell: Shell): Command {
+  const command = new Command("logs")
+    .summary("show what workers and the engine logged")
+    .description(
+      "Show the last entries of the log store, oldest first. With --follow each new one as it comes, until Ctrl-C; it goes on when the engine is started again.",
+    )
+    .option("-f, --follow", "go on with each entry that comes")
+    .addOption(new Option("--level <level>", "only entries of this level and more severe ones").choices(Object.keys(LEVELS)))
+    .option("--service <service>", "only entries of this worker; may be given several times", repeated)
+    .option("--function <function>", "only entries that this function logged")
+    .option("--trace <id>", "only entries of this trace; the beginning of its id is enough", parseTraceId)
+    .option("--search <text>", "only entries with this text in their message or attributes")
+    .option("--since <time>", "only entries from then on: how long ago, e.g. 10m, or a time", parseSince)
+    .option("-n, --tail <n>", "how many at most, 0 to 5000; with --follow: how many to begin with", wholeNumber(0, 5_000), 100)
+    .addOption(jsonOption("print JSON; with --follow a document for each entry, a line each"))
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc logs\n  svc logs --follow --level warn\n  svc logs --service math-worker --since 10m\n  svc logs --trace 4bf92f35 --json\n",
+    );
+  return withEngineOptions(command).action((own: LogsOptions) => {
+    const options = allOptions(own, command);
+    return options.follow ? follow(shell, command, options) : list(shell, command, options);
+  });
+}
+
+async function list(shell: Shell, command: Command, options: LogsOptions): Promise<void> {
+  const logs = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+    const found = await lastLogs(engine, await queryOf(engine, options), options.tail);
+    if (found.length === 0) shell.note(`No entry matches${(await hintOf(engine, options)) || "."}\n`);
+    return found;
+  });
+  if (options.json) shell.out(`${JSON.stringify({ logs })}\n`);
+  else print(shell, logs);
+}
+
+async function follow(shell: Shell, command: Command, options: LogsOptions): Promise<void> {
+  const stopped = new AbortController();
+  const { paint } = shell;
+  await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+    const hint = await hintOf(engine, options);
+    if (hint !== "") shell.note(`${paint.yellow("note:")} nobody of that name is known${hint}\n`);
+    const query = await queryOf(engine, options);
+    const forget = shell.onStopSignal(() => {
+      // The terminal has just shown `^C`.
+      if (shell.noteColumns !== undefined) shell.note("\n");
+      stopped.abort();
+    });
+    try {
+      await followLogs(engine, {
+        query,
+        tail: options.tail,
+        signal: stopped.signal,
+        show: (logs) => (options.json ? shell.out(logs.map((entry) => `${JSON.stringify(entry)}\n`).join("")) : print(shell, logs)),
+        dropped: (count) => shell.note(`${paint.yellow("note:")} ${count} entries came too fast and are not looked at; see: svc logs --since 1m\n`),
+        connection: (state) =>
+          shell.note(`${paint.yellow("note:")} ${state === "lost" ? "the engine is gone; waiting until it is there again" : "the engine is there again"}\n`),
+      });
+    } finally {
+      forget();
+    }
+  });
+}
+
+function print(shell: Shell, logs: readonly StoredLog[]): void {
+  const paint = outPaint(shell);
+  shell.out(logs.map((entry) => `${storedLogLine(entry, paint)}\n`).join(""));
+}
+
+async function queryOf(engine: Worker, { level, service, function: functionId, trace, search, since }: LogsOptions): Promise<LogQuery> {
+  return {
+    severity_min: level === undefined ? undefined : LEVELS[level],
+    services: service,
+    function_id: functionId,
+    trace_id: trace === undefined ? undefined : await fullTraceId(engine, trace),
+    text: search,
+    start_time: since,
+  };
+}
+
+function hintOf(engine: Worker, { service, function: functionId }: LogsOptions): Promise<string> {
+  return nearestOfFilters(engine, { functionId, services: service });
+}

@@ -1,0 +1,41 @@
+import { Command } from "commander";
+import { askEngine } from "../engine-request.ts";
+import { listQueues, type QueueCounts } from "../queue-names.ts";
+import type { Shell } from "../shell.ts";
+import { table } from "../table.ts";
+import { outPaint } from "../terminal-text.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
+
+interface ListOptions extends EngineOptions {
+  readonly json?: true;
+}
+
+/** `svc queue list`: all queues with what they hold. */
+export function queueListCommand(shell: Shell): Command {
+  const command = new Command("list")
+    .summary("list the queues with what they hold")
+    .description("List the queues: those of the config file, those of subscriptions, and others that still hold jobs.")
+    .addOption(jsonOption())
+    .addHelpText("after", "\nExamples:\n  svc queue list\n  svc queue list --json | jq '.queues[] | select(.dead > 0)'\n");
+  return withEngineOptions(command).action((own: ListOptions) => list(shell, command, allOptions(own, command)));
+}
+
+async function list(shell: Shell, command: Command, options: ListOptions): Promise<void> {
+  const queues = await askEngine(shell, { command, options, access: "reads" }, listQueues);
+  if (options.json) {
+    shell.out(`${JSON.stringify({ queues })}\n`);
+    return;
+  }
+  const paint = outPaint(shell);
+  const style = (cell: string, { head }: { readonly head: string }): string => (head === "DEAD" && cell.trim() !== "0" ? paint.red(cell) : cell);
+  shell.out(table(["QUEUE", "WAITING", "DELAYED", "RUNNING", "DEAD", "DONE", "KIND"], queues.map(row), { columns: shell.outColumns, style }));
+}
+
+function row({ queue, waiting, delayed, active, dead, done, paused, type, concurrency, topic }: QueueCounts): readonly string[] {
+  const kind = [
+    type === null ? "not declared" : `${type}, ${concurrency ?? "?"} at a time`,
+    ...(topic === null ? [] : [`of topic ${topic}`]),
+    ...(paused ? ["paused"] : []),
+  ];
+  return [queue, ...[waiting, delayed, active, dead, done].map(String), kind.join(", ")];
+}

@@ -1,0 +1,74 @@
+import { Command, Option } from "commander";
+import { askEngine } from "../engine-request.ts";
+import { formatResult, jsonElements, jsonMembers } from "../json-format.ts";
+import { onQueue } from "../queue-names.ts";
+import type { Shell } from "../shell.ts";
+import { table } from "../table.ts";
+import { ago } from "../times.ts";
+import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
+
+interface PeekOptions extends EngineOptions {
+  readonly state: "waiting" | "active" | "delayed" | "dead";
+  readonly limit: number;
+  readonly cursor?: string;
+  readonly json?: true;
+}
+
+/** `svc queue peek`: jobs of a queue, none of which is taken out. */
+export function queuePeekCommand(shell: Shell): Command {
+  const command = new Command("peek")
+    .summary("show jobs of a queue")
+    .description("Show the jobs of a queue that are in one state, with their data; dead ones with why they failed. Nothing is taken out.")
+    .argument("<queue>", "queue to look at")
+    .addOption(new Option("--state <state>", "which jobs").choices(["waiting", "active", "delayed", "dead"]).default("waiting"))
+    .option("--limit <n>", "how many at most, 1 to 1000", wholeNumber(1, 1_000), 20)
+    .option("--cursor <cursor>", "where to go on: the cursor that a page before ended with")
+    .addOption(jsonOption("print JSON: all about each job, its data to the digit"))
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc queue peek default\n  svc queue peek default --state dead\n  svc queue peek default --state dead --json | jq '.jobs[].failures[-1]'\n",
+    );
+  return withEngineOptions(command).action((queue: string, own: PeekOptions) => peek(shell, command, queue, allOptions(own, command)));
+}
+
+async function peek(shell: Shell, command: Command, queue: string, options: PeekOptions): Promise<void> {
+  const { state, limit, cursor } = options;
+  const page = await askEngine(shell, { command, options, access: "reads" }, (engine) =>
+    onQueue(engine, queue, () => engine.callJson({ function_id: "queue::peek", payload: JSON.stringify({ queue, state, limit, cursor }) })),
+  );
+  if (options.json) shell.out(`${formatResult(page, shell.outColumns)}\n`);
+  else print(shell, page, { queue, state });
+}
+
+interface Job {
+  readonly job_id: string;
+  readonly function_id: string | null;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly created_at: string;
+  readonly run_at: string | null;
+  readonly failed_at: string | null;
+  readonly failures: readonly { readonly code: string; readonly message: string }[];
+}
+
+function print(shell: Shell, json: string, { queue, state }: { readonly queue: string; readonly state: PeekOptions["state"] }): void {
+  const { jobs, cursor } = JSON.parse(json) as { readonly jobs: readonly Job[]; readonly cursor: string | null };
+  if (jobs.length === 0) {
+    shell.note(`No job of ${queue} is ${state}.\n`);
+    return;
+  }
+  // The data as it is written, which JSON.parse would not keep to the digit.
+  const data = jsonElements(jsonMembers(json).get("jobs") ?? "[]").map((job) => jsonMembers(job).get("data") ?? "");
+  const isDead = state === "dead";
+  const rows = jobs.map((job, index) => [
+    job.job_id,
+    job.function_id ?? "(triggers)",
+    `${job.attempts}/${job.max_attempts}`,
+    ago(Date.parse(job.failed_at ?? job.run_at ?? job.created_at)),
+    ...(isDead ? [job.failures.at(-1)?.message ?? ""] : []),
+    data[index] ?? "",
+  ]);
+  const when = isDead ? "DIED" : state === "delayed" ? "RUNS" : "ADDED";
+  shell.out(table(["JOB", "FUNCTION", "FAILED", when, ...(isDead ? ["ERROR"] : []), "DATA"], rows, { columns: shell.outColumns }));
+  if (cursor !== null) shell.note(shell.paint.dim(`The next ones: --cursor ${cursor}\n`));
+}

@@ -1,0 +1,65 @@
+import { Command } from "commander";
+import { confirm } from "../confirm.ts";
+import { askEngine } from "../engine-request.ts";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
+import { nearestItem } from "../state-items.ts";
+import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
+
+interface DeleteOptions extends EngineOptions {
+  readonly prefix?: string;
+  readonly ifVersion?: number;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
+/** `svc state delete`: removes keys, one by one or by their beginning. */
+export function stateDeleteCommand(shell: Shell): Command {
+  const command = new Command("delete")
+    .summary("delete keys of a scope")
+    .description("Delete keys of a scope, or all that begin with a prefix. Keys that hold nothing are named: exit 1 when none of them held anything.")
+    .argument("<scope>", "scope of the keys")
+    .argument("[keys...]", "keys to delete")
+    .option("--prefix <text>", 'delete every key that begins with it; "" empties the scope. It asks first')
+    .option("--if-version <n>", "delete the one key only if its item has this version", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option("-y, --yes", "do not ask")
+    .addOption(jsonOption("print how many were deleted as JSON"))
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc state delete math running_total\n  svc state delete sessions a b c\n  svc state delete sessions --prefix tmp- --yes\n",
+    );
+  return withEngineOptions(command).action((scope: string, keys: readonly string[], own: DeleteOptions) =>
+    deleteKeys(shell, command, { scope, keys, options: allOptions(own, command) }),
+  );
+}
+
+interface Delete {
+  readonly scope: string;
+  readonly keys: readonly string[];
+  readonly options: DeleteOptions;
+}
+
+async function deleteKeys(shell: Shell, command: Command, { scope, keys, options }: Delete): Promise<void> {
+  const { prefix, ifVersion, yes } = options;
+  if ((keys.length === 0) === (prefix === undefined))
+    throw usageFailure("Name the keys to delete, or pass --prefix, one of the two.", "See: svc state delete --help");
+  if (ifVersion !== undefined && keys.length !== 1) throw usageFailure("--if-version is about one key.");
+  const what = prefix === "" ? `every key of ${scope}` : `every key of ${scope} that begins with ${prefix}`;
+  if (prefix !== undefined) await confirm(shell, `Delete ${what}?`, { yes });
+  const deleted = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
+    const [key = ""] = keys;
+    if (ifVersion !== undefined) {
+      await engine.call({ function_id: "state::delete", payload: { scope, key, if_version: ifVersion } });
+      return 1;
+    }
+    const payload = prefix === undefined ? { scope, keys } : { scope, prefix };
+    const answer = await engine.call<{ readonly deleted: number }>({ function_id: "state::delete_many", payload });
+    if (answer.deleted > 0 || prefix !== undefined) return answer.deleted;
+    const hint = await nearestItem(engine, { scope, key: keys.length === 1 ? key : undefined });
+    throw new CommandFailure(keys.length === 1 ? `${scope}/${key} holds nothing${hint}` : `None of these keys of ${scope} holds anything${hint}`);
+  });
+  if (options.json) shell.out(`${JSON.stringify({ deleted })}\n`);
+  shell.note(
+    `${shell.paint.green("Deleted")} ${deleted === 1 && keys.length === 1 ? `${scope}/${keys[0]}` : `${deleted} of ${prefix === undefined ? keys.length : scope}`}\n`,
+  );
+}

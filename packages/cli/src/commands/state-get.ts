@@ -1,0 +1,41 @@
+import { Command } from "commander";
+import { askEngine } from "../engine-request.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import { formatResult, jsonMembers } from "../json-format.ts";
+import type { Shell } from "../shell.ts";
+import { nearestItem } from "../state-items.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
+
+interface GetOptions extends EngineOptions {
+  readonly json?: true;
+}
+
+/** `svc state get`: one value. */
+export function stateGetCommand(shell: Shell): Command {
+  const command = new Command("get")
+    .summary("print a value")
+    .description("Print the value of a key as JSON, every digit as it is kept. A key that holds nothing: exit 1.")
+    .argument("<scope>", "scope of the key")
+    .argument("<key>", "key of the value")
+    .addOption(jsonOption("print the whole item: value, version, when it was changed"))
+    .addHelpText("after", "\nExamples:\n  svc state get math running_total\n  svc state get users ada --json\n");
+  return withEngineOptions(command).action((scope: string, key: string, own: GetOptions) =>
+    get(shell, command, { scope, key, options: allOptions(own, command) }),
+  );
+}
+
+interface Get {
+  readonly scope: string;
+  readonly key: string;
+  readonly options: GetOptions;
+}
+
+async function get(shell: Shell, command: Command, { scope, key, options }: Get): Promise<void> {
+  const entry = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+    const found = await engine.callJson({ function_id: "state::get_entry", payload: JSON.stringify({ scope, key }) });
+    if (found !== "null") return found;
+    throw new CommandFailure(`${scope}/${key} holds nothing${await nearestItem(engine, { scope, key })}`);
+  });
+  const shown = options.json ? entry : (jsonMembers(entry).get("value") ?? "null");
+  shell.out(`${formatResult(shown, shell.outColumns)}\n`);
+}

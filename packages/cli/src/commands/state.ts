@@ -1,0 +1,18 @@
+import { Command } from "commander";
+import type { Shell } from "../shell.ts";
+import { stateDeleteCommand } from "./state-delete.ts";
+import { stateGetCommand } from "./state-get.ts";
+import { stateListCommand } from "./state-list.ts";
+import { stateSetCommand } from "./state-set.ts";
+
+/** `svc state`: the values that svc-state keeps. */
+export function stateCommand(shell: Shell): Command {
+  return new Command("state")
+    .summary("read and write the values that svc-state keeps")
+    .description("Read and write the values that svc-state keeps: JSON by scope and key.")
+    .addCommand(stateListCommand(shell))
+    .addCommand(stateGetCommand(shell))
+    .addCommand(stateSetCommand(shell))
+    .addCommand(stateDeleteCommand(shell))
+    .addHelpText("after", "\nExamples:\n  svc state list\n  svc state get math running_total\n  svc state set math running_total 0\n");
+}

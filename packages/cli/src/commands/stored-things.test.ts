@@ -1,0 +1,194 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Ended, type TestSystem, testSystem } from "../data-commands.test-support.ts";
+import { EXIT } from "../exit-codes.ts";
+
+let system: TestSystem;
+const svc = (...args: readonly string[]): Promise<Ended> => system.svc(args);
+const events: unknown[] = [];
+
+const CONFIG = `workers:
+  - name: svc-state
+    config: {adapter: {name: in_memory}}
+  - name: svc-event
+  - name: svc-cron
+  - name: svc-queue
+    config:
+      adapter: {name: in_memory}
+      queue_configs:
+        default: {max_attempts: 1}
+        later: {max_attempts: 1}
+`;
+
+beforeAll(async () => {
+  system = await testSystem(CONFIG);
+  const { worker } = system;
+  worker.registerFunction("orders::note", (input) => void events.push(input));
+  worker.registerFunction("orders::fail", () => {
+    throw new Error("no stock");
+  });
+  worker.registerFunction("report::nightly", () => ({ rows: 3 }));
+  await Promise.all([
+    worker.registerTrigger({ type: "event", function_id: "orders::note", config: { topic: "orders.created" } }).registered,
+    worker.registerTrigger({ type: "cron", function_id: "report::nightly", config: { expression: "0 3 * * *", timezone: "Europe/Berlin" } }).registered,
+    worker.registerTrigger({ type: "cron", function_id: "orders::fail", config: { expression: "0 4 * * *" } }).registered,
+  ]);
+}, 60_000);
+
+afterAll(() => system.stop());
+
+describe("svc state", () => {
+  it("stores, prints and deletes a value, every digit kept", async () => {
+    expect(await svc("state", "set", "math", "total", "9007199254740993")).toEqual({ status: EXIT.done, out: "", notes: "Stored math/total, version 1\n" });
+    expect(await svc("state", "get", "math", "total")).toEqual({ status: EXIT.done, out: "9007199254740993\n", notes: "" });
+    expect((await svc("state", "get", "math", "total", "--json")).out).toMatch(/^\{"key":"total","value":9007199254740993,"version":1,/);
+    expect(await svc("state", "delete", "math", "total", "--json")).toMatchObject({ status: EXIT.done, out: '{"deleted":1}\n', notes: "Deleted math/total\n" });
+    expect((await svc("state", "get", "math", "total")).status).toBe(EXIT.failed);
+  });
+
+  it("takes the value from a file, from standard input, and as text", async () => {
+    writeFileSync(join(system.project.dir, "ada.json"), '{"name": "Ada"}');
+    await svc("state", "set", "users", "ada", "--file", "ada.json");
+    await system.svc(["state", "set", "users", "bob", "-"], { stdin: '{"name": "Bob"}' });
+    await system.svc(["state", "set", "users", "text", "-", "--text"], { stdin: "plain" });
+    await svc("state", "set", "users", "null", "null");
+    expect((await svc("state", "get", "users", "ada")).out).toBe('{"name":"Ada"}\n');
+    expect((await svc("state", "get", "users", "bob")).out).toBe('{"name":"Bob"}\n');
+    expect((await svc("state", "get", "users", "text")).out).toBe('"plain"\n');
+    expect(await svc("state", "get", "users", "null")).toMatchObject({ status: EXIT.done, out: "null\n" });
+  });
+
+  it("stores only over the version that is meant", async () => {
+    await svc("state", "set", "versions", "k", "1");
+    expect(await svc("state", "set", "versions", "k", "2", "--if-version", "7")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("version"),
+    });
+    expect(await svc("state", "set", "versions", "k", "2", "--if-version", "1", "--json")).toMatchObject({
+      status: EXIT.done,
+      out: expect.stringContaining('"version":2'),
+    });
+    expect(await svc("state", "delete", "versions", "k", "--if-version", "1")).toMatchObject({ status: EXIT.failed });
+    expect(await svc("state", "delete", "versions", "k", "--if-version", "2")).toMatchObject({ status: EXIT.done });
+  });
+
+  it("lists scopes, and the keys of one, page by page", async () => {
+    for (const key of ["a1", "a2", "b1"]) await svc("state", "set", "listed", key, '{"n": 9007199254740993}');
+    expect((await svc("state", "list")).out).toMatch(/^listed +3 +\d+ B$/m);
+    expect((await svc("state", "list", "listed", "--prefix", "a")).out).toMatch(/^a1 +1 +now +\{"n":9007199254740993\}\na2 .*\n$/m);
+    const first = await svc("state", "list", "listed", "--limit", "2");
+    const [, cursor = ""] = /2 of 3 are shown; the next ones: --cursor (\S+)/.exec(first.notes) ?? [];
+    expect((await svc("state", "list", "listed", "--cursor", cursor)).out).toMatch(/^b1 /m);
+    expect((await svc("state", "list", "listed", "--json")).out).toContain('"value":{"n":9007199254740993}');
+  });
+
+  it("names the nearest scope and the nearest key", async () => {
+    await svc("state", "set", "accounts", "running_total", "1");
+    expect(await svc("state", "get", "accuonts", "x")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean accounts?") });
+    expect(await svc("state", "get", "accounts", "runing_total")).toMatchObject({ notes: expect.stringContaining("did you mean running_total?") });
+    expect(await svc("state", "delete", "accounts", "runing_total")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("did you mean running_total?"),
+    });
+    expect(await svc("state", "list", "accuonts")).toMatchObject({ status: EXIT.done, notes: expect.stringContaining("did you mean accounts?") });
+  });
+
+  it("asks before it deletes by a prefix, and wants --yes without a terminal", async () => {
+    for (const key of ["tmp-1", "tmp-2", "kept"]) await svc("state", "set", "sessions", key, "1");
+    expect(await svc("state", "delete", "sessions", "--prefix", "tmp-")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("--yes") });
+    const args = ["state", "delete", "sessions", "--prefix", "tmp-"];
+    expect(await system.svc(args, { answers: ["n"] })).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("Nothing was changed") });
+    expect(await system.svc(args, { answers: ["y"] })).toMatchObject({ status: EXIT.done, notes: expect.stringContaining("Deleted 2 of sessions") });
+    expect(await svc("state", "delete", "sessions")).toMatchObject({ status: EXIT.usage });
+  });
+
+  it.each([
+    [["state", "set", "a", "b"], "The value is missing"],
+    [["state", "set", "a", "b", "{x"], "The value is not JSON"],
+    [["state", "set", "a", "b", "1", "--expires-in", "soon"], "length of time"],
+    [["state", "set", "a", "b", "1", "--if-version", "-1"], "whole number"],
+  ])("ends `svc %j` with 2", async (args, hint) => {
+    expect(await svc(...args)).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining(hint) });
+  });
+});
+
+describe("svc queue", () => {
+  it("shows what a queue holds, and why a job died", async () => {
+    await svc("trigger", "orders::fail", "order=9007199254740993", "--enqueue", "default");
+    await expect.poll(async () => (await svc("queue", "list")).out, { timeout: 8_000 }).toMatch(/^default +0 +0 +0 +1 +0 +standard, 10 at a time$/m);
+    const { out } = await svc("queue", "peek", "default", "--state", "dead");
+    expect(out).toMatch(/^JOB +FUNCTION +FAILED +DIED +ERROR +DATA\n\S+ +orders::fail +1\/1 +\S.* +no stock +\{"order":9007199254740993\}$/m);
+    expect(JSON.parse((await svc("queue", "peek", "default", "--state", "dead", "--json")).out)).toMatchObject({
+      jobs: [{ failures: [{ message: "no stock" }] }],
+    });
+    expect(await svc("queue", "peek", "default")).toMatchObject({ out: "", notes: "No job of default is waiting.\n" });
+  });
+
+  it("puts dead letters back", async () => {
+    expect(await svc("queue", "redrive", "default", "--json")).toMatchObject({
+      status: EXIT.done,
+      out: '{"queue":"default","redriven":1}\n',
+      notes: "Put back 1 job of default\n",
+    });
+  });
+
+  it("asks before it empties a queue, and wants --yes without a terminal", async () => {
+    await system.worker.call({ function_id: "queue::enqueue", payload: { queue: "later", function_id: "orders::note", delay_ms: 3_600_000 } });
+    expect(await svc("queue", "purge", "later")).toMatchObject({
+      status: EXIT.usage,
+      notes: expect.stringContaining("Take 1 job out of later for good? Pass --yes"),
+    });
+    expect(await system.svc(["queue", "purge", "later"], { answers: ["no"] })).toMatchObject({ status: EXIT.failed });
+    expect(await system.svc(["queue", "purge", "later"], { answers: ["yes"] })).toMatchObject({
+      status: EXIT.done,
+      notes: expect.stringContaining("Took out 1 job of later"),
+    });
+    expect(await svc("queue", "purge", "later", "--yes")).toMatchObject({ status: EXIT.done, notes: "No job of later waits.\n" });
+  });
+
+  it.each(["peek", "redrive", "purge"])("%s names the nearest queue", async (verb) => {
+    expect(await svc("queue", verb, "defualt")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean default?") });
+  });
+});
+
+describe("svc event emit", () => {
+  it("publishes, and says who took it", async () => {
+    expect(await svc("event", "emit", "orders.created", "id=7")).toEqual({
+      status: EXIT.done,
+      out: "",
+      notes: "Published orders.created: 1 trigger took it\n",
+    });
+    await expect.poll(() => events).toContainEqual({ id: 7 });
+    expect((await svc("event", "emit", "orders.created", '{"id": 8}', "--json")).out).toBe('{"topic":"orders.created","delivered_to":1}\n');
+  });
+
+  it("says when nobody listens, with the nearest topic", async () => {
+    expect(await svc("event", "emit", "order.created")).toMatchObject({
+      status: EXIT.done,
+      notes: expect.stringContaining("nobody listens to order.created; did you mean orders.created?"),
+    });
+    expect(await svc("event", "emit", "orders.created", "{a:", "b}")).toMatchObject({ status: EXIT.usage });
+  });
+});
+
+describe("svc cron", () => {
+  it("lists schedules, and runs one now", async () => {
+    expect((await svc("cron", "list")).out).toMatch(/^report::nightly +0 3 \* \* \* \(Europe\/Berlin\) +in \d.* +never +active +\S+$/m);
+    expect(await svc("cron", "run", "report::nightly")).toEqual({ status: EXIT.done, out: "", notes: "Ran report::nightly\n" });
+    expect(JSON.parse((await svc("cron", "run", "report::nightly", "--json")).out)).toMatchObject({ outcome: "ok", result: { rows: 3 } });
+    expect((await svc("cron", "list")).out).toMatch(/^report::nightly .* ok, now +active/m);
+  });
+
+  it("takes the id of a trigger, too, or its beginning", async () => {
+    const { triggers } = JSON.parse((await svc("cron", "list", "--json")).out) as { triggers: { trigger_id: string; function_id: string }[] };
+    const id = triggers.find(({ function_id }) => function_id === "report::nightly")?.trigger_id ?? "";
+    expect((await svc("cron", "run", id)).status).toBe(EXIT.done);
+    expect((await svc("cron", "run", id.slice(0, 20))).status).toBe(EXIT.done);
+  });
+
+  it("fails with the run, and names the nearest schedule", async () => {
+    expect(await svc("cron", "run", "orders::fail")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("no stock") });
+    expect(await svc("cron", "run", "report::nigthly")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean report::nightly?") });
+  });
+});

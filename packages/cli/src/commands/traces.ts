@@ -1,0 +1,92 @@
+import { Command, Option } from "commander";
+import { askEngine } from "../engine-request.ts";
+import { nearestOfFilters } from "../nearest-filter.ts";
+import type { Shell } from "../shell.ts";
+import { table } from "../table.ts";
+import { outPaint } from "../terminal-text.ts";
+import { dayAndTime } from "../times.ts";
+import { drawTrace, precise } from "../trace-drawing.ts";
+import { fullTraceId, listTraces, type TraceRow, traceNotKept } from "../trace-ids.ts";
+import { spansOf } from "../traces.ts";
+import { allOptions, type EngineOptions, jsonOption, parseSince, parseTraceId, wholeNumber, withEngineOptions } from "./options.ts";
+
+interface TracesOptions extends EngineOptions {
+  readonly status?: "ok" | "error" | "pending";
+  readonly service?: string;
+  readonly function?: string;
+  readonly search?: string;
+  readonly minDuration?: number;
+  readonly since?: number;
+  readonly limit: number;
+  readonly all?: true;
+  readonly json?: true;
+}
+
+/** `svc traces`: what happened, call by call. */
+export function tracesCommand(shell: Shell): Command {
+  const command = new Command("traces")
+    .summary("list traces, or draw one as a tree")
+    .description("List the latest traces. With an id, or the beginning of one: the trace as a tree of calls, with when each ran, how long, and what failed.")
+    .argument("[id]", "trace to draw; the beginning of its id is enough where no other begins so", parseTraceId)
+    .addOption(new Option("--status <status>", "only traces that ended so").choices(["ok", "error", "pending"]))
+    .option("--service <text>", "only traces with this text in the name of a worker that took part")
+    .option("--function <function>", "only traces in which this function ran")
+    .option("--search <text>", "only traces with a span that has these words")
+    .option("--min-duration <ms>", "only traces that took so many milliseconds at least", wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option("--since <time>", "only traces from then on: how long ago, e.g. 10m, or a time", parseSince)
+    .option("--limit <n>", "how many at most, 1 to 1000", wholeNumber(1, 1_000), 20)
+    .option("--all", "also those of the engine's own working")
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc traces\n  svc traces 4bf92f35\n  svc traces --status error --since 1h\n  svc traces --function math::add --json\n",
+    );
+  return withEngineOptions(command).action((id: string | undefined, own: TracesOptions) => {
+    const options = allOptions(own, command);
+    return id === undefined ? list(shell, command, options) : draw(shell, command, { id, options });
+  });
+}
+
+async function list(shell: Shell, command: Command, options: TracesOptions): Promise<void> {
+  const { status, service, search, since, limit, minDuration, all } = options;
+  const filters = { status, service_name: service, function_id: options.function, text: search, min_duration_ms: minDuration, start_time: since };
+  const query = { ...filters, limit, include_internal: all };
+  const { traces, hint } = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+    const found = await listTraces(engine, query);
+    const services = service === undefined ? [] : [service];
+    const hint = found.traces.length === 0 ? await nearestOfFilters(engine, { functionId: options.function, services }) : "";
+    return { ...found, hint };
+  });
+  if (options.json) shell.out(`${JSON.stringify({ traces })}\n`);
+  else if (traces.length === 0)
+    shell.note(Object.values(filters).every((filter) => filter === undefined) ? "No trace is kept yet.\n" : `No trace matches${hint || "."}\n`);
+  else print(shell, traces);
+}
+
+/** Of an id, in the list: enough to name one among thousands. */
+const SHOWN_ID = 12;
+
+function print(shell: Shell, traces: readonly TraceRow[]): void {
+  const paint = outPaint(shell);
+  const rows = traces.map(({ trace_id, start_time_ms, duration_ms, span_count, error_count, root_name, service, status }) => [
+    trace_id.slice(0, SHOWN_ID),
+    dayAndTime(start_time_ms),
+    duration_ms === null ? "running" : precise(duration_ms),
+    String(span_count),
+    error_count > 0 ? `${error_count} ✗` : status,
+    service ?? "",
+    root_name ?? "",
+  ]);
+  const style = (cell: string, { head }: { readonly head: string }): string => (head === "STATUS" && cell.includes("✗") ? paint.red(cell) : cell);
+  shell.out(table(["TRACE", "BEGAN", "TOOK", "SPANS", "STATUS", "SERVICE", "NAME"], rows, { columns: shell.outColumns, style }));
+}
+
+async function draw(shell: Shell, command: Command, { id, options }: { readonly id: string; readonly options: TracesOptions }): Promise<void> {
+  const { traceId, spans } = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+    const found = await fullTraceId(engine, id);
+    return { traceId: found, spans: await spansOf(engine, found) };
+  });
+  if (spans.total === 0) throw traceNotKept(traceId);
+  if (options.json) shell.out(`${JSON.stringify({ trace_id: traceId, ...spans })}\n`);
+  else shell.out(drawTrace(traceId, spans, { columns: shell.outColumns, paint: outPaint(shell) }));
+}

@@ -1,0 +1,84 @@
+import { Command } from "commander";
+import { askEngine } from "../engine-request.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import { escapeUnprintable, printable } from "../log-lines.ts";
+import type { Shell } from "../shell.ts";
+import { outPaint } from "../terminal-text.ts";
+import { fullName, inspectWorker, type WorkerInspection } from "../worker-functions.ts";
+import { folderAt, looksLikePath, requireFolder } from "../worker-target.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
+
+interface InspectOptions extends EngineOptions {
+  readonly json?: true;
+}
+
+/** `svc worker inspect`: how a worker is run. */
+export function workerInspectCommand(shell: Shell): Command {
+  const command = new Command("inspect")
+    .summary("show how a worker is run: its manifest, resolved")
+    .description(
+      "Show how a worker is run: its manifest with what it left out filled in. By its name together with its entry in the config file, as the engine has it; by its folder just the manifest, and no engine is needed. Secrets are masked.",
+    )
+    .argument("<worker>", "name of a worker, as `svc worker list` shows it, or its folder")
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc worker inspect math-worker\n  svc worker inspect ./workers/math-worker\n  svc worker inspect math-worker --json\n",
+    );
+  return withEngineOptions(command).action(async (name: string, own: InspectOptions) => {
+    const options = allOptions(own, command);
+    const inspection = looksLikePath(name)
+      ? await inspectFolder(shell, name)
+      : await askEngine(shell, { command, options, access: "reads" }, (engine) => inspectWorker(engine, fullName(name)));
+    shell.out(options.json ? `${JSON.stringify(inspection)}\n` : page(inspection, outPaint(shell)));
+  });
+}
+
+async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspection> {
+  const folder = folderAt(shell, shown);
+  requireFolder({ kind: "local", folder, shown });
+  const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
+  const { maskSecrets } = await import("@svc/engine");
+  try {
+    const { name, file, kind, packageManager, entry, install, start, env, watch, warnings } = await readManifest(folder);
+    for (const warning of warnings) shell.note(`${shell.paint.yellow("note:")} ${warning}\n`);
+    return {
+      name,
+      folder,
+      manifest_file: file,
+      kind,
+      package_manager: packageManager ?? null,
+      entry: entry ?? null,
+      install: install ?? null,
+      start,
+      env: maskSecrets(env),
+      watch,
+    };
+  } catch (error) {
+    if (error instanceof ManifestError) throw new CommandFailure(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Each member on a line of its own; members of members are set in. */
+function page({ name, ...members }: WorkerInspection, paint: Shell["paint"]): string {
+  const named = Object.fromEntries(Object.entries(members).map(([member, value]) => [member.replaceAll("_", " "), value]));
+  return `${[paint.bold(escapeUnprintable(name)), ...rows(named, paint, "")].join("\n")}\n`;
+}
+
+function rows(members: Readonly<Record<string, unknown>>, paint: Shell["paint"], indent: string): readonly string[] {
+  const width = Math.max(0, ...Object.keys(members).map((member) => member.length));
+  return Object.entries(members).flatMap(([member, value]) => {
+    const head = `${indent}${paint.dim(escapeUnprintable(member).padEnd(width))}`;
+    const line = (text: string): readonly string[] => [`${head}  ${text === "" ? paint.dim("none") : text}`];
+    if (value === null || value === undefined) return line("");
+    if (Array.isArray(value)) return line(value.map(shownValue).join(", "));
+    if (typeof value !== "object") return line(shownValue(value));
+    const inner = rows(value as Readonly<Record<string, unknown>>, paint, `${indent}  `);
+    return inner.length === 0 ? line("") : [head.trimEnd(), ...inner];
+  });
+}
+
+function shownValue(value: unknown): string {
+  return typeof value === "string" ? escapeUnprintable(value) : printable(value);
+}

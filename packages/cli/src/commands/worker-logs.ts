@@ -1,0 +1,123 @@
+import type { Worker } from "@svc/sdk";
+import { Command, Option } from "commander";
+import { askEngine } from "../engine-request.ts";
+import { usageFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
+import { outPaint } from "../terminal-text.ts";
+import { dayAndTime } from "../times.ts";
+import { fullName, listWorkers } from "../worker-functions.ts";
+import { shownLine, writerOf } from "../worker-lines.ts";
+import { followLogs, type LogStream, readLogs, type WorkerLine } from "../worker-logs.ts";
+import { Prefixes } from "../worker-prefix.ts";
+import { allOptions, type EngineOptions, jsonOption, parseSince, wholeNumber, withEngineOptions } from "./options.ts";
+
+/** As the engine has it. */
+const MAX_TAIL = 1_000;
+const DEFAULT_TAIL = 100;
+
+interface LogsOptions extends EngineOptions {
+  readonly follow?: true;
+  readonly since?: number;
+  readonly tail: number;
+  readonly stream?: LogStream;
+  readonly json?: true;
+}
+
+/** `svc worker logs`: what workers write to their standard output and standard error. */
+export function workerLogsCommand(shell: Shell): Command {
+  const command = new Command("logs")
+    .summary("show what workers write, and follow it")
+    .description(
+      "Show the last lines of the output of workers that the engine runs, of several merged by time, each line below the name of its worker. Without a name: of all of them. On a terminal ! marks what a worker wrote to its standard error. " +
+        "What workers and modules log through the engine shows `svc logs`.",
+    )
+    .argument("[name...]", "names of workers, as `svc worker list` shows them")
+    .option("-f, --follow", "go on with each further line, over restarts of worker and engine, until Ctrl-C")
+    .option("--since <when>", "only lines since then: how long ago, e.g. 10m, or a time, e.g. 2026-01-31T10:00:00Z", parseSince)
+    .option("-n, --tail <n>", `how many lines of each worker to begin with, 0 to ${MAX_TAIL}`, wholeNumber(0, MAX_TAIL), DEFAULT_TAIL)
+    .addOption(
+      new Option("--stream <stream>", "only what it wrote to its standard output or error, what its install said, or what the engine says of it").choices([
+        "out",
+        "err",
+        "install",
+        "svc",
+      ]),
+    )
+    .addOption(jsonOption("print JSON; with --follow one object on each line"))
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc worker logs math-worker\n  svc worker logs math-worker caller-worker --follow\n  svc worker logs math-worker --since 10m --stream err\n  svc worker logs math-worker --tail 5 --json\n",
+    );
+  return withEngineOptions(command).action((names: readonly string[], own: LogsOptions) => {
+    const options = allOptions(own, command);
+    return askEngine(shell, { command, options, access: "reads" }, (engine) => showLogs(shell, engine, { names, options }));
+  });
+}
+
+async function showLogs(shell: Shell, engine: Worker, { names, options }: { readonly names: readonly string[]; readonly options: LogsOptions }): Promise<void> {
+  const chosen = names.length === 0 ? await writers(engine) : [...new Set(names.map(fullName))];
+  if (chosen.length === 0) throw usageFailure("The engine runs no workers of its own. Add one with: svc worker add ./workers/math-worker");
+  const { tail, since, stream, follow, json } = options;
+  const first = await Promise.all(chosen.map(async (name) => ({ name, ...(await readLogs(engine, name, { tail, sinceMs: since, stream })) })));
+  const lines = first.flatMap((one) => one.lines).sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+  if (json && !follow) {
+    shell.out(`${JSON.stringify({ lines, log_files: Object.fromEntries(first.map(({ name, logFile }) => [name, logFile])) })}\n`);
+    return;
+  }
+  const show = json ? (line: WorkerLine): void => shell.out(`${JSON.stringify(line)}\n`) : linesFor(shell, chosen, lines);
+  for (const line of lines) show(line);
+  if (follow) await followAll(shell, engine, { from: first, stream, show });
+  else if (lines.length === 0) shell.note(`Nothing was written${since === undefined && stream === undefined ? " yet" : " that matches"}.\n`);
+}
+
+async function writers(engine: Worker): Promise<readonly string[]> {
+  return (await listWorkers(engine)).filter(({ kind }) => kind === "local" || kind === "command").map(({ name }) => name);
+}
+
+/** One worker's lines begin with the time; those of several with who wrote them. */
+function linesFor(shell: Shell, names: readonly string[], first: readonly WorkerLine[]): (line: WorkerLine) => void {
+  const paint = outPaint(shell);
+  const prefixes = new Prefixes(paint, { names: [...names, ...first.map(writerOf)] });
+  const isTerminal = shell.outColumns !== undefined;
+  return (line) => {
+    const { bar, time, text } = shownLine(line, paint);
+    const shownTime = paint.dim(isTerminal ? dayAndTime(Date.parse(time)) : time);
+    const isAlone = names.length === 1 && line.replica === null;
+    shell.out(`${isAlone ? `${shownTime} ${bar}` : `${prefixes.of(writerOf(line), bar)}${shownTime}`} ${text}\n`);
+  };
+}
+
+interface FollowedFrom {
+  readonly from: readonly { readonly name: string; readonly cursor: string }[];
+  readonly stream: LogStream | undefined;
+  readonly show: (line: WorkerLine) => void;
+}
+
+/** Until the user wants an end, or none of the workers is known any more. */
+async function followAll(shell: Shell, engine: Worker, { from, stream, show }: FollowedFrom): Promise<void> {
+  const stop = new AbortController();
+  const undo = shell.onStopSignal((signal) => {
+    // The terminal has written ^C; what comes next begins a line of its own.
+    if (signal === "SIGINT" && shell.noteColumns !== undefined) shell.note("\n");
+    stop.abort();
+  });
+  const away = new Set<string>();
+  const follow = async (name: string, cursor: string): Promise<void> => {
+    const onLost = (): void => {
+      if (away.size === 0) shell.note("The engine does not answer; going on when it does again. Ctrl-C ends the wait.\n");
+      away.add(name);
+    };
+    const onBack = (): void => {
+      away.delete(name);
+      if (away.size === 0) shell.note("The engine answers again.\n");
+    };
+    const end = await followLogs(engine, name, { cursor, stream, signal: stop.signal, onLine: show, onLost, onBack });
+    if (end === "gone") shell.note(`Worker ${name} is no longer in the config file.\n`);
+  };
+  try {
+    await Promise.all(from.map(({ name, cursor }) => follow(name, cursor)));
+  } finally {
+    stop.abort();
+    undo();
+  }
+}

@@ -1,0 +1,259 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Ended, type TestSystem, testSystem } from "../data-commands.test-support.ts";
+import { EXIT } from "../exit-codes.ts";
+import { PROBE_MANIFEST, writeProbeWorker } from "../running-engine.test-support.ts";
+import type { WorkerReport } from "../worker-functions.ts";
+
+/** `one` runs twice, `broken` ends as soon as it is started. */
+const CONFIG = `workers:
+  - { name: one, path: ./one, replicas: 2 }
+  - { name: two, path: ./two }
+  - { name: broken, path: ./broken }
+`;
+
+let system: TestSystem;
+const worker = (...args: readonly string[]): Promise<Ended> => system.svc(["worker", ...args]);
+
+async function report(name: string): Promise<WorkerReport> {
+  return JSON.parse((await worker("status", name, "--json")).out) as WorkerReport;
+}
+
+const manifestOf = (name: string, more = ""): string =>
+  `${PROBE_MANIFEST.replace("probe-worker", name).replace("start: ", "start: echo up; echo down >&2; exec ")}${more}`;
+const FAILING_INSTALL = "  install: echo no such package; exit 7\n";
+
+beforeAll(async () => {
+  system = await testSystem(CONFIG, async ({ dir }) => {
+    for (const name of ["one", "two"]) await writeProbeWorker(join(dir, name), manifestOf(name));
+    await writeProbeWorker(join(dir, "broken"), PROBE_MANIFEST.replace("probe-worker", "broken").replace("start: node", "start: echo sad >&2; exit 4; node"));
+  });
+  await worker("start", "one", "two");
+}, 60_000);
+afterAll(() => system.stop());
+
+describe("svc worker list", () => {
+  it("tells what the workers use and since when they run, and why one does not", async () => {
+    const { status, out, notes } = await worker("list");
+
+    expect(status).toBe(EXIT.done);
+    expect(out).toMatch(/^NAME +KIND +STATE +CPU +MEMORY +RESTARTS +UPTIME +FUNCTIONS$/m);
+    expect(out).toMatch(/^one +local +ready 2\/2 +\d+\.\d% +\d+ MiB +0 +\d+ s +probe::ping$/m);
+    expect(notes).toMatch(/note: broken: it ended with exit code 4.*\n +More: svc worker status broken\n/);
+  });
+
+  it("adds with --all those that came by themselves", async () => {
+    expect((await worker("list")).out).not.toContain("math-worker");
+    expect((await worker("list", "--all")).out).toMatch(/^math-worker +remote +ready /m);
+  });
+});
+
+describe("svc worker status", () => {
+  it("shows processes, functions, log file and last output", async () => {
+    const { status, out } = await worker("status", "one");
+
+    expect(status).toBe(EXIT.done);
+    for (const line of [
+      /^one {2}ready$/m,
+      /^processes +#1 {2}ready {2}pid \d+$/m,
+      /^functions +probe::ping$/m,
+      /^log file +\/.*\/one\.log$/m,
+      /[|] up$/m,
+      /! down$/m,
+    ]) {
+      expect(out).toMatch(line);
+    }
+  });
+
+  it("shows how it ended, with its last lines", async () => {
+    const { out } = await worker("status", "broken");
+
+    expect(out).toMatch(/^last exit +exit code 4, /m);
+    expect(out).toMatch(/^ +[|] sad$/m);
+  });
+
+  it("shows a module by its short name, and as JSON with its triggers", async () => {
+    expect((await worker("status", "observability")).status).toBe(EXIT.failed);
+    expect(await report("svc-observability")).toMatchObject({ kind: "module", state: "ready", triggers: [] });
+  });
+
+  it("watches on a terminal until Ctrl-C and leaves the last page behind", async () => {
+    const { shell, ended } = system.started(["worker", "status", "two", "--watch"], { outColumns: 100, rows: 12, env: { NO_COLOR: "1" } });
+    await shell.printed("Ctrl-C ends.");
+
+    shell.stop("SIGINT");
+
+    expect(await ended).toBe(EXIT.done);
+    const [, watched = "", left] = shell.written.out.split(/\[\?1049[hl]/);
+    // The last page as a whole; while it was watched what fits.
+    expect(left).toMatch(/^two {2}ready\n(?:.*\n)*Last output\n/);
+    expect(watched.split("\r\n")).toHaveLength(12);
+    expect(shell.listeners()).toBe(0);
+  });
+
+  it.each([
+    [["two", "--watch"], EXIT.usage, "needs a terminal"],
+    [["two", "--watch", "--json"], EXIT.usage, "do not go together"],
+    [["tow"], EXIT.failed, "did you mean two?"],
+  ])("refuses %j", async (args, expected, hint) => {
+    const { status, notes } = await worker("status", ...args);
+
+    expect(status).toBe(expected);
+    expect(notes).toContain(hint);
+  });
+});
+
+describe("svc worker stop, start, restart and update", () => {
+  it("stops several until their processes are gone, says so again, and starts them", async () => {
+    const { pids } = await report("one");
+
+    const stopped = await worker("stop", "one", "two");
+    const again = await worker("stop", "one");
+
+    expect(stopped.status).toBe(EXIT.done);
+    expect(stopped.notes).toContain("[2/2] two\nWaiting until two has ended ...\nWorker two stopped. Start it again with: svc worker start two\n");
+    expect(pids.filter(runs)).toEqual([]);
+    expect(await report("one")).toMatchObject({ state: "stopped", pids: [] });
+    expect(again).toMatchObject({ status: EXIT.done, notes: "Worker one is stopped already\n" });
+
+    const started = await worker("start", "one", "two", "--json");
+    expect(started.status).toBe(EXIT.done);
+    expect(JSON.parse(started.out)).toMatchObject({
+      workers: [
+        { name: "one", state: "ready" },
+        { name: "two", functions: ["probe::ping"] },
+      ],
+      failed: [],
+    });
+    expect((await worker("start", "one")).notes).toMatch(/^Worker one runs already\n/);
+  }, 40_000);
+
+  it("restarts with other processes", async () => {
+    const { pids } = await report("two");
+
+    const { status, notes } = await worker("restart", "two");
+
+    expect(status).toBe(EXIT.done);
+    expect(notes).toMatch(/^Worker two restarted\n(?:.*\n)*Ready: probe::ping \(1 function\)\n$/);
+    expect((await report("two")).pids.filter((pid) => pids.includes(pid))).toEqual([]);
+  }, 20_000);
+
+  it("ends with 1, and says why, for one that does not become ready, and does the others", async () => {
+    writeFileSync(join(system.project.dir, "broken/svc.worker.yaml"), manifestOf("broken", FAILING_INSTALL));
+
+    const { status, out, notes } = await worker("restart", "--all", "--json");
+
+    expect(status).toBe(EXIT.failed);
+    expect(notes).toMatch(/Worker broken is not ready; it is failed: .*\n(?:.*\n)*.*no such package/);
+    expect(notes).toContain("1 of 3 could not be restarted: broken.");
+    expect(JSON.parse(out)).toMatchObject({ workers: [{ name: "one" }, { name: "two" }], failed: [{ worker: "broken" }] });
+  }, 40_000);
+
+  it("installs anew, and leaves a worker running whose install fails", async () => {
+    const manifest = join(system.project.dir, "two/svc.worker.yaml");
+    writeFileSync(manifest, manifestOf("two", "  install: echo fetched\n"));
+    const updated = await worker("update", "two");
+    const installed = await worker("logs", "two", "--stream", "install", "--json");
+    writeFileSync(manifest, manifestOf("two", FAILING_INSTALL));
+
+    const failed = await worker("update", "two");
+    const { state } = await report("two");
+    writeFileSync(manifest, manifestOf("two"));
+    const mended = await worker("update", "two");
+
+    expect([updated.status, failed.status, mended.status]).toEqual([EXIT.done, EXIT.failed, EXIT.done]);
+    expect((JSON.parse(installed.out) as { lines: { text: string }[] }).lines.map(({ text }) => text)).toContain("fetched");
+    expect(failed.notes).toContain("Worker two was not updated: ");
+    expect(failed.notes).toContain("svc worker logs two --stream install");
+    expect(state).toBe("ready");
+  }, 40_000);
+
+  it.each([
+    [["stop"], EXIT.usage, "Name a worker, or pass --all"],
+    [["stop", "one", "--all"], EXIT.usage, "leave out --all"],
+    [["stop", "one", "tow"], EXIT.failed, "did you mean two?"],
+    [["restart", "svc-observability"], EXIT.failed, "is a module of the engine"],
+    [["stop", "math-worker"], EXIT.failed, "stop it where it runs"],
+  ])("refuses %j and changes nothing", async (args, expected, hint) => {
+    const { status, notes } = await worker(...args);
+
+    expect(status).toBe(expected);
+    expect(notes).toContain(hint);
+    expect(await report("one")).toMatchObject({ state: "ready" });
+  });
+});
+
+describe("svc worker logs", () => {
+  it("merges several by time, names each, and keeps to a stream", async () => {
+    const { out } = await worker("logs", "one", "two", "--tail", "50", "--stream", "err");
+    const times = out
+      .trim()
+      .split("\n")
+      .map((line) => /\d{4}-\S+Z/.exec(line)?.[0] ?? "");
+
+    expect(out).toMatch(/^one#[12] +! \S+Z down$/m);
+    expect(out).toMatch(/^two +! \S+Z down$/m);
+    expect(out).not.toContain(" up");
+    expect(times).toEqual(times.toSorted());
+  });
+
+  it("follows from where it began until Ctrl-C, as one object on each line with --json", async () => {
+    const { shell, ended } = system.started(["worker", "logs", "two", "--tail", "0", "--follow", "--json"]);
+    await system.svc(["worker", "restart", "two"]);
+    await shell.printed('"text":"up"');
+
+    shell.stop("SIGINT");
+
+    expect(await ended).toBe(EXIT.done);
+    const lines = shell.written.out.trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual(
+      expect.objectContaining({ worker: "two", stream: "out", replica: null, text: "up" }),
+    );
+    expect(shell.listeners()).toBe(0);
+  }, 20_000);
+
+  it("says when nothing matches", async () => {
+    const { status, out, notes } = await worker("logs", "two", "--since", "2099-01-01");
+
+    expect({ status, out, notes }).toEqual({ status: EXIT.done, out: "", notes: "Nothing was written that matches.\n" });
+  });
+});
+
+describe("svc worker inspect", () => {
+  it("shows the manifest and the entry together, and of a folder the manifest alone, secrets masked", async () => {
+    const manifest = join(system.project.dir, "far/svc.worker.yaml");
+    await writeProbeWorker(join(system.project.dir, "far"), `${PROBE_MANIFEST}env: { API_TOKEN: hush, LEVEL: low }\n`);
+
+    const byName = JSON.parse((await worker("inspect", "one", "--json")).out) as unknown;
+    const byFolder = await system.svc(["worker", "inspect", "./far"]);
+
+    expect(byName).toMatchObject({ name: "one", replicas: 2, where: "config.yaml:2", package_manager: "npm" });
+    expect(byFolder.out).toMatch(/^probe-worker\n(?:.*\n)*start +node worker\.mjs\nenv\n {2}API_TOKEN {2}\*\*\*\n {2}LEVEL +low\n/);
+    expect(byFolder.out).toContain(manifest);
+    expect((await worker("inspect", "./nowhere")).status).toBe(EXIT.failed);
+  });
+});
+
+describe("an engine that ends", () => {
+  it("does not wait for who follows a log", async () => {
+    const { shell, ended } = system.started(["worker", "logs", "--tail", "1", "--follow"]);
+    await shell.printed("\n");
+
+    await system.engine.stop();
+    await shell.noted("The engine does not answer; going on when it does again.");
+    shell.stop("SIGINT");
+
+    expect(await ended).toBe(EXIT.done);
+    expect(system.engine.shell.written.notes).not.toContain("calls were still in flight");
+  }, 20_000);
+});
+
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

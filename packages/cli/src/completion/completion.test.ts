@@ -1,0 +1,96 @@
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestSystem, testSystem } from "../data-commands.test-support.ts";
+import { EXIT } from "../exit-codes.ts";
+import { run } from "../main.ts";
+import { recordedShell } from "../shell.test-support.ts";
+import { SHELLS, type ShellName } from "./scripts.ts";
+
+// The scripts run in the real shells, and ask the real program for names.
+const binFolder = fileURLToPath(new URL("../../../../node_modules/.bin", import.meta.url));
+const installed = SHELLS.filter((shell) => spawnSync(shell, ["-c", "exit"]).status === 0);
+
+let system: TestSystem;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "svc-completion-"));
+  system = await testSystem("workers:\n  - name: svc-queue\n  - name: svc-state\n    config: {adapter: {name: in_memory}}\n");
+  const { worker } = system;
+  for (const id of ["math::add", "math::add_all", "hostile::$(touch broken-out)`touch broken-out`"]) worker.registerFunction(id, () => null);
+  await worker.call({ function_id: "state::set", payload: { scope: "users", key: "ada", value: 1 } });
+  for (const shell of installed) {
+    const { written } = await completion(shell);
+    writeFileSync(join(folder, shell), written.out);
+  }
+  writeFileSync(join(folder, "order.json"), "{}");
+}, 60_000);
+
+afterAll(async () => {
+  await system.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function completion(shell: string) {
+  const recorded = recordedShell();
+  expect(await run(["completion", shell], recorded)).toBe(EXIT.done);
+  return recorded;
+}
+
+/** How each shell is made to say what it would offer behind a line. */
+const ASK: Readonly<Record<ShellName, string>> = {
+  bash: `source ./bash; COMP_LINE=$LINE; COMP_POINT=\${#LINE}; _svc; printf '%s\\n' \${COMPREPLY[@]+"\${COMPREPLY[@]}"}`,
+  // Without a terminal zsh has no completion system: its commands say what they were given.
+  zsh: `compdef() {}; compset() {}; _files() { print -l -- *; }; _describe() { print -l -- \${(P)@[-1]%%:*}; }; compadd() { print -l -- \${(P)@[-1]}; }
+source ./zsh; words=(\${(s: :)LINE}); [[ $LINE == *' ' ]] && words+=(''); CURRENT=$#words; _svc`,
+  fish: "source ./fish; complete -C $LINE | string replace -r '\\t.*' ''; true",
+};
+
+async function offered(shell: ShellName, line: string): Promise<readonly string[]> {
+  const env = { ...process.env, PATH: `${binFolder}${delimiter}${process.env.PATH ?? ""}`, SVC_URL: system.engine.url, LINE: line, HOME: folder };
+  const flags = { bash: ["--norc"], zsh: ["-f"], fish: ["--no-config"] }[shell];
+  const { stdout } = await promisify(execFile)(shell, [...flags, "-c", ASK[shell]], { cwd: folder, env, timeout: 30_000 });
+  return stdout.split("\n").filter((name) => name !== "");
+}
+
+describe.each(installed)("%s", (shell) => {
+  // Each start of `svc` costs half a second where much goes on: one test for all that needs none.
+  it("offers commands, options, choices and files", { timeout: 60_000 }, async () => {
+    expect(await offered(shell, "svc tr")).toEqual(expect.arrayContaining(["trigger", "traces", "triggers"]));
+    expect(await offered(shell, "svc queue ")).toEqual(expect.arrayContaining(["list", "peek", "redrive", "purge"]));
+    expect(await offered(shell, "svc --config x.yaml state se")).toContain("set");
+    expect(await offered(shell, "svc trigger math::add --en")).toContain("--enqueue");
+    expect(await offered(shell, "svc logs --level ")).toEqual(expect.arrayContaining(["warn", "error"]));
+    expect(await offered(shell, "svc trigger math::add --payload-file ")).toContain("order.json");
+    expect(await offered(shell, "svc ")).not.toContain("__complete");
+    expect(await offered(shell, "svc trigger --timeout-ms ")).toEqual([]);
+  });
+
+  it("offers what the engine knows, and runs none of it", { timeout: 60_000 }, async () => {
+    // Readline replaces only what stands behind the last colon.
+    const add = shell === "bash" ? "add_all" : "math::add_all";
+    expect(await offered(shell, "svc trigger math::add")).toContain(add);
+    expect(await offered(shell, "svc trigger math::add --enqueue de")).toContain("default");
+    expect(await offered(shell, "svc state get users ")).toContain("ada");
+    expect((await offered(shell, "svc trigger hostile")).join("")).toContain("touch");
+    expect(existsSync(join(folder, "broken-out"))).toBe(false);
+  });
+});
+
+it("names nothing, and says nothing, where no engine is", async () => {
+  const shell = recordedShell();
+  expect(await run(["__complete", "function", "--url", "ws://127.0.0.1:1"], shell)).toBe(EXIT.done);
+  expect(shell.written).toEqual({ out: "", notes: "" });
+});
+
+it("does not name its own helper among the commands", async () => {
+  const shell = recordedShell();
+  expect(await run(["complet"], shell)).toBe(EXIT.usage);
+  expect(shell.written.notes).toContain("did you mean completion?");
+  expect(shell.written.notes).not.toContain("__complete");
+});

@@ -1,0 +1,39 @@
+import type { Worker } from "@svc/sdk";
+import { listCronTriggers } from "../cron-triggers.ts";
+import { listConnected, listFunctions, triggerTypeIds } from "../listings.ts";
+import { servicesOf } from "../nearest-filter.ts";
+import { listQueues } from "../queue-names.ts";
+import { keysOf, scopeNames } from "../state-items.ts";
+import type { Named } from "./places.ts";
+
+/** Lists the names of a kind. `before` is the first argument that stands before the place, e.g. the scope of a key. */
+type Lister = (engine: Worker, before: string) => Promise<readonly string[]>;
+
+const LISTERS: Readonly<Record<Named, Lister>> = {
+  "configured-worker": configuredWorkers,
+  function: async (engine) => (await listFunctions(engine, { include_internal: true })).map(({ function_id }) => function_id),
+  key: keysOf,
+  queue: async (engine) => (await listQueues(engine)).map(({ queue }) => queue),
+  schedule: async (engine) => (await listCronTriggers(engine)).map(({ function_id }) => function_id),
+  scope: scopeNames,
+  service: servicesOf,
+  topic: topics,
+  "trigger-type": triggerTypeIds,
+  worker: async (engine) => (await listConnected(engine)).map(({ name }) => name),
+};
+
+/** The names of a kind that can stand in one line, each once. */
+export async function namesOf(engine: Worker, kind: Named, before: string): Promise<readonly string[]> {
+  const names = await LISTERS[kind](engine, before);
+  return [...new Set(names)].filter((name) => name !== "" && !/[\p{Cc}\p{Cf}]/u.test(name)).sort();
+}
+
+async function configuredWorkers(engine: Worker): Promise<readonly string[]> {
+  const { workers } = await engine.call<{ readonly workers: readonly { readonly name: string }[] }>({ function_id: "worker::list", payload: {} });
+  return workers.map(({ name }) => name);
+}
+
+async function topics(engine: Worker): Promise<readonly string[]> {
+  const answer = await engine.call<{ readonly topics: readonly { readonly topic: string }[] }>({ function_id: "event::list", payload: {} });
+  return answer.topics.map(({ topic }) => topic);
+}

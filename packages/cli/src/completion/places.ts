@@ -1,0 +1,43 @@
+import type { CommandNode, OptionNode } from "../command-tree.ts";
+
+/** Names that a running engine knows, as `svc __complete` lists them. */
+export const NAMED = ["function", "worker", "configured-worker", "service", "queue", "scope", "key", "topic", "trigger-type", "schedule"] as const;
+
+export type Named = (typeof NAMED)[number];
+
+/** What stands at a place on the command line: `@` and a kind of names, `file`, `folder`, `,` and the choices; empty for what only the user knows. */
+export type Place = `@${Named}` | "file" | "folder" | `,${string}` | "";
+
+/** By the name that help gives a value. What is not here is for the user to think of. */
+const BY_NAME: Readonly<Record<string, Place>> = {
+  dir: "folder",
+  file: "file",
+  folder: "folder",
+  function: "@function",
+  key: "@key",
+  keys: "@key",
+  queue: "@queue",
+  scope: "@scope",
+  service: "@service",
+  topic: "@topic",
+  type: "@trigger-type",
+  worker: "@worker",
+};
+
+/** Where a name means something else than in most commands. */
+const BY_COMMAND: Readonly<Record<string, Place>> = {
+  "svc config explain key": "",
+  "svc cron run function": "@schedule",
+  "svc worker add worker": "folder",
+};
+
+export function placeOfArgument({ path }: CommandNode, name: string): Place {
+  if (path.startsWith("svc worker ") && (name === "name" || name === "names")) return "@configured-worker";
+  return BY_COMMAND[`${path} ${name}`] ?? BY_NAME[name] ?? "";
+}
+
+/** Undefined for a switch. */
+export function placeOfValue({ value, choices }: OptionNode): Place | undefined {
+  if (value === undefined) return undefined;
+  return choices.length > 0 ? `,${choices.join(",")}` : (BY_NAME[value] ?? "");
+}

@@ -1,0 +1,59 @@
+import { readFile } from "node:fs/promises";
+import { type CommandNode, everyCommand } from "../command-tree.ts";
+import { placeOfArgument, placeOfValue } from "./places.ts";
+
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+export type ShellName = (typeof SHELLS)[number];
+
+interface Syntax {
+  readonly case: (path: string) => string;
+  readonly list: (name: string, words: readonly string[]) => string;
+  readonly end: string;
+  readonly quote: (text: string) => string;
+  /** A word with what it means, where the shell shows that. */
+  readonly told: (word: string, meaning: string) => string;
+}
+
+const single = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+const posix = {
+  case: (path: string) => `    ${single(path)})`,
+  list: (name: string, words: readonly string[]) => `      ${name}=(${words.join(" ")})`,
+  end: "      ;;",
+  quote: single,
+};
+
+const SYNTAX: Readonly<Record<ShellName, Syntax>> = {
+  bash: { ...posix, told: (word) => word },
+  zsh: { ...posix, told: (word, meaning) => `${word}:${meaning}` },
+  fish: {
+    case: (path) => `        case ${single(path)}`,
+    list: (name, words) => `            set -g ${name} ${words.join(" ")}`,
+    end: "",
+    quote: (text) => `'${text.replaceAll("\\", String.raw`\\`).replaceAll("'", String.raw`\'`)}'`,
+    told: (word, meaning) => `${word}\t${meaning}`,
+  },
+};
+
+/** A script that completes every command of the tree in one of the shells. */
+export async function completionScript(shell: ShellName, root: CommandNode): Promise<string> {
+  const frame = await readFile(new URL(`../../completions/svc.${shell}`, import.meta.url), "utf8");
+  const commands = everyCommand(root).map((command) => commandCase(command, SYNTAX[shell]));
+  return frame.replace("#COMMANDS#", () => commands.join("\n"));
+}
+
+function commandCase(command: CommandNode, syntax: Syntax): string {
+  const { path, commands, options, arguments: args } = command;
+  const words = {
+    subs: commands.map(({ name, summary }) => syntax.told(name, summary)),
+    flags: options.flatMap(({ names, description }) => names.map((name) => syntax.told(name, description))),
+    // A place that only the user knows still takes the next word.
+    values: options.flatMap((option) => {
+      const place = placeOfValue(option);
+      return place === undefined ? [] : option.names.map((name) => `${name}=${place || "text"}`);
+    }),
+    places: args.map(({ name, isVariadic }) => `${placeOfArgument(command, name) || "text"}${isVariadic ? "..." : ""}`),
+  };
+  const lists = Object.entries(words).filter(([, list]) => list.length > 0);
+  const lines = lists.map(([name, list]) => syntax.list(name, list.map(syntax.quote)));
+  return [syntax.case(path), ...lines, ...(syntax.end === "" ? [] : [syntax.end])].join("\n");
+}

@@ -1,0 +1,104 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { ConsoleListener, isSameSecret, refusalOf } from "svc-console/local-server";
+import { type McpParts, mcpServer } from "./mcp-server.ts";
+
+const PATH = "/mcp";
+/** The one that was used longest ago makes room. */
+const MAX_SESSIONS = 32;
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+export interface McpHttpOptions {
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly token: string;
+}
+
+export interface McpHttp {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+interface Session {
+  readonly server: Server;
+  readonly transport: StreamableHTTPServerTransport;
+}
+
+/** Serves MCP over streamable HTTP, on loopback only, to whoever has the token. Rejects when the port cannot be had. */
+export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions): Promise<McpHttp> {
+  // In the order of their last use.
+  const sessions = new Map<string, Session>();
+  const listener = new ConsoleListener({
+    host: "127.0.0.1",
+    port,
+    onRequest: (request, response) => {
+      answer(request, response).catch((error: unknown) => {
+        parts.onProblem(error);
+        if (!response.headersSent) refuse(response, 500, "the request could not be served");
+        else response.destroy();
+      });
+    },
+    onUpgrade: (_request, stream) => stream.destroy(),
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const refusal = refusalOf(request, listener.port);
+    if (refusal !== undefined) return refuse(response, refusal.status, refusal.message);
+    if (request.url?.split("?")[0] !== PATH) return refuse(response, 404, `there is only ${PATH} here`);
+    const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1];
+    if (!isSameSecret(given, token)) {
+      response.setHeader("www-authenticate", "Bearer");
+      return refuse(response, 401, "this needs the token that svc mcp printed: Authorization: Bearer TOKEN");
+    }
+    const id = request.headers["mcp-session-id"];
+    if (id === undefined) return begin(request, response);
+    const session = typeof id === "string" ? sessions.get(id) : undefined;
+    if (session === undefined) return refuse(response, 404, "this session has ended; begin another");
+    sessions.delete(String(id));
+    sessions.set(String(id), session);
+    await session.transport.handleRequest(request, response);
+  }
+
+  /** Only an initialisation begins a session; the transport refuses everything else. */
+  async function begin(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const server = mcpServer(parts);
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      maxRequestBodySize: MAX_BODY_BYTES,
+      onsessioninitialized: (id) => {
+        sessions.set(id, { server, transport });
+        makeRoom();
+      },
+    });
+    const forget = server.onclose;
+    server.onclose = () => {
+      forget?.();
+      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
+    };
+    await server.connect(transport as Transport);
+    await transport.handleRequest(request, response);
+    if (transport.sessionId === undefined) await server.close();
+  }
+
+  function makeRoom(): void {
+    const [oldest] = sessions.values();
+    if (sessions.size > MAX_SESSIONS) oldest?.server.close().catch(parts.onProblem);
+  }
+
+  await listener.listen();
+  return {
+    url: `http://localhost:${listener.port}${PATH}`,
+    close: async () => {
+      await Promise.all([...sessions.values()].map(({ server }) => server.close()));
+      await listener.close();
+    },
+  };
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { "content-type": "application/json", connection: "close" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }));
+}

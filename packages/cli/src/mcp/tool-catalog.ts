@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import type { Tool } from "@modelcontextprotocol/sdk/types.js";
+import { matcherOf } from "@svc/protocol";
+import type { Worker } from "@svc/sdk";
+import { type FunctionRow, listConnected, listFunctions } from "../listings.ts";
+import { type ToolInput, toolInput } from "./tool-input.ts";
+import { ToolNames } from "./tool-names.ts";
+
+export interface FunctionTool {
+  readonly functionId: string;
+  readonly input: ToolInput;
+  readonly shown: Tool;
+}
+
+/**
+ * The functions that agents may call, as tools. A pattern allows functions of workers only; those of the engine and its modules, which could change or
+ * stop the system, have to be named in full.
+ */
+export class ToolCatalog {
+  readonly #engine: Worker;
+  readonly #patterns: readonly string[];
+  readonly #names = new ToolNames();
+  readonly #listeners = new Set<() => void>();
+  #tools: ReadonlyMap<string, FunctionTool> = new Map();
+  #text = "";
+  #current: Promise<void> = Promise.resolve();
+  /** One that has not begun. */
+  #next: Promise<void> | undefined;
+
+  constructor(engine: Worker, patterns: readonly string[]) {
+    this.#engine = engine;
+    this.#patterns = patterns;
+  }
+
+  /** By their names. */
+  get tools(): ReadonlyMap<string, FunctionTool> {
+    return this.#tools;
+  }
+
+  /** Tells when tools came, went or changed, until undone. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Asks the engine what there is; while it is away, what there was stays. One at a time, so that an older answer never replaces a newer one: who asks
+   * meanwhile shares the next.
+   */
+  refresh(): Promise<void> {
+    this.#next ??= this.#current
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        this.#current = this.#read();
+        return this.#current;
+      });
+    return this.#next;
+  }
+
+  async #read(): Promise<void> {
+    if (this.#engine.connectionState !== "connected") return;
+    const [all, visible, connected] = await Promise.all([
+      listFunctions(this.#engine, { include_internal: true }),
+      listFunctions(this.#engine),
+      listConnected(this.#engine, { include_internal: true }),
+    ]);
+    const modules = new Set(connected.filter(({ kind }) => kind === "module").map(({ id }) => id));
+    const ofWorkers = visible.filter(({ workers }) => workers.some(({ id }) => !modules.has(id)));
+    const allowed = this.#allowed(all, new Set(ofWorkers.map(({ function_id }) => function_id)));
+    const names = this.#names.update(allowed.map(({ function_id }) => function_id));
+    const tools = allowed.map((row) => toolOf(row, names.get(row.function_id) ?? ""));
+    this.#tools = new Map(tools.sort((a, b) => (a.shown.name < b.shown.name ? -1 : 1)).map((tool) => [tool.shown.name, tool]));
+    const text = JSON.stringify(tools.map(({ shown }) => shown));
+    const isChanged = text !== this.#text;
+    this.#text = text;
+    if (isChanged) for (const listener of this.#listeners) listener();
+  }
+
+  /** Has the engine tell of functions that come and go, for as long as the worker is connected. Problems of a refresh go to `onProblem`. */
+  follow(onProblem: (error: unknown) => void): void {
+    const id = `svc.mcp::functions_changed::${randomUUID()}`;
+    this.#engine.registerFunction(
+      id,
+      async () => {
+        await this.refresh().catch(onProblem);
+        return null;
+      },
+      { description: "Tells svc mcp of functions that come and go", metadata: { internal: true } },
+    );
+    this.#engine.registerTrigger({ type: "engine::functions-available", function_id: id, config: {} });
+  }
+
+  #allowed(functions: readonly FunctionRow[], ofWorkers: ReadonlySet<string>): readonly FunctionRow[] {
+    const named = new Set(this.#patterns);
+    const matchers = this.#patterns.map(matcherOf);
+    return functions.filter(({ function_id: id }) => named.has(id) || (ofWorkers.has(id) && matchers.some((matches) => matches(id))));
+  }
+}
+
+function toolOf({ function_id, description, request_format }: FunctionRow, name: string): FunctionTool {
+  const input = toolInput(request_format);
+  const shown: Tool = {
+    name,
+    title: function_id,
+    description: description === null || description === "" ? `Calls the function ${function_id}` : description,
+    inputSchema: input.schema,
+  };
+  return { functionId: function_id, input, shown };
+}

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { toolInput } from "./tool-input.ts";
+import { ToolNames } from "./tool-names.ts";
+
+it("takes a format of an object as it is, and any object where there is none", () => {
+  const format = { type: "object", properties: { a: { type: "number" } } };
+
+  expect(toolInput(format).schema).toEqual(format);
+  expect(toolInput(format).payloadOf({ a: 1 })).toEqual({ a: 1 });
+  expect(toolInput(null).schema).toEqual({ type: "object" });
+  expect(toolInput(undefined).payloadOf({ b: 2 })).toEqual({ b: 2 });
+});
+
+it("follows a format that only points at one of its definitions", () => {
+  const $defs = { Person: { type: "object", properties: { friend: { $ref: "#/$defs/Person" } } } };
+
+  expect(toolInput({ $ref: "#/$defs/Person", $defs }).schema).toEqual({ ...$defs.Person, $defs });
+});
+
+it("wraps everything else, and leads its references to where they are then", () => {
+  const { schema, payloadOf } = toolInput({ type: "array", items: { $ref: "#/$defs/Row" }, $defs: { Row: { type: "string" } } });
+
+  expect(schema).toMatchObject({ type: "object", required: ["payload"], properties: { payload: { items: { $ref: "#/properties/payload/$defs/Row" } } } });
+  expect(payloadOf({ payload: ["x"] })).toEqual(["x"]);
+  expect(toolInput(true).schema).toMatchObject({ properties: { payload: true } });
+});
+
+it("gives each function a name that models' makers take, and keeps it", () => {
+  const names = new ToolNames();
+  const long = `shop::${"x".repeat(100)}`;
+
+  const first = names.update(["math::add", "math__add", "größe::m", long]);
+  expect(first.get("math::add")).toBe("math__add");
+  expect(first.get("math__add")).toMatch(/^math__add_[0-9a-f]{8}$/);
+  expect(new Set(first.values()).size).toBe(4);
+  for (const name of first.values()) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+
+  const later = names.update(["math.:add", "math__add", "math::add"]);
+  expect(later.get("math::add")).toBe("math__add");
+  expect(later.get("math__add")).toBe(first.get("math__add"));
+  expect(later.get("math.:add")).toMatch(/^math__add_[0-9a-f]{8}$/);
+});

@@ -1,0 +1,34 @@
+import type { Worker } from "@svc/sdk";
+import { codeOf } from "./engine-request.ts";
+import { CommandFailure } from "./exit-codes.ts";
+import { didYouMean } from "./nearest.ts";
+
+/** What a queue holds. */
+export interface QueueCounts {
+  readonly queue: string;
+  readonly waiting: number;
+  readonly delayed: number;
+  readonly active: number;
+  readonly dead: number;
+  readonly done: number;
+  readonly paused: boolean;
+  readonly type: string | null;
+  readonly concurrency: number | null;
+  readonly topic: string | null;
+}
+
+export async function listQueues(engine: Worker): Promise<readonly QueueCounts[]> {
+  const { queues } = await engine.call<{ readonly queues: readonly QueueCounts[] }>({ function_id: "queue::list", payload: {} });
+  return queues;
+}
+
+/** Runs what is about one queue; a queue that is not there fails with the nearest one that is. */
+export async function onQueue<Result>(engine: Worker, queue: string, action: () => Promise<Result>): Promise<Result> {
+  try {
+    return await action();
+  } catch (error) {
+    if (codeOf(error) !== "queue_not_found") throw error;
+    const known = (await listQueues(engine)).map(({ queue: name }) => name);
+    throw new CommandFailure(`There is no queue ${queue}${(await didYouMean(queue, known)) || "."}`, { advice: [`Queues: ${known.join(", ")}`], cause: error });
+  }
+}

@@ -1,0 +1,45 @@
+import { escapeUnprintable, printable } from "./log-lines.ts";
+import type { Shell } from "./shell.ts";
+import { dayAndTime } from "./times.ts";
+
+/** An entry of the log store, as far as commands show it. */
+export interface StoredLog {
+  readonly id: string;
+  readonly timestamp_ms: number;
+  readonly severity_number: number;
+  readonly severity_text: string;
+  readonly fatal?: true;
+  readonly body: string;
+  readonly service_name: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly trace_id: string | null;
+}
+
+/** Attributes that the line tells in another way, or that say nothing to a reader. */
+const HIDDEN = /^(?:svc\.|service\.|log\.|code\.)/;
+const SERVICE_COLORS = ["cyan", "magenta", "blue", "green"] as const;
+
+/** One entry for people: time, level, service, message, then attributes as `name=value`. Further lines of the message are set below. */
+export function storedLogLine(entry: StoredLog, paint: Shell["paint"]): string {
+  const [first = "", ...more] = entry.body.split("\n").map(escapeUnprintable);
+  const fields = Object.entries(entry.attributes)
+    .filter(([name]) => !HIDDEN.test(name))
+    .map(([name, value]) => `${paint.dim(`${escapeUnprintable(name)}=`)}${printable(value)}`);
+  const trace = entry.trace_id === null ? [] : [paint.dim(`trace=${entry.trace_id.slice(0, 12)}`)];
+  const service = paint[colorOf(entry.service_name)](escapeUnprintable(entry.service_name));
+  const head = [paint.dim(dayAndTime(entry.timestamp_ms)), levelOf(entry, paint), service, first, ...fields, ...trace].join(" ");
+  return [head, ...more.map((line) => `    ${line}`)].join("\n");
+}
+
+function levelOf({ severity_text, fatal }: StoredLog, paint: Shell["paint"]): string {
+  const name = fatal ? "fatal" : severity_text.toLowerCase();
+  const color = { trace: paint.dim, debug: paint.dim, info: paint.green, warn: paint.yellow }[name] ?? paint.red;
+  return color(name.padEnd(5));
+}
+
+/** A service keeps its colour. */
+function colorOf(service: string): (typeof SERVICE_COLORS)[number] {
+  let sum = 0;
+  for (const character of service) sum += character.codePointAt(0) ?? 0;
+  return SERVICE_COLORS[sum % SERVICE_COLORS.length] ?? "cyan";
+}

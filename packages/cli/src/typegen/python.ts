@@ -1,0 +1,181 @@
+import { type FormatTypes, type Member, type ObjectNode, ROOT, type TypeNode } from "./type-node.ts";
+import { nameOf, type TypedFunction, uniqueName } from "./typed-function.ts";
+
+/** A Python module with a typed view of the SDK's calls. Runs on Python 3.10. */
+export function pythonTypes(functions: readonly TypedFunction[], header: readonly string[]): string {
+  const taken = new Set(RESERVED_NAMES);
+  const declarations: string[] = [];
+  const calls: { readonly request: string; readonly result: string; readonly function: TypedFunction }[] = [];
+  for (const one of functions) {
+    const named = (suffix: string, format: FormatTypes | undefined): string => {
+      if (format === undefined) return "Any";
+      const name = uniqueName(`${one.name}${suffix}`, taken);
+      declarations.push(...new Declarations(name, format, taken).texts);
+      return name;
+    };
+    const payload = named("Payload", one.payload);
+    const result = named("Result", one.result);
+    const request = uniqueName(`${one.name}Call`, taken);
+    const base = one.payload === undefined ? "_CallOfAnything" : "_Call";
+    const payloadLine = one.payload === undefined ? "" : `    payload: ${payload}\n`;
+    declarations.push(`class ${request}(${base}):\n    function_id: Literal[${literal(one.id)}]\n${payloadLine}`);
+    calls.push({ request, result, function: one });
+  }
+  const overload = calls.length > 1 ? "    @overload\n" : "";
+  const methods = ["def call", "async def call_async"].flatMap((method) =>
+    calls.map(
+      ({ request, result, function: { description, differs } }) =>
+        `${remarkLines([...(method === "def call" && description !== undefined ? [description] : []), ...(differs ? [DIFFERS] : [])], "    ")}${overload}    ${method}(self, request: ${request}) -> ${result}: ...\n`,
+    ),
+  );
+  const imports = ["Any", "Literal", "Protocol", "TypeAlias", "TypedDict", "cast", ...(calls.length > 1 ? ["overload"] : [])].sort((a, b) =>
+    a.toLowerCase() < b.toLowerCase() ? -1 : 1,
+  );
+  return [
+    header.map((line) => `# ${line}\n`).join(""),
+    "from __future__ import annotations\n",
+    `from typing import ${imports.join(", ")}\n`,
+    "import svc\n",
+    "",
+    "class _Call(TypedDict, total=False):\n    timeout_ms: int\n    metadata: Any\n",
+    "",
+    "class _CallOfAnything(_Call, total=False):\n    payload: Any\n",
+    "",
+    ...declarations.flatMap((text) => [text, ""]),
+    `class Functions(Protocol):\n    """The calls of a worker, by function."""\n\n${methods.length === 0 ? "    pass\n" : methods.join("")}`,
+    "",
+    "def functions(caller: svc.Worker | svc.HandlerContext) -> Functions:\n" +
+      '    """The same worker or context, whose calls a type checker then knows."""\n' +
+      "    return cast(Functions, caller)\n",
+  ].join("\n");
+}
+
+const DIFFERS = "Its workers disagree on the formats; these are the first one's.";
+const RESERVED_NAMES = ["Functions", "Any", "Literal", "Protocol", "TypeAlias", "TypedDict"];
+const KEYWORDS = new Set(
+  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
+    " ",
+  ),
+);
+
+/** The types of one format. Every block needs a class of its own, above or below what names it: annotations are read late. */
+class Declarations {
+  readonly texts: string[] = [];
+  readonly #taken: Set<string>;
+  readonly #names: ReadonlyMap<string, string>;
+
+  constructor(name: string, { root, definitions }: FormatTypes, taken: Set<string>) {
+    this.#taken = taken;
+    this.#names = new Map([...definitions.keys()].map((key) => [key, key === ROOT ? name : uniqueName(`${name}${nameOf(key)}`, taken)]));
+    for (const [key, node] of definitions) if (key !== ROOT) this.#declare(this.#names.get(key) ?? key, node);
+    this.#declare(name, root);
+  }
+
+  #declare(name: string, node: TypeNode): void {
+    if (node.kind === "object" && node.members.length > 0) this.#block(name, node);
+    else this.texts.push(`${name}: TypeAlias = ${literal(this.#text(node, name))}${remarkOf(node)}\n`);
+  }
+
+  #block(name: string, { members, open }: ObjectNode): void {
+    const typed = members.map((member) => ({ ...member, text: this.#text(member.type, `${name}${nameOf(member.name)}`) }));
+    const required = typed.filter((member) => member.required);
+    const optional = typed.filter((member) => !member.required);
+    const remark = open ? "    # Further members are allowed, which a TypedDict cannot say.\n" : "";
+    if (required.length === 0 || optional.length === 0) {
+      this.texts.push(typedDict(name, "TypedDict", typed, { total: optional.length === 0, remark }));
+      return;
+    }
+    const base = uniqueName(`_${name}`, this.#taken);
+    this.texts.push(typedDict(base, "TypedDict", required, { total: true, remark: "" }));
+    if (optional.every(isPlain)) this.texts.push(typedDict(name, base, optional, { total: false, remark }));
+    else {
+      const other = uniqueName(`_${name}Optional`, this.#taken);
+      this.texts.push(typedDict(other, "TypedDict", optional, { total: false, remark: "" }), `class ${name}(${base}, ${other}):\n${remark}    pass\n`);
+    }
+  }
+
+  /** `name` is for a block that is found on the way. */
+  #text(node: TypeNode, name: string): string {
+    switch (node.kind) {
+      case "unknown":
+        return "Any";
+      case "scalar":
+        return SCALARS[node.name];
+      case "literal":
+        return node.values.some((value) => typeof value === "number" && !Number.isInteger(value))
+          ? [...new Set(node.values.map(typeOfLiteral))].join(" | ")
+          : `Literal[${node.values.map(literalValue).join(", ")}]`;
+      case "array":
+        return `list[${this.#text(node.items, `${name}Item`)}]`;
+      case "map":
+        return `dict[str, ${this.#text(node.values, `${name}Value`)}]`;
+      case "union":
+        return node.options.map((option, index) => this.#text(option, index === 0 ? name : `${name}${index + 1}`)).join(" | ");
+      case "reference":
+        return this.#names.get(node.name) ?? "Any";
+      case "object": {
+        if (node.members.length === 0) return "dict[str, Any]";
+        const own = uniqueName(name, this.#taken);
+        this.#block(own, node);
+        return own;
+      }
+    }
+  }
+}
+
+const SCALARS = { string: "str", number: "float", integer: "int", boolean: "bool", null: "None" } as const;
+
+interface TypedMember extends Member {
+  readonly text: string;
+}
+
+/** As a class, or by a call where a name is none that a class can have. */
+function typedDict(
+  name: string,
+  base: string,
+  members: readonly TypedMember[],
+  { total, remark }: { readonly total: boolean; readonly remark: string },
+): string {
+  if (members.every(isPlain)) {
+    const lines = members.map(
+      ({ name: key, text, type, description }) =>
+        `${remarkLines(description === undefined ? [] : [description], "    ")}    ${key}: ${text}${remarkOf(type)}\n`,
+    );
+    return `class ${name}(${base}${total ? "" : ", total=False"}):\n${remark}${lines.join("")}`;
+  }
+  const pairs = members.map(({ name: key, text }) => `    ${literal(key)}: ${literal(text)},\n`);
+  return `${name} = TypedDict(${literal(name)}, {\n${pairs.join("")}}${total ? "" : ", total=False"})\n`;
+}
+
+function isPlain({ name }: Member): boolean {
+  // Two underscores would be mangled by the class.
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !name.startsWith("__") && !KEYWORDS.has(name);
+}
+
+function remarkOf(node: TypeNode): string {
+  return node.kind === "unknown" && node.remark !== undefined ? `  # ${oneLine(node.remark)}` : "";
+}
+
+function remarkLines(remarks: readonly string[], indent: string): string {
+  return remarks.map((remark) => `${indent}# ${oneLine(remark)}\n`).join("");
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
+}
+
+/** JSON's texts are Python's, but for lone surrogates, which no id can hold. */
+function literal(text: string): string {
+  return JSON.stringify(text);
+}
+
+function literalValue(value: string | number | boolean | null): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return JSON.stringify(value);
+}
+
+function typeOfLiteral(value: string | number | boolean | null): string {
+  if (value === null) return "None";
+  return typeof value === "number" ? "float" : typeof value === "boolean" ? "bool" : "str";
+}

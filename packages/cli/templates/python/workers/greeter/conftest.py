@@ -1,0 +1,1 @@
+pytest_plugins = ["svc.testing.pytest_plugin"]

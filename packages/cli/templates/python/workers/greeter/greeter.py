@@ -1,0 +1,33 @@
+"""What this worker provides. Apart from the connection, so that tests can hand in theirs."""
+
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import svc
+
+
+@dataclass
+class Person:
+    name: str
+
+
+class Greeting(TypedDict):
+    text: str
+    times: int
+
+
+def provide_greeter(worker: svc.Worker) -> None:
+    @worker.function("greeter::greet", description="Greets somebody and counts how often")
+    def greet(person: Person) -> Greeting:
+        if person.name == "":
+            raise svc.CallError("invalid_input", "name is empty")
+        # Counted in the engine: no other greeting comes between.
+        written = worker.state.update("greetings", person.name, [{"type": "increment", "path": "times", "by": 1}])
+        return {"text": f"Hello {person.name}", "times": written["new_value"]["times"]}
+
+    @worker.function("greeter::http", description="Answers GET /greetings/:name")
+    def greet_over_http(request: dict[str, Any]) -> dict[str, Any]:
+        name = request["path_params"]["name"]
+        return {"body": worker.call({"function_id": "greeter::greet", "payload": {"name": name}})}
+
+    worker.register_trigger({"type": "http", "function_id": "greeter::http", "config": {"api_path": "/greetings/:name"}})

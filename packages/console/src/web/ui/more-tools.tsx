@@ -1,0 +1,22 @@
+import { Ellipsis } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Button } from "./button.tsx";
+import { useIsNarrow } from "./split.tsx";
+
+/** Tools of a page that are used now and then: where there is no room for them, they stand behind a button. */
+export function MoreTools({ children }: { readonly children: ReactNode }) {
+  const isNarrow = useIsNarrow(640);
+  const [isOpen, setOpen] = useState(false);
+  if (!isNarrow) return children;
+  return (
+    <>
+      <Button
+        aria-expanded={isOpen}
+        aria-label={isOpen ? "Fewer tools" : "More tools"}
+        onClick={() => setOpen(!isOpen)}
+        icon={<Ellipsis aria-hidden className="size-4" />}
+      />
+      {isOpen && <div className="flex basis-full flex-wrap items-center gap-1.5">{children}</div>}
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { quoteWord } from "../local-workers/shell-word.ts";
+import { folderSchema } from "./folder-path.ts";
+import { dependsOnSchema, environmentSchema, limitsOf, limitsSchema, patternsSchema, watchOf, watchPatternsSchema } from "./supervision-block.ts";
+import type { CommandEntry } from "./types.ts";
+
+const word = z.string().refine((text) => !text.includes("\0"), { message: "cannot hold a NUL character" });
+const shellCommand = word.min(1);
+
+export const commandSchema = z.strictObject({
+  name: z.string().meta({ description: "Unique name, shown in listings and used for its log file" }),
+  command: z
+    .union([shellCommand, z.array(word).min(1)])
+    .meta({ description: "A text is run by `sh -c`; a list is a program and its arguments, without a shell" }),
+  cwd: folderSchema.optional().meta({ description: "Working folder, relative to this file. Default the folder of this file" }),
+  env: environmentSchema.optional().meta({ description: "Environment variables of its processes" }),
+  restart: z.enum(["always", "on_failure", "never"]).optional().meta({
+    description:
+      "When it is started again after it ended: always, unless its exit code was 0 (default), or never. What depends on one with never waits until it ended with 0",
+  }),
+  watch: z
+    .union([z.boolean(), watchPatternsSchema])
+    .optional()
+    .meta({ description: "Whether it restarts when files in its folder change, and which. Default false" }),
+  depends_on: dependsOnSchema.optional(),
+  limits: limitsSchema.optional(),
+});
+
+/** The block of `svc-exec`. */
+export const execBlockSchema = z
+  .strictObject({
+    commands: z.array(commandSchema).max(100).optional().meta({ description: "Commands that the engine keeps running" }),
+    exec: z
+      .array(shellCommand)
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: "Older form: one command after another, each by `sh -c`; all but the last must end with 0, the last is kept running" }),
+    watch: patternsSchema.optional().meta({ description: "Older form: files whose changes start `exec` anew, e.g. src/**/*.ts" }),
+  })
+  .refine(({ exec, watch }) => watch === undefined || exec !== undefined, {
+    path: ["watch"],
+    message: "stands beside `exec`; a command has a watch of its own: `watch: {include: [src]}`",
+  });
+
+/** The commands of one block. `instance`: which `svc-exec` entry of the file it is, from 1. `writtenEnv` finds how a variable's value is spelt in the file. */
+export function commandsOf(
+  block: z.output<typeof execBlockSchema>,
+  context: {
+    readonly folder: string;
+    readonly instance: number;
+    readonly where: (key: readonly (string | number)[]) => string;
+    readonly writtenEnv: (index: number, name: string) => string | undefined;
+  },
+): CommandEntry[] {
+  const commands = (block.commands ?? []).map((given, index): CommandEntry => {
+    return {
+      name: given.name,
+      command: typeof given.command === "string" ? given.command : `exec ${given.command.map(quoteWord).join(" ")}`,
+      path: resolve(context.folder, given.cwd ?? "."),
+      replicas: 1,
+      restart: given.restart ?? "on_failure",
+      watch: watchOf(given.watch ?? false),
+      env: Object.fromEntries(Object.entries(given.env ?? {}).map(([name, value]) => [name, context.writtenEnv(index, name) ?? String(value)])),
+      dependsOn: given.depends_on ?? [],
+      limits: limitsOf(given.limits),
+      where: context.where(["commands", index]),
+    };
+  });
+  const pipeline = block.exec === undefined ? [] : [pipelineOf(block.exec, block.watch, context)];
+  return [...commands, ...pipeline];
+}
+
+function pipelineOf(
+  exec: readonly string[],
+  watch: readonly string[] | undefined,
+  { folder, instance, where }: { readonly folder: string; readonly instance: number; readonly where: (key: readonly (string | number)[]) => string },
+): CommandEntry {
+  const steps = exec.map((command, index) => `${index === exec.length - 1 ? "exec " : ""}sh -c ${quoteWord(command)}`);
+  return {
+    name: instance === 1 ? "exec" : `exec-${instance}`,
+    command: steps.join(" && "),
+    path: folder,
+    replicas: 1,
+    restart: "on_failure",
+    watch: watch === undefined ? false : { include: watch, ignore: [] },
+    env: {},
+    dependsOn: [],
+    limits: limitsOf(undefined),
+    where: where(["exec"]),
+  };
+}
