@@ -175,7 +175,6 @@ it("tells when a trigger ran last and how, and leads to that trace", async () =>
   // A queue's trigger has its runs on the queue's page, and this list does not claim that it had none.
   await page.getByRole("button", { name: "QUEUE 1", exact: true }).first().click();
   await page.getByRole("row").filter({ hasText: "default" }).getByText("see its queue").waitFor();
-  await page.goBack();
   await page.goto(`${system.console.url}/triggers?type=http`);
   await row.getByRole("link", { name: /ago|now/ }).click();
   await page.waitForURL(/\/traces\/[0-9a-f]{32}/);
