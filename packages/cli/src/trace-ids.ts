@@ -22,7 +22,10 @@ interface TracePage {
   readonly cursor: string | null;
 }
 
-export async function listTraces(engine: Worker, query: Query): Promise<{ readonly traces: readonly TraceRow[]; readonly cursor: string | null }> {
+export async function listTraces(
+  engine: Pick<Worker, "call">,
+  query: Query,
+): Promise<{ readonly traces: readonly TraceRow[]; readonly cursor: string | null }> {
   const { spans, cursor } = await engine.call<TracePage>({ function_id: "engine::traces::list", payload: query });
   return { traces: spans.map(({ trace }) => trace), cursor };
 }
@@ -34,7 +37,7 @@ const MOST_PAGES = 20;
 const MOST_SHOWN = 10;
 
 /** The whole id of the one trace whose id begins so. Fails where there is none, or several. */
-export async function fullTraceId(engine: Worker, prefix: string): Promise<string> {
+export async function fullTraceId(engine: Pick<Worker, "call">, prefix: string): Promise<string> {
   if (prefix.length === ID_LENGTH) return prefix;
   const matching: TraceRow[] = [];
   let cursor: string | null = null;
