@@ -86,7 +86,7 @@ export class Unit {
     });
     this.#files = new UnitFiles(entry, {
       clock: parts.clock,
-      elsewhere: parts.recipe.filesElsewhere,
+      envFiles: parts.recipe.envFiles,
       onChange: (paths) => this.#filesChanged(paths),
       onProblem: (problem) => this.#log.warn("a worker's files cannot all be watched", { problem }),
     });
@@ -279,13 +279,17 @@ export class Unit {
   async #bringUp(signal: AbortSignal, reinstall: boolean): Promise<void> {
     // Everything is read after this, so that only later changes count.
     await this.#files.rebase();
-    let plan = await this.#read();
+    let plan = await this.#read((recipe) => recipe.read());
     if (signal.aborted || plan === undefined) return;
     // A watch that begins now knows nothing of edits since the plan was read.
-    if (!this.#ended && (await this.#files.watch(plan))) plan = await this.#read();
+    if (!this.#ended && (await this.#files.watch(plan))) plan = await this.#read((recipe) => recipe.read());
     if (signal.aborted || plan === undefined) return;
+    for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
     if (!this.#processes.anyRuns) await this.#endBackOff();
     if (!(await this.#prepare(plan, { signal, force: reinstall })) || signal.aborted) return;
+    const prepared = plan;
+    plan = await this.#read((recipe) => recipe.withVariables(prepared));
+    if (signal.aborted || plan === undefined) return;
     if (!this.#processes.anyRuns) await this.#awaitOthers(signal);
     if (signal.aborted) return;
     await this.#processes.stop({ graceMs: STOP_GRACE_MS });
@@ -315,11 +319,10 @@ export class Unit {
     });
   }
 
-  async #read(): Promise<RunPlan | undefined> {
+  async #read(how: (recipe: Recipe) => Promise<RunPlan>): Promise<RunPlan | undefined> {
     try {
-      const plan = await this.#parts.recipe.read();
+      const plan = await how(this.#parts.recipe);
       this.#runtime = plan.manifest?.kind;
-      for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
       return plan;
     } catch (error) {
       if (!(error instanceof RecipeError)) throw error;
@@ -340,6 +343,8 @@ export class Unit {
       this.#log.info("a worker's dependencies are installed", { durationMs });
       // Lock files that the install wrote are noticed here, while they are known to be no reason for another start.
       await this.#files.compare();
+      // What changes from now on was read already.
+      this.#enter({ name: "waiting" });
       return true;
     } catch (error) {
       if (signal.aborted) return false;
