@@ -28,6 +28,8 @@ export interface WorkerReport {
   readonly state: WorkerState;
   /** Why the state is what it is, where that is not plain. */
   readonly reason: string | null;
+  /** Why its last change or install is not used, while its processes from before run on. */
+  readonly problem: string | null;
   readonly pids: readonly number[];
   readonly replicas: readonly ReplicaReport[];
   /** How often it was started again after it ended unasked. */
