@@ -79,5 +79,18 @@ export function printable(value: unknown): string {
 
 /** Control and format characters (among them those that turn the direction of text) as JSON escapes. */
 export function escapeUnprintable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
+  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, jsonEscape);
+}
+
+/** The same line by line: the text keeps its line ends. */
+export function escapeUnprintableLines(text: string): string {
+  return text.split("\n").map(escapeUnprintable).join("\n");
+}
+
+/** As JSON has it: a character beyond the first 65,536 takes two escapes. */
+export function jsonEscape(character: string): string {
+  return character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
 }

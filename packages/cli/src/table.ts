@@ -17,7 +17,7 @@ const LEAST_WIDTH = 8;
  */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[], { columns, style }: TableOptions = {}): string {
   const cells = rows.map((row) => heads.map((_, column) => escapeUnprintable(row[column] ?? "")));
-  const natural = heads.map((head, column) => Math.max(head.length, ...cells.map((row) => (row[column] ?? "").length)));
+  const natural = heads.map((head, column) => cells.reduce((widest, row) => Math.max(widest, (row[column] ?? "").length), head.length));
   const widths = columns === undefined ? natural : shrunk(natural, heads, columns);
   const line = (row: readonly string[], index: number): string =>
     row

@@ -1,5 +1,6 @@
 import type { Worker } from "@svc/sdk";
 import { CommandFailure } from "./exit-codes.ts";
+import { escapeUnprintable } from "./log-lines.ts";
 import { dayAndTime } from "./times.ts";
 
 /** A trace in the list of them. */
@@ -52,7 +53,9 @@ export async function fullTraceId(engine: Worker, prefix: string): Promise<strin
     throw cursor === null ? traceNotKept(prefix) : new CommandFailure(`None of the latest ${MOST_PAGES * LOOKED_AT} traces begins with ${prefix}.`);
   if (others.length === 0) return only.trace_id;
   throw new CommandFailure(`Several traces begin with ${prefix}; name one by more of its id:`, {
-    advice: matching.slice(0, MOST_SHOWN).map(({ trace_id, start_time_ms, root_name }) => `  ${trace_id}  ${dayAndTime(start_time_ms)}  ${root_name ?? ""}`),
+    advice: matching
+      .slice(0, MOST_SHOWN)
+      .map(({ trace_id, start_time_ms, root_name }) => `  ${trace_id}  ${dayAndTime(start_time_ms)}  ${escapeUnprintable(root_name ?? "")}`),
   });
 }
 

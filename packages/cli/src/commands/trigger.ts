@@ -7,7 +7,7 @@ import { engineAddress } from "../engine-address.ts";
 import { payloadWith } from "../engine-request.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { formatResult } from "../json-format.ts";
+import { formatJson, formatResult } from "../json-format.ts";
 import { checkedJson, isField, type JsonSource, jsonArgument, jsonFromFile, objectOfFields, quotingAdvice } from "../json-input.ts";
 import { addModule, moduleOf, notFound } from "../missing-module.ts";
 import { didYouMean } from "../nearest.ts";
@@ -80,7 +80,8 @@ async function callFunction(shell: Shell, options: TriggerOptions, words: readon
       else await enqueue(shell, engine, { queue: options.enqueue, functionId, payload });
     } catch (error) {
       if (!CallError.is(error)) throw error;
-      shell.note(`${JSON.stringify({ code: error.code, message: error.message, ...(await hintFor(engine, error, options)) })}\n`);
+      const failure = { code: error.code, message: error.message, ...(await hintFor(engine, error, options)) };
+      shell.note(`${formatJson(JSON.stringify(failure), "line")}\n`);
       throw new CommandFailure("", { cause: error });
     } finally {
       if (options.trace) await printTraceOfCall(shell, engine, functionId);
