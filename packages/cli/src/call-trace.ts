@@ -12,6 +12,10 @@ const SETTLED_MS = 400;
 
 /** Prints the trace of the call that this connection made, on standard error. */
 export async function printTraceOfCall(shell: Shell, engine: Worker, functionId: string): Promise<void> {
+  if (engine.connectionState !== "connected") {
+    shell.note(`${shell.paint.yellow("note:")} the engine is away, and the trace of this call with it.\n`);
+    return;
+  }
   const traceId = await traceOfCall(engine, functionId);
   const spans = traceId === undefined ? undefined : await settledSpans(engine, traceId);
   if (traceId === undefined || spans === undefined || spans.total === 0) {
