@@ -26,6 +26,13 @@ describe("the check of a history of jobs", () => {
     expect(problemsWithoutFaults(history(["0/0/0"], runs), final)).toEqual([]);
   });
 
+  it("passes a dead letter whose last attempt went with the worker that was killed, and with no other", () => {
+    const final = { waiting: 0, dead: [{ name: "0/0/0", error: "Invocation stopped: the worker's connection ended (runner-1)" }] };
+    const runs = [start(0, "poison", 3)];
+    expect(problemsOf(history(["0/0/0"], runs), final, "runner-1")).toEqual([]);
+    expect(problemsOf(history(["0/0/0"], runs), final, "runner-2")).not.toEqual([]);
+  });
+
   it.each([
     ["a lost job", history(["0/0/0"], []), nothingLeft, "0/0/0 was acknowledged and is lost"],
     ["a stuck job", history([], []), { waiting: 1, dead: [] }, "1 jobs are neither done nor dead"],

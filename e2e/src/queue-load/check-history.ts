@@ -17,11 +17,12 @@ export interface Final {
  * What is wrong with a history, one sentence each; nothing is when
  *
  * - nothing is left waiting, delayed or running;
- * - each acknowledged job ended well in some worker, or is a dead letter with the error that it always fails with;
+ * - each acknowledged job ended well in some worker, or is a dead letter with the error that it always fails with, or with that of its last attempt
+ *   having gone with the worker that was killed;
  * - no job that can end well is dead, and none is both dead and done;
  * - of each group, no job started after a later one had.
  */
-export function problemsOf(history: History, final: Final): string[] {
+export function problemsOf(history: History, final: Final, killedWorker?: string): string[] {
   const problems: string[] = [];
   if (final.waiting > 0) problems.push(`${final.waiting} jobs are neither done nor dead`);
   const done = new Set(history.ends.filter(({ ok }) => ok).map(({ name }) => name));
@@ -30,11 +31,15 @@ export function problemsOf(history: History, final: Final): string[] {
   const poison = new Set(history.starts.filter(({ kind }) => kind === "poison").map(({ name }) => name));
   for (const [name, error] of dead) {
     if (!poison.has(name)) problems.push(`${name} is dead and need not be: ${error}`);
-    else if (!error.includes(poisonText(name))) problems.push(`${name} is dead, but not with its true error: ${error}`);
+    else if (!error.includes(poisonText(name)) && !isEndOf(killedWorker, error)) problems.push(`${name} is dead, but not with its true error: ${error}`);
     if (done.has(name)) problems.push(`${name} is dead and done`);
   }
   checkOrder(history.starts, problems);
   return problems;
+}
+
+function isEndOf(worker: string | undefined, error: string): boolean {
+  return worker !== undefined && error.includes(`the worker's connection ended (${worker})`);
 }
 
 /** What must hold besides when nothing was killed: each job runs as often as it must and no more, and jobs of a group do not overlap. */

@@ -4,7 +4,7 @@ import { printTraceOfCall } from "./call-trace.ts";
 import { nearestTopic } from "./commands/event-emit.ts";
 import { recordedShell } from "./shell.test-support.ts";
 
-const refusing = { id: "cli", call: () => Promise.reject(new CallError("forbidden", "not for \u001b[31m you")) };
+const refusing = { id: "cli", connectionState: "connected" as const, call: () => Promise.reject(new CallError("forbidden", "not for \u001b[31m you")) };
 
 it("a call whose trace cannot be looked up has succeeded or failed all the same", async () => {
   const shell = recordedShell();

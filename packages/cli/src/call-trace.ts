@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 100;
 /** A trace counts as complete when nothing came for so long. */
 const SETTLED_MS = 400;
 
-type Caller = Pick<Worker, "id" | "call">;
+type Caller = Pick<Worker, "id" | "call" | "connectionState">;
 
 /** Prints the trace of the call that this connection made, on standard error. Where it cannot be had, that is a note: what became of the call counts. */
 export async function printTraceOfCall(shell: Shell, engine: Caller, functionId: string): Promise<void> {
@@ -25,6 +25,10 @@ export async function printTraceOfCall(shell: Shell, engine: Caller, functionId:
 }
 
 async function printTrace(shell: Shell, engine: Caller, functionId: string): Promise<void> {
+  if (engine.connectionState !== "connected") {
+    shell.note(`${shell.paint.yellow("note:")} the engine is away, and the trace of this call with it.\n`);
+    return;
+  }
   const traceId = await traceOfCall(engine, functionId);
   const spans = traceId === undefined ? undefined : await settledSpans(engine, traceId);
   if (traceId === undefined || spans === undefined || spans.total === 0) {

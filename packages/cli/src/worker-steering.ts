@@ -100,8 +100,8 @@ async function update(shell: Shell, engine: Worker, step: Step): Promise<WorkerR
   shell.note(`Installing the dependencies of ${name} again\n`);
   const after = await untilReady(shell, engine, { step, report });
   // Its former processes run on then, so that it is ready all the same.
-  if (step.wait && after.reason !== null) {
-    throw new CommandFailure(`Worker ${name} was not updated: ${after.reason}`, {
+  if (step.wait && after.problem !== null) {
+    throw new CommandFailure(`Worker ${name} was not updated: ${after.problem}\nThe processes from before run on.`, {
       advice: [`What the install said: svc worker logs ${name} --stream install`],
     });
   }

@@ -6,10 +6,10 @@ import { EXIT } from "../exit-codes.ts";
 import { PROBE_MANIFEST, writeProbeWorker } from "../running-engine.test-support.ts";
 import type { WorkerReport } from "../worker-functions.ts";
 
-/** `one` runs twice, `broken` ends as soon as it is started. */
+/** `one` runs twice, `two` has a limit that does not hold, `broken` ends as soon as it is started. */
 const CONFIG = `workers:
   - { name: one, path: ./one, replicas: 2 }
-  - { name: two, path: ./two }
+  - { name: two, path: ./two, limits: { cpu: 1 } }
   - { name: broken, path: ./broken }
 `;
 

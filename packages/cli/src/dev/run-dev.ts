@@ -14,10 +14,9 @@ import { listWorkers, steerWorker } from "../worker-functions.ts";
 import { KEYS_HELP, KEYS_LINE, listenForDevKeys } from "./dev-keys.ts";
 import { DevOutput } from "./dev-output.ts";
 import { followWorkers } from "./follow-workers.ts";
+import { START_TIMEOUT_MS, untilConsoleIsUp, withinTime } from "./start-time.ts";
 import { SvcChild } from "./svc-child.ts";
 
-/** The engine may have a large store to open. */
-const START_TIMEOUT_MS = 120_000;
 /** How much of what a process said while it failed to start is shown. */
 const KEPT_LINES = 30;
 
@@ -80,7 +79,12 @@ class Dev {
     if (addresses === undefined) return;
     await withEngine(this.#address(addresses), "svc dev", async (engine) => {
       this.#listenForKeys(engine);
-      const following = followWorkers(engine, { sinceMs: this.#startedAtMs, signal: this.#quit.signal, onLine: (line) => this.#output.worker(line) });
+      const following = followWorkers(engine, {
+        sinceMs: this.#startedAtMs,
+        signal: this.#quit.signal,
+        onLine: (line) => this.#output.worker(line),
+        onProblem: (message) => this.#note(message),
+      });
       try {
         if (this.#options.withConsole) await this.#startConsole();
         if (!this.#quit.signal.aborted) this.#summarise(addresses);
@@ -119,7 +123,8 @@ class Dev {
       up.settle(addressesIn(record.fields));
     });
     this.#engine = child;
-    const outcome = await Promise.race([up.promise, child.ended, this.#aborted(), this.#timeUp("the engine")]);
+    const outcome = await withinTime<EngineAddresses | string | undefined>([up.promise, child.ended, this.#aborted()]);
+    if (outcome === "time up") throw new CommandFailure(`Nothing was heard of the engine within ${START_TIMEOUT_MS / 1000} s.`);
     if (typeof outcome !== "string") return outcome;
     // The last lines may come with the end.
     const [first = `The engine ended while it started (${outcome}).`, ...more] = said;
@@ -143,7 +148,7 @@ class Dev {
       this.#consoleAddress = undefined;
       if (!this.#quit.signal.aborted) this.#output.own("console", `the console has ended (${how}); everything else goes on. Start it again with: svc console`);
     });
-    await Promise.race([up.promise, child.ended, this.#aborted(), this.#timeUp("the console")]);
+    await untilConsoleIsUp([up.promise, child.ended, this.#aborted()], { tell: (message) => this.#output.own("console", message) });
   }
 
   async #untilEnd(): Promise<void> {
@@ -239,14 +244,6 @@ class Dev {
     return new Promise((settle) => {
       if (signal.aborted) settle(undefined);
       signal.addEventListener("abort", () => settle(undefined), { once: true });
-    });
-  }
-
-  #timeUp(what: string): Promise<never> {
-    return new Promise((_, fail) => {
-      const timer = setTimeout(() => fail(new CommandFailure(`Nothing was heard of ${what} within ${START_TIMEOUT_MS / 1000} s.`)), START_TIMEOUT_MS);
-      timer.unref();
-      this.#quit.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
     });
   }
 }

@@ -32,7 +32,7 @@ export const theme = EditorView.theme({
   "&": { backgroundColor: "var(--surface)", color: "var(--ink)", fontSize: "12px" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
   ".cm-content": { fontFamily: "var(--font-mono)", caretColor: "var(--ink)" },
-  ".cm-gutters": { backgroundColor: "var(--raised)", color: "var(--ink-3)", border: "none" },
+  ".cm-gutters": { backgroundColor: "transparent", color: "var(--ink-3)", border: "none" },
   ".cm-cursor": { borderLeftColor: "var(--ink)" },
   ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "var(--accent-soft)" },
   ".cm-tooltip": { backgroundColor: "var(--surface)", color: "var(--ink)", border: "1px solid var(--line)" },

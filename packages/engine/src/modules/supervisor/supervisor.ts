@@ -183,6 +183,7 @@ export class Supervisor {
       return await inspect({
         entry: this.#currentEntry(unit),
         plan: await unit.recipe.read(),
+        envFiles: unit.recipe.envFiles,
         projectDir: this.#deps.projectDir,
         maskSecrets: this.#deps.maskSecrets,
       });

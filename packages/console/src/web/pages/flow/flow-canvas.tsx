@@ -102,7 +102,9 @@ export default function FlowCanvas({ graph, places, isVertical, selected, found,
         deleteKeyCode={null}
         onlyRenderVisibleElements={graph.nodes.length > 150}
         fitView
-        fitViewOptions={{ padding: 0.08, maxZoom: 1.1, minZoom: isNarrow ? 0.6 : 0.05 }}
+        fitViewOptions={
+          isNarrow ? { padding: 0.08, maxZoom: 1.1, minZoom: 0.6, nodes: beginning(nodes, isVertical) } : { padding: 0.08, maxZoom: 1.1, minZoom: 0.05 }
+        }
         minZoom={0.05}
         proOptions={{ hideAttribution: true }}
         className="flow-canvas"
@@ -114,6 +116,13 @@ export default function FlowCanvas({ graph, places, isVertical, selected, found,
       </ReactFlow>
     </div>
   );
+}
+
+/** The first ranks of a layout: a narrow screen shows no more of one at a size that can be read, and a flow is read from where it begins. */
+function beginning(nodes: readonly FlowNodeType[], isVertical: boolean): FlowNodeType[] {
+  const along = ({ position }: FlowNodeType): number => (isVertical ? position.y : position.x);
+  const first = nodes.reduce((least, node) => Math.min(least, along(node)), Number.POSITIVE_INFINITY);
+  return nodes.filter((node) => along(node) - first < 2 * (isVertical ? NODE.height : NODE.width));
 }
 
 /** So that Tab goes along the layout, rank by rank. */

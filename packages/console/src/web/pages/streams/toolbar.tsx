@@ -40,7 +40,7 @@ export function Filters({
           { value: "outbound", label: "Outbound", count: outbound },
         ]}
       />
-      <SearchBox label="Search messages, or /pattern/" value={search.q ?? ""} onChange={(q) => change({ q: q || undefined })} className="w-80 max-sm:w-full" />
+      <SearchBox label="Search or /pattern/" value={search.q ?? ""} onChange={(q) => change({ q: q || undefined })} className="w-80 max-sm:w-full" />
       <Choice label="Stream" value={search.stream} options={log.seen.streams} onChange={(stream) => change({ stream })} />
       <Choice label="Group" value={search.group} options={log.seen.groups} onChange={(group) => change({ group })} />
       <Choice label="Type" value={search.type} options={log.seen.types} onChange={(type) => change({ type })} />
