@@ -21,6 +21,8 @@ interface LogPage {
   readonly log_file: string;
   /** Where the next lines begin. */
   readonly cursor: string;
+  /** Lines before these are lost. */
+  readonly gap: boolean;
 }
 
 export interface LogQuery {
@@ -52,6 +54,8 @@ export interface Following {
   /** Ends it; the promise then resolves. */
   readonly signal: AbortSignal;
   readonly onLine: (line: WorkerLine) => void;
+  /** Told when lines were removed with their file before they could be read. */
+  readonly onGap?: () => void;
   /** Told once when the engine does not answer, until it does again. */
   readonly onLost?: () => void;
   readonly onBack?: () => void;
@@ -61,7 +65,11 @@ export interface Following {
  * Hands over each further line of a worker until the signal aborts, also over a restart of the engine. Answers `gone` when the engine no
  * longer knows the worker; rejects when it refuses to tell.
  */
-export async function followLogs(engine: Worker, worker: string, { cursor, stream, signal, onLine, onLost, onBack }: Following): Promise<"stopped" | "gone"> {
+export async function followLogs(
+  engine: Worker,
+  worker: string,
+  { cursor, stream, signal, onLine, onGap, onLost, onBack }: Following,
+): Promise<"stopped" | "gone"> {
   let at = cursor;
   let isLost = false;
   while (!signal.aborted) {
@@ -71,6 +79,7 @@ export async function followLogs(engine: Worker, worker: string, { cursor, strea
       if (isLost) onBack?.();
       isLost = false;
       at = page.cursor;
+      if (page.gap) onGap?.();
       for (const line of page.lines) onLine({ ...line, worker });
     } catch (error) {
       if (signal.aborted) break;
