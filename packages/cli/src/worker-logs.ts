@@ -21,6 +21,8 @@ interface LogPage {
   readonly log_file: string;
   /** Where the next lines begin. */
   readonly cursor: string;
+  /** Lines before these are lost. */
+  readonly gap: boolean;
 }
 
 export interface LogQuery {
@@ -54,6 +56,8 @@ export interface Following {
   readonly onLine: (line: WorkerLine) => void;
   /** Told where to go on, after each answer's lines. */
   readonly onCursor?: (cursor: string) => void;
+  /** Told when lines were removed with their file before they could be read. */
+  readonly onGap?: () => void;
   /** Told once when the engine does not answer, until it does again. */
   readonly onLost?: () => void;
   readonly onBack?: () => void;
@@ -71,7 +75,7 @@ export function isGone(error: unknown): boolean {
 export async function followLogs(
   engine: EngineCalls,
   worker: string,
-  { cursor, stream, signal, onLine, onCursor, onLost, onBack }: Following,
+  { cursor, stream, signal, onLine, onGap, onCursor, onLost, onBack }: Following,
 ): Promise<"stopped" | "gone"> {
   let at = cursor;
   let isLost = false;
@@ -82,6 +86,7 @@ export async function followLogs(
       if (isLost) onBack?.();
       isLost = false;
       at = page.cursor;
+      if (page.gap) onGap?.();
       for (const line of page.lines) onLine({ ...line, worker });
       onCursor?.(at);
     } catch (error) {
