@@ -3,6 +3,7 @@ import type { FunctionDetail } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";
 import { occasionOf } from "./occasion.ts";
 import type { Shell } from "./shell.ts";
+import { quoted } from "./shell-word.ts";
 
 /** All about one function, for people: who provides it, what it takes and gives, what calls it, and a call to try. */
 export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
@@ -70,8 +71,4 @@ function readsAsJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function quoted(word: string): string {
-  return /^[\w:./@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

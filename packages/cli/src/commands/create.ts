@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { didYouMean } from "../nearest.ts";
 import type { Shell } from "../shell.ts";
+import { quoted } from "../shell-word.ts";
 import {
   bundledTemplates,
   listTemplates,
@@ -183,9 +184,4 @@ function report(shell: Shell, options: CreateOptions, { template, projectDir, re
 
 function named(outcome: Outcome, ...kinds: readonly Written[]): readonly string[] {
   return [...outcome].filter(([, what]) => kinds.includes(what)).map(([file]) => file);
-}
-
-/** As a POSIX shell needs it. */
-function quoted(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -6,6 +6,7 @@ import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { listFunctions } from "../listings.ts";
 import type { Shell } from "../shell.ts";
+import { quoted } from "../shell-word.ts";
 import type { ListedFunction } from "../typegen/typed-function.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
@@ -78,9 +79,8 @@ async function source(functions: readonly ListedFunction[], { lang, include }: T
     import("../typegen/python.ts"),
   ]);
   const { typed, untyped } = typedFunctions(functions);
-  const flags = (include ?? []).map((pattern) => ` --include ${JSON.stringify(pattern)}`).join("");
   const header = [
-    `Made by \`svc generate types --lang ${lang}${flags}\` from the functions that were registered then.`,
+    `Made by \`${commandLine({ lang, include })}\` from the functions that were registered then.`,
     "Do not edit: make it anew.",
     ...(untyped.length === 0 ? [] : [`Without formats, and so not here: ${untyped.join(", ")}`]),
   ].map((line) => line.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " "));
@@ -90,6 +90,18 @@ async function source(functions: readonly ListedFunction[], { lang, include }: T
     untyped,
     differing: typed.filter(({ differs }) => differs).map(({ id }) => id),
   };
+}
+
+/** What of the options says which text is meant. */
+interface Named {
+  readonly lang: Language;
+  readonly out?: string | undefined;
+  readonly include?: readonly string[] | undefined;
+}
+
+function commandLine({ lang, out, include }: Named): string {
+  const flags = [...(out === undefined ? [] : ["--out", out]), ...(include ?? []).flatMap((pattern) => ["--include", pattern])];
+  return ["svc generate types --lang", lang, ...flags.map(quoted)].join(" ");
 }
 
 async function put(shell: Shell, options: TypesOptions & { readonly out: string }, { text, typed, untyped, differing }: Made): Promise<void> {
@@ -107,7 +119,7 @@ async function put(shell: Shell, options: TypesOptions & { readonly out: string 
   if (options.json) shell.out(`${JSON.stringify({ file, changed: isChanged, functions: typed, without_formats: untyped, formats_differ: differing })}\n`);
   if (isChanged && options.check) {
     throw new CommandFailure(`${options.out} ${before === undefined ? "is not there" : "is not what the registered functions say"}.`, {
-      advice: [`Write it: svc generate types --lang ${options.lang} --out ${options.out}`],
+      advice: [`Write it: ${commandLine(options)}`],
     });
   }
   shell.note(`${options.out} ${isChanged ? "written" : "is up to date"}: ${typed.length} typed, ${untyped.length} without formats\n`);
