@@ -18,6 +18,10 @@ it("shows an error's stack below an error line and its message alone otherwise",
   expect(textLine({ time, level: "warn", message: "could not write", fields: { error } }, plain)).not.toContain("\n");
 });
 
+it("sets further lines of a message below", () => {
+  expect(textLine({ time, level: "info", message: "two\nlines", fields: { pid: 1 } }, plain)).toBe("09:05:03.007 info  two pid=1\n    lines");
+});
+
 it("escapes what would move the cursor, since workers choose some of the values", () => {
   expect(textLine({ time, level: "info", message: "worker connected", fields: { worker: "\u001b[2Jx" } }, plain)).toContain('worker="\\u001b[2Jx"');
 });

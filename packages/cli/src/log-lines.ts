@@ -37,7 +37,7 @@ function asError(value: unknown): Error | undefined {
   return typeof message === "string" && typeof stack === "string" ? Object.assign(new Error(message), { stack }) : undefined;
 }
 
-/** One log line for people: time of day, level, message, then the fields as `name=value`. Errors show their stack below. */
+/** One log line for people: time of day, level, message, then the fields as `name=value`. Further lines of the message stand below, and so do the stacks of errors. */
 export function textLine(record: LogRecord, paint: Shell["paint"]): string {
   return `${paint.dim(timeOfDay(record.time))} ${recordText(record, paint)}`;
 }
@@ -62,9 +62,9 @@ export function recordText(record: LogRecord, paint: Shell["paint"]): string {
       fields.push(`${paint.dim(`${name}=`)}${printable(value)}`);
     }
   }
-  const message = escapeUnprintable(record.message);
+  const [message = "", ...more] = record.message.split("\n").map(escapeUnprintable);
   const head = [label, message, ...fields].join(" ");
-  return [head, ...stacks].join("\n");
+  return [head, ...more.map((line) => `    ${line}`), ...stacks].join("\n");
 }
 
 /** A value in one line. What would move the cursor or recolour the terminal is escaped, since workers choose some of the values. */

@@ -19,11 +19,16 @@ export interface StoredLog {
 const HIDDEN = /^(?:svc\.|service\.|log\.|code\.)/;
 const SERVICE_COLORS = ["cyan", "magenta", "blue", "green"] as const;
 
+/** Whether an attribute is of that kind. */
+export function isAddedBySvc(attribute: string): boolean {
+  return HIDDEN.test(attribute);
+}
+
 /** One entry for people: time, level, service, message, then attributes as `name=value`. Further lines of the message are set below. */
 export function storedLogLine(entry: StoredLog, paint: Shell["paint"]): string {
   const [first = "", ...more] = entry.body.split("\n").map(escapeUnprintable);
   const fields = Object.entries(entry.attributes)
-    .filter(([name]) => !HIDDEN.test(name))
+    .filter(([name]) => !isAddedBySvc(name))
     .map(([name, value]) => `${paint.dim(`${escapeUnprintable(name)}=`)}${printable(value)}`);
   const trace = entry.trace_id === null ? [] : [paint.dim(`trace=${entry.trace_id.slice(0, 12)}`)];
   const service = paint[colorOf(entry.service_name)](escapeUnprintable(entry.service_name));

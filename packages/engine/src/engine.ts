@@ -239,9 +239,9 @@ class Engine implements RunningEngine {
     this.#listeners.startDraining();
     this.#host.startDraining();
     const { inFlight } = this.#kernel.router.counts;
-    if (inFlight > 0) this.#log.info("finishing calls in flight", { inFlight, graceMs });
+    if (inFlight > 0) this.#log.info("finishing calls in flight", { in_flight: inFlight, grace_ms: graceMs });
     const isIdle = await this.#kernel.router.drain(graceMs);
-    if (!isIdle) this.#log.warn("calls were still in flight when the grace period ended", { inFlight: this.#kernel.router.counts.inFlight });
+    if (!isIdle) this.#log.warn("calls were still in flight when the grace period ended", { in_flight: this.#kernel.router.counts.inFlight });
     await this.#tearDown();
     this.#log.info("the engine has stopped");
   }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Logger, LogLevel, RunningEngine } from "@svc/engine";
+import type { Logger, LogLevel, LogRecord, RunningEngine } from "@svc/engine";
 import { type Command, Option } from "commander";
 import { DEFAULT_CONFIG_FILE } from "../engine-address.ts";
 import { CommandFailure, EXIT_MEANINGS } from "../exit-codes.ts";
@@ -9,6 +9,7 @@ import type { Shell } from "../shell.ts";
 import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
 import { startUnoptimised } from "../unoptimised-start.ts";
+import { workerRecordOf } from "../worker-record.ts";
 import { growYoungHeapWhenBusy, keepYoungHeapSmall } from "../young-heap.ts";
 import { configOption, parsePort } from "./options.ts";
 import { UnknownCommand } from "./unknown-command.ts";
@@ -105,6 +106,12 @@ export function requireConfigFile(configFile: string, options: { readonly config
   });
 }
 
+/** What a worker logs reads as the worker's own line. */
+function forPeople(record: LogRecord): LogRecord {
+  const ofWorker = workerRecordOf(record);
+  return ofWorker === undefined ? record : { ...ofWorker.record, message: `${ofWorker.service}: ${ofWorker.record.message}` };
+}
+
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
   keepYoungHeapSmall();
   const optimiseAgain = startUnoptimised();
@@ -125,7 +132,7 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
       return engine?.config.engine.logLevel ?? options.logLevel ?? "info";
     },
     now: Date.now,
-    write: (record) => shell.note(`${form === "json" ? jsonLine(record) : textLine(record, shell.paint)}\n`),
+    write: (record) => shell.note(`${form === "json" ? jsonLine(record) : textLine(forPeople(record), shell.paint)}\n`),
   });
   try {
     engine = await startEngine({ configFile, overrides, env: shell.env, logger });

@@ -5,10 +5,7 @@ import { fitForTerminal, outPaint } from "../terminal-text.ts";
 import { BAR, shownLine, writerOf } from "../worker-lines.ts";
 import type { WorkerLine } from "../worker-logs.ts";
 import { Prefixes } from "../worker-prefix.ts";
-
-/** The engine's message for what workers log, and the attribute of those entries that are lines of a worker's output. */
-const WORKER_LOGS = "a worker logs";
-const OUTPUT_STREAM = "log.iostream";
+import { type WorkerRecord, workerRecordOf } from "../worker-record.ts";
 
 /** Everything that runs, on one terminal: each line below the name of who wrote it. */
 export class DevOutput {
@@ -25,8 +22,12 @@ export class DevOutput {
   /** A line of the engine's log or of the console. What it says of a worker that the worker's own lines say as well is left out. */
   own(name: "engine" | "console", line: string): void {
     const record = parseLogLine(line);
-    if (record === undefined) this.#write(name, BAR, fitForTerminal(line, { colours: this.#paint.isColorSupported }));
-    else if (record.message === WORKER_LOGS) this.#logged(record);
+    if (record === undefined) {
+      this.#write(name, BAR, fitForTerminal(line, { colours: this.#paint.isColorSupported }));
+      return;
+    }
+    const ofWorker = workerRecordOf(record);
+    if (ofWorker !== undefined) this.#logged(ofWorker);
     else if (!isProgressOfWorker(record)) this.#record(name, record);
   }
 
@@ -40,10 +41,8 @@ export class DevOutput {
   }
 
   /** What a worker logs through the engine stands below the worker's name, unless the engine has it from the lines of its output. */
-  #logged(record: LogRecord): void {
-    const { service, text, module: _module, data, ...fields } = record.fields;
-    if (typeof data === "object" && data !== null && OUTPUT_STREAM in data) return;
-    this.#record(String(service), { ...record, message: String(text), fields: data === undefined ? fields : { ...fields, data } });
+  #logged({ service, isOutput, record }: WorkerRecord): void {
+    if (!isOutput) this.#record(service, record);
   }
 
   #record(name: string, record: LogRecord): void {

@@ -207,7 +207,7 @@ export class ModuleHost {
     });
     try {
       const ended = await Promise.race([Promise.resolve(instance.stop()), graceOver]);
-      if (ended === "late") this.#kernel.log.warn("a module did not stop in time and was cut off", { module: instanceName, graceMs: STOP_GRACE_MS });
+      if (ended === "late") this.#kernel.log.warn("a module did not stop in time and was cut off", { module: instanceName, grace_ms: STOP_GRACE_MS });
     } catch (error) {
       this.#kernel.log.error("a module failed while stopping", { module: instanceName, error });
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outputEntry } from "./output-entry.ts";
+import { causeIn, outputEntry } from "./output-entry.ts";
 
 const line = (text: string, stream: "stdout" | "stderr" = "stdout") => ({ text, stream, worker: "shop", pid: 7, timeMs: 100 });
 const entryOf = (text: string) => outputEntry(line(text));
@@ -60,5 +60,18 @@ describe("a line that a worker printed", () => {
 
   it("that is blank is none", () => {
     expect(entryOf("  ")).toBeUndefined();
+  });
+});
+
+describe("the last line of a process that ended", () => {
+  it.each([
+    ["SyntaxError: invalid syntax", "SyntaxError: invalid syntax"],
+    ['{"level":"error","message":"no database"}', "no database"],
+    ['{"level":60,"msg":"out of disk"}', "out of disk"],
+    ['{"level":"info","message":"connected to the engine"}', undefined],
+    ['{"level":40,"msg":"slow"}', undefined],
+    ['{"problem":"no level"}', '{"problem":"no level"}'],
+  ])("%s has the cause %s", (text, cause) => {
+    expect(causeIn(text)).toBe(cause);
   });
 });

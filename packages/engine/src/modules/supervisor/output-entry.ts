@@ -11,6 +11,7 @@ export interface OutputLine {
 }
 
 const INFO = 9;
+const ERROR = 17;
 /** Names that loggers give their levels; numbers are those of pino and bunyan. */
 const SEVERITIES: ReadonlyMap<string, number> = new Map([
   ["trace", 1],
@@ -60,6 +61,14 @@ export function outputEntry(line: OutputLine): LogEntry | undefined {
     spanId: textOf(members.span_id),
     service: worker,
   };
+}
+
+/** What a line says of why its process ended: the message of an error, or plain text. Undefined: it tells of something lesser. */
+export function causeIn(text: string): string | undefined {
+  const json = text.startsWith("{") ? levelledJson(text) : undefined;
+  if (json === undefined) return text;
+  const { members, severity } = json;
+  return severity < ERROR ? undefined : (textOf(members.message) ?? textOf(members.msg) ?? text);
 }
 
 /** Whether it is a line of our SDKs' loggers, which an SDK may send by itself as well. */

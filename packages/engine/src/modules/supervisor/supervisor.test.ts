@@ -126,12 +126,16 @@ describe("a supervised worker", () => {
   });
 
   it("is started again after it was killed, and its state says so meanwhile", async () => {
-    await project.writeWorker("w");
+    // A lesser line of a logger is no cause of the end.
+    const logged = '{"level":"info","message":"connected to the engine"}';
+    await project.writeWorker("w", { script: `echo '${logged}' >&2\n${DEFAULT_SCRIPT}` });
     await project.start([project.entry("w")]);
     const pid = await project.runningPid("w");
+    await project.statusWith("w", ({ tail }) => tail.includes(logged));
     process.kill(pid, "SIGKILL");
     const down = await project.statusWith("w", ({ state }) => state === "backing_off");
     expect(down.reason).toBe("it was ended by SIGKILL and is started again in 1 s");
+    expect(down.tail).toContain("process was ended by SIGKILL and is started again in 1 s");
     expect(await project.runningPid("w", [pid])).not.toBe(pid);
     expect((await project.status("w")).restarts).toBe(1);
   });

@@ -6,7 +6,7 @@ import { type ProcessGroup, startProcessGroup } from "../../local-workers/proces
 import { type AddressFacts, addressVariables } from "./address-variables.ts";
 import { HeldEntries } from "./held-entries.ts";
 import type { LogFile } from "./log-file.ts";
-import { isOfOurLogger, type OutputLine, outputEntry } from "./output-entry.ts";
+import { causeIn, isOfOurLogger, type OutputLine, outputEntry } from "./output-entry.ts";
 import type { RunPlan } from "./recipe.ts";
 import type { RunRecords } from "./run-records.ts";
 import { type ProcessKind, WorkerProcess } from "./worker-process.ts";
@@ -75,7 +75,7 @@ export class UnitProcesses {
       clock: parts.clock,
       random: Math.random,
       spawn: () => this.#spawn(label, (line) => this.#tell(line, index, held)),
-      lastError: () => output.newest(`err${label}`),
+      lastError: () => causeIn(output.newest(`err${label}`) ?? ""),
       lastLines: () => output.tailOfProcess(LINES_OF_EXIT, [`out${label}`, `err${label}`]),
       haveRegistered: parts.haveRegistered,
       kind,
@@ -92,7 +92,7 @@ export class UnitProcesses {
           this.#log.info("a command has ended", which);
         },
         crashed: (end, next) => {
-          output.line("svc", `process${label} ${next.reason ?? ""}`.trim());
+          output.line("svc", `process${label} ${(next.reason ?? "").replace(/^it /, "")}`.trim());
           for (const logEntry of held.take()) parts.telemetry.log(logEntry);
           this.#log.warn("a worker's process ended unasked", { ...which, end, next: next.state, reason: next.reason, log: output.file });
         },

@@ -18,7 +18,7 @@ export interface WorkerProcessOptions {
   readonly random: () => number;
   /** Starts the command. */
   readonly spawn: () => ProcessGroup;
-  /** The last line that the process wrote to its standard error; undefined when it wrote none. */
+  /** What the last line that the process wrote to its standard error says of a mistake; undefined when it says nothing of one. */
   readonly lastError: () => string | undefined;
   /** What it wrote last. */
   readonly lastLines: () => readonly string[];
