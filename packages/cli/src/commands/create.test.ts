@@ -111,6 +111,15 @@ describe("svc create", () => {
     expect(await readdir(join(dir, "shop/workers/greeter"))).toContain("requirements.txt");
   });
 
+  it("takes ~ for the home folder, typed as an answer or with --directory", async () => {
+    const env = { HOME: join(dir, "home") };
+    await createProject(recordedShell({ cwd: dir, env, answers: ["blank", "~/one"] }), {}, source);
+    await createProject(recordedShell({ cwd: dir, env }), { template: "blank", directory: "~/two" }, source);
+
+    expect((await readdir(env.HOME)).toSorted()).toEqual(["one", "two"]);
+    expect(await readdir(dir)).not.toContain("~");
+  });
+
   it("creates nothing when the answer is Ctrl-C", async () => {
     for (const answers of [[], ["blank"]]) {
       await expect(createProject(recordedShell({ cwd: dir, answers }), {}, source)).rejects.toMatchObject({
