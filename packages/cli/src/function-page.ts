@@ -3,6 +3,7 @@ import type { FunctionDetail } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";
 import { occasionOf } from "./occasion.ts";
 import type { Shell } from "./shell.ts";
+import { shellWord } from "./shell-word.ts";
 
 /** All about one function, for people: who provides it, what it takes and gives, what calls it, and a call to try. */
 export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
@@ -51,11 +52,14 @@ function formatLines(title: string, format: unknown, paint: Shell["paint"]): rea
 /** As a shell takes it, with sample values for what is required. */
 export function exampleCall(functionId: string, format: unknown): string {
   const required = (membersOf(format) ?? []).filter(({ isRequired }) => isRequired);
-  const call = `svc trigger ${quoted(functionId)}`;
-  if (membersOf(format) === undefined) return format === null || format === undefined ? call : `${call} --payload=${quoted(JSON.stringify(sampleOf(format)))}`;
+  const call = `svc trigger ${shellWord(functionId)}`;
+  if (membersOf(format) === undefined)
+    return format === null || format === undefined ? call : `${call} --payload=${shellWord(JSON.stringify(sampleOf(format)))}`;
   const isFlat = required.every(({ name, sample }) => /^[\w.-]+$/.test(name) && (typeof sample !== "object" || sample === null));
-  if (!isFlat) return `${call} --payload=${quoted(JSON.stringify(sampleOf(format)))}`;
-  const fields = required.map(({ name, sample }) => `${name}=${quoted(typeof sample === "string" && !readsAsJson(sample) ? sample : JSON.stringify(sample))}`);
+  if (!isFlat) return `${call} --payload=${shellWord(JSON.stringify(sampleOf(format)))}`;
+  const fields = required.map(
+    ({ name, sample }) => `${name}=${shellWord(typeof sample === "string" && !readsAsJson(sample) ? sample : JSON.stringify(sample))}`,
+  );
   return [call, ...fields].join(" ");
 }
 
@@ -66,8 +70,4 @@ function readsAsJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function quoted(word: string): string {
-  return /^[\w:./@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -30,7 +30,9 @@ describe("svc create", () => {
 
     expect((await readdir(join(dir, "project"))).sort()).toEqual([".gitignore", "README.md", "config.yaml", "sdk", "workers"]);
     expect(await readdir(join(dir, "project/sdk"))).toEqual(["svc-0.1.0-py3-none-any.whl", "svc-sdk-0.1.0.tgz"]);
-    expect(shell.written.notes).toContain("cd project\n  svc --config config.yaml");
+    expect(shell.written.notes).toContain("cd project\n  svc dev\n");
+    expect(shell.written.notes).toContain("  config.yaml\n");
+    expect(shell.written.notes).toContain("  sdk/svc-sdk-0.1.0.tgz\n");
     expect(shell.written.out).toBe("");
   });
 

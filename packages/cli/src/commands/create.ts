@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { didYouMean } from "../nearest.ts";
 import type { Shell } from "../shell.ts";
+import { shellWord } from "../shell-word.ts";
 import {
   bundledTemplates,
   listTemplates,
@@ -176,17 +177,12 @@ function report(shell: Shell, options: CreateOptions, { template, projectDir, re
     if (sdkChanged.length > 0) shell.note(`The SDK packages in sdk/ changed; install them with \`svc worker add ./workers/NAME --force\`.\n`);
   } else {
     shell.note(`${paint.green("Created")} ${shown} from the template ${options.template}.\n`);
-    for (const file of changed) shell.note(paint.dim(`  ${file}\n`));
+    for (const file of [...changed, ...named(sdkWritten, "created", "replaced")]) shell.note(paint.dim(`  ${file}\n`));
   }
-  const steps = [...(shown === "." ? [] : [`cd ${quoted(shown)}`]), ...template.nextSteps];
+  const steps = [...(shown === "." ? [] : [`cd ${shellWord(shown)}`]), ...template.nextSteps];
   shell.note(`\nNext:\n${steps.map((step) => `  ${paint.cyan(step)}\n`).join("")}`);
 }
 
 function named(outcome: Outcome, ...kinds: readonly Written[]): readonly string[] {
   return [...outcome].filter(([, what]) => kinds.includes(what)).map(([file]) => file);
-}
-
-/** As a POSIX shell needs it. */
-function quoted(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
