@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { completeCommand } from "./commands/complete.ts";
 import { configureEngineCommand } from "./commands/engine.ts";
 import { commands } from "./commands/index.ts";
-import { pathOf, refuseHelpForUnknown } from "./commands/unknown-command.ts";
+import { pathOf, refuseUnknown } from "./commands/unknown-command.ts";
 import type { Shell } from "./shell.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
@@ -38,6 +38,6 @@ function adopt(command: Command, shell: Shell): void {
       write(`See: ${pathOf(command)} --help\n`);
     },
   });
-  refuseHelpForUnknown(command);
+  refuseUnknown(command);
   for (const child of command.commands) adopt(child, shell);
 }

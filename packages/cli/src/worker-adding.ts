@@ -208,7 +208,7 @@ interface Outcome {
 function finish(shell: Shell, { name, kind, adding, ready, installed }: Outcome): Added {
   if (ready !== undefined) {
     shell.note("Worker auto-started\n");
-    shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready, shell.noteColumns)}\n`);
+    shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready)}\n`);
   }
   return {
     name,

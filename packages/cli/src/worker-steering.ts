@@ -113,6 +113,6 @@ async function untilReady(shell: Shell, engine: Worker, { step, report }: { read
   if (!wait) return report;
   const adviceIfStopped = [`The engine goes on starting it. See how it is: svc worker status ${name}`];
   const ready = await waitForWorker(shell, engine, { name, signal, adviceIfStopped });
-  shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready, shell.noteColumns)}\n`);
+  shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready)}\n`);
   return ready;
 }

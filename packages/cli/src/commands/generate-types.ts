@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { matcherOf } from "@svc/protocol";
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { listFunctions } from "../listings.ts";
@@ -10,7 +10,11 @@ import { quoted } from "../shell-word.ts";
 import type { ListedFunction } from "../typegen/typed-function.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
-type Language = "typescript" | "python";
+const LANGUAGES = ["typescript", "python"] as const;
+type Language = (typeof LANGUAGES)[number];
+
+/** What people call them; not taken, so that what a header says of its command is always one text. */
+const SHORT_NAMES: Readonly<Record<Language, readonly string[]>> = { typescript: ["ts", "tsx", "js", "javascript", "node"], python: ["py", "python3"] };
 
 interface TypesOptions {
   readonly lang: Language;
@@ -27,7 +31,7 @@ export function generateTypesCommand(shell: Shell): Command {
     .description(
       "Write types for the request and response formats of the functions that are registered now, so that calls to them are checked by tsc or mypy. The same functions give the same text.",
     )
-    .addOption(new Option("--lang <language>", "what to write").choices(["typescript", "python"]).makeOptionMandatory())
+    .addOption(new Option("--lang <language>", "what to write").choices(LANGUAGES).argParser(parseLanguage).makeOptionMandatory())
     .option("-o, --out <file>", "file to write (default: standard output)")
     .option("--check", "write nothing; exit 1 when the file of --out is not what would be written")
     .option("--include <pattern...>", "only functions whose id matches, e.g. 'math::*' (default: all)")
@@ -123,4 +127,12 @@ async function put(shell: Shell, options: TypesOptions & { readonly out: string 
     });
   }
   shell.note(`${options.out} ${isChanged ? "written" : "is up to date"}: ${typed.length} typed, ${untyped.length} without formats\n`);
+}
+
+function parseLanguage(text: string): Language {
+  const known = LANGUAGES.find((language) => language === text);
+  if (known !== undefined) return known;
+  const short = text.toLowerCase();
+  const meant = LANGUAGES.find((language) => language === short || SHORT_NAMES[language].includes(short));
+  throw new InvalidArgumentError(meant === undefined ? `Allowed choices are ${LANGUAGES.join(", ")}.` : `Did you mean ${meant}?`);
 }

@@ -93,6 +93,8 @@ describe("svc triggers", () => {
 describe("svc workers", () => {
   it("lists who is connected, remote ones too, and modules when asked", async () => {
     const { out } = await system.svc(["workers"]);
+    // It is the SDK's version that stands there, not the runtime's.
+    expect(out).toMatch(/^NAME +KIND +SDK +PROCESS/);
     expect(out).toMatch(new RegExp(`^math-worker +remote +node .* ${process.pid} at 127\\.0\\.0\\.1 +2 +0 +`, "m"));
     expect(out).not.toContain("svc-http");
     expect((await system.svc(["workers", "--all"])).out).toMatch(/^svc-http +module/m);

@@ -99,7 +99,15 @@ describe("svc state", () => {
     expect(await svc("state", "delete", "sessions", "--prefix", "tmp-")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("--yes") });
     const args = ["state", "delete", "sessions", "--prefix", "tmp-"];
     expect(await system.svc(args, { answers: ["n"] })).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("Nothing was changed") });
-    expect(await system.svc(args, { answers: ["y"] })).toMatchObject({ status: EXIT.done, notes: expect.stringContaining("Deleted 2 of sessions") });
+    expect(await system.svc(args, { answers: ["y"] })).toMatchObject({
+      status: EXIT.done,
+      notes: expect.stringMatching(/^Delete 2 keys, every key of sessions that begins with tmp-\? .*Deleted 2 of sessions\n$/),
+    });
+    expect(await system.svc([...args, "--json"], { answers: [] })).toEqual({
+      status: EXIT.done,
+      out: '{"deleted":0}\n',
+      notes: "There is no key of sessions that begins with tmp-; nothing was deleted.\n",
+    });
     expect(await svc("state", "delete", "sessions")).toMatchObject({ status: EXIT.usage });
   });
 

@@ -110,12 +110,18 @@ describe("svc worker stop, start, restart and update", () => {
 
     const stopped = await worker("stop", "one", "two");
     const again = await worker("stop", "one");
+    const called = await system.svc(["trigger", "zeta::gone"]);
+    const described = await system.svc(["functions", "zeta::gone"]);
 
     expect(stopped.status).toBe(EXIT.done);
     expect(stopped.notes).toContain("[2/2] two\nWaiting until two has ended ...\nWorker two stopped. Start it again with: svc worker start two\n");
     expect(pids.filter(runs)).toEqual([]);
     expect(await report("one")).toMatchObject({ state: "stopped", pids: [] });
     expect(again).toMatchObject({ status: EXIT.done, notes: "Worker one is stopped already\n" });
+    // A function that is not there may be one of theirs.
+    expect(JSON.parse(called.notes)).toMatchObject({ hint: expect.stringContaining("one is stopped: svc worker start one; two is stopped: ") });
+    expect(described.notes).toContain("\none is stopped: svc worker start one\n");
+    expect(described.notes).toContain("\nbroken is ");
 
     const started = await worker("start", "one", "two", "--json");
     expect(started.status).toBe(EXIT.done);

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -66,6 +66,11 @@ describe.each(SHELLS)("%s", (shell) => {
     expect(await offered(shell, "svc trigger math::add --en")).toContain("--enqueue");
     expect(await offered(shell, "svc logs --level ")).toEqual(expect.arrayContaining(["warn", "error"]));
     expect(await offered(shell, "svc trigger math::add --payload-file ")).toContain("order.json");
+    mkdirSync(join(folder, "svc-own"), { recursive: true });
+    // In zsh the stand-in for folders lists files.
+    expect((await offered(shell, "svc worker add svc-")).map((name) => name.replace(/\/$/, ""))).toEqual(
+      expect.arrayContaining(["svc-state", "svc-queue", "svc-own"]),
+    );
     expect(await offered(shell, "svc ")).not.toContain("__complete");
     expect(await offered(shell, "svc trigger --timeout-ms ")).toEqual([]);
   });

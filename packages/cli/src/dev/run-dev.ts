@@ -1,4 +1,4 @@
-import { basename, dirname, relative } from "node:path";
+import { basename, relative } from "node:path";
 import type { Worker } from "@svc/sdk";
 import { announcedEngine } from "../announced-engine.ts";
 import { listedEntries } from "../config-entries.ts";
@@ -7,6 +7,7 @@ import { withEngine } from "../engine-session.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { parseLogLine } from "../log-lines.ts";
 import { openBrowser } from "../open-browser.ts";
+import { addOwnWorkers } from "../own-workers.ts";
 import { settleable } from "../settleable.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
@@ -183,10 +184,7 @@ class Dev {
         row("live updates", paint.cyan(realtime)),
         row("workers", `${paint.cyan(bridge)}  where workers connect (SVC_URL)`),
         row("config", configFile === "" ? basename(this.#options.configFile) : configFile),
-        row(
-          "local workers",
-          workers.length === 0 ? `none yet; in a second terminal: svc worker add ${exampleFolder(this.#options.configFile)}` : workers.join(", "),
-        ),
+        row("local workers", workers.length === 0 ? `none yet; in a second terminal: ${addOwnWorkers(cwd, this.#options.configFile)}` : workers.join(", ")),
       ].join("")}\n  ${this.#shell.onKey === undefined ? "Ctrl-C ends all of it." : KEYS_LINE}\n\n`,
     );
   }
@@ -251,11 +249,6 @@ class Dev {
 function addressesIn(fields: Readonly<Record<string, unknown>>): EngineAddresses {
   const { bridge, http, realtime } = fields;
   return { bridge: String(bridge), http: String(http), realtime: String(realtime) };
-}
-
-function exampleFolder(configFile: string): string {
-  const folder = relative(process.cwd(), dirname(configFile));
-  return folder === "" ? "./workers/my-worker" : `${folder}/workers/my-worker`;
 }
 
 function keep(lines: string[], line: string): void {
