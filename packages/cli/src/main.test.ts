@@ -27,6 +27,14 @@ describe("help", () => {
   });
 });
 
+it("breaks the help of a narrow terminal between words", async () => {
+  const shell = recordedShell({ outColumns: 80 });
+  await run(["--help"], shell);
+  const lines = shell.written.out.split("\n");
+  expect(lines.slice(0, lines.indexOf("Examples:")).filter((line) => line.length > 80)).toEqual([]);
+  expect(shell.written.out).toMatch(/^ {2}trigger {2,}call a function/m);
+});
+
 /** Every command below one, by the words that name it; hidden ones are for programs. */
 function pathsOf(command: Command, above: readonly string[] = []): readonly (readonly string[])[] {
   const visible = command

@@ -76,9 +76,10 @@ describe("svc functions", () => {
 
 describe("svc triggers", () => {
   it("says of each when it fires, and why one does not", async () => {
-    const { out } = await system.svc(["triggers"]);
+    const { out, notes } = await system.svc(["triggers"]);
     expect(out).toMatch(/^http +POST \/math\/add +math::add +active/m);
-    expect(out).toMatch(/^event +orders\.\* +math::none +inactive +\S+/m);
+    expect(out).toMatch(/^event +orders\.\* +math::none +inactive$/m);
+    expect(notes).toMatch(/^note: event orders\.\* → math::none: \S+/m);
   });
 
   it("takes a type, and names the nearest known one", async () => {

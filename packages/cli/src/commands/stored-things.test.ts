@@ -130,6 +130,10 @@ describe("svc queue", () => {
     expect(JSON.parse((await svc("queue", "peek", "default", "--state", "dead", "--json")).out)).toMatchObject({
       jobs: [{ failures: [{ message: "no stock" }] }],
     });
+    const narrow = await system.svc(["queue", "peek", "default", "--state", "dead"], { outColumns: 80, env: { NO_COLOR: "1" } });
+    const [id = ""] = /^\S+(?= +orders::fail)/m.exec(out) ?? [];
+    expect(narrow.out).toContain(`\n${id}  orders::fail`);
+    expect(narrow.out).toMatch(/^ {4}no stock$/m);
     expect(await svc("queue", "peek", "default")).toMatchObject({ out: "", notes: "No job of default is waiting.\n" });
   });
 

@@ -35,12 +35,12 @@ afterAll(() => system.stop());
 
 describe("svc worker list", () => {
   it("tells what the workers use and since when they run, and why one does not", async () => {
-    const { status, out, notes } = await worker("list");
+    const { status, out } = await worker("list");
 
     expect(status).toBe(EXIT.done);
     expect(out).toMatch(/^NAME +KIND +STATE +CPU +MEMORY +RESTARTS +UPTIME +FUNCTIONS$/m);
     expect(out).toMatch(/^one +local +ready 2\/2 +\d+\.\d% +\d+ MiB +0 +\d+ s +probe::ping$/m);
-    expect(notes).toMatch(/note: broken: it ended with exit code 4.*\n +More: svc worker status broken\n/);
+    await expect.poll(async () => (await worker("list")).notes).toMatch(/note: broken: it ended with exit code 4.*\n +More: svc worker status broken\n/);
   });
 
   it("adds with --all those that came by themselves", async () => {
