@@ -130,6 +130,7 @@ describe("an engine in the foreground", () => {
     first.kill("SIGTERM");
     expect(second.status).toBe(EXIT.failed);
     expect(second.notes).toContain(`port ${taken} is in use`);
+    expect(second.notes).toContain(`svc --config ${other.configFile} --http-port 0 --ws-port 0 --bridge-port `);
     if (process.platform === "linux") expect(second.notes).toContain(`process ${first.pid}`);
     expect((await firstEnded)[0]).toBe(EXIT.done);
   });

@@ -13,9 +13,11 @@ it.runIf(process.platform === "linux")("says of a port that nobody listens on wh
   try {
     const cause = Object.assign(new Error("in use"), { code: "EADDRINUSE" });
 
-    expect(await explainStartFailure(new ListenError("workers", { host: "127.0.0.1", port }, cause))).toMatchObject({
+    expect(
+      await explainStartFailure(new ListenError("workers", { host: "127.0.0.1", port }, cause), ["svc", "dev", "--bridge-port", String(port), "--no-console"]),
+    ).toMatchObject({
       message: `The engine did not start: port ${port} is taken, though nobody listens on it.`,
-      advice: [expect.stringContaining("outgoing connections"), expect.stringContaining("below 32768: svc --bridge-port 29134")],
+      advice: [expect.stringContaining("outgoing connections"), expect.stringMatching(/below 32768: svc dev --no-console --bridge-port 29\d{3}$/)],
     });
   } finally {
     outgoing.destroy();

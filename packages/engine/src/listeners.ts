@@ -60,14 +60,15 @@ export class Listeners {
     const rules = (): AccessRules => settings();
     const guard = new TokenGuard(token);
     const maxConnectionsPerAddress = (): number | undefined => settings().maxConnectionsPerAddress;
-    const bridge = (access: () => AccessSettings): Bridge => new Bridge(kernel, rules, { guard, settings: access, maxConnectionsPerAddress });
+    const bridge = (what: string, access: () => AccessSettings): Bridge =>
+      new Bridge(kernel, rules, { what, guard, settings: access, maxConnectionsPerAddress });
     const tokenRefusalAt =
       (address: () => ListenAddress) =>
       (request: IncomingMessage): Refusal | undefined =>
         guard.refusal(request, { required: tokenRequiredAt(address(), settings()) });
     this.#bridges = [
-      bridge(() => settings().bridgeAccess),
-      ...settings().bridges.map((listener, index) => bridge(() => (settings().bridges[index] ?? listener).access)),
+      bridge("workers", () => settings().bridgeAccess),
+      ...settings().bridges.map((listener, index) => bridge("workers of engine.bridges", () => (settings().bridges[index] ?? listener).access)),
     ];
     this.#http = new HttpApi(log, rules, {
       tokenRefusal: tokenRefusalAt(() => config().http),

@@ -92,7 +92,11 @@ describe("a console that cannot start", () => {
     const shell = recordedShell({ cwd: project.dir });
     expect(await run(["console", "--port", String(port)], shell)).toBe(EXIT.failed);
     expect(shell.written.notes).toContain(`port ${port} is in use`);
-    expect(shell.written.notes).toContain("--port");
+    expect(shell.written.notes).toMatch(/Or take another port: svc console --port \d+\n/);
+    const asked = recordedShell({ cwd: project.dir });
+    const words = JSON.stringify(["svc", "dev", "--config", "a b.yaml", "--console-port", String(port)]);
+    expect(await run(["console", "--port", String(port), "--asked-as", words], asked)).toBe(EXIT.failed);
+    expect(asked.written.notes).toMatch(/Or take another port: svc dev --config 'a b.yaml' --console-port \d+\n/);
     expect(shell.written.notes).not.toContain("internal error");
     holder.close();
   });

@@ -3,16 +3,19 @@ import { addConsoleOptions, type ConsoleOptions, type FoundEngine, readConsoleOp
 import { announcedEngine } from "../announced-engine.ts";
 import { engineAddress, projectConfigFile } from "../engine-address.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { freePortLike } from "../free-port.ts";
 import { openBrowser } from "../open-browser.ts";
 import { findPortHolder } from "../port-holder.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop } from "../stop-requests.ts";
+import { askedAsOption, retyped, typedWords } from "../typed-command.ts";
 import { configOption } from "./options.ts";
 
 interface OwnOptions {
   readonly config?: string;
   readonly open: boolean;
   readonly stopWithStdin?: true;
+  readonly askedAs?: readonly string[];
 }
 
 /** `svc console`: the console, beside the engine of the project at hand. */
@@ -24,6 +27,7 @@ export function consoleCommand(shell: Shell): Command {
     )
     .addOption(configOption("config file whose engine to look for"))
     .option("--no-open", "print the address only; it is never opened without a terminal and a screen")
+    .addOption(askedAsOption())
     .addHelpText("after", "\nExamples:\n  svc console\n  svc console --port 4000 --read-only\n  svc console --engine-host 10.0.0.5 --token-file ./token\n")
     .action((options: OwnOptions, command: Command) => runConsole(shell, command, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
 }
@@ -41,7 +45,7 @@ async function runConsole(shell: Shell, command: Command, options: OwnOptions): 
     await stop.first;
     await running.close();
   } catch (error) {
-    throw await explained(error, settings.port);
+    throw await explained(error, settings.port, options.askedAs ?? typedWords(command));
   } finally {
     stop.forget();
   }
@@ -73,11 +77,14 @@ function portOf(url: string | undefined): number | undefined {
   return url === undefined ? undefined : Number(new URL(url).port) || 80;
 }
 
-async function explained(error: unknown, port: number): Promise<unknown> {
+async function explained(error: unknown, port: number, typed: readonly string[]): Promise<unknown> {
   if (error instanceof UsageError) return usageFailure(`${error.message}.`);
   if (!(error instanceof Error) || error instanceof TypeError) return error;
   const isInUse = error.cause instanceof Error && "code" in error.cause && error.cause.code === "EADDRINUSE";
   const holder = isInUse ? await findPortHolder(port) : undefined;
   const advice = holder === undefined ? [] : [`Port ${port} is held by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`];
+  // In `svc dev` it is one listener among others.
+  const flag = typed[1] === "dev" ? "--console-port" : "--port";
+  if (isInUse) advice.push(`Or take another port: ${retyped(typed, flag, await freePortLike(port, typed.map(Number)))}`);
   return new CommandFailure(`The console did not start: ${error.message}.`, { advice, cause: error });
 }

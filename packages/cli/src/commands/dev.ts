@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { projectConfigFile } from "../engine-address.ts";
 import type { Shell } from "../shell.ts";
+import { typedWords } from "../typed-command.ts";
 import { requireConfigFile } from "./engine.ts";
 import { configOption, parsePort } from "./options.ts";
 
@@ -34,24 +35,28 @@ export function devCommand(shell: Shell): Command {
       "after",
       "\nExamples:\n  svc dev\n  svc dev --config config.yaml --open\n  svc dev --http-port 3121 --ws-port 3122 --bridge-port 29134 --console-port 3123\n",
     )
-    .action((options: DevCommandOptions, command: Command) => dev(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
+    .action((options: DevCommandOptions, command: Command) =>
+      dev(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }, typedWords(command)),
+    );
 }
 
-async function dev(shell: Shell, options: DevCommandOptions): Promise<void> {
+async function dev(shell: Shell, options: DevCommandOptions, typed: readonly string[]): Promise<void> {
   const configFile = projectConfigFile(shell, options.config);
   requireConfigFile(configFile, options);
   // Loaded here and not above: the other commands have no use for it.
   const { runDev } = await import("../dev/run-dev.ts");
   const flag = (name: string, value: string | number | undefined): readonly string[] => (value === undefined ? [] : [name, String(value)]);
+  const askedAs = ["--asked-as", JSON.stringify(typed)];
   await runDev(shell, {
     configFile,
     engineFlags: [
+      ...askedAs,
       ...flag("--bridge-port", options.bridgePort),
       ...flag("--http-port", options.httpPort),
       ...flag("--ws-port", options.wsPort),
       ...flag("--log-level", options.logLevel),
     ],
-    consoleFlags: flag("--port", options.consolePort),
+    consoleFlags: [...askedAs, ...flag("--port", options.consolePort)],
     withConsole: options.console,
     open: options.open ?? false,
   });

@@ -8,6 +8,7 @@ import { type LogForm, textLine } from "../log-lines.ts";
 import type { Shell } from "../shell.ts";
 import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
+import { askedAsOption, typedWords } from "../typed-command.ts";
 import { startUnoptimised } from "../unoptimised-start.ts";
 import { workerRecordOf } from "../worker-record.ts";
 import { growYoungHeapWhenBusy, keepYoungHeapSmall } from "../young-heap.ts";
@@ -24,6 +25,7 @@ interface EngineOptions {
   readonly stopWithStdin?: true;
   readonly prod?: true;
   readonly insecureBind?: true;
+  readonly askedAs?: readonly string[];
 }
 
 /** What `svc` does without a command: run the engine in the foreground until it is told to stop. */
@@ -40,6 +42,7 @@ export function configureEngineCommand(program: Command, shell: Shell): void {
     .option("--prod", "production: every client needs the engine's token, on loopback too (engine.mode)")
     .option("--insecure-bind", "listen off loopback without any token (engine.insecure_bind)")
     .option("--stop-with-stdin", "stop when standard input ends; for programs that start the engine as their child")
+    .addOption(askedAsOption())
     .allowExcessArguments()
     .addHelpText(
       "after",
@@ -58,7 +61,7 @@ Exit status: ${Object.entries(EXIT_MEANINGS)
     .action((options: EngineOptions) => {
       const [unknown] = program.args;
       if (unknown !== undefined) throw new UnknownCommand(program, unknown);
-      return runEngine(shell, options);
+      return runEngine(shell, { ...options, askedAs: options.askedAs ?? typedWords(program) });
     });
 }
 
@@ -138,7 +141,7 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
     engine = await startEngine({ configFile, overrides, env: shell.env, logger });
     return engine;
   } catch (error) {
-    throw await explainStartFailure(error);
+    throw await explainStartFailure(error, options.askedAs ?? ["svc"]);
   } finally {
     optimiseAgain();
   }

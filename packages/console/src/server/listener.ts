@@ -37,7 +37,7 @@ export class ConsoleListener {
     return this.#port;
   }
 
-  /** Rejects with an Error that names the flag to change. */
+  /** Rejects with an Error that says what stands in the way. */
   async listen(): Promise<void> {
     const { host, port } = this.#options;
     try {
@@ -108,9 +108,9 @@ function familiesOf(host: string): readonly string[] {
 function problemOf(error: NodeJS.ErrnoException, host: string, port: number): string {
   const where = `the console cannot listen on ${host}:${port}`;
   if (error.code === "EADDRINUSE") {
-    return `${where}: port ${port} is in use by another process (is another console running? find it with: lsof -i :${port}); stop it or choose another port with --port`;
+    return `${where}: port ${port} is in use by another process (is another console running? find it with: lsof -i :${port}); stop it or choose another port`;
   }
-  if (error.code === "EACCES") return `${where}: this user may not bind it; choose a port above 1023 with --port`;
+  if (error.code === "EACCES") return `${where}: this user may not bind it; choose a port above 1023`;
   if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") return `${where}: this machine has no such address; choose another with --host`;
   return `${where}: ${error.message}`;
 }

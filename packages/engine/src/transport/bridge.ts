@@ -20,6 +20,8 @@ const TELEMETRY_DEAD_AFTER_MS = 22_500;
 const CHANNEL_PATH = /^\/ws\/channels\/([^/]{1,200})$/;
 
 export interface BridgeAccess {
+  /** What a listener that cannot listen says it is for. Default: workers. */
+  readonly what?: string;
   readonly guard: TokenGuard;
   /** Read at each upgrade, since the config may change. */
   readonly settings: () => AccessSettings;
@@ -42,7 +44,7 @@ export class Bridge {
     this.#rules = rules;
     this.#admissions = access === undefined ? undefined : new Admissions(kernel, access.guard, access.settings);
     this.listener = new Listener({
-      what: "workers",
+      what: access?.what ?? "workers",
       onRequest: (_request, response) =>
         answerError(response, 426, "invalid_message", "this port speaks WebSocket; workers connect to / (the HTTP API is on another port)", {
           upgrade: "websocket",

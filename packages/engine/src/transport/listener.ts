@@ -28,6 +28,8 @@ const boundPorts = new Map<number, string>();
 
 /** The port is taken, or may not be bound. The message says which, and what to do. */
 export class ListenError extends Error {
+  /** Who was to connect there, e.g. workers. */
+  readonly what: string;
   readonly address: ListenAddress;
 
   constructor(what: string, address: ListenAddress, cause: NodeJS.ErrnoException) {
@@ -43,6 +45,7 @@ export class ListenError extends Error {
           : cause.message;
     super(`cannot listen for ${what} on ${shown}: ${reason}`, { cause });
     this.name = "ListenError";
+    this.what = what;
     this.address = address;
   }
 }
