@@ -43,13 +43,16 @@ export async function checkConfig(shell: Pick<Shell, "cwd" | "env">, config: str
     const problems = error.problems.map(
       ({ line, column, key, message }): ConfigFinding => ({ file: shown, line: line ?? null, column: column ?? null, key: key ?? null, message }),
     );
-    return { file, config: undefined, problems, warnings: [] };
+    // What is wrong with the workers themselves is told along with it.
+    const folders = [...new Map(error.folders.map((folder) => [folder.path, folder])).values()];
+    const manifests = await Promise.all(folders.map((folder) => manifestFindings(shell, folder)));
+    return { file, config: undefined, problems: [...problems, ...manifests.flatMap((manifest) => manifest.problems)], warnings: [] };
   }
 }
 
 async function manifestFindings(
   shell: Pick<Shell, "cwd">,
-  { path, where }: LoadedConfig["localWorkers"][number],
+  { path, where }: Pick<LoadedConfig["localWorkers"][number], "path" | "where">,
 ): Promise<{ readonly problems: readonly ConfigFinding[]; readonly warnings: readonly string[] }> {
   const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
   try {

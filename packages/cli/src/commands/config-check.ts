@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { checkConfig, formatFinding, shownPath } from "../config-check.ts";
-import { CommandFailure } from "../exit-codes.ts";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import type { Shell } from "../shell.ts";
+import { configOption } from "./options.ts";
 
 interface CheckOptions {
   readonly config?: string;
@@ -13,14 +14,23 @@ export function configCheckCommand(shell: Shell): Command {
   return new Command("check")
     .summary("say everything that is wrong with a config file, without starting anything")
     .description(
-      'Check a config file and the manifests of its workers as the engine would at its start, and say everything that is wrong. Nothing is started or changed. Exit 1 when there is a problem; warnings are none. FILE is --config of svc where left out, else "config.yaml".',
+      'Check a config file and the manifests of its workers as the engine would at its start, and say everything that is wrong. Nothing is started or changed. Exit 1 when there is a problem; warnings are none. FILE may be said by --config as well; where both are left out it is "config.yaml".',
     )
     .argument("[file]", "config file to check")
+    .addOption(configOption("config file to check"))
     .option("--json", "print the outcome as JSON")
-    .addHelpText("after", "\nExamples:\n  svc config check\n  svc config check deploy/production.yaml --json\n")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc config check\n  svc config check deploy/production.yaml --json\n  svc config check --config deploy/production.yaml\n",
+    )
     .action((file: string | undefined, options: CheckOptions, command: Command) =>
-      check(shell, file ?? command.optsWithGlobals<{ config?: string }>().config, options),
+      check(shell, chosenFile(file, command.optsWithGlobals<{ config?: string }>().config), options),
     );
+}
+
+function chosenFile(file: string | undefined, option: string | undefined): string | undefined {
+  if (file !== undefined && option !== undefined && file !== option) throw usageFailure(`Both ${file} and --config ${option} are named; name one file.`);
+  return file ?? option;
 }
 
 async function check(shell: Shell, file: string | undefined, { json }: CheckOptions): Promise<void> {

@@ -32,9 +32,10 @@ export function configExplainCommand(shell: Shell): Command {
 
 async function explain(shell: Shell, key: string | undefined, options: ExplainOptions): Promise<void> {
   const file = projectConfigFile(shell, options.config);
-  const { keys: told, note } = await explainedKeys(shell, file);
+  const named = options.config === undefined ? "" : ` --config ${options.config}`;
+  const { keys: told, note } = await explainedKeys(shell, { file, named });
   const keys = overruledByFlags(told, note === undefined ? await flagsOfRunningEngine(shell, file) : new Map());
-  const chosen = key === undefined ? keys : await chosenKeys(keys, key);
+  const chosen = key === undefined ? keys : await chosenKeys(keys, { wanted: key, named });
   if (options.json) {
     shell.out(`${JSON.stringify({ file, keys: chosen.map(asJson) })}\n`);
     return;
@@ -79,7 +80,10 @@ function overruledByFlags(keys: readonly ExplainedKey[], flags: ReadonlyMap<stri
 }
 
 /** A file that is missing or has mistakes says nothing about values; what its keys mean can be told all the same. */
-async function explainedKeys(shell: Shell, file: string): Promise<{ readonly keys: readonly ExplainedKey[]; readonly note: string | undefined }> {
+async function explainedKeys(
+  shell: Shell,
+  { file, named }: { readonly file: string; readonly named: string },
+): Promise<{ readonly keys: readonly ExplainedKey[]; readonly note: string | undefined }> {
   const { ConfigError, configurableModules, explainConfig, MASK, maskSecrets, readConfigText } = await import("@svc/engine");
   const options = { env: shell.env, modules: configurableModules, cwd: shell.cwd };
   const masked = (one: ExplainedKey): ExplainedKey => {
@@ -94,20 +98,26 @@ async function explainedKeys(shell: Shell, file: string): Promise<{ readonly key
     const { length } = error.problems;
     return {
       keys: explainConfig(file, undefined, options),
-      note: `no values: ${length === 1 ? error.message : `${file} has ${length} problems, see svc config check`}`,
+      note: `no values: ${length === 1 ? error.message : `${file} has ${length} problems, see svc config check${named}`}`,
     };
   }
 }
 
 /** The key, or all below it. Exit 2 when there is none, with the nearest. */
-async function chosenKeys(keys: readonly ExplainedKey[], wanted: string): Promise<readonly ExplainedKey[]> {
+async function chosenKeys(
+  keys: readonly ExplainedKey[],
+  { wanted, named }: { readonly wanted: string; readonly named: string },
+): Promise<readonly ExplainedKey[]> {
   const chosen = keys.filter(({ key }) => key === wanted || key.startsWith(`${wanted}.`));
   if (chosen.length > 0) return chosen;
   const { nearestName } = await import("@svc/engine/local-workers");
   const ids = keys.map(({ key }) => key);
   const byLastPart = ids.filter((id) => id.endsWith(`.${wanted}`));
   const nearest = byLastPart[0] ?? nearestName(wanted, [...ids, ...new Set(ids.map((id) => id.split(".", 1)[0] ?? ""))]);
-  throw usageFailure(`There is no key ${JSON.stringify(wanted)}${nearest === undefined ? "." : `; did you mean ${nearest}?`}`, "All keys: svc config explain");
+  throw usageFailure(
+    `There is no key ${JSON.stringify(wanted)}${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,
+    `All keys: svc config explain${named}`,
+  );
 }
 
 /** Without a key, what is set stands with every key of the top two levels; deeper ones are for who asks. */

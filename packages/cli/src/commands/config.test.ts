@@ -85,11 +85,41 @@ describe("svc config check", () => {
     expect(notes).toMatch(/gone: there is no such folder.*\(listed at config\.yaml:4\)/);
   });
 
+  it("tells of a missing folder also where the file has other mistakes, in the same entry or elsewhere", async () => {
+    const project = projectWith(
+      "workers:\n  - name: gone\n    path: ./gone\n    replicas: none\n  - name: lost\n    path: ./lost\nengine:\n  log_level: loud\n",
+    );
+
+    const { notes } = await svc(project, ["check"]);
+
+    expect(notes).toContain("log_level");
+    expect(notes).toMatch(/gone: there is no such folder.*\(listed at config\.yaml:2\)/);
+    expect(notes).toMatch(/lost: there is no such folder.*\(listed at config\.yaml:5\)/);
+    expect(notes).toContain("config.yaml has 4 problems.");
+  });
+
   it("tells warnings apart from problems", async () => {
     const { status, notes } = await svc(projectWith("workers:\n  - name: iii-bridge\n"), ["check"]);
 
     expect(status).toBe(EXIT.done);
     expect(notes).toContain("warning:");
+  });
+
+  it("takes the file by --config as well, and no two", async () => {
+    const project = projectWith(GOOD);
+    writeFileSync(join(project.dir, "bad.yaml"), "engine:\n  log_level: loud\n  token: []\n");
+
+    const [checked, twice, explained, unknown] = [
+      await svc(project, ["check", "-c", "bad.yaml"]),
+      await svc(project, ["check", "config.yaml", "--config", "bad.yaml"]),
+      await svc(project, ["explain", "engine", "--config", "bad.yaml"]),
+      await svc(project, ["explain", "nothing.such", "--config", "bad.yaml"]),
+    ];
+
+    expect(checked).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("bad.yaml has 2 problems.") });
+    expect(twice).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("name one file") });
+    expect(explained.notes).toContain("see svc config check --config bad.yaml");
+    expect(unknown.notes).toContain("All keys: svc config explain --config bad.yaml");
   });
 
   it("says that there is no such file", async () => {

@@ -1,9 +1,12 @@
+import type { Worker } from "@svc/sdk";
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { escapeUnprintable, printable } from "../log-lines.ts";
+import { ofProcess } from "../module-refusal.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal-text.ts";
+import { formatBytes } from "../times.ts";
 import { fullName, inspectWorker, type WorkerInspection } from "../worker-functions.ts";
 import { folderAt, looksLikePath, requireFolder } from "../worker-target.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
@@ -29,9 +32,13 @@ export function workerInspectCommand(shell: Shell): Command {
     const options = allOptions(own, command);
     const inspection = looksLikePath(name)
       ? await inspectFolder(shell, name)
-      : await askEngine(shell, { command, options, access: "reads" }, (engine) => inspectWorker(engine, fullName(name)));
+      : await askEngine(shell, { command, options, access: "reads" }, (engine) => inspectByName(engine, fullName(name)));
     shell.out(options.json ? `${JSON.stringify(inspection)}\n` : page(inspection, outPaint(shell)));
   });
+}
+
+function inspectByName(engine: Worker, name: string): Promise<WorkerInspection> {
+  return ofProcess(engine, name, { asked: inspectWorker(engine, name), lacks: "manifest", instead: `Its settings: svc config explain ${name}` });
 }
 
 async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspection> {
@@ -62,8 +69,38 @@ async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspect
 
 /** Each member on a line of its own; members of members are set in. */
 function page({ name, ...members }: WorkerInspection, paint: Shell["paint"]): string {
-  const named = Object.fromEntries(Object.entries(members).map(([member, value]) => [member.replaceAll("_", " "), value]));
+  const named = Object.fromEntries(Object.entries(inWords(members)).map(([member, value]) => [spaced(member), value]));
   return `${[paint.bold(escapeUnprintable(name)), ...rows(named, paint, "")].join("\n")}\n`;
+}
+
+/** The members as people read them. */
+function inWords({ missing_env_files: missing, ...members }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { env_files: files, watch, limits } = members;
+  return {
+    ...members,
+    ...(Array.isArray(files) && Array.isArray(missing)
+      ? { env_files: files.map((file: unknown) => (missing.includes(file) ? `${String(file)} (not there)` : file)) }
+      : {}),
+    ...(watch === false ? { watch: "nothing" } : {}),
+    ...(isBlock(watch) && Array.isArray(watch.include) && watch.include.length === 0 ? { watch: { ...watch, include: "everything" } } : {}),
+    ...(isBlock(limits) ? { limits: limitsInWords(limits) } : {}),
+  };
+}
+
+function limitsInWords({ memory_bytes: memory, not_enforced: unkept, ...limits }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return {
+    memory: typeof memory === "number" ? formatBytes(memory) : memory,
+    ...limits,
+    ...(typeof unkept === "string" ? { "not enforced": unkept } : {}),
+  };
+}
+
+function spaced(member: string): string {
+  return member.replaceAll("_", " ");
+}
+
+function isBlock(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function rows(members: Readonly<Record<string, unknown>>, paint: Shell["paint"], indent: string): readonly string[] {

@@ -2,6 +2,7 @@ import type { Worker } from "@svc/sdk";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
+import { ofProcess } from "../module-refusal.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal-text.ts";
 import { dayAndTime } from "../times.ts";
@@ -58,7 +59,12 @@ async function showLogs(shell: Shell, engine: Worker, { names, options }: { read
   const chosen = names.length === 0 ? await writers(engine) : [...new Set(names.map(fullName))];
   if (chosen.length === 0) throw usageFailure("The engine runs no workers of its own. Add one with: svc worker add ./workers/math-worker");
   const { tail, since, stream, follow, json } = options;
-  const first = await Promise.all(chosen.map(async (name) => ({ name, ...(await readLogs(engine, name, { tail, sinceMs: since, stream })) })));
+  const first = await Promise.all(
+    chosen.map(async (name) => {
+      const asked = readLogs(engine, name, { tail, sinceMs: since, stream });
+      return { name, ...(await ofProcess(engine, name, { asked, lacks: "output", instead: "What it logs is among the engine's entries: svc logs" })) };
+    }),
+  );
   const lines = first.flatMap((one) => one.lines).sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
   if (json && !follow) {
     shell.out(`${JSON.stringify({ lines, log_files: Object.fromEntries(first.map(({ name, logFile }) => [name, logFile])) })}\n`);

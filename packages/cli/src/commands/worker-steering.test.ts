@@ -239,6 +239,26 @@ describe("svc worker inspect", () => {
     expect(byFolder.out).toContain(manifest);
     expect((await worker("inspect", "./nowhere")).status).toBe(EXIT.failed);
   });
+
+  it("says in words what is watched, which files of variables are not there, and what is limited", async () => {
+    const { out } = await worker("inspect", "two");
+
+    expect(out).toMatch(/^env files +\/\S+\/two\/\.env \(not there\)$/m);
+    expect(out).toMatch(/^watch\n {2}include {2}everything\n {2}ignore +none$/m);
+    expect(out).toMatch(/^limits\n {2}memory +none\n {2}cpu +none\n/m);
+    expect(out).not.toMatch(/memory_bytes|not_enforced|missing/);
+  });
+
+  it.each([
+    [["inspect", "svc-observability"], "svc config explain svc-observability"],
+    [["logs", "svc-observability"], "svc logs\n"],
+  ])("names for %j what tells the like of a module", async (args, instead) => {
+    const { status, notes } = await worker(...args);
+
+    expect(status).toBe(EXIT.failed);
+    expect(notes).toContain("svc-observability is a module of the engine and has no ");
+    expect(notes).toContain(instead);
+  });
 });
 
 describe("an engine that ends", () => {

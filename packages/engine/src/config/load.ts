@@ -70,7 +70,7 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     cwd: options.cwd ?? process.cwd(),
   });
   const all = inOrder([...problems, ...unknownTopKeys(top, yaml), ...engine.problems, ...entries.problems, ...settled.problems]);
-  if (all.length > 0) throw new ConfigError(file, all);
+  if (all.length > 0) throw new ConfigError(file, all, entries.folders);
   const telemetry = withTelemetryVariables(entries.modules, options.env, options.modules);
   return {
     file,

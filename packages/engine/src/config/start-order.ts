@@ -16,10 +16,13 @@ export interface OrderProblem<Path> {
   readonly message: string;
 }
 
-/** Names that nobody has, entries that wait for themselves, and circles. Each circle is told once, at the entry that closes it. */
-export function orderProblems<Path>(entries: readonly Ordered<Path>[], modules: readonly string[]): OrderProblem<Path>[] {
+/**
+ * Names that nobody has, entries that wait for themselves, and circles. Each circle is told once, at the entry that closes it. `others`: names
+ * that stand in the file besides, of modules and of entries with mistakes of their own.
+ */
+export function orderProblems<Path>(entries: readonly Ordered<Path>[], others: readonly string[]): OrderProblem<Path>[] {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
-  const known = [...byName.keys(), ...modules];
+  const known = [...byName.keys(), ...others];
   const problems: OrderProblem<Path>[] = [];
   for (const of of entries) {
     for (const [index, name] of of.dependsOn.entries()) {

@@ -181,16 +181,27 @@ export interface ConfigProblem {
   readonly message: string;
 }
 
+/** Where a local worker is said to be. */
+export interface WorkerFolder {
+  /** Absolute. */
+  readonly path: string;
+  /** Where its entry stands, e.g. `config.yaml:12`. */
+  readonly where: string;
+}
+
 /** The file cannot be used. The message lists every problem with file, line, key and what is expected. */
 export class ConfigError extends Error {
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
+  /** Of its local workers, as far as the file could be read. */
+  readonly folders: readonly WorkerFolder[];
 
-  constructor(file: string, problems: readonly ConfigProblem[]) {
+  constructor(file: string, problems: readonly ConfigProblem[], folders: readonly WorkerFolder[] = []) {
     super(problems.map((problem) => formatProblem(file, problem)).join("\n"));
     this.name = "ConfigError";
     this.file = file;
     this.problems = problems;
+    this.folders = folders;
   }
 }
 

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import type { z } from "zod";
+import { z } from "zod";
 import { didYouMean } from "../kernel/nearest-name.ts";
 import { workerNameProblem } from "../local-workers/worker-name.ts";
 import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
@@ -16,13 +16,14 @@ import {
 } from "./compatibility-names.ts";
 import type { AddressBlock } from "./engine-settings.ts";
 import { commandsOf, execBlockSchema } from "./exec-block.ts";
+import { folderSchema } from "./folder-path.ts";
 import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
 import { kindOf, problemAt, schemaProblems, unknownKey } from "./schema-problems.ts";
 import { orderProblems } from "./start-order.ts";
 import { limitsOf, watchOf } from "./supervision-block.ts";
-import type { CommandEntry, ConfigProblem, LocalWorkerEntry, ModuleEntry, SupervisedEntry } from "./types.ts";
+import type { CommandEntry, ConfigProblem, LocalWorkerEntry, ModuleEntry, SupervisedEntry, WorkerFolder } from "./types.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
 
 /** A module that this version of the engine has. A `Module` of the kernel is one. */
@@ -45,6 +46,8 @@ export interface ReadEntries {
   readonly furtherBridges: readonly BridgeBlock[];
   /** What the older entry for functions over HTTP says. */
   readonly httpFunctions: HttpFunctionsBlock | undefined;
+  /** Of every local worker, also where its entry has mistakes. */
+  readonly folders: readonly WorkerFolder[];
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 }
@@ -72,7 +75,18 @@ const LOCAL_KEYS = Object.keys(localWorkerSchema.shape);
 const MAX_SHOWN_CHARACTERS = 60;
 const LOCAL_EXAMPLE = "`- name: NAME` with `path: ./workers/NAME` below it";
 
+const nameSchema = z.object({ name: z.string().optional().catch(undefined) }).catch({});
+const commandNamesSchema = z
+  .object({ config: z.object({ commands: z.array(nameSchema) }) })
+  .transform(({ config }) => config.commands)
+  .catch([]);
+
 type Entry = Readonly<Record<string, unknown>>;
+
+/** Names that others may wait for. */
+function namesIn(entry: unknown): string[] {
+  return [nameSchema.parse(entry), ...commandNamesSchema.parse(entry)].flatMap(({ name }) => name ?? []);
+}
 
 class EntryReader implements ReadEntries {
   readonly modules: ModuleEntry[] = [];
@@ -80,6 +94,9 @@ class EntryReader implements ReadEntries {
   readonly commands: CommandEntry[] = [];
   /** Where the `depends_on` of each worker and command stands. */
   readonly #orderPaths = new Map<SupervisedEntry, KeyPath>();
+  /** Names of entries that have mistakes. */
+  readonly #mistaken: string[] = [];
+  readonly folders: WorkerFolder[] = [];
   readonly problems: ConfigProblem[] = [];
   readonly warnings: string[] = [];
   http: AddressBlock = {};
@@ -103,14 +120,19 @@ class EntryReader implements ReadEntries {
       this.#refuse([key], `must be a list of entries, got ${kindOf(value)}; ${example}`);
       return;
     }
-    for (const [index, entry] of value.entries()) this.#readEntry(entry, [key, index]);
+    for (const [index, entry] of value.entries()) {
+      const before = this.problems.length;
+      this.#readEntry(entry, [key, index]);
+      // Its mistakes are told; that others wait for it is none besides.
+      if (this.problems.length > before) this.#mistaken.push(...namesIn(entry));
+    }
   }
 
   /** To be called once, when every entry is read. */
   checkOrder(): void {
     const ordered = [...this.#orderPaths].map(([{ name, dependsOn, where }, path]) => ({ name, dependsOn, where, path }));
-    const modules = this.modules.map(({ name }) => name);
-    for (const { of, index, message } of orderProblems(ordered, modules)) this.#refuse([...of.path, index], message);
+    const others = [...this.modules.map(({ name }) => name), ...this.#mistaken];
+    for (const { of, index, message } of orderProblems(ordered, others)) this.#refuse([...of.path, index], message);
   }
 
   #readEntry(entry: unknown, path: KeyPath): void {
@@ -263,6 +285,8 @@ class EntryReader implements ReadEntries {
   }
 
   #readLocalWorker(entry: Entry, path: KeyPath): void {
+    const written = folderSchema.safeParse(entry.path ?? entry.worker_path);
+    if (written.success) this.folders.push({ path: resolve(dirname(this.#file), written.data), where: this.#where(path) });
     const parsed = localWorkerSchema.safeParse(entry);
     if (!parsed.success) {
       this.problems.push(...schemaProblems(parsed.error.issues, { schema: localWorkerSchema, value: entry, base: path, yaml: this.#yaml }));

@@ -29,10 +29,16 @@ it("a worker gets its .env, which all others overrule and nobody is shown, and i
   expect(await project.call<Inspection>("worker::inspect", { name: "w" })).toMatchObject({
     env: { A: "***", B: "***", C: "manifest", D: "entry" },
     env_files: [inFolder("w/.env")],
+    missing_env_files: [],
   });
   await writeFile(inFolder("w/.env"), "A=hunter2\n");
   await logs("has hunter2 engine manifest entry");
   expect(await log()).toContain("changed: .env");
+  await rm(inFolder("w/.env"));
+  expect(await project.call<Inspection>("worker::inspect", { name: "w" })).toMatchObject({
+    env_files: [inFolder("w/.env")],
+    missing_env_files: [inFolder("w/.env")],
+  });
 });
 
 it("a worker is restarted when a file outside of its folder changes, be it renamed over the former; it runs on when that is gone", async () => {

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { SupervisedEntry } from "../../config/types.ts";
@@ -19,6 +19,7 @@ export const inspectionSchema = z.object({
   start: z.string().meta({ description: "The command that starts it" }),
   env: variablesSchema.meta({ description: "Variables that files, manifest and config add; secrets and all that files hold are masked" }),
   env_files: z.array(z.string()).meta({ description: "Absolute paths of the files of variables that are read, where they are there" }),
+  missing_env_files: z.array(z.string()).meta({ description: "Those of them that are not there" }),
   watch: z
     .union([z.literal(false), z.object({ include: z.array(z.string()), ignore: z.array(z.string()) })])
     .meta({ description: "Which changes of files restart it, besides what tools make, which does not; an empty `include` is everything" }),
@@ -61,6 +62,7 @@ export async function inspect(parts: {
     start: plan.command,
     env: { ...hidden(plan.fromFiles), ...variablesSchema.parse(maskSecrets({ ...manifest?.env, ...entry.env })) },
     env_files: [...envFiles],
+    missing_env_files: await missing(envFiles),
     watch: plan.watch === false ? false : { include: [...plan.watch.include], ignore: [...plan.watch.ignore] },
     replicas: entry.replicas,
     depends_on: [...entry.dependsOn],
@@ -69,6 +71,18 @@ export async function inspect(parts: {
     installed_at: installed?.installed_at ?? null,
     where: entry.where,
   };
+}
+
+async function missing(files: readonly string[]): Promise<string[]> {
+  const areThere = await Promise.all(
+    files.map((file) =>
+      access(file).then(
+        () => true,
+        (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
+      ),
+    ),
+  );
+  return files.filter((_, index) => !areThere[index]);
 }
 
 async function lastInstall(projectDir: string, name: string): Promise<z.output<typeof markerSchema> | undefined> {
