@@ -1,13 +1,10 @@
 import { escapeUnprintable } from "./log-lines.ts";
 import type { Shell } from "./shell.ts";
-import { wrapped } from "./word-wrap.ts";
-
-const INDENT = " ".repeat("note: ".length);
+import { hung } from "./word-wrap.ts";
 
 /** Why something of a listing is as it is, below the listing: the first line of the reason, whole. */
 export function noteReason(shell: Shell, what: string, reason: string): void {
   const [first = ""] = reason.split("\n", 1);
   const text = escapeUnprintable(`${what}: ${first}`);
-  const lines = shell.noteColumns === undefined ? [text] : wrapped(text, shell.noteColumns - INDENT.length);
-  shell.note(`${shell.paint.yellow("note:")} ${lines.join(`\n${INDENT}`)}\n`);
+  shell.note(`${hung(`${shell.paint.yellow("note:")} `, text, shell.noteColumns).join("\n")}\n`);
 }

@@ -4,6 +4,7 @@ import { occasionOf } from "./occasion.ts";
 import type { Shell } from "./shell.ts";
 import { fitForTerminal } from "./terminal-text.ts";
 import { ago, dayAndTime, formatBytes } from "./times.ts";
+import { hung } from "./word-wrap.ts";
 import type { WorkerReport } from "./worker-functions.ts";
 import { shownLine } from "./worker-lines.ts";
 import type { WorkerLine } from "./worker-logs.ts";
@@ -32,16 +33,16 @@ const KINDS: Readonly<Record<WorkerReport["kind"], string>> = {
   remote: "remote, connected by itself",
 };
 
-/** All about one worker, for people: lines without their ends. */
-export function workerPage({ report, triggers, lines, tail }: WorkerStanding, paint: Shell["paint"]): readonly string[] {
+/** All about one worker, for people: lines without their ends. Facts fit the columns of a terminal. */
+export function workerPage({ report, triggers, lines, tail }: WorkerStanding, paint: Shell["paint"], columns?: number): readonly string[] {
   const { name, kind, state, reason, ready_at, next_start_at, waits_for, log_file } = report;
   const runsHere = kind === "local" || kind === "command";
-  const fact = factsIn(paint);
+  const fact = factsIn(paint, columns);
   const when = (iso: string): string => `${dayAndTime(Date.parse(iso))} (${ago(Date.parse(iso))})`;
   const isDown = state === "backing_off" || state === "crash_looping";
   return [
     `${paint.bold(escapeUnprintable(name))}  ${paint[stateColor(state)](state)}`,
-    ...(reason === null ? [] : reason.split("\n").map((line) => escapeUnprintable(line))),
+    ...(reason === null ? [] : reason.split("\n").flatMap((line) => hung("", escapeUnprintable(line), columns))),
     "",
     ...fact("kind", [KINDS[kind]]),
     ...fact("ready since", ready_at === null ? [] : [when(ready_at)]),
@@ -80,8 +81,8 @@ function outputLines(line: WorkerLine, paint: Shell["paint"]): readonly string[]
 }
 
 /** A name, and what there is to say below each other; nothing where there is nothing to say. */
-function factsIn(paint: Shell["paint"]): (name: string, values: readonly string[]) => readonly string[] {
-  return (name, values) => values.map((value, index) => `${paint.dim((index === 0 ? name : "").padEnd(NAME_WIDTH))}${value}`);
+function factsIn(paint: Shell["paint"], columns: number | undefined): (name: string, values: readonly string[]) => readonly string[] {
+  return (name, values) => values.flatMap((value, index) => hung(paint.dim((index === 0 ? name : "").padEnd(NAME_WIDTH)), value, columns));
 }
 
 function lastExit({ last_exit }: WorkerReport, paint: Shell["paint"]): readonly string[] {

@@ -3,6 +3,7 @@ import type { Finding } from "../doctor/finding.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { escapeUnprintableLines } from "../log-lines.ts";
 import type { Shell } from "../shell.ts";
+import { hung } from "../word-wrap.ts";
 import { configOption, urlOption } from "./options.ts";
 
 interface DoctorOptions {
@@ -34,20 +35,20 @@ async function diagnose(shell: Shell, options: DoctorOptions): Promise<void> {
   if (options.json) {
     const checks = findings.map(({ remedy = null, ...finding }) => ({ ...finding, remedy }));
     shell.out(`${JSON.stringify({ ok: problems === 0, problems, warnings: count("warning"), checks })}\n`);
-  } else shell.out(asText(findings));
+  } else shell.out(asText(findings, shell.outColumns));
   if (problems > 0) throw new CommandFailure(`${problems} ${problems === 1 ? "problem" : "problems"} found.`);
   if (!options.json) shell.note(count("warning") === 0 ? "All is well.\n" : "No problems.\n");
 }
 
 /** A line for each, the remedy below. */
-function asText(findings: readonly Finding[]): string {
+function asText(findings: readonly Finding[], columns: number | undefined): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const indent = " ".repeat("warning".length + width + 4);
   return findings
-    .map(
-      ({ check, status, message, remedy }) =>
-        `${status.padEnd("warning".length)}  ${check.padEnd(width)}  ${message}\n${remedy === undefined ? "" : `${indent}${remedy}\n`}`,
-    )
-    .map(escapeUnprintableLines)
+    .flatMap(({ check, status, message, remedy }) => [
+      ...hung(`${status.padEnd("warning".length)}  ${check.padEnd(width)}  `, message, columns),
+      ...(remedy === undefined ? [] : hung(indent, remedy, columns)),
+    ])
+    .map((line) => `${escapeUnprintableLines(line)}\n`)
     .join("");
 }

@@ -7,6 +7,7 @@ import { ofProcess } from "../module-refusal.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal-text.ts";
 import { formatBytes } from "../times.ts";
+import { hung } from "../word-wrap.ts";
 import { fullName, inspectWorker, type WorkerInspection } from "../worker-functions.ts";
 import { folderAt, looksLikePath, requireFolder } from "../worker-target.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
@@ -33,7 +34,7 @@ export function workerInspectCommand(shell: Shell): Command {
     const inspection = looksLikePath(name)
       ? await inspectFolder(shell, name)
       : await askEngine(shell, { command, options, access: "reads" }, (engine) => inspectByName(engine, fullName(name)));
-    shell.out(options.json ? `${JSON.stringify(inspection)}\n` : page(inspection, outPaint(shell)));
+    shell.out(options.json ? `${JSON.stringify(inspection)}\n` : page(inspection, outPaint(shell), shell.outColumns));
   });
 }
 
@@ -68,9 +69,9 @@ async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspect
 }
 
 /** Each member on a line of its own; members of members are set in. */
-function page({ name, ...members }: WorkerInspection, paint: Shell["paint"]): string {
+function page({ name, ...members }: WorkerInspection, paint: Shell["paint"], columns: number | undefined): string {
   const named = Object.fromEntries(Object.entries(inWords(members)).map(([member, value]) => [spaced(member), value]));
-  return `${[paint.bold(escapeUnprintable(name)), ...rows(named, paint, "")].join("\n")}\n`;
+  return `${[paint.bold(escapeUnprintable(name)), ...rows(named, { paint, columns, indent: "" })].join("\n")}\n`;
 }
 
 /** The members as people read them. */
@@ -103,15 +104,21 @@ function isBlock(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function rows(members: Readonly<Record<string, unknown>>, paint: Shell["paint"], indent: string): readonly string[] {
+interface Look {
+  readonly paint: Shell["paint"];
+  readonly columns: number | undefined;
+  readonly indent: string;
+}
+
+function rows(members: Readonly<Record<string, unknown>>, { paint, columns, indent }: Look): readonly string[] {
   const width = Math.max(0, ...Object.keys(members).map((member) => member.length));
   return Object.entries(members).flatMap(([member, value]) => {
     const head = `${indent}${paint.dim(escapeUnprintable(member).padEnd(width))}`;
-    const line = (text: string): readonly string[] => [`${head}  ${text === "" ? paint.dim("none") : text}`];
+    const line = (text: string): readonly string[] => hung(`${head}  `, text === "" ? paint.dim("none") : text, columns);
     if (value === null || value === undefined) return line("");
     if (Array.isArray(value)) return line(value.map(shownValue).join(", "));
     if (typeof value !== "object") return line(shownValue(value));
-    const inner = rows(value as Readonly<Record<string, unknown>>, paint, `${indent}  `);
+    const inner = rows(value as Readonly<Record<string, unknown>>, { paint, columns, indent: `${indent}  ` });
     return inner.length === 0 ? line("") : [head.trimEnd(), ...inner];
   });
 }

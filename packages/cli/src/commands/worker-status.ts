@@ -53,7 +53,7 @@ export function workerStatusCommand(shell: Shell): Command {
       if (options.watch) return await watch(shell, engine, question);
       const standing = await look(engine, question);
       if (options.json) shell.out(`${JSON.stringify({ ...standing.report, triggers: standing.triggers })}\n`);
-      else shell.out(`${workerPage(standing, outPaint(shell)).join("\n")}\n`);
+      else shell.out(`${workerPage(standing, outPaint(shell), shell.outColumns).join("\n")}\n`);
     });
   });
 }
@@ -75,7 +75,7 @@ async function look(engine: Worker, { name, tail }: Question): Promise<WorkerSta
 /** Until the user wants an end. What was seen last stays on the terminal. */
 async function watch(shell: Shell, engine: Worker, question: Question): Promise<void> {
   const paint = outPaint(shell);
-  let page = workerPage(await look(engine, question), paint);
+  let page = workerPage(await look(engine, question), paint, shell.outColumns);
   const stop = new AbortController();
   const undo = shell.onStopSignal(() => stop.abort());
   const screen = new LiveScreen(shell);
@@ -85,7 +85,7 @@ async function watch(shell: Shell, engine: Worker, question: Question): Promise<
       screen.show(page, paint.dim(foot));
       await pause(LOOK_EVERY_MS, undefined, { signal: stop.signal }).catch(() => {});
       try {
-        page = workerPage(await look(engine, question), paint);
+        page = workerPage(await look(engine, question), paint, shell.outColumns);
         foot = FOOT;
       } catch (error) {
         if (!isAway(error)) throw error;

@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { shownPath } from "../config-check.ts";
+import { formatBytes } from "../times.ts";
 import type { Check, Finding } from "./finding.ts";
 
 const MIB = 1_048_576;
@@ -37,7 +38,7 @@ async function canMakeFilesIn(folder: string): Promise<boolean> {
 
 /** `free` in bytes. */
 export function spaceFinding(folder: string, free: number): Finding {
-  const message = `${Math.floor(free / MIB)} MiB free for ${folder}`;
+  const message = `${formatBytes(free)} free for ${folder}`;
   if (free >= LITTLE) return { check: "disk", status: "ok", message };
   const remedy = "Make room on that disk, or set engine.data_dir to a folder on another one";
   return { check: "disk", status: free < TOO_LITTLE ? "problem" : "warning", message, remedy };

@@ -1,0 +1,33 @@
+import pc from "picocolors";
+import { expect, it } from "vitest";
+import { CommandFailure, EXIT } from "./exit-codes.ts";
+import { noteFailure } from "./failure-note.ts";
+import { recordedShell } from "./shell.test-support.ts";
+import { hung } from "./word-wrap.ts";
+
+const head = pc.createColors(true).dim("kind    ");
+
+it("breaks between words, and sets further lines below the first", () => {
+  expect(hung(head, "one two three four five six", 28)).toEqual([`${head}one two three four`, "        five six"]);
+});
+
+it("leaves alone what is on no terminal, has no room, or is one word", () => {
+  expect(hung("head  ", "one two three four five six", undefined)).toEqual(["head  one two three four five six"]);
+  expect(hung("head  ", "one two three four five six", 22)).toEqual(["head  one two three four five six"]);
+  expect(hung("", "/a/path/that/is/longer/than/the/line", 20)).toEqual(["/a/path/that/is/longer/than/the/line"]);
+});
+
+it("keeps a command that is to be copied on one line, and blanks that set in", () => {
+  expect(hung("", "Add it to the engine with: svc worker add svc-state", 40)).toEqual(["Add it to the engine with:", "svc worker add svc-state"]);
+  expect(hung("", "    at frame", 40)).toEqual(["    at frame"]);
+});
+
+it("breaks what a failure says on a narrow terminal, but no example", () => {
+  const shell = recordedShell({ noteColumns: 30 });
+  const example = "  svc trigger math::add --payload='{\"a\": 2}'";
+
+  expect(noteFailure(shell, new CommandFailure("the folder is not there, or is empty", { advice: [example, "or make the folder by yourself first"] }))).toBe(
+    EXIT.failed,
+  );
+  expect(shell.written.notes).toBe(`error: the folder is not\n       there, or is empty\n${example}\nor make the folder by yourself\nfirst\n`);
+});
