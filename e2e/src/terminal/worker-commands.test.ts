@@ -166,7 +166,7 @@ describe("svc worker at a terminal", () => {
 
   it.each([
     ["stop helo", 1, "no worker is named helo"],
-    ["restrat", 2, "Did you mean restart?"],
+    ["restrat", 2, "did you mean restart?"],
     ["logs hello --since yesterday", 2, 'e.g. "10m" or "2h"'],
     ["start", 2, "Name a worker, or pass --all"],
     ["list --url ws://127.0.0.1:1", 3, "No engine reachable"],
