@@ -164,6 +164,13 @@ export async function installTmux(context) {
   context.outcome(await installProgram("tmux", "tmux", context));
 }
 
+/** The shells whose completion is tested: installed as the browser is. */
+export async function installShells(context) {
+  const programs = [];
+  for (const shell of ["bash", "zsh", "fish"]) programs.push(await installProgram(shell, shell, context));
+  context.outcome(programs.join(", "));
+}
+
 /** What checks the systemd unit of deploy/: installed as the browser is. */
 export async function installSystemd(context) {
   context.outcome(await installProgram("systemd-analyze", "systemd", context));

@@ -17,6 +17,7 @@ import {
   installPackages,
   installPythonTools,
   installRedis,
+  installShells,
   installSystemd,
   installTmux,
 } from "./setup.mjs";
@@ -31,7 +32,7 @@ async function main() {
   const signal = interruptSignal();
   const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
   try {
-    const { step } = stepRunner({ total: (isInstalled ? 6 : 8) + (isQuick ? 0 : 5), signal });
+    const { step } = stepRunner({ total: (isInstalled ? 7 : 9) + (isQuick ? 0 : 5), signal });
     if (!isInstalled) {
       await step("Checking Node and Python", checkTools);
       await step("Installing packages", installPackages);
@@ -42,6 +43,7 @@ async function main() {
     const python = await step("Installing the Python tools", installPythonTools);
     await step("Packing the SDKs", packSdks);
     await step("Looking for Redis", installRedis);
+    await step("Looking for shells", installShells);
     if (!isQuick) await step("Installing the published Python client", installPublishedPython);
     if (!isQuick) await step("Looking for a browser", installBrowser);
     if (!isQuick) await step("Looking for a terminal", installTmux);

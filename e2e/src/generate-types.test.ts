@@ -41,6 +41,25 @@ beforeAll(async () => {
     },
     response_format: { type: "array", items: { type: "object", properties: { at: { type: "string" } }, required: ["at"] } },
   });
+  const itself = { $ref: "#/$defs/A" };
+  const hostile = {
+    itself: { $ref: "#" },
+    a_definition: { ...itself, $defs: { A: itself } },
+    an_option: { ...itself, $defs: { A: { anyOf: [itself, { type: "null" }] } } },
+    a_circle: { ...itself, $defs: { A: { $ref: "#/$defs/B" }, B: { anyOf: [itself, { type: "string" }] } } },
+    a_map: { type: "object", additionalProperties: { $ref: "#" } },
+    orders: {
+      type: "object",
+      properties: {
+        a: { type: "string", description: "@ts-expect-error" },
+        b: { enum: [1e21], description: "type: ignore" },
+        c: { type: "string", description: "type: int" },
+        d: { type: "string", description: "mypy: ignore-errors" },
+      },
+    },
+    two_groups: { $defs: { X: { type: "string" } }, definitions: { X: { type: "number" } }, oneOf: [{ $ref: "#/$defs/X" }, { $ref: "#/definitions/X" }] },
+  };
+  for (const [name, format] of Object.entries(hostile)) worker.registerFunction(`hostile::${name}`, () => null, { request_format: format });
   worker.registerFunction("no::formats", () => null);
   worker.registerFunction("two::minds", () => null, { request_format: { type: "string" } });
   await worker.connected();
@@ -128,6 +147,9 @@ describe("svc generate types --lang typescript", () => {
     expect(await generate("--lang", "typescript", "--out", "stale.ts", "--check", ...USER_FUNCTIONS)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("is not what the registered functions say"),
+    });
+    expect(await generate("--lang", "typescript", "--out", "stale.ts", "--check", "--include", "math::*", "it's")).toMatchObject({
+      stderr: expect.stringContaining("Write it: svc generate types --lang typescript --out stale.ts --include 'math::*' --include 'it'\\''s'\n"),
     });
     expect(readFileSync(join(dir, "stale.ts"), "utf8")).toBe(`${text}\n`);
   });

@@ -19,6 +19,8 @@ let engine: TestEngine;
 let worker: Worker;
 let aborted: Promise<string>;
 let onSlow: (() => void) | undefined;
+let onHeld: (() => void) | undefined;
+let letGo: (() => void) | undefined;
 
 beforeAll(async () => {
   engine = await startTestEngine({ modules: ["svc-state"] });
@@ -43,6 +45,13 @@ beforeAll(async () => {
           onSlow?.();
         }),
     );
+  });
+  worker.registerFunction("shop::held", () => {
+    const answer = new Promise<string>((resolve) => {
+      letGo = () => resolve("held");
+    });
+    onHeld?.();
+    return answer;
   });
   worker.registerFunction("shop::takes_its_time", () => new Promise<string>((resolve) => setTimeout(() => resolve("done"), 1_500)));
   worker.registerFunction("secret::key", () => "hidden");
@@ -74,7 +83,15 @@ describe("svc mcp over standard input and output", () => {
   it("offers what is allowed and nothing else: no other worker's function, and of the engine's only those named in full", async () => {
     const { tools } = await client.listTools();
 
-    expect(tools.map(({ name }) => name)).toEqual(["shop__double", "shop__fail", "shop__order", "shop__slow", "shop__takes_its_time", "state__get"]);
+    expect(tools.map(({ name }) => name)).toEqual([
+      "shop__double",
+      "shop__fail",
+      "shop__held",
+      "shop__order",
+      "shop__slow",
+      "shop__takes_its_time",
+      "state__get",
+    ]);
     expect(tools.find(({ name }) => name === "shop__order")).toMatchObject({
       title: "shop::order",
       description: "Orders an item",
@@ -165,6 +182,38 @@ it("speaks nothing but the protocol on standard output, and ends with standard i
   expect(notes).toContain("Tools: shop::double");
 });
 
+it("says that the engine is away, and fails calls at once, which do not run later", async () => {
+  const own = await startTestEngine();
+  const provider = connect(own.url, { name: "shop", handleSignals: false, logger: silentLogger });
+  let runs = 0;
+  provider.registerFunction("shop::count", () => {
+    runs += 1;
+    return runs;
+  });
+  await provider.call({ function_id: "engine::info", payload: {} });
+  const args = [svcBin, "mcp", "--url", own.url, "--allow", "shop::*"];
+  const transport = new StdioClientTransport({ command: process.execPath, args, stderr: "pipe" });
+  let notes = "";
+  transport.stderr?.on("data", (chunk: Buffer) => {
+    notes += chunk.toString();
+  });
+  const client = await connected(transport);
+  try {
+    await own.stop();
+    await vi.waitFor(() => expect(notes).toContain("the engine is away"), { timeout: 30_000 });
+
+    expect(await client.callTool({ name: "shop__count", arguments: {} })).toMatchObject({
+      isError: true,
+      content: [{ type: "text", text: expect.stringContaining("disconnected: the engine is away") }],
+    });
+    expect(runs).toBe(0);
+  } finally {
+    await client.close();
+    await provider.shutdown({ timeout_ms: 1 });
+    await own.stop();
+  }
+});
+
 it("serves nothing that was not allowed", async () => {
   expect(await svc(["mcp", "--url", engine.url], { cwd: process.cwd() })).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--allow") });
   expect(await svc(["mcp", "--url", "ws://localhost:1", "--allow", "*"], { cwd: process.cwd() })).toMatchObject({ code: 3, stdout: "" });
@@ -205,6 +254,35 @@ describe("svc mcp --http", () => {
     await Promise.all(clients.map((client) => client.close()));
   });
 
+  it("keeps a session whose call is under way when many others begin", async () => {
+    const held = await connected(transport(address.token));
+    const begun = new Promise<void>((resolve) => {
+      onHeld = resolve;
+    });
+    const call = held.callTool({ name: "shop__held", arguments: {} });
+    await begun;
+    const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+    const begin = (id: number): Promise<Response> =>
+      fetch(address.url, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${address.token}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        },
+        body: JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params: initialize }),
+      });
+    for (let id = 1; id <= 33; id += 1) {
+      const response = await begin(id);
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+    letGo?.();
+
+    expect(await call).toMatchObject({ structuredContent: { result: "held" } });
+    await held.close();
+  });
+
   it("refuses everybody else: without the token, of another host's name, and from pages of other sites", async () => {
     await expect(connected(transport("guess"))).rejects.toThrow();
     const statusWith = (headers: Readonly<Record<string, string>>): Promise<number | undefined> =>
@@ -219,6 +297,8 @@ describe("svc mcp --http", () => {
     expect(await statusWith({ authorization: "" })).toBe(401);
     expect(await statusWith({ host: "evil.example" })).toBe(421);
     expect(await statusWith({ origin: "https://evil.example" })).toBe(403);
+    const misdirected = await fetch(address.url, { headers: { authorization: `Bearer ${address.token}`, origin: "https://evil.example" } });
+    expect(await misdirected.text()).toContain("may not use svc mcp");
     expect(await statusWith({ "mcp-session-id": "gone" })).toBe(404);
     // Let in, and refused by the protocol: no initialisation.
     expect(await statusWith({ "content-type": "application/json", accept: "application/json, text/event-stream" })).toBe(400);

@@ -10,8 +10,8 @@ import { openTerminal, type Terminal } from "../support/terminal.ts";
 const INSTALL = { timeoutMs: 180_000 };
 const parent = mkdtempSync(join(tmpdir(), "svc-commands-"));
 const project = join(parent, "shop");
-/** Returns when the worker is there: it is installed first, and restarts when a file of its own is written. */
-const GREET = 'until svc trigger --function-id=greeter::greet --payload=\'{"name": "Ada"}\' 2>/dev/null; do sleep 0.2; done';
+/** Returns when the worker is there, or cannot be: it is installed first, and restarts when a file of its own is written. */
+const UP = "svc trigger worker::wait name=greeter timeout_ms=170000 --timeout-ms=175000";
 let ports: Ports;
 let engine: EngineProcess | undefined;
 let terminal: Terminal;
@@ -81,17 +81,23 @@ describe("in the project", () => {
     expect(await terminal.execute("svc doctor", INSTALL)).toMatchObject({ text: expect.stringMatching(/Node[\s\S]*svc --config/) as string });
 
     engine = await startEngine({ cwd: project, ports });
-    expect(await terminal.execute(GREET, INSTALL)).toMatchObject({ status: 0, text: expect.stringContaining('{"text":"Hello Ada","times":1}') as string });
+    expect(await terminal.execute(UP, INSTALL)).toMatchObject({ status: 0 });
+    expect(await terminal.execute("svc trigger greeter::greet name=Ada")).toMatchObject({
+      status: 0,
+      text: expect.stringContaining('{"text":"Hello Ada","times":1}') as string,
+    });
 
     const { status, text } = await terminal.execute("svc doctor", INSTALL);
-    expect({ status, text }).toMatchObject({ status: 0, text: expect.not.stringContaining("problem:") as string });
+    expect({ status, text }).toMatchObject({ status: 0, text: expect.stringMatching(/^ok +worker greeter +ready/m) as string });
+    expect(text).not.toMatch(/^problem /m);
   });
 
   it("svc generate types writes what the worker's formats say", async () => {
     const generate = "svc generate types --lang typescript --include 'greeter::*' --out workers/greeter/src/functions.ts";
     expect(await terminal.execute(generate)).toMatchObject({ status: 0, text: expect.stringMatching(/functions\.ts written: 1 typed/) as string });
     expect(readFileSync(join(project, "workers/greeter/src/functions.ts"), "utf8")).toContain('"greeter::greet": { payload: GreeterGreetPayload');
-    await terminal.execute(GREET);
+    await engine?.logged("functions.ts");
+    await terminal.execute(UP, INSTALL);
     expect(await terminal.execute(`${generate} --check`)).toMatchObject({ status: 0, text: expect.stringContaining("is up to date") as string });
   });
 

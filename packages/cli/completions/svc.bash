@@ -68,6 +68,12 @@ _svc() {
     [[ -z $kind && ${places[${#places[@]} - 1]} == *... ]] && kind=${places[${#places[@]} - 1]}
     kind=${kind%...}
   fi
+  if [[ $kind == folder,* ]]; then
+    local IFS=,
+    for name in ${kind#folder,}; do _svc_offer "$name"; done
+    unset IFS
+    kind=folder
+  fi
   case $kind in
     ,*)
       local IFS=,

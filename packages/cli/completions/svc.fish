@@ -76,6 +76,9 @@ function __svc_complete
     switch "$kind"
         case ',*'
             printf "$lead%s\n" (string split -n , -- $kind)
+        case 'folder,*'
+            __fish_complete_directories $cur
+            string split -n , -- (string replace -- folder '' $kind)
         case file
             __fish_complete_path $cur
         case folder

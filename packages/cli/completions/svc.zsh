@@ -52,6 +52,11 @@ _svc() {
     [[ -z $kind && ${places[-1]} == *... ]] && kind=${places[-1]}
     kind=${kind%...}
   fi
+  if [[ $kind == folder,* ]]; then
+    names=(${(s:,:)kind#folder})
+    compadd -a names
+    kind=folder
+  fi
   case $kind in
     (,*) names=(${(s:,:)kind}); compadd -a names ;;
     (file) _files ;;

@@ -1,5 +1,7 @@
 import { setTimeout as after } from "node:timers/promises";
+import { CallError } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
+import { escapeUnprintable } from "./log-lines.ts";
 import type { Shell } from "./shell.ts";
 import { drawTrace } from "./trace-drawing.ts";
 import { type Spans, spansOf } from "./traces.ts";
@@ -10,8 +12,23 @@ const LOOK_EVERY_MS = 100;
 /** A trace counts as complete when nothing came for so long. */
 const SETTLED_MS = 400;
 
-/** Prints the trace of the call that this connection made, on standard error. */
-export async function printTraceOfCall(shell: Shell, engine: Worker, functionId: string): Promise<void> {
+type Caller = Pick<Worker, "id" | "call" | "connectionState">;
+
+/** Prints the trace of the call that this connection made, on standard error. Where it cannot be had, that is a note: what became of the call counts. */
+export async function printTraceOfCall(shell: Shell, engine: Caller, functionId: string): Promise<void> {
+  try {
+    await printTrace(shell, engine, functionId);
+  } catch (error) {
+    if (!CallError.is(error)) throw error;
+    shell.note(`${shell.paint.yellow("note:")} the trace of this call cannot be shown: ${escapeUnprintable(error.message)}\n`);
+  }
+}
+
+async function printTrace(shell: Shell, engine: Caller, functionId: string): Promise<void> {
+  if (engine.connectionState !== "connected") {
+    shell.note(`${shell.paint.yellow("note:")} the engine is away, and the trace of this call with it.\n`);
+    return;
+  }
   const traceId = await traceOfCall(engine, functionId);
   const spans = traceId === undefined ? undefined : await settledSpans(engine, traceId);
   if (traceId === undefined || spans === undefined || spans.total === 0) {
@@ -24,7 +41,7 @@ export async function printTraceOfCall(shell: Shell, engine: Worker, functionId:
 }
 
 /** By who called: the function may have been called by others meanwhile. */
-async function traceOfCall(engine: Worker, functionId: string): Promise<string | undefined> {
+async function traceOfCall(engine: Caller, functionId: string): Promise<string | undefined> {
   const payload = { caller: engine.id, function_id: functionId, include_internal: true, limit: 1 };
   const { invocations } = await engine.call<{ readonly invocations: readonly { readonly trace_id: string }[] }>({
     function_id: "engine::invocations::list",
@@ -33,7 +50,7 @@ async function traceOfCall(engine: Worker, functionId: string): Promise<string |
   return invocations[0]?.trace_id;
 }
 
-async function settledSpans(engine: Worker, traceId: string): Promise<Spans> {
+async function settledSpans(engine: Caller, traceId: string): Promise<Spans> {
   const startedMs = performance.now();
   let seen = await spansOf(engine, traceId);
   let changedMs = startedMs;

@@ -19,9 +19,19 @@ function configFile(text: string): string {
 
 it("lists the entries under workers and under the older modules", () => {
   expect([...listedEntries(configFile("workers:\n  - name: a\n    path: ./a\n  - name: svc-state\nmodules:\n  - name: svc-http\n")).values()]).toEqual([
-    { name: "a", folder: join(dir, "a") },
-    { name: "svc-state", folder: undefined },
-    { name: "svc-http", folder: undefined },
+    { name: "a", kind: "local", folder: join(dir, "a"), dependsOn: [] },
+    { name: "svc-state", kind: "module", folder: undefined, dependsOn: [] },
+    { name: "svc-http", kind: "module", folder: undefined, dependsOn: [] },
+  ]);
+});
+
+it("lists the commands of svc-exec, which share their names with nothing, and what entries depend on", () => {
+  const text =
+    "workers:\n  - name: a\n    path: ./a\n    depends_on: [build]\n  - name: svc-exec\n    config:\n      commands:\n        - { name: build, command: make, depends_on: [svc-state] }\n";
+  expect([...listedEntries(configFile(text)).values()]).toEqual([
+    { name: "a", kind: "local", folder: join(dir, "a"), dependsOn: ["build"] },
+    { name: "svc-exec", kind: "module", folder: undefined, dependsOn: [] },
+    { name: "build", kind: "command", folder: undefined, dependsOn: ["svc-state"] },
   ]);
 });
 

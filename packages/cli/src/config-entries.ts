@@ -1,18 +1,22 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { isMap, isSeq, parseDocument } from "yaml";
+import { isMap, isScalar, isSeq, parseDocument, type YAMLMap } from "yaml";
 
 const DEFAULT_DATA_DIR = ".svc/data";
 
 /** One entry of the config file, as it is written. */
 export interface ListedEntry {
   readonly name: string;
-  /** Absolute path of a local worker's folder; undefined for a module. */
+  /** `command` is one of an svc-exec block: it has its name in common with nothing else, and no entry of its own. */
+  readonly kind: "local" | "module" | "command";
+  /** Absolute path of a local worker's folder. */
   readonly folder: string | undefined;
+  /** Names of what has to be ready before it. */
+  readonly dependsOn: readonly string[];
 }
 
 /**
- * Entries that the config file lists under `workers:` and `modules:`, by name. Empty for a file that is missing or is no such list: whoever
+ * Entries that the config file lists under `workers:` and `modules:`, and the commands of svc-exec, by name. Empty for a file that is missing or is no such list: whoever
  * edits the file next says what is wrong with it.
  */
 export function listedEntries(configFile: string): ReadonlyMap<string, ListedEntry> {
@@ -22,12 +26,33 @@ export function listedEntries(configFile: string): ReadonlyMap<string, ListedEnt
     const list = document.get(key);
     if (!isSeq(list)) continue;
     for (const entry of list.items) {
-      const name = isMap(entry) ? entry.get("name") : undefined;
-      const path = isMap(entry) ? (entry.get("path") ?? entry.get("worker_path")) : undefined;
-      if (typeof name === "string") entries.set(name, { name, folder: typeof path === "string" ? resolve(dirname(configFile), path) : undefined });
+      if (!isMap(entry)) continue;
+      for (const listed of [entryOf(entry, configFile), ...commandsOf(entry)]) if (listed !== undefined) entries.set(listed.name, listed);
     }
   }
   return entries;
+}
+
+function entryOf(entry: YAMLMap, configFile: string): ListedEntry | undefined {
+  const name = entry.get("name");
+  if (typeof name !== "string") return undefined;
+  const path = entry.get("path") ?? entry.get("worker_path");
+  const folder = typeof path === "string" ? resolve(dirname(configFile), path) : undefined;
+  return { name, kind: folder === undefined ? "module" : "local", folder, dependsOn: dependsOnOf(entry) };
+}
+
+function commandsOf(entry: YAMLMap): ListedEntry[] {
+  const commands = entry.getIn(["config", "commands"]);
+  if (entry.has("path") || !isSeq(commands)) return [];
+  return commands.items.flatMap((command): ListedEntry[] => {
+    const name = isMap(command) ? command.get("name") : undefined;
+    return isMap(command) && typeof name === "string" ? [{ name, kind: "command", folder: undefined, dependsOn: dependsOnOf(command) }] : [];
+  });
+}
+
+function dependsOnOf(entry: YAMLMap): readonly string[] {
+  const names = entry.get("depends_on");
+  return isSeq(names) ? names.items.flatMap((name) => (isScalar(name) && typeof name.value === "string" ? [name.value] : [])) : [];
 }
 
 /** The port that the file gives the workers' listener, variables replaced; undefined when it gives none that is one. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { engineAddress, probe } from "./engine-address.ts";
+import { engineAddress, noEngine, probe } from "./engine-address.ts";
 import { EXIT } from "./exit-codes.ts";
 import { recordedShell } from "./shell.test-support.ts";
 
@@ -93,6 +93,14 @@ describe("where a command looks for the engine", () => {
   it.each(["localhost:49134", "http://localhost:49134", "49134", "ws://"])("refuses %j as an address", (url) => {
     expect(() => engineAddress(recordedShell(), { url })).toThrow(expect.objectContaining({ exitCode: EXIT.usage }));
   });
+});
+
+it("names svc create where there is no project, and svc dev where there is one", () => {
+  const advice = (): readonly string[] => noEngine(engineAddress(recordedShell({ cwd: dir }), {}), "nothing listens there").advice;
+  expect(advice()[0]).toBe(`There is no ${join(dir, "config.yaml")}; make a project with: svc create`);
+
+  writeFileSync(join(dir, "config.yaml"), "workers: []\n");
+  expect(advice()[0]).toBe("Start one in your project's folder with: svc dev");
 });
 
 it("says that nothing listens at a free port", async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { connect as connectSocket } from "node:net";
 import { resolve } from "node:path";
 import { announcedEngine } from "./announced-engine.ts";
@@ -22,6 +23,8 @@ export interface EngineAddress {
   /** The engine's token where its own project was found to hold it. `SVC_TOKEN` wins over it. */
   readonly token?: string | undefined;
   readonly from: "--url" | "SVC_URL" | "announced" | "config" | "default";
+  /** The config file that is not there, where it was looked for in vain. */
+  readonly missingConfig?: string | undefined;
 }
 
 /**
@@ -36,7 +39,8 @@ export function engineAddress(shell: Shell, options: { readonly url?: string | u
   const announced = announcedEngine(shell, configFile);
   if (announced !== undefined) return { ...checked(announced.url, "announced"), token: announced.token };
   const configured = configuredBridgeUrl(shell, configFile);
-  return configured === undefined ? checked(DEFAULT_BRIDGE_URL, "default") : checked(configured, "config");
+  const found = configured === undefined ? checked(DEFAULT_BRIDGE_URL, "default") : checked(configured, "config");
+  return existsSync(configFile) ? found : { ...found, missingConfig: configFile };
 }
 
 function checked(url: string, from: EngineAddress["from"]): EngineAddress {
@@ -79,7 +83,12 @@ export function noEngine(address: EngineAddress, problem: string): CommandFailur
   }[address.from];
   return new CommandFailure(`No engine reachable at ${address.shownUrl} (${origin}): ${problem}.`, {
     exitCode: EXIT.noEngine,
-    advice: ["Start one in your project's folder with: svc --config config.yaml", "An engine at another address: pass --url ws://HOST:PORT or set SVC_URL."],
+    advice: [
+      ...(address.missingConfig === undefined
+        ? ["Start one in your project's folder with: svc dev"]
+        : [`There is no ${address.missingConfig}; make a project with: svc create`, "Or start the engine of one that you have, in its folder, with: svc dev"]),
+      "An engine at another address: pass --url ws://HOST:PORT or set SVC_URL.",
+    ],
   });
 }
 

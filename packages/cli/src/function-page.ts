@@ -3,6 +3,7 @@ import type { FunctionDetail } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";
 import { occasionOf } from "./occasion.ts";
 import type { Shell } from "./shell.ts";
+import { quoted } from "./shell-word.ts";
 
 /** All about one function, for people: who provides it, what it takes and gives, what calls it, and a call to try. */
 export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
@@ -22,7 +23,7 @@ export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): str
     ...formatLines("Takes", request_format, paint),
     ...formatLines("Gives", response_format, paint),
     paint.bold("Call it"),
-    `  ${exampleCall(function_id, request_format)}`,
+    `  ${escapeUnprintable(exampleCall(function_id, request_format))}`,
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -38,24 +39,28 @@ function formatLines(title: string, format: unknown, paint: Shell["paint"]): rea
   const head = paint.bold(title);
   if (format === null || format === undefined) return [`${head}  ${paint.dim("not described")}`, ""];
   const members = membersOf(format);
-  if (members === undefined) return [`${head}  ${typeOf(format)}`, ""];
+  if (members === undefined) return [`${head}  ${escapeUnprintable(typeOf(format))}`, ""];
   if (members.length === 0) return [`${head}  {}`, ""];
-  const nameWidth = Math.max(...members.map(({ name }) => name.length));
-  const typeWidth = Math.max(...members.map(({ type }) => type.length));
-  const rows = members.map(({ name, type, isRequired, description }) =>
-    `  ${escapeUnprintable(name).padEnd(nameWidth)}  ${escapeUnprintable(type).padEnd(typeWidth)}  ${isRequired ? "required" : paint.dim("optional")}  ${escapeUnprintable(description)}`.trimEnd(),
+  const shown = members.map((member) => ({ ...member, name: escapeUnprintable(member.name), type: escapeUnprintable(member.type) }));
+  const nameWidth = Math.max(...shown.map(({ name }) => name.length));
+  const typeWidth = Math.max(...shown.map(({ type }) => type.length));
+  const rows = shown.map(({ name, type, isRequired, description }) =>
+    `  ${name.padEnd(nameWidth)}  ${type.padEnd(typeWidth)}  ${isRequired ? "required" : paint.dim("optional")}  ${escapeUnprintable(description)}`.trimEnd(),
   );
   return [head, ...rows, ""];
 }
 
-/** As a shell takes it, with sample values for what is required. */
+/** As a shell takes it, with sample values for what is required. What it has to be escaped in is JSON, which stays the same by that. */
 export function exampleCall(functionId: string, format: unknown): string {
   const required = (membersOf(format) ?? []).filter(({ isRequired }) => isRequired);
   const call = `svc trigger ${quoted(functionId)}`;
   if (membersOf(format) === undefined) return format === null || format === undefined ? call : `${call} --payload=${quoted(JSON.stringify(sampleOf(format)))}`;
   const isFlat = required.every(({ name, sample }) => /^[\w.-]+$/.test(name) && (typeof sample !== "object" || sample === null));
   if (!isFlat) return `${call} --payload=${quoted(JSON.stringify(sampleOf(format)))}`;
-  const fields = required.map(({ name, sample }) => `${name}=${quoted(typeof sample === "string" && !readsAsJson(sample) ? sample : JSON.stringify(sample))}`);
+  const fields = required.map(
+    ({ name, sample }) =>
+      `${name}=${quoted(typeof sample === "string" && !readsAsJson(sample) && escapeUnprintable(sample) === sample ? sample : JSON.stringify(sample))}`,
+  );
   return [call, ...fields].join(" ");
 }
 
@@ -66,8 +71,4 @@ function readsAsJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function quoted(word: string): string {
-  return /^[\w:./@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

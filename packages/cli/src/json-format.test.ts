@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatJson } from "./json-format.ts";
+import { formatJson, jsonMembers } from "./json-format.ts";
 
 const VALUES: readonly unknown[] = [
   null,
@@ -23,6 +23,13 @@ describe("JSON text", () => {
 
   it("keeps numbers digit by digit, and members that come twice", () => {
     expect(formatJson('{"n": [9007199254740993 ,1e400, 1.10, -0], "n" : 2E+3}', "line")).toBe('{"n":[9007199254740993,1e400,1.10,-0],"n":2E+3}');
+  });
+
+  it("keeps a terminal from obeying a string, and stays the same JSON", () => {
+    const written = String.raw`{"\u009b2J":["\u202e\u007f","\u001b[31m"]}`;
+    const raw = '{"\u009b2J":["\u202e\u007f","\\u001b[31m"]}';
+    for (const json of [written, raw]) expect(formatJson(json, "line")).toBe(written);
+    expect([...jsonMembers(raw).keys()]).toEqual(["\u009b2J"]);
   });
 
   it("loses needless escapes only", () => {

@@ -1,11 +1,15 @@
+import { jsonEscape } from "./log-lines.ts";
+
 /** Blanks between tokens, or nothing. */
 const BLANKS = /[ \t\n\r]*/y;
 /** What ends a number or a word. */
 const END_OF_WORD = /[ \t\n\r,\]}]|$/g;
+/** What JSON.stringify leaves as it is, and a terminal obeys: control characters, and those that turn the direction of text. */
+const OBEYED = /[\u007f-\u009f\p{Bidi_Control}]/gu;
 
 /**
  * Writes JSON text on one line or indented by 2, as JSON.stringify would, but with every number as it stands there: read into a number it would be
- * rounded. Strings are written without needless escapes. `json` must be JSON.
+ * rounded. Strings are written without needless escapes; what a terminal would obey is escaped. `json` must be JSON.
  */
 export function formatJson(json: string, style: "line" | "indented"): string {
   const parts: string[] = [];
@@ -62,15 +66,19 @@ function* partsOf(json: string): Generator<string, void, void> {
   if (part !== "") yield part;
 }
 
-/** Strings come without needless escapes. */
+/** Strings come without needless escapes, and with those that a terminal needs. */
 function* tokensOf(json: string): Generator<string, void, void> {
   for (let at = skipBlanks(json, 0); at < json.length; at = skipBlanks(json, at)) {
     const start = at;
     const char = json.charAt(start);
     at = char === '"' ? endOfString(json, start) : "{}[],:".includes(char) ? start + 1 : endOfWord(json, start);
     const token = json.slice(start, at);
-    yield char === '"' && token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token;
+    yield char === '"' ? plainString(token) : token;
   }
+}
+
+function plainString(token: string): string {
+  return (token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token).replaceAll(OBEYED, jsonEscape);
 }
 
 function skipBlanks(json: string, start: number): number {

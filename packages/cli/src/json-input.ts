@@ -1,5 +1,6 @@
-import { readFile, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
+import { readToEnd } from "./bounded-read.ts";
 import { CommandFailure, usageFailure } from "./exit-codes.ts";
 import { findJsonProblem } from "./json-position.ts";
 import type { Shell } from "./shell.ts";
@@ -34,31 +35,34 @@ async function jsonFromStdin(shell: Shell, source: JsonSource): Promise<string> 
   return checkedJson(await textOfStdin(shell, source.noun), { ...source, from: "standard input" });
 }
 
-/** A file's text. Exit 1 when it cannot be read. */
+/** A file's text; it may be a pipe, too. Exit 1 when it cannot be read. */
 export async function textOfFile(shell: Shell, file: string): Promise<string> {
-  const path = resolve(shell.cwd, file);
-  try {
-    const { size } = await stat(path);
-    if (size > MAX_BYTES) throw tooLong(file);
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (error instanceof CommandFailure) throw error;
+  // As a stream: the size that a pipe or a device says it has is 0.
+  const bytes = await readToEnd(createReadStream(resolve(shell.cwd, file)), MAX_BYTES).catch((error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === "ENOENT" ? "there is no such file" : code === "EISDIR" ? "it is a folder" : (error as Error).message;
     throw new CommandFailure(`${file} cannot be read: ${why}.`, { cause: error });
-  }
+  });
+  return textOf(bytes, file);
 }
 
 /** What standard input holds. */
 export async function textOfStdin(shell: Shell, noun: string): Promise<string> {
   if (shell.ask !== undefined) shell.note(`Reading the ${noun} from the terminal; Ctrl-D ends it.\n`);
-  const text = await shell.readStdin({ maxBytes: MAX_BYTES });
-  if (text === undefined) throw tooLong("standard input");
-  return text;
+  return textOf(await shell.readStdin({ maxBytes: MAX_BYTES }), "standard input");
 }
 
-function tooLong(what: string): CommandFailure {
-  return new CommandFailure(`${what} is longer than ${MAX_BYTES / 1024 / 1024} MiB, which is the most that one call may carry.`);
+/** Without a byte order mark. What is no text is refused, and not stored with its bytes replaced. */
+function textOf(bytes: Uint8Array | undefined, from: string): string {
+  if (bytes === undefined) throw new CommandFailure(`${from} is longer than ${MAX_BYTES / 1024 / 1024} MiB, which is the most that one call may carry.`);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new CommandFailure(`${from} is no UTF-8 text.`, {
+      advice: ["Text of another encoding: iconv -t UTF-8 makes it so. Bytes that are no text are carried in Base64."],
+      cause: error,
+    });
+  }
 }
 
 /** The text, which is sent as it was typed. Text that is not JSON: exit 2, with the place, and a word on quoting where it was typed. */

@@ -1,7 +1,9 @@
 import { setTimeout as after } from "node:timers/promises";
-import { CallError } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
+import { isAway } from "./engine-away.ts";
 import type { StoredLog } from "./stored-log-lines.ts";
+
+type Caller = Pick<Worker, "call">;
 
 /** Filters as `engine::logs::*` take them. */
 export type LogQuery = Readonly<Record<string, unknown>>;
@@ -26,37 +28,49 @@ export interface Follower {
 }
 
 /** The last entries that match, oldest first. */
-export async function lastLogs(engine: Worker, query: LogQuery, limit: number): Promise<readonly StoredLog[]> {
-  if (limit === 0) return [];
-  const { logs } = await engine.call<{ readonly logs: readonly StoredLog[] }>({ function_id: "engine::logs::list", payload: { ...query, limit } });
-  return logs.toReversed();
+export async function lastLogs(engine: Caller, query: LogQuery, limit: number): Promise<readonly StoredLog[]> {
+  return limit === 0 ? [] : (await newest(engine, query, limit)).logs;
+}
+
+/** With how many there are in all. */
+async function newest(engine: Caller, query: LogQuery, limit: number): Promise<{ readonly logs: readonly StoredLog[]; readonly total: number }> {
+  const payload = { ...query, limit };
+  const { logs, total } = await engine.call<{ readonly logs: readonly StoredLog[]; readonly total: number }>({ function_id: "engine::logs::list", payload });
+  return { logs: logs.toReversed(), total };
 }
 
 /**
  * Shows the last entries, then each that comes, until the signal aborts. Goes on after a restart of the engine, with what was logged meanwhile as far
  * as the engine still has it.
  */
-export async function followLogs(engine: Worker, follower: Follower): Promise<void> {
+export async function followLogs(engine: Caller, follower: Follower): Promise<void> {
   const { query, tail, signal } = follower;
-  const seen = new SeenLogs(follower);
+  const seen = new SeenLogs(query);
+  const show = (entries: readonly StoredLog[]): void => {
+    if (entries.length > 0) follower.show(entries);
+  };
   // Asked for before the last entries are read: what is logged between the two comes twice, and not never.
   let cursor = (await tailAfter(engine, follower, { waitMs: 0 })).cursor;
-  seen.show(await lastLogs(engine, query, tail));
-  let isAway = false;
+  show(seen.added(await lastLogs(engine, query, tail)));
+  // What the last entries hold may come again on the page behind the cursor, and on that page only.
+  let mayOverlap = true;
+  let isLost = false;
   while (!signal.aborted) {
     try {
-      const page = isAway ? await resumed(engine, follower, seen) : await tailAfter(engine, follower, { after: cursor, waitMs: WAIT_MS });
-      if (isAway) follower.connection("back");
-      isAway = false;
+      const page = isLost ? await resumed(engine, follower, seen) : await tailAfter(engine, follower, { after: cursor, waitMs: WAIT_MS });
+      const fresh = mayOverlap || isLost ? seen.unseen(page.logs) : page.logs;
+      if (isLost) follower.connection("back");
       if (page.dropped > 0) follower.dropped(page.dropped);
-      seen.show(page.logs);
+      show(seen.added(fresh));
+      mayOverlap = isLost;
+      isLost = false;
       cursor = page.cursor;
     } catch (error) {
       if (signal.aborted) return;
-      if (!isGone(error)) throw error;
-      if (!isAway) follower.connection("lost");
-      isAway = true;
-      await after(RETRY_MS);
+      if (!isAway(error)) throw error;
+      if (!isLost) follower.connection("lost");
+      isLost = true;
+      await after(RETRY_MS, undefined, { signal }).catch(() => {});
     }
   }
 }
@@ -68,7 +82,7 @@ interface Page {
 }
 
 async function tailAfter(
-  engine: Worker,
+  engine: Caller,
   { query, signal }: Follower,
   { after: cursor, waitMs }: { readonly after?: string | null; readonly waitMs: number },
 ): Promise<Page> {
@@ -77,43 +91,42 @@ async function tailAfter(
 }
 
 /** A cursor is of one run of the engine. After a restart what is new is found by its time. */
-async function resumed(engine: Worker, follower: Follower, seen: SeenLogs): Promise<Page> {
-  const now = await tailAfter(engine, follower, { waitMs: 0 });
-  const logs = await lastLogs(engine, { ...follower.query, start_time: seen.latestMs }, PAGE);
-  return { ...now, logs: [...logs, ...now.logs] };
+async function resumed(engine: Caller, follower: Follower, seen: SeenLogs): Promise<Page> {
+  const { cursor } = await tailAfter(engine, follower, { waitMs: 0 });
+  const { logs, total } = await newest(engine, { ...follower.query, start_time: seen.latestMs }, PAGE);
+  const shownBefore = seen.countSince(seen.latestMs) - (logs.length - seen.unseen(logs).length);
+  return { logs, cursor, dropped: Math.max(0, total - logs.length - shownBefore) };
 }
 
-/** The engine is not there just now, or is about to go. */
-function isGone(error: unknown): boolean {
-  return CallError.is(error) && ["disconnected", "draining", "call_timeout", "function_not_found", "call_cancelled", "invocation_stopped"].includes(error.code);
-}
-
-/** Shows each entry once. */
+/** The entries that came last, to tell those that come a second time where two answers overlap. */
 class SeenLogs {
-  readonly #show: Follower["show"];
-  /** Of the entries at and shortly before the latest time: nothing older comes a second time. */
-  #keys = new Map<string, number>();
-  latestMs = 0;
+  readonly #timesByKey = new Map<string, number>();
+  latestMs: number;
 
-  constructor({ show, query }: Follower) {
-    this.#show = show;
-    this.latestMs = typeof query.start_time === "number" ? query.start_time : Date.now();
+  constructor({ start_time }: LogQuery) {
+    this.latestMs = typeof start_time === "number" ? start_time : Date.now();
   }
 
-  show(entries: readonly StoredLog[]): void {
-    const fresh = entries.filter((entry) => {
-      const key = keyOf(entry);
-      const isNew = !this.#keys.has(key);
-      this.#keys.set(key, entry.timestamp_ms);
-      return isNew;
-    });
-    if (fresh.length > 0) this.#show(fresh);
-    this.latestMs = fresh.reduce((latest, { timestamp_ms }) => Math.max(latest, timestamp_ms), this.latestMs);
-    while (this.#keys.size > 2 * PAGE) for (const key of [...this.#keys.keys()].slice(0, PAGE)) this.#keys.delete(key);
+  unseen(entries: readonly StoredLog[]): readonly StoredLog[] {
+    return entries.filter((entry) => !this.#timesByKey.has(keyOf(entry)));
+  }
+
+  /** Remembers the entries, and answers them. */
+  added(entries: readonly StoredLog[]): readonly StoredLog[] {
+    for (const entry of entries) {
+      this.#timesByKey.set(keyOf(entry), entry.timestamp_ms);
+      this.latestMs = Math.max(this.latestMs, entry.timestamp_ms);
+    }
+    while (this.#timesByKey.size > 2 * PAGE) for (const key of [...this.#timesByKey.keys()].slice(0, PAGE)) this.#timesByKey.delete(key);
+    return entries;
+  }
+
+  countSince(ms: number): number {
+    return [...this.#timesByKey.values()].filter((timeMs) => timeMs >= ms).length;
   }
 }
 
-/** By what it says: ids begin anew when the engine does and keeps its entries in memory. */
-function keyOf({ timestamp_ms, service_name, body }: StoredLog): string {
-  return `${timestamp_ms} ${service_name} ${body}`;
+/** The engine gives ids that grow, also over its restarts; the time tells apart what a clock that was set back would give twice. */
+function keyOf({ id, timestamp_ms }: StoredLog): string {
+  return `${id} ${timestamp_ms}`;
 }

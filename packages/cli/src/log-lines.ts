@@ -51,13 +51,7 @@ export function recordText(record: LogRecord, paint: Shell["paint"]): string {
     if (value === undefined) continue;
     if (value instanceof Error) {
       fields.push(`${paint.dim(`${name}=`)}${printable(value.message)}`);
-      if (record.level === "error" && value.stack !== undefined)
-        stacks.push(
-          value.stack
-            .split("\n")
-            .map((line) => `    ${escapeUnprintable(line)}`)
-            .join("\n"),
-        );
+      if (record.level === "error" && value.stack !== undefined) stacks.push(...stackLines(value.stack));
     } else {
       fields.push(`${paint.dim(`${name}=`)}${printable(value)}`);
     }
@@ -65,6 +59,14 @@ export function recordText(record: LogRecord, paint: Shell["paint"]): string {
   const [message = "", ...more] = record.message.split("\n").map(escapeUnprintable);
   const head = [label, message, ...fields].join(" ");
   return [head, ...more.map((line) => `    ${line}`), ...stacks].join("\n");
+}
+
+/** A stack as it stands below its line; some of them come with a line end. */
+export function stackLines(stack: string): readonly string[] {
+  return stack
+    .trimEnd()
+    .split("\n")
+    .map((line) => `    ${escapeUnprintable(line)}`);
 }
 
 /** A value in one line. What would move the cursor or recolour the terminal is escaped, since workers choose some of the values. */
@@ -79,5 +81,18 @@ export function printable(value: unknown): string {
 
 /** Control and format characters (among them those that turn the direction of text) as JSON escapes. */
 export function escapeUnprintable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
+  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, jsonEscape);
+}
+
+/** The same line by line: the text keeps its line ends. */
+export function escapeUnprintableLines(text: string): string {
+  return text.split("\n").map(escapeUnprintable).join("\n");
+}
+
+/** As JSON has it: a character beyond the first 65,536 takes two escapes. */
+export function jsonEscape(character: string): string {
+  return character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
 }

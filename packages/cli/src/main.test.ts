@@ -27,6 +27,14 @@ describe("help", () => {
   });
 });
 
+it("breaks the help of a narrow terminal between words", async () => {
+  const shell = recordedShell({ outColumns: 80 });
+  await run(["--help"], shell);
+  const lines = shell.written.out.split("\n");
+  expect(lines.slice(0, lines.indexOf("Examples:")).filter((line) => line.length > 80)).toEqual([]);
+  expect(shell.written.out).toMatch(/^ {2}trigger {2,}call a function/m);
+});
+
 /** Every command below one, by the words that name it; hidden ones are for programs. */
 function pathsOf(command: Command, above: readonly string[] = []): readonly (readonly string[])[] {
   const visible = command
@@ -55,7 +63,10 @@ describe("wrong usage", () => {
     ["an unknown option", ["--confg", "x"], "--config"],
     ["a port that is none", ["--http-port", "70000"], "0 to 65535"],
     ["a log form that is none", ["--log", "xml"], "text, json"],
-    ["an unknown subcommand", ["worker", "ad"], "add"],
+    ["an unknown subcommand", ["worker", "lst"], 'There is no command "lst"; did you mean list?'],
+    ["an unknown subcommand with options", ["worker", "zzz", "--json"], "Commands: add, remove"],
+    ["a short name of a language", ["generate", "types", "--lang", "ts"], "Did you mean typescript?"],
+    ["a language that is none", ["generate", "types", "--lang", "cobol"], "Allowed choices are typescript, python."],
     ["no subcommand", ["worker"], "Usage: svc worker"],
     ["a template without a folder", ["create", "--template", "quickstart"], "--directory"],
     ["a built-in worker that is none", ["worker", "add", "svc-sate"], "svc-state: "],

@@ -3,10 +3,13 @@ import { Command } from "commander";
 import { completeCommand } from "./commands/complete.ts";
 import { configureEngineCommand } from "./commands/engine.ts";
 import { commands } from "./commands/index.ts";
-import { pathOf, refuseHelpForUnknown } from "./commands/unknown-command.ts";
+import { pathOf, refuseUnknown } from "./commands/unknown-command.ts";
 import type { Shell } from "./shell.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
+
+/** Columns of a description below which its words are broken by the terminal and not by us. */
+const LEAST_HELP_WIDTH = 16;
 
 /** The whole command line. Nothing in it ends the process: commander's own exits become errors. */
 export function buildProgram(shell: Shell): Command {
@@ -38,6 +41,8 @@ function adopt(command: Command, shell: Shell): void {
       write(`See: ${pathOf(command)} --help\n`);
     },
   });
-  refuseHelpForUnknown(command);
+  // Names alone: what each takes stands in its own help, and leaves the summaries no room here. Words stay whole at 80 columns.
+  command.configureHelp({ subcommandTerm: (child) => child.name(), minWidthToWrap: LEAST_HELP_WIDTH });
+  refuseUnknown(command);
   for (const child of command.commands) adopt(child, shell);
 }

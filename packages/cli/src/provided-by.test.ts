@@ -8,16 +8,19 @@ describe("what a worker provides", () => {
     expect(providedBy({ name: "quiet", functions: [], trigger_types: [] })).toBe("quiet");
   });
 
-  it("is counted and wrapped at the terminal's width when it is much", () => {
-    const functions = ["state::get", "state::set", "state::list", "state::a-name-wider-than-the-terminal", "state::z"];
+  it("is counted when it is much, with the first few functions", () => {
+    const functions = ["a::1", "a::2", "a::3", "a::4", "a::5", "a::6"];
 
-    expect(providedBy({ name: "svc-state", functions, trigger_types: ["state", "state:created"] }, 26)).toBe(
-      `svc-state, 5 functions, 2 trigger types
-  state::get, state::set,
-  state::list,
-  state::a-name-wider-than-the-terminal,
-  state::z
-  state, state:created`,
+    expect(providedBy({ name: "math", functions, trigger_types: ["t"] })).toBe(
+      "math, 6 functions, 1 trigger type, e.g. a::1, a::2, a::3, a::4, a::5\n  All of them: svc functions --worker math",
+    );
+  });
+
+  it("names of a built-in worker only functions of its own name", () => {
+    const functions = ["engine::queue::enqueue", "other::queue", "queue::list", "queue::peek", "svc::durable::publish", "queue::purge"];
+
+    expect(providedBy({ name: "svc-queue", functions, trigger_types: [] })).toBe(
+      "svc-queue, 6 functions, e.g. queue::list, queue::peek, queue::purge\n  All of them: svc functions --worker svc-queue",
     );
   });
 });

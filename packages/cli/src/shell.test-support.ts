@@ -15,7 +15,7 @@ export interface RecordedShell extends Shell {
 
 export interface RecordedShellOptions extends Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns" | "onKey">> {
   /** What standard input holds. */
-  readonly stdin?: string;
+  readonly stdin?: string | Uint8Array;
   /** What is typed in answer to questions, or picked, one after the other; with it, somebody can be asked. */
   readonly answers?: readonly string[];
   /** Lines of the terminal; undefined where there is none. */
@@ -61,8 +61,8 @@ export function recordedShell(options: RecordedShellOptions = {}): RecordedShell
     },
     onStdinEnd: () => () => {},
     readStdin: async ({ maxBytes }) => {
-      const text = options.stdin ?? "";
-      return Buffer.byteLength(text) > maxBytes ? undefined : text;
+      const bytes = Buffer.from(options.stdin ?? "");
+      return bytes.length > maxBytes ? undefined : bytes;
     },
     ask: options.answers === undefined ? undefined : answer,
     choose: options.answers === undefined ? undefined : answer,

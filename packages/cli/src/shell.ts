@@ -1,4 +1,5 @@
 import pc from "picocolors";
+import { readToEnd } from "./bounded-read.ts";
 
 type Colors = ReturnType<typeof pc.createColors>;
 
@@ -41,8 +42,8 @@ export interface Shell {
   onStopSignal(listener: (signal: StopSignal) => void): () => void;
   /** Tells once when standard input ends. Reads and drops what comes before. */
   onStdinEnd(listener: () => void): () => void;
-  /** Standard input to its end, as UTF-8 text; undefined when it is longer than `maxBytes`. */
-  readStdin(limit: { readonly maxBytes: number }): Promise<string | undefined>;
+  /** Standard input to its end; undefined when it is longer than `maxBytes`. */
+  readStdin(limit: { readonly maxBytes: number }): Promise<Uint8Array | undefined>;
 }
 
 /** The shell of a real process. A reader that went away (`svc … | head`) is no error: what it would have read is dropped. */
@@ -95,18 +96,6 @@ function listenForKeys(process: NodeJS.Process, listener: (key: string) => void)
     stdin.off("data", tell).pause();
     restore();
   };
-}
-
-async function readToEnd(stream: NodeJS.ReadStream, maxBytes: number): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of stream) {
-    const part = chunk as Buffer;
-    bytes += part.length;
-    if (bytes > maxBytes) return undefined;
-    chunks.push(part);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import type { RunningEngine } from "@svc/engine";
+import { addOwnWorkers } from "./own-workers.ts";
 import type { Shell } from "./shell.ts";
 
 /** What a person wants to know once the engine is up: where it listens, what it runs, what to try next. */
@@ -23,7 +24,7 @@ export function startSummary(engine: RunningEngine, { cwd, paint }: Pick<Shell, 
       workers.length === 0 ? "none configured" : workers.map(({ name, replicas }) => (replicas === 1 ? name : `${name} ×${replicas}`)).join(", "),
     ),
     "",
-    ...nextSteps(workers.length > 0).map((step) => `  ${step}`),
+    ...nextSteps(workers.length > 0, addOwnWorkers(cwd, config.file)).map((step) => `  ${step}`),
     "",
     paint.dim("Ctrl-C stops the engine and the workers that it started."),
     "",
@@ -32,7 +33,7 @@ export function startSummary(engine: RunningEngine, { cwd, paint }: Pick<Shell, 
   return lines.join("\n");
 }
 
-function nextSteps(hasWorkers: boolean): readonly string[] {
+function nextSteps(hasWorkers: boolean, add: string): readonly string[] {
   if (hasWorkers) return ["Try in a second terminal:  svc worker list"];
-  return ["Add a worker, in a second terminal:  svc worker add ./workers/math-worker", "Or a module of the engine:           svc worker add svc-state"];
+  return [`Add a worker, in a second terminal:  ${add}`, "Or a module of the engine:           svc worker add svc-state"];
 }

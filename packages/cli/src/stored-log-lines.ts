@@ -1,4 +1,4 @@
-import { escapeUnprintable, printable } from "./log-lines.ts";
+import { escapeUnprintable, printable, stackLines } from "./log-lines.ts";
 import type { Shell } from "./shell.ts";
 import { dayAndTime } from "./times.ts";
 
@@ -24,16 +24,24 @@ export function isAddedBySvc(attribute: string): boolean {
   return HIDDEN.test(attribute);
 }
 
-/** One entry for people: time, level, service, message, then attributes as `name=value`. Further lines of the message are set below. */
+const STACK = "exception.stacktrace";
+/** Told by the stack. */
+const IN_STACK = ["exception.type", "exception.message"];
+
+/** One entry for people: time, level, service, message, then attributes as `name=value`. Further lines of the message are set below, and a stack. */
 export function storedLogLine(entry: StoredLog, paint: Shell["paint"]): string {
-  const [first = "", ...more] = entry.body.split("\n").map(escapeUnprintable);
-  const fields = Object.entries(entry.attributes)
-    .filter(([name]) => !isAddedBySvc(name))
+  const [first = "", ...more] = entry.body.trimEnd().split("\n").map(escapeUnprintable);
+  const { [STACK]: stack, ...attributes } = entry.attributes;
+  const said = typeof stack === "string" ? stack : "";
+  const isTold = (name: string, value: unknown): boolean =>
+    isAddedBySvc(name) || (name === "worker" && value === entry.service_name) || (IN_STACK.includes(name) && said.includes(String(value)));
+  const fields = Object.entries(attributes)
+    .filter(([name, value]) => !isTold(name, value))
     .map(([name, value]) => `${paint.dim(`${escapeUnprintable(name)}=`)}${printable(value)}`);
   const trace = entry.trace_id === null ? [] : [paint.dim(`trace=${entry.trace_id.slice(0, 12)}`)];
   const service = paint[colorOf(entry.service_name)](escapeUnprintable(entry.service_name));
   const head = [paint.dim(dayAndTime(entry.timestamp_ms)), levelOf(entry, paint), service, first, ...fields, ...trace].join(" ");
-  return [head, ...more.map((line) => `    ${line}`)].join("\n");
+  return [head, ...more.map((line) => `    ${line}`), ...(said === "" ? [] : stackLines(said))].join("\n");
 }
 
 function levelOf({ severity_text, fatal }: StoredLog, paint: Shell["paint"]): string {

@@ -1,8 +1,15 @@
 import { escapeUnprintable } from "./log-lines.ts";
+import { wrapped } from "./word-wrap.ts";
 
 export interface TableOptions {
   /** Columns of the terminal; a wider table has its widest columns shortened to them. Undefined: nothing is shortened. */
   readonly columns?: number | undefined;
+  /** Heads of columns that are never shortened: names, ids, states. */
+  readonly whole?: readonly string[];
+  /** Heads of columns that give way before all others, and are left out where that is not enough. */
+  readonly first?: readonly string[];
+  /** Head of the column whose cells stand below their rows where the terminal is too narrow for all columns. */
+  readonly below?: string;
   /** Colours a cell that is padded already. */
   readonly style?: (cell: string, place: { readonly row: number; readonly head: string }) => string;
 }
@@ -15,35 +22,89 @@ const LEAST_WIDTH = 8;
  * Rows as aligned columns below upper-case heads, two blanks apart. The last column is not padded. What would move the cursor or recolour the
  * terminal is escaped, since workers choose many of the values.
  */
-export function table(heads: readonly string[], rows: readonly (readonly string[])[], { columns, style }: TableOptions = {}): string {
-  const cells = rows.map((row) => heads.map((_, column) => escapeUnprintable(row[column] ?? "")));
-  const natural = heads.map((head, column) => Math.max(head.length, ...cells.map((row) => (row[column] ?? "").length)));
-  const widths = columns === undefined ? natural : shrunk(natural, heads, columns);
-  const line = (row: readonly string[], index: number): string =>
-    row
-      .map((cell, column) => {
-        const width = widths[column] ?? 0;
-        const text = clipped(cell, width);
-        const padded = column === row.length - 1 ? text : text.padEnd(width);
-        return style === undefined || index < 0 ? padded : style(padded, { row: index, head: heads[column] ?? "" });
+export function table(heads: readonly string[], rows: readonly (readonly string[])[], options: TableOptions = {}): string {
+  const { columns, style } = options;
+  const all = heads.map((head, column) => columnOf(head, column, rows));
+  const isNarrow = columns !== undefined && widthOf(all) > columns;
+  const lower = isNarrow ? all.find(({ head }) => head === options.below) : undefined;
+  const upper = all.filter((column) => column !== lower);
+  const shown = isNarrow ? fitted(upper, columns, options) : upper;
+  const line = (row: number): string =>
+    shown
+      .map(({ head, cells, width }, index) => {
+        const text = clipped(row < 0 ? head : (cells[row] ?? ""), width);
+        const padded = index === shown.length - 1 ? text : text.padEnd(width);
+        return style === undefined || row < 0 ? padded : style(padded, { row, head });
       })
       .join(GAP)
       .trimEnd();
-  return `${[line(heads, -1), ...cells.map(line)].join("\n")}\n`;
+  const lines = rows.flatMap((_, row) => [line(row), ...linesBelow(lower?.cells[row] ?? "", columns)]);
+  return `${[line(-1), ...lines].join("\n")}\n`;
 }
 
-/** Takes from the widest column, again and again, until all fit or none can give more. */
-function shrunk(natural: readonly number[], heads: readonly string[], columns: number): readonly number[] {
-  const widths = [...natural];
-  let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - columns;
-  while (excess > 0) {
-    const spare = widths.map((width, column) => (width > Math.max(LEAST_WIDTH, heads[column]?.length ?? 0) ? width : 0));
+interface Column {
+  readonly head: string;
+  readonly cells: readonly string[];
+  readonly width: number;
+}
+
+function columnOf(head: string, column: number, rows: readonly (readonly string[])[]): Column {
+  const cells = rows.map((row) => escapeUnprintable(row[column] ?? ""));
+  return { head, cells, width: cells.reduce((widest, { length }) => Math.max(widest, length), head.length) };
+}
+
+function widthOf(columns: readonly Column[]): number {
+  return columns.reduce((sum, { width }) => sum + width, 0) + GAP.length * (columns.length - 1);
+}
+
+/** Shortens the columns that give way first, then the others, widest first; leaves out the former if it must be. */
+function fitted(all: readonly Column[], columns: number, { whole = [], first = [] }: TableOptions): readonly Column[] {
+  const shortened = shrunk(
+    shrunk(all, columns, ({ head }) => first.includes(head)),
+    columns,
+    ({ head }) => !whole.includes(head),
+  );
+  let kept = shortened;
+  for (const head of first) if (widthOf(kept) > columns) kept = kept.filter((column) => column.head !== head);
+  // What was left out may have made more room than was needed.
+  return kept.length === shortened.length ? kept : widened(kept, all, columns);
+}
+
+/** Takes from the widest of the columns that may give, again and again, until all fit or none can give more. */
+function shrunk(all: readonly Column[], columns: number, gives: (column: Column) => boolean): readonly Column[] {
+  const result = [...all];
+  for (let excess = widthOf(all) - columns; excess > 0; excess -= 1) {
+    const spare = result.map((column) => (gives(column) && column.width > Math.max(LEAST_WIDTH, column.head.length) ? column.width : 0));
     const widest = spare.indexOf(Math.max(...spare));
-    if ((spare[widest] ?? 0) === 0) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
-    excess -= 1;
+    const column = result[widest];
+    if (column === undefined || (spare[widest] ?? 0) === 0) break;
+    result[widest] = { ...column, width: column.width - 1 };
   }
-  return widths;
+  return result;
+}
+
+/** Gives room that is left back to columns that were shortened. */
+function widened(kept: readonly Column[], all: readonly Column[], columns: number): readonly Column[] {
+  let room = columns - widthOf(kept);
+  return kept.map((column) => {
+    const natural = all.find(({ head }) => head === column.head)?.width ?? column.width;
+    const more = Math.max(0, Math.min(room, natural - column.width));
+    room -= more;
+    return { ...column, width: column.width + more };
+  });
+}
+
+const INDENT = "    ";
+/** Of a text that stands below its row; all of it is what --json is for. */
+const LINES_BELOW = 3;
+
+function linesBelow(text: string, columns: number | undefined): readonly string[] {
+  if (text === "" || columns === undefined) return [];
+  const width = Math.max(LEAST_WIDTH, columns - INDENT.length);
+  const lines = wrapped(text, width);
+  const shown = lines.slice(0, LINES_BELOW).map((line) => clipped(line, width));
+  const last = shown.length - 1;
+  return shown.map((line, index) => `${INDENT}${index === last && lines.length > LINES_BELOW ? clipped(`${line} …`, width) : line}`);
 }
 
 /** At most so many characters; one that is longer ends with "…". */

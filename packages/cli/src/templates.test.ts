@@ -13,7 +13,7 @@ it("lists the templates with what they are and what to type next, the quickstart
   expect(templates[0]).toEqual({
     name: "quickstart",
     description: expect.stringContaining("Python"),
-    nextSteps: expect.arrayContaining(["svc --config config.yaml"]),
+    nextSteps: expect.arrayContaining(["svc dev"]),
   });
 });
 

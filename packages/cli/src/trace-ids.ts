@@ -1,5 +1,6 @@
 import type { Worker } from "@svc/sdk";
 import { CommandFailure } from "./exit-codes.ts";
+import { escapeUnprintable } from "./log-lines.ts";
 import { dayAndTime } from "./times.ts";
 
 /** A trace in the list of them. */
@@ -21,7 +22,10 @@ interface TracePage {
   readonly cursor: string | null;
 }
 
-export async function listTraces(engine: Worker, query: Query): Promise<{ readonly traces: readonly TraceRow[]; readonly cursor: string | null }> {
+export async function listTraces(
+  engine: Pick<Worker, "call">,
+  query: Query,
+): Promise<{ readonly traces: readonly TraceRow[]; readonly cursor: string | null }> {
   const { spans, cursor } = await engine.call<TracePage>({ function_id: "engine::traces::list", payload: query });
   return { traces: spans.map(({ trace }) => trace), cursor };
 }
@@ -33,7 +37,7 @@ const MOST_PAGES = 20;
 const MOST_SHOWN = 10;
 
 /** The whole id of the one trace whose id begins so. Fails where there is none, or several. */
-export async function fullTraceId(engine: Worker, prefix: string): Promise<string> {
+export async function fullTraceId(engine: Pick<Worker, "call">, prefix: string): Promise<string> {
   if (prefix.length === ID_LENGTH) return prefix;
   const matching: TraceRow[] = [];
   let cursor: string | null = null;
@@ -52,7 +56,9 @@ export async function fullTraceId(engine: Worker, prefix: string): Promise<strin
     throw cursor === null ? traceNotKept(prefix) : new CommandFailure(`None of the latest ${MOST_PAGES * LOOKED_AT} traces begins with ${prefix}.`);
   if (others.length === 0) return only.trace_id;
   throw new CommandFailure(`Several traces begin with ${prefix}; name one by more of its id:`, {
-    advice: matching.slice(0, MOST_SHOWN).map(({ trace_id, start_time_ms, root_name }) => `  ${trace_id}  ${dayAndTime(start_time_ms)}  ${root_name ?? ""}`),
+    advice: matching
+      .slice(0, MOST_SHOWN)
+      .map(({ trace_id, start_time_ms, root_name }) => `  ${trace_id}  ${dayAndTime(start_time_ms)}  ${escapeUnprintable(root_name ?? "")}`),
   });
 }
 

@@ -28,7 +28,7 @@ export interface Spans {
 }
 
 /** The spans of a trace by their beginning, `MAX_SPANS` at most; none when it is not kept. */
-export async function spansOf(engine: Worker, traceId: string): Promise<Spans> {
+export async function spansOf(engine: Pick<Worker, "call">, traceId: string): Promise<Spans> {
   const payload = { trace_id: traceId, limit: MAX_SPANS, detail: "lean" };
   return engine.call<Spans>({ function_id: "engine::traces::spans", payload });
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { EditOptions } from "@svc/engine";
 import type { InstallResult, WorkerManifest } from "@svc/engine/local-workers";
 import type { Worker } from "@svc/sdk";
 import type { BuiltInWorker } from "./built-in-workers.ts";
@@ -54,7 +55,8 @@ async function addBuiltIn(shell: Shell, worker: BuiltInWorker, adding: Adding): 
   const { project } = adding;
   refuseListed({ name: worker.name, folder: undefined }, adding);
   await requireValidConfig(shell, project);
-  const { changed } = await editing(() => addWorkerToConfig(project.configFile, { name: worker.name, config: worker.config }, { comment: worker.comment }));
+  const entry = { name: worker.name, config: worker.config };
+  const { changed } = await editing(shell, (check) => addWorkerToConfig(project.configFile, entry, { comment: worker.comment, check }));
   noteEntry(shell, worker.name, { project, changed });
   return finish(shell, { name: worker.name, kind: "built-in", adding, ready: await awaitReady(shell, worker.name, adding) });
 }
@@ -72,7 +74,7 @@ async function addLocal(shell: Shell, target: FolderTarget, adding: Adding): Pro
   const listed = refuseListed({ name, folder: target.folder }, adding);
   // Before the config is touched: an install that fails leaves no entry behind that the engine would try to start.
   const installed = await install(shell, { ...manifest, name }, adding);
-  const { changed } = await editing(() => addWorkerToConfig(project.configFile, { name, path: target.folder, replicas, env }));
+  const { changed } = await editing(shell, (check) => addWorkerToConfig(project.configFile, { name, path: target.folder, replicas, env }, { check }));
   noteEntry(shell, name, { project, changed });
   shell.note(installed.status === "cached" ? "Using cached deps\n" : `Dependencies installed in ${formatDuration(installed.durationMs)}\n`);
   if (engine !== undefined && listed) await steerWorker(engine, "restart", name);
@@ -98,7 +100,7 @@ async function entryName(manifest: WorkerManifest, { name }: Adding): Promise<st
 }
 
 /** Answers whether the config file lists the worker already; without --force that is refused, and always where the name or the folder is another's. */
-function refuseListed({ name, folder }: ListedEntry, { project, force, replicas, env }: Adding): boolean {
+function refuseListed({ name, folder }: Pick<ListedEntry, "name" | "folder">, { project, force, replicas, env }: Adding): boolean {
   const { shownConfig } = project;
   const entries = listedEntries(project.configFile);
   const sharer = [...entries.values()].find((entry) => folder !== undefined && entry.folder !== undefined && isSameFile(entry.folder, folder));
@@ -107,9 +109,14 @@ function refuseListed({ name, folder }: ListedEntry, { project, force, replicas,
   }
   const listed = entries.get(name);
   if (listed === undefined) return false;
+  if (listed.kind === "command") {
+    throw new CommandFailure(`The name ${name} is taken in ${shownConfig}: it is a command of svc-exec there.`, {
+      advice: [folder === undefined ? "Give that command another name." : otherName(folder)],
+    });
+  }
   if (folder !== undefined && sharer === undefined) {
     throw new CommandFailure(`The name ${name} is taken in ${shownConfig}: it is ${listed.folder ?? "a module"} there, and not ${folder}.`, {
-      advice: [`Give this worker a name of its own with --name or in ${join(folder, "svc.worker.yaml")}, or remove that one first: svc worker remove ${name}`],
+      advice: [otherName(folder), `Or remove that one first: svc worker remove ${name}`],
     });
   }
   if (replicas !== undefined || env !== undefined) {
@@ -124,6 +131,10 @@ function refuseListed({ name, folder }: ListedEntry, { project, force, replicas,
       ...(folder === undefined ? [] : [moreProcesses(name, shownConfig)]),
     ],
   });
+}
+
+function otherName(folder: string): string {
+  return `Give this worker a name of its own with --name or in ${join(folder, "svc.worker.yaml")}`;
 }
 
 function moreProcesses(name: string, shownConfig: string): string {
@@ -161,11 +172,11 @@ async function install(shell: Shell, manifest: WorkerManifest, { project, force,
   }
 }
 
-/** What the editor of the config file refuses is for the user to put right. */
-export async function editing<Result>(edit: () => Promise<Result>): Promise<Result> {
-  const { ConfigEditError, ConfigError } = await import("@svc/engine");
+/** Edits the config file, but not to something that the engine would refuse. What is refused is for the user to put right. */
+export async function editing<Result>(shell: Shell, edit: (check: NonNullable<EditOptions["check"]>) => Promise<Result>): Promise<Result> {
+  const { ConfigEditError, ConfigError, configurableModules } = await import("@svc/engine");
   try {
-    return await edit();
+    return await edit({ env: shell.env, modules: configurableModules, cwd: shell.cwd });
   } catch (error) {
     if (error instanceof ConfigEditError || error instanceof ConfigError) throw new CommandFailure(error.message, { cause: error });
     throw error;
@@ -197,7 +208,7 @@ interface Outcome {
 function finish(shell: Shell, { name, kind, adding, ready, installed }: Outcome): Added {
   if (ready !== undefined) {
     shell.note("Worker auto-started\n");
-    shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready, shell.noteColumns)}\n`);
+    shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready)}\n`);
   }
   return {
     name,

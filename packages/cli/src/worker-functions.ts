@@ -5,6 +5,9 @@ import { findBuiltIn } from "./built-in-workers.ts";
 const ANSWER_MARGIN_MS = 10_000;
 const STEER_TIMEOUT_MS = 60_000;
 
+/** Whatever the functions of an engine can be called through. */
+export type EngineCalls = Pick<Worker, "call">;
+
 export type WorkerState = "installing" | "starting" | "ready" | "stopping" | "stopped" | "backing_off" | "crash_looping" | "failed";
 
 /** One process of a worker, or one connection of a remote one. */
@@ -25,6 +28,8 @@ export interface WorkerReport {
   readonly state: WorkerState;
   /** Why the state is what it is, where that is not plain. */
   readonly reason: string | null;
+  /** Why its last change or install is not used, while its processes from before run on. */
+  readonly problem: string | null;
   readonly pids: readonly number[];
   readonly replicas: readonly ReplicaReport[];
   /** How often it was started again after it ended unasked. */
@@ -56,14 +61,14 @@ export function fullName(name: string): string {
   return findBuiltIn(name)?.name ?? name;
 }
 
-export async function listWorkers(engine: Worker, options: { readonly includeRemote?: boolean } = {}): Promise<readonly WorkerReport[]> {
+export async function listWorkers(engine: EngineCalls, options: { readonly includeRemote?: boolean } = {}): Promise<readonly WorkerReport[]> {
   const payload = { include_remote: options.includeRemote ?? false };
   const { workers } = await engine.call<{ readonly workers: readonly WorkerReport[] }>({ function_id: "worker::list", payload });
   return workers;
 }
 
 export async function workerStatus(
-  engine: Worker,
+  engine: EngineCalls,
   name: string,
   { tail, timeoutMs }: { readonly tail: number; readonly timeoutMs?: number },
 ): Promise<WorkerReport> {
@@ -74,7 +79,7 @@ export async function workerStatus(
   });
 }
 
-export async function inspectWorker(engine: Worker, name: string): Promise<WorkerInspection> {
+export async function inspectWorker(engine: EngineCalls, name: string): Promise<WorkerInspection> {
   return engine.call<WorkerInspection>({ function_id: "worker::inspect", payload: { name } });
 }
 
@@ -88,7 +93,7 @@ export interface AwaitedState {
 }
 
 /** Asks the engine to answer when the worker is so, or when the time is up. */
-export async function awaitWorker(engine: Worker, { name, until, timeoutMs, signal }: AwaitedState): Promise<WorkerReport> {
+export async function awaitWorker(engine: EngineCalls, { name, until, timeoutMs, signal }: AwaitedState): Promise<WorkerReport> {
   return engine.call<WorkerReport>({
     function_id: "worker::wait",
     payload: { name, timeout_ms: timeoutMs, on_crash: until === "first crash", until: until === "stopped" ? "stopped" : "settled" },
@@ -100,6 +105,6 @@ export async function awaitWorker(engine: Worker, { name, until, timeoutMs, sign
 export type Steering = "start" | "stop" | "restart" | "update";
 
 /** Answers at once, with how the worker is then. */
-export async function steerWorker(engine: Worker, steering: Steering, name: string): Promise<WorkerReport> {
+export async function steerWorker(engine: EngineCalls, steering: Steering, name: string): Promise<WorkerReport> {
   return engine.call<WorkerReport>({ function_id: `worker::${steering}`, payload: { name }, timeout_ms: STEER_TIMEOUT_MS });
 }

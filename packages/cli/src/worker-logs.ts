@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CallError } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
 import { isAway } from "./engine-away.ts";
+import type { EngineCalls } from "./worker-functions.ts";
 
 export type LogStream = "out" | "err" | "install" | "svc";
 
@@ -21,6 +21,8 @@ interface LogPage {
   readonly log_file: string;
   /** Where the next lines begin. */
   readonly cursor: string;
+  /** Lines before these are lost. */
+  readonly gap: boolean;
 }
 
 export interface LogQuery {
@@ -38,7 +40,7 @@ const PAGE_LINES = 1_000;
 
 /** The last lines of a worker's output, oldest first, and where to go on. */
 export async function readLogs(
-  engine: Worker,
+  engine: EngineCalls,
   worker: string,
   { tail, sinceMs, stream }: LogQuery,
 ): Promise<{ readonly lines: readonly WorkerLine[]; readonly cursor: string; readonly logFile: string }> {
@@ -52,16 +54,29 @@ export interface Following {
   /** Ends it; the promise then resolves. */
   readonly signal: AbortSignal;
   readonly onLine: (line: WorkerLine) => void;
+  /** Told where to go on, after each answer's lines. */
+  readonly onCursor?: (cursor: string) => void;
+  /** Told when lines were removed with their file before they could be read. */
+  readonly onGap?: () => void;
   /** Told once when the engine does not answer, until it does again. */
   readonly onLost?: () => void;
   readonly onBack?: () => void;
+}
+
+/** The engine does not know the worker, or does no longer. */
+export function isGone(error: unknown): boolean {
+  return CallError.is(error) && error.code === "worker_not_found";
 }
 
 /**
  * Hands over each further line of a worker until the signal aborts, also over a restart of the engine. Answers `gone` when the engine no
  * longer knows the worker; rejects when it refuses to tell.
  */
-export async function followLogs(engine: Worker, worker: string, { cursor, stream, signal, onLine, onLost, onBack }: Following): Promise<"stopped" | "gone"> {
+export async function followLogs(
+  engine: EngineCalls,
+  worker: string,
+  { cursor, stream, signal, onLine, onGap, onCursor, onLost, onBack }: Following,
+): Promise<"stopped" | "gone"> {
   let at = cursor;
   let isLost = false;
   while (!signal.aborted) {
@@ -71,10 +86,12 @@ export async function followLogs(engine: Worker, worker: string, { cursor, strea
       if (isLost) onBack?.();
       isLost = false;
       at = page.cursor;
+      if (page.gap) onGap?.();
       for (const line of page.lines) onLine({ ...line, worker });
+      onCursor?.(at);
     } catch (error) {
       if (signal.aborted) break;
-      if (CallError.is(error) && error.code === "worker_not_found") return "gone";
+      if (isGone(error)) return "gone";
       if (!isAway(error)) throw error;
       if (!isLost) onLost?.();
       isLost = true;

@@ -16,6 +16,8 @@ export interface WorkerStanding {
   readonly triggers: readonly TriggerRow[];
   /** The last of its output, oldest first. */
   readonly lines: readonly WorkerLine[];
+  /** How many lines of the terminal they may take: an entry with a stack takes many. */
+  readonly tail: number;
 }
 
 const NAME_WIDTH = 14;
@@ -31,7 +33,7 @@ const KINDS: Readonly<Record<WorkerReport["kind"], string>> = {
 };
 
 /** All about one worker, for people: lines without their ends. */
-export function workerPage({ report, triggers, lines }: WorkerStanding, paint: Shell["paint"]): readonly string[] {
+export function workerPage({ report, triggers, lines, tail }: WorkerStanding, paint: Shell["paint"]): readonly string[] {
   const { name, kind, state, reason, ready_at, next_start_at, waits_for, log_file } = report;
   const runsHere = kind === "local" || kind === "command";
   const fact = factsIn(paint);
@@ -56,13 +58,25 @@ export function workerPage({ report, triggers, lines }: WorkerStanding, paint: S
     ...fact("log file", log_file === null ? [] : [escapeUnprintable(log_file)]),
     // Where it is down, the lines of its last exit are the last that it said.
     ...(lines.length === 0 || isDown ? [] : ["", paint.bold("Last output")]),
-    ...(isDown ? [] : lines.map((line) => outputLine(line, paint))),
+    ...(isDown ? [] : lastLines(lines, tail, paint)),
   ];
 }
 
-function outputLine(line: WorkerLine, paint: Shell["paint"]): string {
+/** As many of the newest entries as there is room for; of one that is too long, how it begins. */
+function lastLines(entries: readonly WorkerLine[], tail: number, paint: Shell["paint"]): readonly string[] {
+  const shown: string[] = [];
+  for (const entry of entries.toReversed()) {
+    const room = tail - shown.length;
+    if (room <= 0) break;
+    const lines = outputLines(entry, paint);
+    shown.unshift(...(lines.length <= room ? lines : [...lines.slice(0, Math.max(1, room - 1)), ...(room > 1 ? [`    ${paint.dim("…")}`] : [])]));
+  }
+  return shown;
+}
+
+function outputLines(line: WorkerLine, paint: Shell["paint"]): readonly string[] {
   const { bar, time, text } = shownLine(line, paint);
-  return `${paint.dim(dayAndTime(Date.parse(time)))} ${bar} ${text}`;
+  return `${paint.dim(dayAndTime(Date.parse(time)))} ${bar} ${text}`.split("\n");
 }
 
 /** A name, and what there is to say below each other; nothing where there is nothing to say. */

@@ -27,13 +27,33 @@ export interface Removed {
 export async function entryNamed(name: string, { configFile, shownConfig }: Project): Promise<ListedEntry> {
   const entries = listedEntries(configFile);
   const entry = entries.get(name) ?? entries.get(findBuiltIn(name)?.name ?? name);
+  if (entry?.kind === "command") {
+    throw new CommandFailure(`${entry.name} is a command of svc-exec and no worker of its own.`, {
+      advice: [`Take it out of the commands: in ${shownConfig}.`],
+    });
+  }
   if (entry !== undefined) return entry;
   const { nearestName } = await import("@svc/engine/local-workers");
-  const known = [...entries.keys()];
+  const known = [...entries.values()].flatMap((listed) => (listed.kind === "command" ? [] : [listed.name]));
   const meant = nearestName(name, known);
   throw new CommandFailure(`There is no worker ${name} in ${shownConfig}${meant === undefined ? "." : `; did you mean ${meant}?`}`, {
     advice: [known.length === 0 ? "It lists none." : `It lists: ${known.join(", ")}`],
   });
+}
+
+/** The same names, those first that depend on others of them: a file in which a worker waits for one that is gone is refused. */
+export function dependentsFirst(entries: ReadonlyMap<string, ListedEntry>): readonly string[] {
+  const left = new Map(entries);
+  const order: string[] = [];
+  while (left.size > 0) {
+    const needed = new Set([...left.values()].flatMap(({ dependsOn }) => dependsOn));
+    const free = [...left].filter(([, { name }]) => !needed.has(name)).map(([name]) => name);
+    // They wait for each other in a circle, which the engine refuses in any order.
+    const next = free.length > 0 ? free : [...left.keys()];
+    for (const name of next) left.delete(name);
+    order.push(...next);
+  }
+  return order;
 }
 
 /** Takes the worker out of the config file and waits until the running engine has let go of it. Its files stay. */
@@ -44,7 +64,7 @@ export async function removeWorker(
 ): Promise<Removed> {
   const { removeWorkerFromConfig } = await import("@svc/engine");
   const before = engine === undefined ? undefined : (await listWorkers(engine)).find(({ name }) => name === entry.name);
-  await editing(() => removeWorkerFromConfig(project.configFile, entry.name));
+  await editing(shell, (check) => removeWorkerFromConfig(project.configFile, entry.name, { check }));
   shell.note(`Worker ${entry.name} removed from ${project.shownConfig}\n`);
   if (engine !== undefined && before !== undefined) await untilGone(shell, engine, { before, project, signal });
   if (entry.folder !== undefined) shell.note(`Its files stay in ${entry.folder}\n`);

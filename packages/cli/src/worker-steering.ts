@@ -100,8 +100,8 @@ async function update(shell: Shell, engine: Worker, step: Step): Promise<WorkerR
   shell.note(`Installing the dependencies of ${name} again\n`);
   const after = await untilReady(shell, engine, { step, report });
   // Its former processes run on then, so that it is ready all the same.
-  if (step.wait && after.reason !== null) {
-    throw new CommandFailure(`Worker ${name} was not updated: ${after.reason}`, {
+  if (step.wait && after.problem !== null) {
+    throw new CommandFailure(`Worker ${name} was not updated: ${after.problem}\nThe processes from before run on.`, {
       advice: [`What the install said: svc worker logs ${name} --stream install`],
     });
   }
@@ -113,6 +113,6 @@ async function untilReady(shell: Shell, engine: Worker, { step, report }: { read
   if (!wait) return report;
   const adviceIfStopped = [`The engine goes on starting it. See how it is: svc worker status ${name}`];
   const ready = await waitForWorker(shell, engine, { name, signal, adviceIfStopped });
-  shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready, shell.noteColumns)}\n`);
+  shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready)}\n`);
   return ready;
 }

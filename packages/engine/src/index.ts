@@ -6,6 +6,7 @@ export {
   type ConfigOverrides,
   type ConfigProblem,
   configJsonSchema,
+  type EditOptions,
   type EditResult,
   type ExplainedKey,
   explainConfig,

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError, MAX_TIMEOUT_MS } from "@svc/protocol";
 
 /** Calls that may wait for the connection at a time; above it a call is refused. */
 export const MAX_QUEUED_CALLS = 1000;
@@ -8,10 +8,11 @@ export class PendingCall {
   readonly functionId: string;
   /** Undefined for a void call, which ends when it is written. */
   readonly invocationId: string | undefined;
-  readonly timeoutMs: number;
-  readonly deadlineMs: number;
   /** The caller wants the JSON text of the result. */
   readonly wantsText: boolean;
+  readonly #namesDeadline: boolean;
+  #timeoutMs: number;
+  #deadlineMs: number;
   /** The frame while it waits for the connection; undefined once written. */
   waiting: string | undefined;
   ended = false;
@@ -25,6 +26,8 @@ export class PendingCall {
       readonly functionId: string;
       readonly invocationId: string | undefined;
       readonly timeoutMs: number;
+      /** The caller named it, or the worker's options did. */
+      readonly namesDeadline: boolean;
       readonly deadlineMs: number;
       readonly wantsText?: boolean;
     },
@@ -33,11 +36,27 @@ export class PendingCall {
   ) {
     this.functionId = fields.functionId;
     this.invocationId = fields.invocationId;
-    this.timeoutMs = fields.timeoutMs;
-    this.deadlineMs = fields.deadlineMs;
+    this.#timeoutMs = fields.timeoutMs;
+    this.#deadlineMs = fields.deadlineMs;
+    this.#namesDeadline = fields.namesDeadline;
     this.wantsText = fields.wantsText ?? false;
     this.#resolve = resolve;
     this.#reject = reject;
+  }
+
+  get timeoutMs(): number {
+    return this.#timeoutMs;
+  }
+
+  get deadlineMs(): number {
+    return this.#deadlineMs;
+  }
+
+  /** An engine of ours answers every call at its deadline, and the function may have named one of its own: then ours must not come first. */
+  leaveDeadlineToEngine(): void {
+    if (this.#namesDeadline) return;
+    this.#deadlineMs += MAX_TIMEOUT_MS - this.#timeoutMs;
+    this.#timeoutMs = MAX_TIMEOUT_MS;
   }
 
   resolve(result: unknown): void {
@@ -112,6 +131,10 @@ export class PendingCalls {
     const calls = [...this.#waiting];
     this.#waiting.clear();
     return calls;
+  }
+
+  written(): Iterable<PendingCall> {
+    return this.#written.values();
   }
 
   /** Takes out and returns the calls that were written. */

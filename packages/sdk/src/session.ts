@@ -1,13 +1,4 @@
-import {
-  CallError,
-  type ChannelRef,
-  DEFAULT_TIMEOUT_MS,
-  encodeMessage,
-  type InvocationId,
-  MAX_TIMEOUT_MS,
-  type MessageOf,
-  type WireError,
-} from "@svc/protocol";
+import { CallError, type ChannelRef, DEFAULT_TIMEOUT_MS, encodeMessage, type InvocationId, type MessageOf, type WireError } from "@svc/protocol";
 import { encodeCall, encodeFailure, encodeResult, oversize } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import { JsonPayload, memberText } from "./json-call.ts";
@@ -63,6 +54,7 @@ export class Session {
   readonly #newId: () => string;
   readonly #introduction: string;
   readonly #callTimeoutMs: number | undefined;
+  /** Known when it has greeted. Whatever was not written, or to whom is not known yet, has the deadline of this side. */
   #engineKeepsDeadlines = false;
   readonly #registrations = new Registrations();
   readonly #pending = new PendingCalls();
@@ -118,6 +110,7 @@ export class Session {
   closed(): void {
     if (!this.#open) return;
     this.#open = false;
+    this.#engineKeepsDeadlines = false;
     for (const call of this.#pending.takeWritten()) {
       call.reject(
         new CallError("disconnected", `the connection ended before function ${call.functionId} answered; it may have run`, {
@@ -205,11 +198,14 @@ export class Session {
   call(request: OutboundCall, nowMs: number, resolve: (result: unknown) => void, reject: (error: CallError) => void): PendingCall {
     const invocationId = request.action?.type === "void" ? undefined : this.#newId();
     const named = request.timeoutMs ?? this.#callTimeoutMs;
-    // An engine of ours answers every call at its deadline, and the function may have named one of its own: then ours must not come first.
-    const timeoutMs = named ?? (this.#engineKeepsDeadlines ? MAX_TIMEOUT_MS : DEFAULT_TIMEOUT_MS);
+    const timeoutMs = named ?? DEFAULT_TIMEOUT_MS;
     const frame = encodeOutbound(request, invocationId, named);
     const wantsText = request.payload instanceof JsonPayload;
-    const call = new PendingCall({ functionId: request.functionId, invocationId, timeoutMs, deadlineMs: nowMs + timeoutMs, wantsText }, resolve, reject);
+    const call = new PendingCall(
+      { functionId: request.functionId, invocationId, timeoutMs, namesDeadline: named !== undefined, deadlineMs: nowMs + timeoutMs, wantsText },
+      resolve,
+      reject,
+    );
     if (this.#open) this.#write(call, frame);
     else if (this.#pending.full) throw queueFull(request.functionId);
     else this.#pending.addWaiting(call, frame);
@@ -229,6 +225,7 @@ export class Session {
 
   #write(call: PendingCall, frame: string): void {
     call.waiting = undefined;
+    if (this.#engineKeepsDeadlines) call.leaveDeadlineToEngine();
     if (call.invocationId !== undefined) this.#pending.addWritten(call, call.invocationId);
     this.#output.send(frame);
     if (call.invocationId === undefined) call.resolve(undefined);
@@ -294,6 +291,7 @@ export class Session {
     workerregistered: (message) => {
       this.#previous = { workerId: message.worker_id, token: message.reattach_token };
       this.#engineKeepsDeadlines = message.engine !== undefined;
+      if (this.#engineKeepsDeadlines) for (const call of this.#pending.written()) call.leaveDeadlineToEngine();
       this.#output.registered(message.worker_id, this.#engineKeepsDeadlines);
     },
     registertrigger: (message) => this.#onBind(message),

@@ -15,6 +15,8 @@ class OpenCall:
     function_id: str
     timeout_ms: int
     deadline_ms: float
+    #: By the caller, or by the worker's options.
+    names_deadline: bool
     within_handler: bool
     #: Text of the frame while it waits for the socket; None once it was handed over.
     queued_frame: str | None
@@ -51,6 +53,15 @@ class OpenCalls:
         if call.queued_frame is not None:
             self._queued[call.key] = call
             self._queued_chars += len(call.queued_frame)
+        self._note_deadline(call)
+
+    def defer(self, call: OpenCall, timeout_ms: int) -> None:
+        """Gives the call a later deadline, from when it was made."""
+        call.deadline_ms += timeout_ms - call.timeout_ms
+        call.timeout_ms = timeout_ms
+        self._note_deadline(call)
+
+    def _note_deadline(self, call: OpenCall) -> None:
         heapq.heappush(self._deadlines, (call.deadline_ms, call.key))
         # Entries of settled calls stay until their deadline; without this a fast caller would gather 30 s of them.
         if len(self._deadlines) > 2 * len(self._by_key) + 1024:
@@ -98,11 +109,15 @@ class OpenCalls:
         while self._deadlines and self._deadlines[0][0] <= now_ms:
             _, key = heapq.heappop(self._deadlines)
             call = self._by_key.get(key)
-            if call is not None:
+            if call is not None and call.deadline_ms <= now_ms:
                 yield call
 
     def next_deadline_ms(self) -> float | None:
-        while self._deadlines and self._deadlines[0][1] not in self._by_key:
+        while self._deadlines:
+            deadline_ms, key = self._deadlines[0]
+            call = self._by_key.get(key)
+            if call is not None and call.deadline_ms == deadline_ms:
+                break
             heapq.heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else None
 

@@ -24,14 +24,12 @@ class OwnCalls:
         self._new_id = new_id
         self._calls = OpenCalls()
         self._last_key = 0
-        #: An engine of svc answers every call at its deadline.
-        self.engine_keeps_deadlines = False
+        self._engine_keeps_deadlines = False
 
     def call(self, outgoing: Outgoing) -> tuple[int, list[Effect]]:
         checked_name(outgoing.function_id, "function_id")
-        # An engine of svc answers at the deadline, and the function may have named a later one of its own.
-        fallback_ms = MAX_TIMEOUT_MS if self.engine_keeps_deadlines else DEFAULT_TIMEOUT_MS
-        timeout_ms = fallback_ms if outgoing.timeout_ms is None else checked_timeout_ms(outgoing.timeout_ms)
+        names_deadline = outgoing.timeout_ms is not None
+        timeout_ms = DEFAULT_TIMEOUT_MS if outgoing.timeout_ms is None else checked_timeout_ms(outgoing.timeout_ms)
         invocation_id = None if outgoing.mode == "void" else self._new_id()
         frame = call_frame(outgoing, invocation_id)
         self._refuse_overflow(outgoing.function_id, frame)
@@ -42,6 +40,7 @@ class OwnCalls:
             function_id=outgoing.function_id,
             timeout_ms=timeout_ms,
             deadline_ms=self._now_ms() + timeout_ms,
+            names_deadline=names_deadline,
             within_handler=outgoing.within_handler,
             queued_frame=None if self._outbound.is_open else frame,
         )
@@ -50,6 +49,13 @@ class OwnCalls:
             return call.key, []
         self._outbound.push(frame)
         return call.key, self._handed_over(call)
+
+    def greeted(self, *, keeps_deadlines: bool) -> None:
+        """The engine told what it is: one of svc answers every call at its deadline."""
+        self._engine_keeps_deadlines = keeps_deadlines
+        for call in self._calls:
+            if call.queued_frame is None:
+                self._leave_deadline_to_engine(call)
 
     def withdraw(self, key: int) -> list[Effect]:
         open_call = self._calls.get(key)
@@ -72,6 +78,7 @@ class OwnCalls:
 
     def connection_ended(self) -> list[Effect]:
         """Calls that were sent fail, calls that wait for the socket go on waiting."""
+        self._engine_keeps_deadlines = False
         return [
             _failed(call, f"the connection ended before {call.function_id} answered; it may have run")
             for call in self._calls.take_sent()
@@ -119,9 +126,15 @@ class OwnCalls:
 
     def _handed_over(self, call: OpenCall) -> list[Effect]:
         if call.invocation_id is not None:
+            self._leave_deadline_to_engine(call)
             return []
         self._calls.take(call.key)
         return [CallWritten(call.key)]
+
+    def _leave_deadline_to_engine(self, call: OpenCall) -> None:
+        # The function may have named a later one of its own.
+        if self._engine_keeps_deadlines and not call.names_deadline and call.timeout_ms < MAX_TIMEOUT_MS:
+            self._calls.defer(call, MAX_TIMEOUT_MS)
 
     def _refuse_overflow(self, function_id: str, frame: str) -> None:
         is_open = self._outbound.is_open

@@ -208,7 +208,7 @@ class Session:
 
     def _on_welcome(self, welcome: Welcome) -> list[Effect]:
         self._worker_id, self._reattach_token = welcome.worker_id, welcome.reattach_token
-        self._own_calls.engine_keeps_deadlines = welcome.is_engine_of_svc
+        self._own_calls.greeted(keeps_deadlines=welcome.is_engine_of_svc)
         return [Registered(welcome.worker_id, welcome.is_engine_of_svc)]
 
     def _on_bind(self, request: BindRequest) -> list[Effect]:

@@ -43,16 +43,10 @@ async function explain(shell: Shell, key: string | undefined, options: ExplainOp
   if (note !== undefined) shell.note(`${shell.paint.yellow("note:")} ${note}\n`);
   const [only] = chosen;
   if (only !== undefined && chosen.length === 1) shell.out(inFull(only));
-  else shell.out(cutTo(shell.outColumns, table(["KEY", "VALUE", "FROM", "DESCRIPTION"], chosen.filter(isShown(key)).map(row))));
-}
-
-/** On a terminal each row is one line; the rest of a description is what `svc config explain KEY` is for. */
-function cutTo(columns: number | undefined, text: string): string {
-  if (columns === undefined) return text;
-  return text
-    .split("\n")
-    .map((line) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line))
-    .join("\n");
+  else {
+    const rows = chosen.filter(isShown(key)).map(row);
+    shell.out(table(["KEY", "VALUE", "FROM", "DESCRIPTION"], rows, { columns: shell.outColumns, whole: ["KEY"], below: "DESCRIPTION" }));
+  }
 }
 
 interface RunningSetting {

@@ -162,6 +162,15 @@ describe("svc config explain", () => {
     expect(out).toMatch(/variable +SVC_HTTP_PORT/);
   });
 
+  it("shows what keys mean below them where the terminal is too narrow for a column of it", async () => {
+    const shell = recordedShell({ cwd: projectWith(GOOD).dir, outColumns: 100 });
+    await run(["config", "explain", "svc-http"], shell);
+
+    const lines = shell.written.out.split("\n");
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+    expect(lines[lines.findIndex((line) => line.startsWith("svc-http.port ")) + 1]).toMatch(/^ {4}Port of the engine's HTTP listener/);
+  });
+
   it("names the nearest key for one that is not there", async () => {
     expect(await svc(projectWith(GOOD), ["explain", "engine.brigde.port"])).toMatchObject({
       status: EXIT.usage,

@@ -30,7 +30,9 @@ describe("svc create", () => {
 
     expect((await readdir(join(dir, "project"))).sort()).toEqual([".gitignore", "README.md", "config.yaml", "sdk", "workers"]);
     expect(await readdir(join(dir, "project/sdk"))).toEqual(["svc-0.1.0-py3-none-any.whl", "svc-sdk-0.1.0.tgz"]);
-    expect(shell.written.notes).toContain("cd project\n  svc --config config.yaml");
+    expect(shell.written.notes).toContain("cd project\n  svc dev\n");
+    expect(shell.written.notes).toContain("  config.yaml\n");
+    expect(shell.written.notes).toContain("  sdk/svc-sdk-0.1.0.tgz\n");
     expect(shell.written.out).toBe("");
   });
 
@@ -109,6 +111,15 @@ describe("svc create", () => {
     expect(shell.written.notes).toContain("Which template?");
     expect(await readdir(join(dir, "typescript/workers/greeter"))).toContain("package.json");
     expect(await readdir(join(dir, "shop/workers/greeter"))).toContain("requirements.txt");
+  });
+
+  it("takes ~ for the home folder, typed as an answer or with --directory", async () => {
+    const env = { HOME: join(dir, "home") };
+    await createProject(recordedShell({ cwd: dir, env, answers: ["blank", "~/one"] }), {}, source);
+    await createProject(recordedShell({ cwd: dir, env }), { template: "blank", directory: "~/two" }, source);
+
+    expect((await readdir(env.HOME)).toSorted()).toEqual(["one", "two"]);
+    expect(await readdir(dir)).not.toContain("~");
   });
 
   it("creates nothing when the answer is Ctrl-C", async () => {

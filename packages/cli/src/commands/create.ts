@@ -1,9 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { join, relative } from "node:path";
 import { Command } from "commander";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { didYouMean } from "../nearest.ts";
 import type { Shell } from "../shell.ts";
+import { quoted } from "../shell-word.ts";
 import {
   bundledTemplates,
   listTemplates,
@@ -15,6 +16,7 @@ import {
   templateFiles,
   type Written,
 } from "../templates.ts";
+import { folderAt } from "../worker-target.ts";
 import { jsonOption } from "./options.ts";
 
 /** What was said on the command line. Whatever is missing is asked for. */
@@ -51,7 +53,7 @@ export async function createProject(shell: Shell, wishes: Wishes, source: Templa
   const known = await listTemplates(source);
   const template = wishes.template === undefined ? await chosenTemplate(shell, known) : await namedTemplate(wishes.template, known);
   const options: CreateOptions = { ...wishes, template: template.name, directory: wishes.directory ?? (await chosenDirectory(shell, template)) };
-  const projectDir = resolve(shell.cwd, options.directory);
+  const projectDir = folderAt(shell, options.directory);
   const files = await templateFiles(source, template.name);
   const sdk = await sdkFiles(source);
   if (sdk.length === 0) {
@@ -175,7 +177,7 @@ function report(shell: Shell, options: CreateOptions, { template, projectDir, re
     if (sdkChanged.length > 0) shell.note(`The SDK packages in sdk/ changed; install them with \`svc worker add ./workers/NAME --force\`.\n`);
   } else {
     shell.note(`${paint.green("Created")} ${shown} from the template ${options.template}.\n`);
-    for (const file of changed) shell.note(paint.dim(`  ${file}\n`));
+    for (const file of [...changed, ...named(sdkWritten, "created", "replaced")]) shell.note(paint.dim(`  ${file}\n`));
   }
   const steps = [...(shown === "." ? [] : [`cd ${quoted(shown)}`]), ...template.nextSteps];
   shell.note(`\nNext:\n${steps.map((step) => `  ${paint.cyan(step)}\n`).join("")}`);
@@ -183,9 +185,4 @@ function report(shell: Shell, options: CreateOptions, { template, projectDir, re
 
 function named(outcome: Outcome, ...kinds: readonly Written[]): readonly string[] {
   return [...outcome].filter(([, what]) => kinds.includes(what)).map(([file]) => file);
-}
-
-/** As a POSIX shell needs it. */
-function quoted(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

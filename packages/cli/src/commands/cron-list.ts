@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { type CronTrigger, listCronTriggers } from "../cron-triggers.ts";
 import { askEngine } from "../engine-request.ts";
+import { noteReason } from "../note-reason.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { ago } from "../times.ts";
@@ -25,19 +26,16 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
   const triggers = await askEngine(shell, { command, options, access: "reads" }, listCronTriggers);
   if (options.json) shell.out(`${JSON.stringify({ triggers })}\n`);
   else if (triggers.length === 0) shell.note("Nothing runs at set times: there is no trigger of type cron.\n");
-  else shell.out(table(["FUNCTION", "SCHEDULE", "NEXT", "LAST", "STATUS", "ID"], triggers.map(row), { columns: shell.outColumns, style: statusStyle(shell) }));
+  else {
+    const options = { columns: shell.outColumns, whole: ["FUNCTION", "STATUS"], first: ["LAST"], below: "ID", style: statusStyle(shell) };
+    shell.out(table(["FUNCTION", "SCHEDULE", "NEXT", "LAST", "STATUS", "ID"], triggers.map(row), options));
+    for (const { function_id, expression, reason } of triggers) if (reason !== undefined) noteReason(shell, `${function_id}, ${expression}`, reason);
+  }
 }
 
-function row({ trigger_id, function_id, expression, timezone, next_runs: [next], last_run, status, reason }: CronTrigger): readonly string[] {
+function row({ trigger_id, function_id, expression, timezone, next_runs: [next], last_run, status }: CronTrigger): readonly string[] {
   const startedAt = last_run?.started_at ?? undefined;
   const last = last_run === undefined ? "never" : `${last_run.outcome ?? "running"}${startedAt === undefined ? "" : `, ${ago(Date.parse(startedAt))}`}`;
   const zone = timezone === "UTC" ? "" : ` (${timezone})`;
-  return [
-    function_id,
-    `${expression}${zone}`,
-    next === undefined ? "" : ago(Date.parse(next)),
-    last,
-    reason === undefined ? status : `${status}: ${reason}`,
-    trigger_id,
-  ];
+  return [function_id, `${expression}${zone}`, next === undefined ? "" : ago(Date.parse(next)), last, status, trigger_id];
 }

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { Finding } from "../doctor/finding.ts";
 import { CommandFailure } from "../exit-codes.ts";
+import { escapeUnprintableLines } from "../log-lines.ts";
 import type { Shell } from "../shell.ts";
 import { configOption, urlOption } from "./options.ts";
 
@@ -47,5 +48,6 @@ function asText(findings: readonly Finding[]): string {
       ({ check, status, message, remedy }) =>
         `${status.padEnd("warning".length)}  ${check.padEnd(width)}  ${message}\n${remedy === undefined ? "" : `${indent}${remedy}\n`}`,
     )
+    .map(escapeUnprintableLines)
     .join("");
 }

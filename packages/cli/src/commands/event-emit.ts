@@ -1,3 +1,4 @@
+import { CallError } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
 import { Command } from "commander";
 import { askEngine, payloadWith } from "../engine-request.ts";
@@ -58,13 +59,22 @@ async function dataOf(shell: Shell, words: readonly string[]): Promise<string> {
   return jsonArgument(shell, first, DATA);
 }
 
-async function nearestTopic(engine: Worker, topic: string): Promise<string> {
-  const { topics } = await engine.call<{ readonly topics: readonly { readonly topic: string; readonly subscribers: number }[] }>({
-    function_id: "event::list",
-    payload: {},
-  });
+interface TopicRow {
+  readonly topic: string;
+  readonly subscribers: number;
+}
+
+/** For a hint only: the event is published, and where the listing fails there is none. */
+export async function nearestTopic(engine: Pick<Worker, "call">, topic: string): Promise<string> {
+  let rows: readonly TopicRow[];
+  try {
+    rows = (await engine.call<{ readonly topics: readonly TopicRow[] }>({ function_id: "event::list", payload: {} })).topics;
+  } catch (error) {
+    if (CallError.is(error)) return "";
+    throw error;
+  }
   return didYouMean(
     topic,
-    topics.filter(({ subscribers }) => subscribers > 0).map((row) => row.topic),
+    rows.filter(({ subscribers }) => subscribers > 0).map((row) => row.topic),
   );
 }

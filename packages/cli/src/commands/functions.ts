@@ -8,6 +8,7 @@ import { didYouMean } from "../nearest.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { outPaint } from "../terminal-text.ts";
+import { unreadyWorkers } from "../unready-workers.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface FunctionsOptions extends EngineOptions {
@@ -88,7 +89,7 @@ async function describe(shell: Shell, command: Command, { id, options }: { reado
         known.map(({ function_id }) => function_id),
       );
       throw new CommandFailure(`No connected worker provides ${id}${nearest || "."}`, {
-        advice: [isThere ? "See: svc functions" : addModule(module)],
+        advice: isThere ? [...(await unreadyWorkers(engine)), "See: svc functions"] : [addModule(module)],
         cause: error,
       });
     }

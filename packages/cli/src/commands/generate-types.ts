@@ -1,15 +1,20 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { matcherOf } from "@svc/protocol";
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { listFunctions } from "../listings.ts";
 import type { Shell } from "../shell.ts";
+import { quoted } from "../shell-word.ts";
 import type { ListedFunction } from "../typegen/typed-function.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
-type Language = "typescript" | "python";
+const LANGUAGES = ["typescript", "python"] as const;
+type Language = (typeof LANGUAGES)[number];
+
+/** What people call them; not taken, so that what a header says of its command is always one text. */
+const SHORT_NAMES: Readonly<Record<Language, readonly string[]>> = { typescript: ["ts", "tsx", "js", "javascript", "node"], python: ["py", "python3"] };
 
 interface TypesOptions {
   readonly lang: Language;
@@ -26,7 +31,7 @@ export function generateTypesCommand(shell: Shell): Command {
     .description(
       "Write types for the request and response formats of the functions that are registered now, so that calls to them are checked by tsc or mypy. The same functions give the same text.",
     )
-    .addOption(new Option("--lang <language>", "what to write").choices(["typescript", "python"]).makeOptionMandatory())
+    .addOption(new Option("--lang <language>", "what to write").choices(LANGUAGES).argParser(parseLanguage).makeOptionMandatory())
     .option("-o, --out <file>", "file to write (default: standard output)")
     .option("--check", "write nothing; exit 1 when the file of --out is not what would be written")
     .option("--include <pattern...>", "only functions whose id matches, e.g. 'math::*' (default: all)")
@@ -78,9 +83,8 @@ async function source(functions: readonly ListedFunction[], { lang, include }: T
     import("../typegen/python.ts"),
   ]);
   const { typed, untyped } = typedFunctions(functions);
-  const flags = (include ?? []).map((pattern) => ` --include ${JSON.stringify(pattern)}`).join("");
   const header = [
-    `Made by \`svc generate types --lang ${lang}${flags}\` from the functions that were registered then.`,
+    `Made by \`${commandLine({ lang, include })}\` from the functions that were registered then.`,
     "Do not edit: make it anew.",
     ...(untyped.length === 0 ? [] : [`Without formats, and so not here: ${untyped.join(", ")}`]),
   ].map((line) => line.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " "));
@@ -90,6 +94,18 @@ async function source(functions: readonly ListedFunction[], { lang, include }: T
     untyped,
     differing: typed.filter(({ differs }) => differs).map(({ id }) => id),
   };
+}
+
+/** What of the options says which text is meant. */
+interface Named {
+  readonly lang: Language;
+  readonly out?: string | undefined;
+  readonly include?: readonly string[] | undefined;
+}
+
+function commandLine({ lang, out, include }: Named): string {
+  const flags = [...(out === undefined ? [] : ["--out", out]), ...(include ?? []).flatMap((pattern) => ["--include", pattern])];
+  return ["svc generate types --lang", lang, ...flags.map(quoted)].join(" ");
 }
 
 async function put(shell: Shell, options: TypesOptions & { readonly out: string }, { text, typed, untyped, differing }: Made): Promise<void> {
@@ -107,8 +123,16 @@ async function put(shell: Shell, options: TypesOptions & { readonly out: string 
   if (options.json) shell.out(`${JSON.stringify({ file, changed: isChanged, functions: typed, without_formats: untyped, formats_differ: differing })}\n`);
   if (isChanged && options.check) {
     throw new CommandFailure(`${options.out} ${before === undefined ? "is not there" : "is not what the registered functions say"}.`, {
-      advice: [`Write it: svc generate types --lang ${options.lang} --out ${options.out}`],
+      advice: [`Write it: ${commandLine(options)}`],
     });
   }
   shell.note(`${options.out} ${isChanged ? "written" : "is up to date"}: ${typed.length} typed, ${untyped.length} without formats\n`);
+}
+
+function parseLanguage(text: string): Language {
+  const known = LANGUAGES.find((language) => language === text);
+  if (known !== undefined) return known;
+  const short = text.toLowerCase();
+  const meant = LANGUAGES.find((language) => language === short || SHORT_NAMES[language].includes(short));
+  throw new InvalidArgumentError(meant === undefined ? `Allowed choices are ${LANGUAGES.join(", ")}.` : `Did you mean ${meant}?`);
 }

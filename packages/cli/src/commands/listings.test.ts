@@ -76,9 +76,10 @@ describe("svc functions", () => {
 
 describe("svc triggers", () => {
   it("says of each when it fires, and why one does not", async () => {
-    const { out } = await system.svc(["triggers"]);
+    const { out, notes } = await system.svc(["triggers"]);
     expect(out).toMatch(/^http +POST \/math\/add +math::add +active/m);
-    expect(out).toMatch(/^event +orders\.\* +math::none +inactive +\S+/m);
+    expect(out).toMatch(/^event +orders\.\* +math::none +inactive$/m);
+    expect(notes).toMatch(/^note: event orders\.\* → math::none: \S+/m);
   });
 
   it("takes a type, and names the nearest known one", async () => {
@@ -93,6 +94,8 @@ describe("svc triggers", () => {
 describe("svc workers", () => {
   it("lists who is connected, remote ones too, and modules when asked", async () => {
     const { out } = await system.svc(["workers"]);
+    // It is the SDK's version that stands there, not the runtime's.
+    expect(out).toMatch(/^NAME +KIND +SDK +PROCESS/);
     expect(out).toMatch(new RegExp(`^math-worker +remote +node .* ${process.pid} at 127\\.0\\.0\\.1 +2 +0 +`, "m"));
     expect(out).not.toContain("svc-http");
     expect((await system.svc(["workers", "--all"])).out).toMatch(/^svc-http +module/m);

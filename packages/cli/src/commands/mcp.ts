@@ -65,7 +65,27 @@ async function run(shell: Shell, engine: Worker, { command, options, patterns }:
   const parts: McpParts = { engine, catalog, version: command.parent?.version() ?? "", timeoutMs: options.timeoutMs, onProblem };
   const tools = [...catalog.tools.values()].map(({ functionId }) => functionId);
   shell.note(tools.length === 0 ? "No registered function is allowed so far.\n" : `Tools: ${tools.join(", ")}\n`);
-  await (options.http === undefined ? overStdio(shell, parts) : overHttp(shell, parts, { port: options.http, asJson: options.json === true }));
+  const stopTelling = tellOfConnection(shell, parts);
+  try {
+    await (options.http === undefined ? overStdio(shell, parts) : overHttp(shell, parts, { port: options.http, asJson: options.json === true }));
+  } finally {
+    stopTelling();
+  }
+}
+
+/** Says that the engine went and that it came back, until undone. */
+function tellOfConnection(shell: Shell, { engine, catalog, onProblem }: McpParts): () => void {
+  let isAway = false;
+  return engine.onConnectionState((state) => {
+    if (state === "connected" && isAway) {
+      isAway = false;
+      shell.note("The engine is back.\n");
+      catalog.refresh().catch(onProblem);
+    } else if (state !== "connected" && state !== "closed" && !isAway) {
+      isAway = true;
+      shell.note(`${shell.paint.yellow("warning:")} the engine is away; calls fail until it is back\n`);
+    }
+  });
 }
 
 /** Until standard input ends. */

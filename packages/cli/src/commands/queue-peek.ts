@@ -69,6 +69,7 @@ function print(shell: Shell, json: string, { queue, state }: { readonly queue: s
     data[index] ?? "",
   ]);
   const when = isDead ? "DIED" : state === "delayed" ? "RUNS" : "ADDED";
-  shell.out(table(["JOB", "FUNCTION", "FAILED", when, ...(isDead ? ["ERROR"] : []), "DATA"], rows, { columns: shell.outColumns }));
+  const heads = ["JOB", "FUNCTION", "FAILED", when, ...(isDead ? ["ERROR"] : []), "DATA"];
+  shell.out(table(heads, rows, { columns: shell.outColumns, whole: ["JOB", "FUNCTION"], below: "ERROR" }));
   if (cursor !== null) shell.note(shell.paint.dim(`The next ones: --cursor ${cursor}\n`));
 }

@@ -1,3 +1,4 @@
+import type { Worker } from "@svc/sdk";
 import { Command } from "commander";
 import { confirm } from "../confirm.ts";
 import { askEngine } from "../engine-request.ts";
@@ -25,14 +26,20 @@ export function queuePurgeCommand(shell: Shell): Command {
 }
 
 async function purge(shell: Shell, command: Command, queue: string, options: PurgeOptions): Promise<void> {
-  const { purged } = await askEngine(shell, { command, options, access: "changes" }, (engine) =>
-    onQueue(engine, queue, async () => {
-      const { waiting, delayed } = await engine.call<QueueCounts>({ function_id: "queue::stats", payload: { queue } });
-      const jobs = waiting + delayed;
-      if (jobs > 0) await confirm(shell, `Take ${jobs} job${jobs === 1 ? "" : "s"} out of ${queue} for good?`, options);
-      return engine.call<{ readonly purged: number }>({ function_id: "queue::purge", payload: { queue } });
-    }),
+  const purged = await askEngine(shell, { command, options, access: "changes" }, (engine) =>
+    onQueue(engine, queue, () =>
+      takeOut(engine, queue, (jobs) => confirm(shell, `Take ${jobs} job${jobs === 1 ? "" : "s"} out of ${queue} for good?`, options)),
+    ),
   );
   if (options.json) shell.out(`${JSON.stringify({ queue, purged })}\n`);
   shell.note(purged === 0 ? `No job of ${queue} waits.\n` : `${shell.paint.green("Took out")} ${purged} job${purged === 1 ? "" : "s"} of ${queue}\n`);
+}
+
+/** Where none waits it ends at that: what comes a moment later was not asked about. */
+export async function takeOut(engine: Pick<Worker, "call">, queue: string, agreed: (jobs: number) => Promise<void>): Promise<number> {
+  const { waiting, delayed } = await engine.call<QueueCounts>({ function_id: "queue::stats", payload: { queue } });
+  if (waiting + delayed === 0) return 0;
+  await agreed(waiting + delayed);
+  const { purged } = await engine.call<{ readonly purged: number }>({ function_id: "queue::purge", payload: { queue } });
+  return purged;
 }

@@ -1,3 +1,4 @@
+import type { Worker } from "@svc/sdk";
 import { Command } from "commander";
 import { confirm } from "../confirm.ts";
 import { askEngine } from "../engine-request.ts";
@@ -44,14 +45,15 @@ async function deleteKeys(shell: Shell, command: Command, { scope, keys, options
   if ((keys.length === 0) === (prefix === undefined))
     throw usageFailure("Name the keys to delete, or pass --prefix, one of the two.", "See: svc state delete --help");
   if (ifVersion !== undefined && keys.length !== 1) throw usageFailure("--if-version is about one key.");
-  const what = prefix === "" ? `every key of ${scope}` : `every key of ${scope} that begins with ${prefix}`;
-  if (prefix !== undefined) await confirm(shell, `Delete ${what}?`, { yes });
+  if (prefix !== undefined && yes === undefined && shell.ask === undefined)
+    throw usageFailure(`Deleting ${keysWith(scope, prefix)} asks first. Pass --yes to say that it is meant; there is no terminal to ask on.`);
   const deleted = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
     const [key = ""] = keys;
     if (ifVersion !== undefined) {
       await engine.call({ function_id: "state::delete", payload: { scope, key, if_version: ifVersion } });
       return 1;
     }
+    if (prefix !== undefined && !(await isWanted(shell, engine, { scope, prefix, yes }))) return 0;
     const payload = prefix === undefined ? { scope, keys } : { scope, prefix };
     const answer = await engine.call<{ readonly deleted: number }>({ function_id: "state::delete_many", payload });
     if (answer.deleted > 0 || prefix !== undefined) return answer.deleted;
@@ -59,7 +61,30 @@ async function deleteKeys(shell: Shell, command: Command, { scope, keys, options
     throw new CommandFailure(keys.length === 1 ? `${scope}/${key} holds nothing${hint}` : `None of these keys of ${scope} holds anything${hint}`);
   });
   if (options.json) shell.out(`${JSON.stringify({ deleted })}\n`);
+  if (deleted === 0 && prefix !== undefined) {
+    shell.note(`There is no ${prefix === "" ? `key in ${scope}` : `key of ${scope} that begins with ${prefix}`}; nothing was deleted.\n`);
+    return;
+  }
   shell.note(
     `${shell.paint.green("Deleted")} ${deleted === 1 && keys.length === 1 ? `${scope}/${keys[0]}` : `${deleted} of ${prefix === undefined ? keys.length : scope}`}\n`,
   );
+}
+
+interface Prefixed {
+  readonly scope: string;
+  readonly prefix: string;
+  readonly yes: true | undefined;
+}
+
+/** Asks with how many keys would go; where none would, there is nothing to ask, and nothing to do. */
+async function isWanted(shell: Shell, engine: Worker, { scope, prefix, yes }: Prefixed): Promise<boolean> {
+  if (yes) return true;
+  const { total } = await engine.call<{ readonly total: number }>({ function_id: "state::entries", payload: { scope, prefix, limit: 1 } });
+  if (total === 0) return false;
+  await confirm(shell, `Delete ${total} key${total === 1 ? "" : "s"}, ${keysWith(scope, prefix)}?`, { yes });
+  return true;
+}
+
+function keysWith(scope: string, prefix: string): string {
+  return prefix === "" ? `every key of ${scope}` : `every key of ${scope} that begins with ${prefix}`;
 }

@@ -99,7 +99,15 @@ describe("svc state", () => {
     expect(await svc("state", "delete", "sessions", "--prefix", "tmp-")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("--yes") });
     const args = ["state", "delete", "sessions", "--prefix", "tmp-"];
     expect(await system.svc(args, { answers: ["n"] })).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("Nothing was changed") });
-    expect(await system.svc(args, { answers: ["y"] })).toMatchObject({ status: EXIT.done, notes: expect.stringContaining("Deleted 2 of sessions") });
+    expect(await system.svc(args, { answers: ["y"] })).toMatchObject({
+      status: EXIT.done,
+      notes: expect.stringMatching(/^Delete 2 keys, every key of sessions that begins with tmp-\? .*Deleted 2 of sessions\n$/),
+    });
+    expect(await system.svc([...args, "--json"], { answers: [] })).toEqual({
+      status: EXIT.done,
+      out: '{"deleted":0}\n',
+      notes: "There is no key of sessions that begins with tmp-; nothing was deleted.\n",
+    });
     expect(await svc("state", "delete", "sessions")).toMatchObject({ status: EXIT.usage });
   });
 
@@ -122,6 +130,10 @@ describe("svc queue", () => {
     expect(JSON.parse((await svc("queue", "peek", "default", "--state", "dead", "--json")).out)).toMatchObject({
       jobs: [{ failures: [{ message: "no stock" }] }],
     });
+    const narrow = await system.svc(["queue", "peek", "default", "--state", "dead"], { outColumns: 80, env: { NO_COLOR: "1" } });
+    const [id = ""] = /^\S+(?= +orders::fail)/m.exec(out) ?? [];
+    expect(narrow.out).toContain(`\n${id}  orders::fail`);
+    expect(narrow.out).toMatch(/^ {4}no stock$/m);
     expect(await svc("queue", "peek", "default")).toMatchObject({ out: "", notes: "No job of default is waiting.\n" });
   });
 

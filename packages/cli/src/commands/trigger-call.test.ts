@@ -90,6 +90,8 @@ describe("a mistyped name", () => {
   it("of a queue is answered with the nearest one", async () => {
     const { notes } = await system.svc(["trigger", "note::take", "--enqueue=defualt"]);
     expect(JSON.parse(notes)).toMatchObject({ code: "queue_not_found", hint: "did you mean default?" });
+    const unlike = await system.svc(["trigger", "math::add", "--enqueue", "zzzzzzzzzzzz"]);
+    expect(JSON.parse(unlike.notes)).toMatchObject({ hint: expect.stringMatching(/^queues: .*\bdefault\b/) });
   });
 
   it("of a module that is not there names the command that adds it", async () => {

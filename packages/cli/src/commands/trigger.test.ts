@@ -72,5 +72,6 @@ it("ends with 3 when no engine is there, naming the address and how to start one
 
   expect(await run(["trigger", "--function-id=math::add", "--url=ws://127.0.0.1:1"], shell)).toBe(EXIT.noEngine);
   expect(shell.written.notes).toContain("ws://127.0.0.1:1");
-  expect(shell.written.notes).toContain("svc --config config.yaml");
+  expect(shell.written.notes).toContain("svc dev");
+  expect(shell.written.notes).not.toContain("svc create");
 });

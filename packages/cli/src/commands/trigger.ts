@@ -7,14 +7,19 @@ import { engineAddress } from "../engine-address.ts";
 import { payloadWith } from "../engine-request.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { formatResult } from "../json-format.ts";
+import { formatJson, formatResult } from "../json-format.ts";
 import { checkedJson, isField, type JsonSource, jsonArgument, jsonFromFile, objectOfFields, quotingAdvice } from "../json-input.ts";
+import { listFunctions } from "../listings.ts";
 import { addModule, moduleOf, notFound } from "../missing-module.ts";
 import { didYouMean } from "../nearest.ts";
+import { listQueues } from "../queue-names.ts";
 import type { Shell } from "../shell.ts";
+import { unreadyWorkers } from "../unready-workers.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
 const DEFAULT_CALL_TIMEOUT_MS = 30_000;
+/** As many as are read at a glance in a hint. */
+const MAX_QUEUES = 10;
 const PAYLOAD: JsonSource = { noun: "payload", example: `--payload='{"a": 2, "b": 3}'` };
 
 interface TriggerOptions extends EngineOptions {
@@ -80,7 +85,8 @@ async function callFunction(shell: Shell, options: TriggerOptions, words: readon
       else await enqueue(shell, engine, { queue: options.enqueue, functionId, payload });
     } catch (error) {
       if (!CallError.is(error)) throw error;
-      shell.note(`${JSON.stringify({ code: error.code, message: error.message, ...(await hintFor(engine, error, options)) })}\n`);
+      const failure = { code: error.code, message: error.message, ...(await hintFor(engine, error, options)) };
+      shell.note(`${formatJson(JSON.stringify(failure), "line")}\n`);
       throw new CommandFailure("", { cause: error });
     } finally {
       if (options.trace) await printTraceOfCall(shell, engine, functionId);
@@ -105,32 +111,30 @@ async function enqueue(
   shell.out(`${job_id}\n`);
 }
 
-/** What else the failure line says: the name that was probably meant, or the module that is missing. */
+/** What else the failure line says: the name that was probably meant, the workers that are not ready, or the module that is missing. */
 async function hintFor(engine: Worker, error: CallError, { enqueue: queue }: TriggerOptions): Promise<{ readonly hint?: string }> {
-  const functionId = notFound(error);
-  const module = functionId === undefined ? undefined : moduleOf(functionId);
-  if (module !== undefined) return { hint: addModule(module) };
-  const [name, known] =
-    functionId !== undefined
-      ? [functionId, await namesIn(engine, { functionId: "engine::functions::list", list: "functions", member: "function_id" })]
-      : error.code === "queue_not_found" && queue !== undefined
-        ? [queue, await namesIn(engine, { functionId: "queue::list", list: "queues", member: "queue" })]
-        : ["", []];
-  const hint = (await didYouMean(name, known)).replace("; ", "");
-  return hint === "" ? {} : { hint };
+  const hints = await hintsFor(engine, { error, queue }).catch((): readonly string[] => []);
+  return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
 
-/** For a hint only: where the listing fails, there is none. */
-async function namesIn(
-  engine: Worker,
-  { functionId, list, member }: { readonly functionId: string; readonly list: string; readonly member: string },
-): Promise<readonly string[]> {
-  try {
-    const answer = await engine.call<Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>>({ function_id: functionId, payload: {} });
-    return (answer[list] ?? []).map((row) => String(row[member]));
-  } catch {
-    return [];
+/** Where what is known cannot be listed, it throws. */
+async function hintsFor(engine: Worker, { error, queue }: { readonly error: CallError; readonly queue: string | undefined }): Promise<readonly string[]> {
+  if (error.code === "queue_not_found" && queue !== undefined) {
+    const known = (await listQueues(engine)).map(({ queue: name }) => name);
+    const rest = known.length > MAX_QUEUES ? `, and ${known.length - MAX_QUEUES} more` : "";
+    return [(await meant(queue, known)) || (known.length === 0 ? "there are no queues" : `queues: ${known.slice(0, MAX_QUEUES).join(", ")}${rest}`)];
   }
+  const functionId = notFound(error);
+  if (functionId === undefined) return [];
+  const module = moduleOf(functionId);
+  if (module !== undefined) return [addModule(module)];
+  const functions = await listFunctions(engine, { include_internal: true });
+  const known = functions.map(({ function_id }) => function_id);
+  return [await meant(functionId, known), ...(await unreadyWorkers(engine))].filter((hint) => hint !== "");
+}
+
+async function meant(name: string, known: readonly string[]): Promise<string> {
+  return (await didYouMean(name, known)).replace("; ", "");
 }
 
 function namedFunction([id, ...rest]: readonly string[]): readonly [string, readonly string[]] {

@@ -3,6 +3,7 @@ import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { listTriggers, triggerTypeIds } from "../listings.ts";
 import { didYouMean } from "../nearest.ts";
+import { noteReason } from "../note-reason.ts";
 import { occasionOf } from "../occasion.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
@@ -44,13 +45,10 @@ async function list(shell: Shell, command: Command, options: TriggersOptions): P
   if (options.json) shell.out(`${JSON.stringify({ triggers })}\n`);
   else if (triggers.length === 0) shell.note(`No triggers${type === undefined && search === undefined && options.function === undefined ? "" : " match"}.\n`);
   else {
-    const rows = triggers.map(({ trigger_type, config, function_id, status, reason }) => [
-      trigger_type,
-      occasionOf(trigger_type, config),
-      function_id,
-      status,
-      reason ?? "",
-    ]);
-    shell.out(table(["TYPE", "OCCASION", "FUNCTION", "STATUS", "REASON"], rows, { columns: shell.outColumns, style: statusStyle(shell) }));
+    const rows = triggers.map(({ trigger_type, config, function_id, status }) => [trigger_type, occasionOf(trigger_type, config), function_id, status]);
+    const options = { columns: shell.outColumns, whole: ["TYPE", "FUNCTION", "STATUS"], style: statusStyle(shell) };
+    shell.out(table(["TYPE", "OCCASION", "FUNCTION", "STATUS"], rows, options));
+    for (const { trigger_type, config, function_id, reason } of triggers)
+      if (reason !== null) noteReason(shell, `${trigger_type} ${occasionOf(trigger_type, config)} → ${function_id}`, reason);
   }
 }

@@ -29,9 +29,12 @@ export class UnknownCommand extends Error {
   }
 }
 
-/** Help that is asked for a command that is not there is no help: `svc bogus --help`. */
-export function refuseHelpForUnknown(command: Command): void {
+/** In our words and not commander's. Help that is asked for a command that is not there is no help either: `svc bogus --help`. */
+export function refuseUnknown(command: Command): void {
   if (command.commands.length === 0) return;
+  command.on("command:*", ([word = ""]: readonly string[]) => {
+    throw new UnknownCommand(command, word);
+  });
   command.on("beforeHelp", () => {
     const words = command.args[0] === "help" ? command.args.slice(1) : command.args;
     const [word] = words;

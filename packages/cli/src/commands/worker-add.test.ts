@@ -243,7 +243,7 @@ describe("svc worker add without an engine", () => {
 
     expect(status).toBe(EXIT.done);
     expect(config()).toContain("name: probe-worker");
-    expect(shell.written.notes).toContain("starts with the next one: svc --config config.yaml");
+    expect(shell.written.notes).toContain("starts with the next one: svc dev\n");
   });
 
   it("ends with 3 when there is no config file either", async () => {

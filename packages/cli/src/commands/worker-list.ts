@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
+import { noteReason } from "../note-reason.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { outPaint } from "../terminal-text.ts";
@@ -47,10 +48,11 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
     const worker = workers[index];
     return head === "STATE" && worker !== undefined ? paint[stateColor(worker.state)](cell) : cell;
   };
-  shell.out(table(HEADS, workers.map(row), { columns: shell.outColumns, style }));
+  shell.out(table(HEADS, workers.map(row), { columns: shell.outColumns, whole: ["NAME", "STATE"], first: ["FUNCTIONS", "KIND"], style }));
   for (const { name, state, reason } of workers) {
     if (reason === null || state === "stopped") continue;
-    shell.note(`${shell.paint.yellow("note:")} ${name}: ${firstLine(reason)}\n      More: svc worker status ${name}\n`);
+    noteReason(shell, name, reason);
+    shell.note(`      More: svc worker status ${name}\n`);
   }
 }
 
@@ -76,8 +78,4 @@ const SHOWN_IDS = 4;
 /** All of them, or the first few and how many more there are. */
 function shortened(ids: readonly string[]): readonly string[] {
   return ids.length <= SHOWN_IDS ? ids : [...ids.slice(0, SHOWN_IDS - 1), `and ${ids.length - SHOWN_IDS + 1} more`];
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
 }

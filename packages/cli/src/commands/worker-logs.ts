@@ -117,7 +117,8 @@ async function followAll(shell: Shell, engine: Worker, { from, stream, show }: F
       away.delete(name);
       if (away.size === 0) shell.note("The engine answers again.\n");
     };
-    const end = await followLogs(engine, name, { cursor, stream, signal: stop.signal, onLine: show, onLost, onBack });
+    const onGap = (): void => shell.note(`Lines of ${name} are missing here: they came faster than they could be shown, and its log was rotated.\n`);
+    const end = await followLogs(engine, name, { cursor, stream, signal: stop.signal, onLine: show, onGap, onLost, onBack });
     if (end === "gone") shell.note(`Worker ${name} is no longer in the config file.\n`);
   };
   try {

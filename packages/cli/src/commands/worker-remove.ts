@@ -8,7 +8,7 @@ import { type Project, projectAtHand, projectOfEngine } from "../project.ts";
 import { doSeveral } from "../several.ts";
 import type { Shell } from "../shell.ts";
 import { listWorkers } from "../worker-functions.ts";
-import { entryNamed, removeWorker } from "../worker-removal.ts";
+import { dependentsFirst, entryNamed, removeWorker } from "../worker-removal.ts";
 import { configOption, urlOption } from "./options.ts";
 
 interface RemoveOptions {
@@ -60,7 +60,7 @@ async function removeAll(shell: Shell, names: readonly string[], { project, engi
   // A script that calls this means it, and nothing is lost: the files stay.
   if (shell.ask !== undefined) await confirm(shell, `Remove ${shown} from ${project.shownConfig}?`, options);
   await doSeveral(shell, {
-    names,
+    names: dependentsFirst(entries),
     verb: "be removed",
     json: options.json ?? false,
     action: async (name, signal) => removeWorker(shell, entries.get(name) ?? (await entryNamed(name, project)), { project, engine, signal }),

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of the config file look like this
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -198,6 +199,46 @@ describe("svc worker add and remove without an engine", () => {
 
     expect(status).toBe(EXIT.usage);
     expect(shell.written.notes).toContain(hint);
+  });
+
+  describe("with workers that depend on each other", () => {
+    const text = "workers:\n  - name: db\n    path: ./db\n  - name: app\n    path: ./app\n    depends_on: [db]\n";
+    beforeEach(() => writeFileSync(project.configFile, text));
+
+    it("does not remove one that another waits for, which the engine would refuse, and names that one", async () => {
+      const { status, shell } = await svc("remove", "db", "--yes");
+
+      expect(status).toBe(EXIT.failed);
+      expect(shell.written.notes).toContain("app depends on db. ");
+      expect(readFileSync(project.configFile, "utf8")).toBe(text);
+    });
+
+    it("removes both, in whichever order they are named", async () => {
+      const { status } = await svc("remove", "db", "app", "--yes");
+
+      expect(status).toBe(EXIT.done);
+      expect(readFileSync(project.configFile, "utf8")).toBe("workers: []\n");
+    });
+  });
+
+  it("neither adds nor removes a worker by the name of a command of svc-exec", async () => {
+    const text = "workers:\n  - name: svc-exec\n    config:\n      commands:\n        - { name: one, command: make }\n";
+    writeFileSync(project.configFile, text);
+
+    const added = await svc("add", "./one");
+    const removed = await svc("remove", "one");
+
+    expect([added.status, removed.status]).toEqual([EXIT.failed, EXIT.failed]);
+    expect(added.shell.written.notes).toContain("The name one is taken in config.yaml: it is a command of svc-exec there.");
+    expect(removed.shell.written.notes).toContain("one is a command of svc-exec");
+    expect(readFileSync(project.configFile, "utf8")).toBe(text);
+  });
+
+  it("hands a variable over as it is written, also where it looks like one of the config file", async () => {
+    const { status } = await svc("add", "./one", "--env", "PASSWORD=a${NOPE}b", "-e", "HOME=${PATH}");
+
+    expect(status).toBe(EXIT.done);
+    expect(readFileSync(project.configFile, "utf8")).toMatch(/PASSWORD: a\$\$\{NOPE\}b\n\s+HOME: \$\$\{PATH\}\n/);
   });
 
   it("asks at a terminal before it removes, and does nothing without a yes", async () => {

@@ -69,7 +69,7 @@ async function look(engine: Worker, { name, tail }: Question): Promise<WorkerSta
     listTriggers(engine, { include_internal: true }),
     report.log_file === null || tail === 0 ? [] : readLogs(engine, name, { tail }).then((page) => page.lines),
   ]);
-  return { report, lines, triggers: triggers.filter(({ function_id }) => report.functions.includes(function_id)) };
+  return { report, lines, tail, triggers: triggers.filter(({ function_id }) => report.functions.includes(function_id)) };
 }
 
 /** Until the user wants an end. What was seen last stays on the terminal. */

@@ -6,10 +6,10 @@ import { EXIT } from "../exit-codes.ts";
 import { PROBE_MANIFEST, writeProbeWorker } from "../running-engine.test-support.ts";
 import type { WorkerReport } from "../worker-functions.ts";
 
-/** `one` runs twice, `broken` ends as soon as it is started. */
+/** `one` runs twice, `two` has a limit that does not hold, `broken` ends as soon as it is started. */
 const CONFIG = `workers:
   - { name: one, path: ./one, replicas: 2 }
-  - { name: two, path: ./two }
+  - { name: two, path: ./two, limits: { cpu: 1 } }
   - { name: broken, path: ./broken }
 `;
 
@@ -35,12 +35,12 @@ afterAll(() => system.stop());
 
 describe("svc worker list", () => {
   it("tells what the workers use and since when they run, and why one does not", async () => {
-    const { status, out, notes } = await worker("list");
+    const { status, out } = await worker("list");
 
     expect(status).toBe(EXIT.done);
     expect(out).toMatch(/^NAME +KIND +STATE +CPU +MEMORY +RESTARTS +UPTIME +FUNCTIONS$/m);
     expect(out).toMatch(/^one +local +ready 2\/2 +\d+\.\d% +\d+ MiB +0 +\d+ s +probe::ping$/m);
-    expect(notes).toMatch(/note: broken: it ended with exit code 4.*\n +More: svc worker status broken\n/);
+    await expect.poll(async () => (await worker("list")).notes).toMatch(/note: broken: it ended with exit code 4.*\n +More: svc worker status broken\n/);
   });
 
   it("adds with --all those that came by themselves", async () => {
@@ -110,12 +110,18 @@ describe("svc worker stop, start, restart and update", () => {
 
     const stopped = await worker("stop", "one", "two");
     const again = await worker("stop", "one");
+    const called = await system.svc(["trigger", "zeta::gone"]);
+    const described = await system.svc(["functions", "zeta::gone"]);
 
     expect(stopped.status).toBe(EXIT.done);
     expect(stopped.notes).toContain("[2/2] two\nWaiting until two has ended ...\nWorker two stopped. Start it again with: svc worker start two\n");
     expect(pids.filter(runs)).toEqual([]);
     expect(await report("one")).toMatchObject({ state: "stopped", pids: [] });
     expect(again).toMatchObject({ status: EXIT.done, notes: "Worker one is stopped already\n" });
+    // A function that is not there may be one of theirs.
+    expect(JSON.parse(called.notes)).toMatchObject({ hint: expect.stringContaining("one is stopped: svc worker start one; two is stopped: ") });
+    expect(described.notes).toContain("\none is stopped: svc worker start one\n");
+    expect(described.notes).toContain("\nbroken is ");
 
     const started = await worker("start", "one", "two", "--json");
     expect(started.status).toBe(EXIT.done);
@@ -239,7 +245,7 @@ describe("svc worker inspect", () => {
 
     expect(out).toMatch(/^env files +\/\S+\/two\/\.env \(not there\)$/m);
     expect(out).toMatch(/^watch\n {2}include {2}everything\n {2}ignore +none$/m);
-    expect(out).toMatch(/^limits\n {2}memory +none\n {2}cpu +none\n/m);
+    expect(out).toMatch(/^limits\n {2}memory +none\n {2}cpu +1\n {2}not enforced {2}limits\.cpu /m);
     expect(out).not.toMatch(/memory_bytes|not_enforced|missing/);
   });
 

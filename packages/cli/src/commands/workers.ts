@@ -37,7 +37,7 @@ async function list(shell: Shell, command: Command, options: WorkersOptions): Pr
         ? "No worker is connected. Add one with: svc worker add ./workers/math-worker\n"
         : `No connected worker matches ${JSON.stringify(search)}.\n`,
     );
-  } else shell.out(table(["NAME", "KIND", "RUNTIME", "PROCESS", "FUNCTIONS", "RUNNING", "CONNECTED"], workers.map(row), { columns: shell.outColumns }));
+  } else shell.out(table(["NAME", "KIND", "SDK", "PROCESS", "FUNCTIONS", "RUNNING", "CONNECTED"], workers.map(row), { columns: shell.outColumns }));
 }
 
 function row(worker: WorkerRow): readonly string[] {

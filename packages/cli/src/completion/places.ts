@@ -1,3 +1,4 @@
+import { builtInWorkers } from "../built-in-workers.ts";
 import type { CommandNode, OptionNode } from "../command-tree.ts";
 
 /** Names that a running engine knows, as `svc __complete` lists them. */
@@ -5,8 +6,11 @@ export const NAMED = ["function", "worker", "configured-worker", "service", "que
 
 export type Named = (typeof NAMED)[number];
 
-/** What stands at a place on the command line: `@` and a kind of names, `file`, `folder`, `,` and the choices; empty for what only the user knows. */
-export type Place = `@${Named}` | "file" | "folder" | `,${string}` | "";
+/**
+ * What stands at a place on the command line: `@` and a kind of names, `file`, `folder`, `,` and the choices, a folder or one of the choices;
+ * empty for what only the user knows.
+ */
+export type Place = `@${Named}` | "file" | "folder" | `,${string}` | `folder,${string}` | "";
 
 /** By the name that help gives a value. What is not here is for the user to think of. */
 const BY_NAME: Readonly<Record<string, Place>> = {
@@ -28,7 +32,7 @@ const BY_NAME: Readonly<Record<string, Place>> = {
 const BY_COMMAND: Readonly<Record<string, Place>> = {
   "svc config explain key": "",
   "svc cron run function": "@schedule",
-  "svc worker add worker": "folder",
+  "svc worker add worker": `folder,${builtInWorkers.map(({ name }) => name).join(",")}`,
   "svc worker inspect worker": "@configured-worker",
 };
 

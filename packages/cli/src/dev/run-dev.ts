@@ -1,4 +1,4 @@
-import { basename, dirname, relative } from "node:path";
+import { basename, relative } from "node:path";
 import type { Worker } from "@svc/sdk";
 import { announcedEngine } from "../announced-engine.ts";
 import { listedEntries } from "../config-entries.ts";
@@ -7,6 +7,7 @@ import { withEngine } from "../engine-session.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { parseLogLine } from "../log-lines.ts";
 import { openBrowser } from "../open-browser.ts";
+import { addOwnWorkers } from "../own-workers.ts";
 import { settleable } from "../settleable.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
@@ -14,10 +15,9 @@ import { listWorkers, steerWorker } from "../worker-functions.ts";
 import { KEYS_HELP, KEYS_LINE, listenForDevKeys } from "./dev-keys.ts";
 import { DevOutput } from "./dev-output.ts";
 import { followWorkers } from "./follow-workers.ts";
+import { START_TIMEOUT_MS, untilConsoleIsUp, withinTime } from "./start-time.ts";
 import { SvcChild } from "./svc-child.ts";
 
-/** The engine may have a large store to open. */
-const START_TIMEOUT_MS = 120_000;
 /** How much of what a process said while it failed to start is shown. */
 const KEPT_LINES = 30;
 
@@ -80,7 +80,12 @@ class Dev {
     if (addresses === undefined) return;
     await withEngine(this.#address(addresses), "svc dev", async (engine) => {
       this.#listenForKeys(engine);
-      const following = followWorkers(engine, { sinceMs: this.#startedAtMs, signal: this.#quit.signal, onLine: (line) => this.#output.worker(line) });
+      const following = followWorkers(engine, {
+        sinceMs: this.#startedAtMs,
+        signal: this.#quit.signal,
+        onLine: (line) => this.#output.worker(line),
+        onProblem: (message) => this.#note(message),
+      });
       try {
         if (this.#options.withConsole) await this.#startConsole();
         if (!this.#quit.signal.aborted) this.#summarise(addresses);
@@ -119,7 +124,8 @@ class Dev {
       up.settle(addressesIn(record.fields));
     });
     this.#engine = child;
-    const outcome = await Promise.race([up.promise, child.ended, this.#aborted(), this.#timeUp("the engine")]);
+    const outcome = await withinTime<EngineAddresses | string | undefined>([up.promise, child.ended, this.#aborted()]);
+    if (outcome === "time up") throw new CommandFailure(`Nothing was heard of the engine within ${START_TIMEOUT_MS / 1000} s.`);
     if (typeof outcome !== "string") return outcome;
     // The last lines may come with the end.
     const [first = `The engine ended while it started (${outcome}).`, ...more] = said;
@@ -143,7 +149,7 @@ class Dev {
       this.#consoleAddress = undefined;
       if (!this.#quit.signal.aborted) this.#output.own("console", `the console has ended (${how}); everything else goes on. Start it again with: svc console`);
     });
-    await Promise.race([up.promise, child.ended, this.#aborted(), this.#timeUp("the console")]);
+    await untilConsoleIsUp([up.promise, child.ended, this.#aborted()], { tell: (message) => this.#output.own("console", message) });
   }
 
   async #untilEnd(): Promise<void> {
@@ -178,10 +184,7 @@ class Dev {
         row("live updates", paint.cyan(realtime)),
         row("workers", `${paint.cyan(bridge)}  where workers connect (SVC_URL)`),
         row("config", configFile === "" ? basename(this.#options.configFile) : configFile),
-        row(
-          "local workers",
-          workers.length === 0 ? `none yet; in a second terminal: svc worker add ${exampleFolder(this.#options.configFile)}` : workers.join(", "),
-        ),
+        row("local workers", workers.length === 0 ? `none yet; in a second terminal: ${addOwnWorkers(cwd, this.#options.configFile)}` : workers.join(", ")),
       ].join("")}\n  ${this.#shell.onKey === undefined ? "Ctrl-C ends all of it." : KEYS_LINE}\n\n`,
     );
   }
@@ -241,24 +244,11 @@ class Dev {
       signal.addEventListener("abort", () => settle(undefined), { once: true });
     });
   }
-
-  #timeUp(what: string): Promise<never> {
-    return new Promise((_, fail) => {
-      const timer = setTimeout(() => fail(new CommandFailure(`Nothing was heard of ${what} within ${START_TIMEOUT_MS / 1000} s.`)), START_TIMEOUT_MS);
-      timer.unref();
-      this.#quit.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-    });
-  }
 }
 
 function addressesIn(fields: Readonly<Record<string, unknown>>): EngineAddresses {
   const { bridge, http, realtime } = fields;
   return { bridge: String(bridge), http: String(http), realtime: String(realtime) };
-}
-
-function exampleFolder(configFile: string): string {
-  const folder = relative(process.cwd(), dirname(configFile));
-  return folder === "" ? "./workers/my-worker" : `${folder}/workers/my-worker`;
 }
 
 function keep(lines: string[], line: string): void {

@@ -72,7 +72,10 @@ describe("svc doctor", () => {
   it("tells of a worker that cannot start, with why and where its output is", async () => {
     const project = projectWith("workers:\n  - name: broken\n    path: ./broken\n");
     await mkdir(join(project.dir, "broken"));
-    await writeFile(join(project.dir, "broken/svc.worker.yaml"), "name: broken\nruntime:\n  kind: javascript\nscripts:\n  start: echo no-such-thing; exit 3\n");
+    await writeFile(
+      join(project.dir, "broken/svc.worker.yaml"),
+      "name: broken\nruntime:\n  kind: javascript\nscripts:\n  start: printf 'up\\n\\033[31mno such thing\\n'; exit 3\n",
+    );
     const engine = await startTestEngine(project);
     cleanUps.push(() => engine.stop());
     await run(
@@ -85,6 +88,10 @@ describe("svc doctor", () => {
     expect(status).toBe(EXIT.failed);
     const finding = checks.find(({ check }) => check === "worker broken");
     expect(finding).toMatchObject({ status: "problem", remedy: expect.stringContaining(".log") });
+    expect(finding?.message.endsWith("; last line: \u001b[31mno such thing")).toBe(true);
+    const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH } });
+    await run(["doctor"], shell);
+    expect(shell.written.out).toMatch(/last line: \\u001b\[31mno such thing$/m);
   });
 
   it("names who holds a port that the engine would take", async () => {
@@ -144,6 +151,7 @@ describe("svc doctor", () => {
       ["warning", "0.0.1"],
       ["warning", "0.0.2"],
     ]);
+    expect(sdks[0]?.remedy).toContain("svc worker add ./probe --force");
   });
 
   it("says what is wrong with the config, and that there is none", async () => {

@@ -97,10 +97,11 @@ async function workerFindings(worker: Worker): Promise<readonly Finding[]> {
 
 const UNDER_WAY: ReadonlySet<string> = new Set(["installing", "starting", "stopping"]);
 
-function workerFinding({ name, state, reason, log_file, tail }: WorkerReport): Finding {
+function workerFinding({ name, state, reason, log_file, last_exit }: WorkerReport): Finding {
   const check = `worker ${name}`;
   if (state === "ready") return { check, status: "ok", message: "ready" };
-  const last = tail.at(-1);
+  // Of the process itself: the end of its log file is what svc noted there, which is the reason again.
+  const last = last_exit?.lines.at(-1);
   const message = [state, ...(reason === null ? [] : [reason]), ...(last === undefined ? [] : [`last line: ${last}`])].join("; ");
   if (UNDER_WAY.has(state)) return { check, status: "warning", message };
   return { check, status: state === "stopped" ? "warning" : "problem", message, remedy: log_file === null ? undefined : `See its output: ${log_file}` };

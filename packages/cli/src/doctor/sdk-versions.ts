@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { VERSION } from "@svc/sdk";
 import type { Check, Finding } from "./finding.ts";
 import { manifestsOf } from "./manifests.ts";
@@ -10,20 +10,26 @@ export const sdkVersions: Check = async (surroundings) => {
   const findings = await Promise.all(
     manifests.map(async ({ name, folder }): Promise<readonly Finding[]> => {
       const versions = [await nodeSdk(folder), await pythonSdk(folder)].filter((version) => version !== undefined);
-      return versions.map((version) => finding(name, version));
+      return versions.map((version) => finding(name, { version, path: pathFrom(surroundings.shell.cwd, folder) }));
     }),
   );
   return findings.flat();
 };
 
-function finding(worker: string, version: string): Finding {
+/** As a command line takes it, where a word without a slash would be a name. */
+function pathFrom(cwd: string, folder: string): string {
+  const path = relative(cwd, folder);
+  return path.startsWith("..") ? path : `./${path}`;
+}
+
+function finding(worker: string, { version, path }: { readonly version: string; readonly path: string }): Finding {
   const check = `sdk of ${worker}`;
   if (version === VERSION) return { check, status: "ok", message: version };
   return {
     check,
     status: "warning",
     message: `${version}, while this svc is ${VERSION}`,
-    remedy: `Take the packages of this svc (svc create in the project's folder renews sdk/), then: svc worker add ./workers/${worker} --force`,
+    remedy: `Take the packages of this svc (svc create in the project's folder renews sdk/), then: svc worker add ${path} --force`,
   };
 }
 

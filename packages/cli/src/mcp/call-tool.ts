@@ -13,6 +13,8 @@ export interface ToolCall {
 /** The function's result as text, to the digit, and as a block; its error as the tool's. Rejects only where svc itself is at fault. */
 export async function callTool(engine: Worker, { tool, input, timeoutMs, signal }: ToolCall): Promise<CallToolResult> {
   try {
+    // A call that waited for the engine would run at a time at which nobody counts on it any more.
+    if (engine.connectionState !== "connected") throw notCalled(tool.functionId);
     const payload = JSON.stringify(tool.input.payloadOf(input) ?? null);
     const text = await engine.callJson({ function_id: tool.functionId, payload, timeout_ms: timeoutMs, signal });
     return { content: [{ type: "text", text }], structuredContent: block(JSON.parse(text)) };
@@ -25,6 +27,11 @@ export async function callTool(engine: Worker, { tool, input, timeoutMs, signal 
       structuredContent: { error: { code, message, details: details ?? null, retryable } },
     };
   }
+}
+
+function notCalled(functionId: string): CallError {
+  const message = `the engine is away, and ${functionId} was not called; try again when it is back`;
+  return new CallError("disconnected", message, { details: { function_id: functionId, sent: false } });
 }
 
 /** Structured content is an object, by the protocol. */

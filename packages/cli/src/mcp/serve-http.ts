@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ConsoleListener, isSameSecret, refusalOf } from "svc-console/local-server";
 import { type McpParts, mcpServer } from "./mcp-server.ts";
+import { type McpSession, McpSessions } from "./mcp-sessions.ts";
 
 const PATH = "/mcp";
-/** The one that was used longest ago makes room. */
-const MAX_SESSIONS = 32;
+const LOOK_FOR_IDLE_EVERY_MS = 60_000;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export interface McpHttpOptions {
@@ -22,15 +21,11 @@ export interface McpHttp {
   close(): Promise<void>;
 }
 
-interface Session {
-  readonly server: Server;
-  readonly transport: StreamableHTTPServerTransport;
-}
+const GUARDED = { name: "svc mcp", hostAdvice: "it is served to this machine only, as localhost" };
 
 /** Serves MCP over streamable HTTP, on loopback only, to whoever has the token. Rejects when the port cannot be had. */
 export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions): Promise<McpHttp> {
-  // In the order of their last use.
-  const sessions = new Map<string, Session>();
+  const sessions = new McpSessions({ nowMs: () => performance.now(), onProblem: parts.onProblem });
   const listener = new ConsoleListener({
     host: "127.0.0.1",
     port,
@@ -45,7 +40,7 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const refusal = refusalOf(request, listener.port);
+    const refusal = refusalOf(request, listener.port, GUARDED);
     if (refusal !== undefined) return refuse(response, refusal.status, refusal.message);
     if (request.url?.split("?")[0] !== PATH) return refuse(response, 404, `there is only ${PATH} here`);
     const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1];
@@ -55,11 +50,9 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     }
     const id = request.headers["mcp-session-id"];
     if (id === undefined) return begin(request, response);
-    const session = typeof id === "string" ? sessions.get(id) : undefined;
+    const session = typeof id === "string" ? sessions.withId(id) : undefined;
     if (session === undefined) return refuse(response, 404, "this session has ended; begin another");
-    sessions.delete(String(id));
-    sessions.set(String(id), session);
-    await session.transport.handleRequest(request, response);
+    await sessions.handle(session, request, response);
   }
 
   /** Only an initialisation begins a session; the transport refuses everything else. */
@@ -68,31 +61,34 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: MAX_BODY_BYTES,
-      onsessioninitialized: (id) => {
-        sessions.set(id, { server, transport });
-        makeRoom();
-      },
+      onsessioninitialized: (id) => sessions.name(session, id),
     });
+    const session: McpSession = {
+      handle: (of, to) => transport.handleRequest(of, to),
+      close: () => server.close(),
+    };
     const forget = server.onclose;
     server.onclose = () => {
       forget?.();
-      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
+      sessions.forget(session);
     };
     await server.connect(transport as Transport);
-    await transport.handleRequest(request, response);
-    if (transport.sessionId === undefined) await server.close();
-  }
-
-  function makeRoom(): void {
-    const [oldest] = sessions.values();
-    if (sessions.size > MAX_SESSIONS) oldest?.server.close().catch(parts.onProblem);
+    try {
+      // No wait between the room and the request that takes it.
+      if (sessions.makeRoom()) await sessions.handle(session, request, response);
+      else refuse(response, 503, "all sessions are at work; end one, or try again later");
+    } finally {
+      if (transport.sessionId === undefined) await server.close();
+    }
   }
 
   await listener.listen();
+  const timer = setInterval(() => sessions.endIdle(), LOOK_FOR_IDLE_EVERY_MS);
   return {
     url: `http://localhost:${listener.port}${PATH}`,
     close: async () => {
-      await Promise.all([...sessions.values()].map(({ server }) => server.close()));
+      clearInterval(timer);
+      await sessions.close();
       await listener.close();
     },
   };

@@ -25,6 +25,19 @@ it("wraps everything else, and leads its references to where they are then", () 
   expect(toolInput(true).schema).toMatchObject({ properties: { payload: true } });
 });
 
+it("gives no two functions one name, also where an id looks like another's marked name", () => {
+  const plain = new ToolNames().update(["a::b", "a:_b"]);
+  const marked = plain.get("a:_b") === "a__b" ? plain.get("a::b") : plain.get("a:_b");
+  const names = new ToolNames().update(["a::b", "a:_b"].concat(marked ?? ""));
+
+  expect(marked).toMatch(/^a__b_[0-9a-f]{8}$/);
+  expect(new Set(names.values()).size).toBe(3);
+
+  const before = new ToolNames();
+  before.update([marked ?? ""]);
+  expect(new Set(before.update(["a::b", "a:_b", marked ?? ""]).values()).size).toBe(3);
+});
+
 it("gives each function a name that models' makers take, and keeps it", () => {
   const names = new ToolNames();
   const long = `shop::${"x".repeat(100)}`;

@@ -14,7 +14,10 @@ export class ToolNames {
     const taken = new Set(kept.values());
     for (const id of ids.filter((candidate) => !kept.has(candidate)).sort()) {
       const plain = id.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-      const name = plain.length > MAX_LENGTH || taken.has(plain) ? `${plain.slice(0, MAX_LENGTH - MARK_LENGTH - 1)}_${markOf(id)}` : plain;
+      let name = plain;
+      for (let attempt = 0; name.length > MAX_LENGTH || taken.has(name); attempt += 1) {
+        name = `${plain.slice(0, MAX_LENGTH - MARK_LENGTH - 1)}_${markOf(attempt === 0 ? id : `${id} ${attempt}`)}`;
+      }
       kept.set(id, name);
       taken.add(name);
     }

@@ -1,4 +1,4 @@
-import { type FormatTypes, type Member, type ObjectNode, ROOT, type TypeNode } from "./type-node.ts";
+import { type FormatTypes, type Member, type ObjectNode, onlyRequires, ROOT, type TypeNode } from "./type-node.ts";
 import { nameOf, type TypedFunction, uniqueName } from "./typed-function.ts";
 
 /** A Python module with a typed view of the SDK's calls. Runs on Python 3.10. */
@@ -72,7 +72,7 @@ class Declarations {
   }
 
   #declare(name: string, node: TypeNode): void {
-    if (node.kind === "object" && node.members.length > 0) this.#block(name, node);
+    if (node.kind === "object" && !isAnyBlock(node)) this.#block(name, node);
     else this.texts.push(`${name}: TypeAlias = ${literal(this.#text(node, name))}${remarkOf(node)}\n`);
   }
 
@@ -102,7 +102,7 @@ class Declarations {
       case "scalar":
         return SCALARS[node.name];
       case "literal":
-        return node.values.some((value) => typeof value === "number" && !Number.isInteger(value))
+        return node.values.some((value) => typeof value === "number" && !Number.isSafeInteger(value))
           ? [...new Set(node.values.map(typeOfLiteral))].join(" | ")
           : `Literal[${node.values.map(literalValue).join(", ")}]`;
       case "array":
@@ -114,7 +114,7 @@ class Declarations {
       case "reference":
         return this.#names.get(node.name) ?? "Any";
       case "object": {
-        if (node.members.length === 0) return "dict[str, Any]";
+        if (isAnyBlock(node)) return "dict[str, Any]";
         const own = uniqueName(name, this.#taken);
         this.#block(own, node);
         return own;
@@ -160,8 +160,17 @@ function remarkLines(remarks: readonly string[], indent: string): string {
   return remarks.map((remark) => `${indent}# ${oneLine(remark)}\n`).join("");
 }
 
+/** Checkers take orders from comments: `# type: ignore`. A worker's text gives none. */
 function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
+  return text
+    .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ")
+    .trim()
+    .replaceAll(/(^|#)(\s*(?:type|mypy|pyright|ruff|noqa|fmt))\s*:/gi, "$1$2 :");
+}
+
+/** A TypedDict would refuse the further members. */
+function isAnyBlock(node: ObjectNode): boolean {
+  return node.members.length === 0 || onlyRequires(node);
 }
 
 /** JSON's texts are Python's, but for lone surrogates, which no id can hold. */

@@ -21,6 +21,131 @@ it("ends for a format that is too deep or refers to itself in a circle", () => {
   expect(readFormat({ $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } }, $ref: "#/$defs/a" })?.root).toMatchObject({ kind: "reference" });
 });
 
+it("gives no type that is nothing but itself", () => {
+  const self = { $ref: "#/$defs/A" };
+
+  expect(readFormat({ $ref: "#" })?.root).toMatchObject({ kind: "unknown", remark: expect.any(String) });
+  expect(readFormat({ $ref: "#", nullable: true })?.root).toEqual({ kind: "scalar", name: "null" });
+  expect(readFormat({ ...self, $defs: { A: self } })?.definitions.get("A")).toMatchObject({ kind: "unknown" });
+  expect(readFormat({ ...self, $defs: { A: { anyOf: [self, { type: "string" }] } } })?.definitions.get("A")).toEqual({ kind: "scalar", name: "string" });
+  const pair = readFormat({ ...self, $defs: { A: { $ref: "#/$defs/B" }, B: { oneOf: [self, { type: "string" }] } } });
+  expect([...(pair?.definitions.values() ?? [])]).toMatchObject([{ kind: "unknown" }, { kind: "unknown" }]);
+  expect(readFormat({ ...self, $defs: { A: { type: "array", items: self } } })?.definitions.get("A")).toMatchObject({ kind: "array" });
+});
+
+it("loses nothing that stands beside a combination or a reference", () => {
+  const id = { type: "string" };
+  const either = readFormat({
+    type: "object",
+    properties: { id },
+    required: ["id"],
+    oneOf: [{ properties: { a: { type: "number" } }, required: ["a"] }, { properties: { b: { type: "number" } } }],
+  });
+  const beside = readFormat({ $ref: "#/$defs/A", properties: { id }, $defs: { A: { type: "object", properties: { a: { type: "number" } } } } });
+  const all = readFormat({ required: ["a"], allOf: [{ type: "object", properties: { a: { type: "string" }, b: { type: "string" } } }] });
+  const oneOfTwo = readFormat({ type: "object", properties: { a: id, b: id }, anyOf: [{ required: ["a"] }, { required: ["b"] }] });
+  const recursive = readFormat({ $ref: "#/$defs/A", $defs: { A: { type: "object", properties: { next: { type: "object", $ref: "#/$defs/A" } } } } });
+
+  expect(either?.root).toMatchObject({
+    kind: "union",
+    options: [
+      {
+        members: [
+          { name: "a", required: true },
+          { name: "id", required: true },
+        ],
+      },
+      {
+        members: [
+          { name: "b", required: false },
+          { name: "id", required: true },
+        ],
+      },
+    ],
+  });
+  expect(beside?.root).toMatchObject({ kind: "object", members: [{ name: "a" }, { name: "id" }] });
+  expect(all?.root).toMatchObject({
+    open: false,
+    members: [
+      { name: "a", type: { name: "string" }, required: true },
+      { name: "b", required: false },
+    ],
+  });
+  expect(oneOfTwo?.root).toMatchObject({
+    kind: "union",
+    options: [
+      { open: false, members: [{ required: true, type: { kind: "scalar" } }, { required: false }] },
+      { members: [{ required: false }, { required: true }] },
+    ],
+  });
+  expect(recursive?.definitions.get("A")).toMatchObject({ members: [{ name: "next", type: { kind: "reference", name: "A" } }] });
+});
+
+it("takes what fits all formats that are to hold at once", () => {
+  const all = (...allOf: unknown[]) => readFormat({ allOf })?.root;
+
+  expect(all({ type: "number" }, { type: "integer" })).toEqual({ kind: "scalar", name: "integer" });
+  expect(all({ type: ["string", "null"] }, { enum: ["a", 1, null] })).toEqual({
+    kind: "union",
+    options: [
+      { kind: "literal", values: ["a"] },
+      { kind: "literal", values: [null] },
+    ],
+  });
+  expect(all({ type: "array" }, { type: "array", items: { type: "string" } })).toEqual({ kind: "array", items: { kind: "scalar", name: "string" } });
+  expect(all({ $ref: "https://example.com/x" }, { type: "object", properties: { a: true } })).toMatchObject({ kind: "unknown", remark: expect.any(String) });
+});
+
+it("tells definitions of one name in two groups apart", () => {
+  const types = readFormat({
+    type: "object",
+    properties: { new: { $ref: "#/$defs/X" }, old: { $ref: "#/definitions/X" }, oldAgain: { $ref: "#/definitions/X" } },
+    $defs: { X: { type: "string" } },
+    definitions: { X: { type: "number" } },
+  });
+
+  expect(types?.root).toMatchObject({ members: [{ type: { name: "X" } }, { type: { name: "X definitions" } }, { type: { name: "X definitions" } }] });
+  expect(types?.definitions.get("X")).toEqual({ kind: "scalar", name: "string" });
+  expect(types?.definitions.get("X definitions")).toEqual({ kind: "scalar", name: "number" });
+});
+
+it("reads the members that patterns name, and a list's further items", () => {
+  const both = { type: "object", patternProperties: { "^s_": { type: "string" } }, additionalProperties: { type: "number" } };
+  const tuple = { type: "array", prefixItems: [{ type: "string" }] };
+
+  expect(readFormat(both)?.root).toMatchObject({ kind: "map", values: { kind: "union", options: [{ name: "number" }, { name: "string" }] } });
+  expect(readFormat({ ...both, additionalProperties: false })?.root).toMatchObject({ kind: "map", values: { name: "string" } });
+  expect(readFormat({ type: "object", properties: { a: true }, required: ["a", "b"] })?.root).toMatchObject({
+    members: [{ name: "a" }, { name: "b", required: true }],
+  });
+  expect(readFormat(tuple)?.root).toMatchObject({ kind: "array", items: { kind: "unknown", remark: expect.any(String) } });
+  expect(readFormat({ ...tuple, items: false })?.root).toMatchObject({ kind: "array", items: { name: "string" } });
+  expect(readFormat({ ...tuple, items: { type: "number" } })?.root).toMatchObject({ kind: "array", items: { kind: "union" } });
+});
+
+it("ends for blocks that hold each other and are to hold at once", () => {
+  const block = (name: string) => ({ type: "object", properties: { a: { $ref: `#/$defs/${name}` }, b: { $ref: `#/$defs/${name}` } } });
+  const format = { allOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }], $defs: { A: block("A"), B: { ...block("B"), required: ["a"] } } };
+
+  expect(JSON.stringify(readFormat(format))).toContain("larger than can be told");
+});
+
+it("gives checkers no orders, and Python no number that it does not have", () => {
+  const format = {
+    type: "object",
+    properties: {
+      a: { enum: [1e21], description: "@ts-expect-error" },
+      b: { type: "string", description: "type: ignore" },
+      c: { type: "string", description: "x # type: ignore # mypy: ignore-errors" },
+    },
+  };
+  const { typed } = typedFunctions([listed("f::g", format)]);
+
+  expect(typescriptTypes(typed, [])).not.toContain("@ts-");
+  expect(pythonTypes(typed, [])).not.toMatch(/e\+21|# *(?:type|mypy):/);
+  expect(pythonTypes(typed, [])).toContain("a: float");
+});
+
 it("makes one block of blocks that are all to hold", () => {
   const format = {
     allOf: [{ $ref: "#/$defs/base" }, { type: "object", properties: { b: { type: "number" } } }],

@@ -1,4 +1,6 @@
-import { type FormatTypes, type Member, ROOT, type TypeNode } from "./type-node.ts";
+import { intersection } from "./intersection.ts";
+import { withoutCircles } from "./self-reference.ts";
+import { type FormatTypes, type Member, ROOT, type TypeNode, union, unknown } from "./type-node.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -10,13 +12,16 @@ const MAX_NODES = 5000;
 export function readFormat(format: unknown): FormatTypes | undefined {
   if (format === null || format === undefined) return undefined;
   const reader = new FormatReader(format);
-  const root = reader.read(format, 0);
-  return { root, definitions: reader.definitions(root) };
+  const read = reader.read(format, 0);
+  const definitions = withoutCircles(reader.definitions(read));
+  return { root: definitions.get(ROOT) ?? read, definitions };
 }
 
 class FormatReader {
   readonly #root: unknown;
   readonly #definitions = new Map<string, TypeNode | "being read">();
+  /** By which name a definition is kept: two groups may each have one of the same. */
+  readonly #names = new Map<string, string>();
   #nodes = 0;
 
   constructor(root: unknown) {
@@ -38,12 +43,26 @@ class FormatReader {
   }
 
   #withoutNull(schema: Schema, depth: number): TypeNode {
-    if (typeof schema.$ref === "string") return this.#reference(schema.$ref, depth);
     if (Object.hasOwn(schema, "const")) return literal([schema.const]);
     if (Array.isArray(schema.enum)) return literal(schema.enum);
-    const options = schema.anyOf ?? schema.oneOf;
-    if (Array.isArray(options)) return union(options.map((option) => this.read(option, depth + 1)));
-    if (Array.isArray(schema.allOf)) return this.#all(schema, schema.allOf, depth);
+    const { $ref: ref, anyOf, oneOf, allOf } = schema;
+    const parts = [
+      this.#own(schema, depth),
+      ...(typeof ref === "string" ? [this.#reference(ref, depth)] : []),
+      ...[anyOf, oneOf].flatMap((options) => (Array.isArray(options) ? [union(options.map((option) => this.read(option, depth + 1)))] : [])),
+      ...(Array.isArray(allOf) ? allOf.map((part) => this.read(part, depth + 1)) : []),
+    ];
+    return intersection(parts, depth, {
+      resolved: ({ name }) => this.#read(name),
+      spend: (at) => {
+        this.#nodes += 1;
+        return at <= MAX_DEPTH && this.#nodes <= MAX_NODES;
+      },
+    });
+  }
+
+  /** What it says besides references and combinations. */
+  #own(schema: Schema, depth: number): TypeNode {
     if (Array.isArray(schema.type)) return union(schema.type.map((type) => this.#ofType({ ...schema, type }, depth)));
     return this.#ofType(schema, depth);
   }
@@ -52,55 +71,44 @@ class FormatReader {
     const { type } = schema;
     if (type === "string" || type === "number" || type === "integer" || type === "boolean" || type === "null") return { kind: "scalar", name: type };
     if (type === "array") return this.#array(schema, depth);
-    if (type === "object" || isSchema(schema.properties)) return this.#object(schema, depth);
+    if (type === "object" || isSchema(schema.properties) || (type === undefined && Array.isArray(schema.required))) return this.#object(schema, depth);
     return unknown();
   }
 
   #array(schema: Schema, depth: number): TypeNode {
-    const tuple = schema.prefixItems ?? (Array.isArray(schema.items) ? schema.items : undefined);
+    const isOlder = Array.isArray(schema.items);
+    const tuple = isOlder ? schema.items : schema.prefixItems;
     if (!Array.isArray(tuple)) return { kind: "array", items: this.read(schema.items, depth + 1) };
-    const rest = isSchema(schema.items) ? [schema.items] : [];
-    return { kind: "array", items: union([...tuple, ...rest].map((item) => this.read(item, depth + 1))) };
+    const rest = isOlder ? schema.additionalItems : schema.items;
+    const isClosed = rest === false || (typeof schema.maxItems === "number" && schema.maxItems <= tuple.length);
+    const more = isClosed ? [] : [isSchema(rest) ? this.read(rest, depth + 1) : unknown("further items may be anything")];
+    return { kind: "array", items: union([...tuple.map((item) => this.read(item, depth + 1)), ...more]) };
   }
 
   #object(schema: Schema, depth: number): TypeNode {
     const { additionalProperties, patternProperties } = schema;
     const properties = isSchema(schema.properties) ? schema.properties : {};
-    const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-    const names = Object.keys(properties).sort();
+    const required = new Set(Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : []);
+    const names = [...new Set([...Object.keys(properties), ...required])].sort();
+    const patterns = isSchema(patternProperties) ? Object.values(patternProperties) : [];
     if (names.length === 0) {
-      if (additionalProperties === false && !isSchema(patternProperties)) return { kind: "object", members: [], open: false };
-      return { kind: "map", values: isSchema(additionalProperties) ? this.read(additionalProperties, depth + 1) : unknown() };
+      if (additionalProperties === false && patterns.length === 0) return { kind: "object", members: [], open: false };
+      const others = additionalProperties === false ? patterns : [additionalProperties, ...patterns];
+      return { kind: "map", values: union(others.map((other) => this.read(other, depth + 1))) };
     }
     const members = names.map((name): Member => {
-      const member = properties[name];
+      const member = memberOf(properties, name);
       const description = isSchema(member) && typeof member.description === "string" ? member.description : undefined;
       return { name, type: this.read(member, depth + 1), required: required.has(name), description };
     });
-    return { kind: "object", members, open: additionalProperties === true || isSchema(additionalProperties) || isSchema(patternProperties) };
+    const isBare = Object.keys(properties).length === 0 && additionalProperties !== false;
+    return { kind: "object", members, open: isBare || additionalProperties === true || isSchema(additionalProperties) || patterns.length > 0 };
   }
 
-  /** Blocks that are all to hold are one block; anything else that is to hold at once cannot be told. */
-  #all(schema: Schema, parts: readonly unknown[], depth: number): TypeNode {
-    const { allOf: _allOf, ...own } = schema;
-    const all = [...(Object.hasOwn(own, "properties") ? [own] : []), ...parts].map((part) => this.#resolved(this.read(part, depth + 1)));
-    const [only] = all;
-    if (all.length === 1 && only !== undefined) return only;
-    const members = new Map<string, Member>();
-    for (const part of all) {
-      if (part.kind !== "object") return unknown("several formats are to hold at once");
-      for (const member of part.members) {
-        const known = members.get(member.name);
-        members.set(member.name, known === undefined ? member : { ...member, required: member.required || known.required });
-      }
-    }
-    const open = all.some((part) => part.kind === "object" && part.open);
-    return { kind: "object", members: [...members.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), open };
-  }
-
-  #resolved(node: TypeNode): TypeNode {
-    const target = node.kind === "reference" ? this.#definitions.get(node.name) : undefined;
-    return target === undefined || target === "being read" ? node : target;
+  /** The definition of this name; undefined while it is being read. */
+  #read(name: string): TypeNode | undefined {
+    const target = this.#definitions.get(name);
+    return target === "being read" ? undefined : target;
   }
 
   #reference(ref: string, depth: number): TypeNode {
@@ -111,32 +119,20 @@ class FormatReader {
     const [, group, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref) ?? [];
     const target = group === undefined || name === undefined ? undefined : memberOf(memberOf(this.#root, group), name);
     if (name === undefined || target === undefined) return unknown(`the format refers to ${ref}`);
-    if (!this.#definitions.has(name)) {
-      this.#definitions.set(name, "being read");
-      this.#definitions.set(name, this.read(target, depth + 1));
-    }
-    return { kind: "reference", name };
+    const known = this.#names.get(ref);
+    if (known !== undefined) return { kind: "reference", name: known };
+    const own = this.#definitions.has(name) ? `${name} ${group}` : name;
+    this.#names.set(ref, own);
+    this.#definitions.set(own, "being read");
+    this.#definitions.set(own, this.read(target, depth + 1));
+    return { kind: "reference", name: own };
   }
-}
-
-function unknown(remark?: string): TypeNode {
-  return { kind: "unknown", remark };
 }
 
 function literal(values: readonly unknown[]): TypeNode {
   const scalars = values.filter((value) => value === null || ["string", "number", "boolean"].includes(typeof value));
   if (scalars.length < values.length || values.length === 0) return unknown("a fixed value that is a list or a block");
   return { kind: "literal", values: scalars as (string | number | boolean | null)[] };
-}
-
-/** Equal options count once; a union with unknown is unknown. */
-function union(options: readonly TypeNode[]): TypeNode {
-  const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
-  const anything = flat.find(({ kind }) => kind === "unknown");
-  if (anything !== undefined) return anything;
-  const distinct = [...new Map(flat.map((option) => [JSON.stringify(option), option])).values()];
-  const [only] = distinct;
-  return distinct.length === 1 && only !== undefined ? only : distinct.length === 0 ? unknown() : { kind: "union", options: distinct };
 }
 
 function memberOf(value: unknown, name: string): unknown {

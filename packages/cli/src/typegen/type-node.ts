@@ -32,3 +32,22 @@ export interface FormatTypes {
 
 /** The name by which a format refers to itself. */
 export const ROOT = "";
+
+export function unknown(remark?: string): TypeNode {
+  return { kind: "unknown", remark };
+}
+
+/** Equal options count once; a union with unknown is unknown. */
+export function union(options: readonly TypeNode[]): TypeNode {
+  const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
+  const anything = flat.find(({ kind }) => kind === "unknown");
+  if (anything !== undefined) return anything;
+  const distinct = [...new Map(flat.map((option) => [JSON.stringify(option), option])).values()];
+  const [only] = distinct;
+  return distinct.length === 1 && only !== undefined ? only : distinct.length === 0 ? unknown() : { kind: "union", options: distinct };
+}
+
+/** Any block that has certain members, whatever they are. */
+export function onlyRequires({ members, open }: ObjectNode): boolean {
+  return open && members.every(({ type, required }) => required && type.kind === "unknown" && type.remark === undefined);
+}

@@ -49,7 +49,10 @@ function text(node: TypeNode, names: ReadonlyMap<string, string>, indent: string
     case "array":
       return `Array<${text(node.items, names, indent)}>`;
     case "map":
-      return `Record<string, ${text(node.values, names, indent)}>`;
+      // An alias may name itself within a block, not within a Record.
+      return node.values.kind === "unknown"
+        ? `Record<string, ${text(node.values, names, indent)}>`
+        : `{ [member: string]: ${text(node.values, names, indent)} }`;
     case "union":
       return node.options.map((option) => text(option, names, indent)).join(" | ");
     case "reference":
@@ -77,7 +80,7 @@ function docComment(remark: string, indent: string): string {
   return lines.length === 1 ? `${indent}/** ${lines[0]} */\n` : `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 }
 
-/** A worker's text must not end the comment that it stands in. */
+/** A worker's text must not end the comment that it stands in, nor tell the compiler anything. */
 function safe(remark: string): string {
-  return remark.replaceAll("*/", "*\\/");
+  return remark.replaceAll("*/", "*\\/").replaceAll("@ts-", "@ ts-");
 }

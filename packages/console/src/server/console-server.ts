@@ -164,7 +164,11 @@ class ConsoleServer implements RunningConsole {
 
   #refusalOf(request: IncomingMessage): Refusal | undefined {
     if (request.url?.startsWith("/") !== true) return { status: 400, code: "invalid_request", message: "the request's target is no path" };
-    return refusalOf(request, this.#listener.port, this.#options.allowedHosts);
+    return refusalOf(request, this.#listener.port, {
+      allowedHosts: this.#options.allowedHosts,
+      name: "this console",
+      hostAdvice: "start the console with --allowed-host to serve it",
+    });
   }
 
   #socketRefusalOf(request: IncomingMessage): Refusal | undefined {

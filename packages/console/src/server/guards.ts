@@ -8,13 +8,23 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** What is guarded, in the words of whoever serves it. */
+export interface Guarded {
+  /** Names besides the loopback ones under which it is reached. */
+  readonly allowedHosts?: readonly string[];
+  /** As a refusal names it, e.g. "this console". */
+  readonly name: string;
+  /** What to do about a host that is not served. */
+  readonly hostAdvice: string;
+}
+
 type Head = Pick<IncomingMessage, "headers" | "rawHeaders" | "method"> & { readonly socket: Pick<Socket, "localAddress"> };
 
 /**
- * Refuses what a page of another site could bring about: a request that names another host than this console (DNS rebinding), one that a page of
- * another origin sent, and one that the browser says comes from elsewhere. The page that this console served sends its own origin or none.
+ * Refuses what a page of another site could bring about: a request that names another host than this server (DNS rebinding), one that a page of
+ * another origin sent, and one that the browser says comes from elsewhere. A page that this server served sends its own origin or none.
  */
-export function refusalOf(request: Head, port: number, allowedHosts: readonly string[] = []): Refusal | undefined {
+export function refusalOf(request: Head, port: number, { allowedHosts = [], name, hostAdvice }: Guarded): Refusal | undefined {
   const hosts = request.rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length;
   if (hosts > 1) return { status: 400, code: "invalid_request", message: "the request has more than one Host" };
   const host = (request.headers.host ?? "").toLowerCase();
@@ -22,18 +32,18 @@ export function refusalOf(request: Head, port: number, allowedHosts: readonly st
     return {
       status: 421,
       code: "misdirected_request",
-      message: `the Host ${JSON.stringify(request.headers.host ?? "")} is not served here; start the console with --allowed-host to serve it`,
+      message: `the Host ${JSON.stringify(request.headers.host ?? "")} is not served here; ${hostAdvice}`,
     };
   }
   const { origin } = request.headers;
   if (origin !== undefined && origin.toLowerCase() !== `http://${host}` && origin.toLowerCase() !== `https://${host}`) {
-    return { status: 403, code: "FORBIDDEN", message: `pages of the origin ${JSON.stringify(origin)} may not use this console` };
+    return { status: 403, code: "FORBIDDEN", message: `pages of the origin ${JSON.stringify(origin)} may not use ${name}` };
   }
   if (!fetchIsOurs(request)) return { status: 403, code: "FORBIDDEN", message: "the request comes from a page of another site" };
   return undefined;
 }
 
-/** A loopback name or an allowed one with the console's own port, or the very address that the connection came in on. */
+/** A loopback name or an allowed one with the server's own port, or the very address that the connection came in on. */
 function hostIsOurs(host: string, port: number, allowedHosts: readonly string[], localAddress: string | undefined): boolean {
   const [, name, written] = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
   if (name === undefined) return false;

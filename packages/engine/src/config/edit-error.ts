@@ -3,6 +3,8 @@ export type ConfigEditErrorCode =
   | "name_taken"
   /** The file lists the same folder under another name. */
   | "path_taken"
+  /** The engine would not take the file up: something else in it needs what goes, or stands in the way of what comes. */
+  | "would_be_refused"
   /** Another edit holds the lock file and does not let go. */
   | "locked"
   /** Somebody saved the file again and again while it was edited. */

@@ -2,13 +2,15 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, posix, relative, resolve, sep } from "node:path";
 import { canonicalModuleName, moduleNameOfClass } from "./compatibility-names.ts";
+import { refuseNewProblems } from "./edit-check.ts";
 import { ConfigEditError } from "./edit-error.ts";
 import { withEditLock } from "./edit-lock.ts";
 import { entryLists, withEntry, withoutEntries } from "./list-edit.ts";
-import { readConfigText } from "./load.ts";
+import { type LoadOptions, readConfigText } from "./load.ts";
 import { replaceFile } from "./replace-file.ts";
 import { kindOf } from "./schema-problems.ts";
 import { ConfigError } from "./types.ts";
+import { literalText } from "./variables.ts";
 import { readYaml } from "./yaml-source.ts";
 
 /** An entry that names a module, e.g. `{ name: "svc-http", config: { port: 3111 } }`. */
@@ -25,6 +27,7 @@ export interface NewLocalWorkerEntry {
   readonly path: string;
   readonly replicas?: number | undefined;
   readonly watch?: boolean | undefined;
+  /** Values as they are: nothing in them is taken for a variable of the file. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -35,33 +38,40 @@ export interface EditResult {
   readonly changed: boolean;
 }
 
+export interface EditOptions {
+  /** How the engine reads the file. What it would refuse afterwards, and did not before, is then refused with `would_be_refused`. */
+  readonly check?: LoadOptions;
+}
+
 /**
  * Adds an entry at the end of `workers:`, creating the file when it is missing. Comments, order and layout of the rest stay.
  * An entry that is there already (a module by any of its names; a local worker with the same name and path) is left as it is.
  * The old content is kept as `<file>.bak`. Rejects with ConfigError when the file is not valid YAML, else with ConfigEditError.
  */
-export async function addWorkerToConfig(file: string, entry: NewEntry, options: { readonly comment?: string } = {}): Promise<EditResult> {
+export async function addWorkerToConfig(file: string, entry: NewEntry, options: EditOptions & { readonly comment?: string } = {}): Promise<EditResult> {
   const written = entryFor(file, entry);
-  return await editConfigText(file, (text) => {
+  const change = (text: string): string | undefined => {
     if (isListed(file, text, entry)) return undefined;
     return withEntry(text, written, { comment: options.comment }) ?? refuseLayout(file, `add these lines by hand: ${JSON.stringify(written)}`);
-  });
+  };
+  return await editConfigText(file, change, options);
 }
 
 /** Removes the entry of a local worker, or all entries of a module by any of its names. Otherwise as `addWorkerToConfig`. */
-export async function removeWorkerFromConfig(file: string, name: string): Promise<EditResult> {
+export async function removeWorkerFromConfig(file: string, name: string, options: EditOptions = {}): Promise<EditResult> {
   const matches = (entry: unknown): boolean => isNamed(entry, name);
-  return await editConfigText(file, (text) => {
+  const change = (text: string): string | undefined => {
     if (!entryLists(text).some((list) => list.entries.some(matches))) return undefined;
     return withoutEntries(text, matches) ?? refuseLayout(file, `remove the entry ${JSON.stringify(name)} by hand`);
-  });
+  };
+  return await editConfigText(file, change, options);
 }
 
 /** How often an edit starts over because somebody saved the file in between. */
 const MAX_ATTEMPTS = 5;
 
 /** Changes the file's text under the lock, as `addWorkerToConfig` says. `change` answers the new text, or undefined for none; it may be asked again. */
-export async function editConfigText(named: string, change: (text: string) => string | undefined): Promise<EditResult> {
+export async function editConfigText(named: string, change: (text: string) => string | undefined, { check }: EditOptions = {}): Promise<EditResult> {
   const file = await linkTarget(resolve(named));
   return await withEditLock(file, async () => {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -69,6 +79,8 @@ export async function editConfigText(named: string, change: (text: string) => st
       refuseInvalid(file, previous ?? "");
       const text = change(previous ?? "");
       if (text === undefined) return { changed: false };
+      // By the path that the engine is given, also where it is a link: folders in the file are relative to that.
+      if (check !== undefined) refuseNewProblems({ file: resolve(named), before: previous ?? "", after: text }, check);
       // Editors do not know the lock; whoever saved in between must not lose what they wrote.
       if (textOf(file) !== previous) continue;
       await write(file, { text, previous });
@@ -162,8 +174,13 @@ function stringAt(entry: unknown, key: string): string | undefined {
 function entryFor(file: string, entry: NewEntry): Record<string, unknown> {
   const { path, ...rest } = entry;
   const { name, ...others } = rest;
-  const written = { name, ...(path === undefined ? {} : { path: pathBesideFile(file, path) }), ...others };
+  const env = "env" in others && others.env !== undefined ? { env: literalTexts(others.env) } : {};
+  const written = { name, ...(path === undefined ? {} : { path: pathBesideFile(file, path) }), ...others, ...env };
   return Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined));
+}
+
+function literalTexts(texts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, literalText(text)]));
 }
 
 /** `./workers/math`, with forward slashes on every system; another drive's folder stays absolute. */

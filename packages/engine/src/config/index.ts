@@ -1,6 +1,6 @@
 export { configJsonSchema } from "./describe.ts";
 export { type ConfigDiff, diffConfig } from "./diff.ts";
-export { addWorkerToConfig, type EditResult, type NewEntry, removeWorkerFromConfig } from "./edit.ts";
+export { addWorkerToConfig, type EditOptions, type EditResult, type NewEntry, removeWorkerFromConfig } from "./edit.ts";
 export { ConfigEditError, type ConfigEditErrorCode } from "./edit-error.ts";
 export { effectiveConfig } from "./effective.ts";
 export type { ConfigOverrides } from "./engine-settings.ts";

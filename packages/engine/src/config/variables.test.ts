@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { lookupIn, readPlainScalar, substitute } from "./variables.ts";
+import { literalText, lookupIn, readPlainScalar, substitute } from "./variables.ts";
 import { readYaml } from "./yaml-source.ts";
 
 const lookup = lookupIn({ HOST: "box", EMPTY: "", TRICK: "${HOST}" });
@@ -21,6 +21,18 @@ describe("substitute", () => {
     ["$$${HOST}", "$${HOST}", false],
   ])("turns %s into %s", (text, replaced, whole) => {
     expect(substitute(text, lookup)).toEqual({ kind: "replaced", text: replaced, whole });
+  });
+
+  it("reads what literalText wrote as the text itself, whatever it holds", () => {
+    const piece = fc.constantFrom("$", "${", "{", "}", "HOST", "${HOST}", "a");
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const text = pieces.join("");
+        const written = literalText(text);
+        const read = substitute(written, lookup);
+        expect(read.kind === "none" ? { text: written } : read).toMatchObject({ text });
+      }),
+    );
   });
 
   it.each(["", "plain", "$HOST", "{HOST}", "100 $", "$ {HOST}"])("leaves %j alone", (text) => {

@@ -49,6 +49,11 @@ export function substitute(text: string, lookup: VariableLookup): Substitution {
   return { kind: "replaced", text: replaced, whole: variables === 1 && replacedLength === text.length };
 }
 
+/** The text that `substitute` reads as `text` itself, whatever it holds. */
+export function literalText(text: string): string {
+  return text.replaceAll("${", () => "$${");
+}
+
 function resolveVariable(inside: string, lookup: VariableLookup): { readonly text: string } | { readonly refusal: string } {
   const colon = inside.indexOf(":");
   const name = colon === -1 ? inside : inside.slice(0, colon);

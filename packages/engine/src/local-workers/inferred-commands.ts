@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, extname, isAbsolute, join, normalize, sep } from "node:path";
 import { kindRules, lockFiles, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
+import { quoteWord } from "./shell-word.ts";
 
 export interface WorkerFolder {
   /** Absolute path. */
@@ -74,7 +75,7 @@ const installs: Readonly<Record<PackageManager, (facts: InstallFacts) => string 
   yarn: ({ has, isLocked, folder }) => (has("package.json") ? yarnInstall(folder, isLocked) : undefined),
   bun: ({ has, isLocked }) => (has("package.json") ? `bun install${isLocked ? " --frozen-lockfile" : ""}` : undefined),
   deno: ({ has, isLocked }) => (has("package.json", "deno.json", "deno.jsonc") ? `deno install${isLocked ? " --frozen" : ""}` : undefined),
-  go: async ({ folder, entry }) => `go build -o ${GO_PROGRAM} ${quoted(await goPackage(folder, entry))}`,
+  go: async ({ folder, entry }) => `go build -o ${GO_PROGRAM} ${quoteWord(await goPackage(folder, entry))}`,
   cargo: ({ entry }) => ["cargo build --release", ...cargoBinary(entry)].join(" "),
 };
 
@@ -101,7 +102,7 @@ async function goPackage(folder: string, entry: string | undefined): Promise<str
 
 function cargoBinary(entry: string | undefined): readonly string[] {
   const name = entry === undefined ? undefined : /^src\/bin\/([^/]+)\.rs$/.exec(normalize(entry))?.[1];
-  return name === undefined ? [] : ["--bin", quoted(name)];
+  return name === undefined ? [] : ["--bin", quoteWord(name)];
 }
 
 export type EntryProblem = "missing" | "outside" | "not there" | "not a binary";
@@ -120,7 +121,7 @@ export async function entryProblem(kind: RuntimeKind, folder: string, entry: str
 
 /** The command that starts the worker. `entry` has no problem. */
 export function inferredStart(kind: Exclude<RuntimeKind, "other">, manager: PackageManager | undefined, entry: string | undefined): string {
-  const file = quoted(entry ?? "");
+  const file = quoteWord(entry ?? "");
   switch (kind) {
     case "python":
       return `python ${file}`;
@@ -141,14 +142,9 @@ export function inferredStart(kind: Exclude<RuntimeKind, "other">, manager: Pack
 
 function nodeStart(manager: PackageManager | undefined, entry: string): string {
   const isTypeScript = /^\.[mc]?tsx?$/.test(extname(entry));
-  const file = quoted(entry);
+  const file = quoteWord(entry);
   // Yarn may keep packages where only programs that it starts find them.
   if (manager === "yarn") return isTypeScript ? `yarn run tsx ${file}` : `yarn node ${file}`;
   if (!isTypeScript) return `node ${file}`;
   return manager === "pnpm" ? `pnpm exec tsx ${file}` : `npx tsx ${file}`;
-}
-
-/** One word of a shell command. */
-export function quoted(word: string): string {
-  return /^[A-Za-z0-9_./][A-Za-z0-9_./-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -125,7 +125,7 @@ describe("an install", () => {
     const error = await installWorker({ manifest, projectDir: project }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InstallError);
     expect(error).toMatchObject({ reason: "failed", lastLines: ["no such package"] });
-    expect((error as Error).message).toContain("ended with exit code 3");
+    expect((error as Error).message).toContain("ended with exit code 3; what is in node_modules may be incomplete; its last output");
     expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
   });
 
@@ -285,17 +285,41 @@ describe("a Python install", () => {
     });
   });
 
+  /** Makes something in place of an environment, which takes long. */
+  const QUICK_VIRTUALENV = {
+    "../../shadow/ensurepip/__init__.py": "raise ModuleNotFoundError('ensurepip')",
+    "../../shadow/virtualenv.py":
+      "import os, sys\nif __name__ == '__main__':\n  os.makedirs(sys.argv[1] + '/bin'); os.symlink(sys.executable, sys.argv[1] + '/bin/python')\n  print('virtualenv made', sys.argv[1])\n",
+  };
+
   it("falls back to virtualenv where ensurepip is missing", async () => {
-    await write({
-      ...PYTHON,
-      "../../shadow/ensurepip/__init__.py": "raise ModuleNotFoundError('ensurepip')",
-      "../../shadow/virtualenv.py":
-        "import os, sys\nif __name__ == '__main__':\n  os.makedirs(sys.argv[1] + '/bin'); os.symlink(sys.executable, sys.argv[1] + '/bin/python')\n  print('virtualenv made', sys.argv[1])\n",
-    });
+    await write({ ...PYTHON, ...QUICK_VIRTUALENV });
     vi.stubEnv("PYTHONPATH", join(project, "shadow"));
     const lines: string[] = [];
     await installWorker({ manifest: await readManifest(folder), projectDir: project, onProgress: (line) => lines.push(line) });
     expect(lines).toContain("virtualenv made .venv");
+  });
+
+  it("leaves the environment as it was when it cannot be made anew, also when it was killed", { timeout: 60_000 }, async () => {
+    await write({ ...PYTHON, ...QUICK_VIRTUALENV });
+    vi.stubEnv("PYTHONPATH", join(project, "shadow"));
+    await write({ "svc.worker.yaml": "name: w\nruntime: {kind: python}\nscripts: {install: test ! -e broken, start: 'true'}\n" });
+    const manifest = await readManifest(folder);
+    await installWorker({ manifest, projectDir: project });
+    await write({ ".venv/installed-before": "", broken: "" });
+    await expect(installWorker({ manifest, projectDir: project, force: true })).rejects.toMatchObject({ reason: "failed" });
+    expect(await readdir(join(folder, ".venv"))).toContain("installed-before");
+    expect(await readdir(folder)).not.toContain(".svc");
+    expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
+    await mkdir(join(folder, ".svc"));
+    await rename(join(folder, ".venv"), join(folder, ".svc", "former-venv"));
+    await write({ ".venv/half-made": "" });
+    await expect(installWorker({ manifest, projectDir: project, force: true })).rejects.toMatchObject({ reason: "failed" });
+    expect(await readdir(join(folder, ".venv"))).toEqual(["bin", "installed-before"]);
+    await rm(join(folder, "broken"));
+    await installWorker({ manifest, projectDir: project, force: true });
+    expect(await readdir(join(folder, ".venv"))).toEqual(["bin"]);
+    expect(await readdir(folder)).not.toContain(".svc");
   });
 });
 

@@ -7,7 +7,7 @@ import { installEnvironment } from "./environment.ts";
 import { takeInstallLock } from "./install-lock.ts";
 import type { WorkerManifest } from "./manifest.ts";
 import { describeEnd } from "./process-group.ts";
-import { hasVirtualEnv, type Probe, probe, removeVirtualEnv, virtualEnvTool, virtualEnvWorks } from "./python-environment.ts";
+import { FormerVirtualEnv, hasVirtualEnv, type Probe, probe, virtualEnvTool, virtualEnvWorks } from "./python-environment.ts";
 import { runCommand } from "./run-command.ts";
 import { kindRules, packageManagerTools, type Tool } from "./runtime-kinds.ts";
 
@@ -97,12 +97,14 @@ class Install {
   readonly #context: InstallContext;
   readonly #env: Readonly<Record<string, string>>;
   readonly #stateFolder: string;
+  readonly #formerVirtualEnv: FormerVirtualEnv;
 
   constructor(manifest: WorkerManifest, context: InstallContext) {
     this.#manifest = manifest;
     this.#context = context;
     this.#env = installEnvironment(manifest);
     this.#stateFolder = workerStateFolder(context.projectDir, manifest.name);
+    this.#formerVirtualEnv = new FormerVirtualEnv(manifest.folder);
   }
 
   async upToDate(): Promise<boolean> {
@@ -134,17 +136,30 @@ class Install {
     const before = await this.#hashes(runtime);
     // An install that is broken off must not look done.
     await rm(this.#markerFile, { force: true });
-    if (this.#manifest.kind === "python") await this.#prepareVirtualEnv({ fresh: when === "always" || (former !== undefined && former.runtime !== runtime) });
-    if (this.#manifest.install !== undefined) await this.#runStep(this.#manifest.install);
+    await this.#build({ fresh: when === "always" || (former !== undefined && former.runtime !== runtime) });
     const after = await this.#hashes(runtime);
     // A lock file that the install wrote belongs to what is installed; anything else that changed meanwhile was not seen by it.
     await this.#writeMarker({ hash: after.withoutLocks === before.withoutLocks ? after.all : before.all, runtime });
   }
 
+  async #build(options: { readonly fresh: boolean }): Promise<void> {
+    // An install that was killed has not done so.
+    await this.#formerVirtualEnv.putBack();
+    try {
+      if (this.#manifest.kind === "python") await this.#prepareVirtualEnv(options);
+      if (this.#manifest.install !== undefined) await this.#runStep(this.#manifest.install);
+    } catch (error) {
+      // The worker's processes may run in it.
+      await this.#formerVirtualEnv.putBack();
+      throw error;
+    }
+    await this.#formerVirtualEnv.discard();
+  }
+
   async #prepareVirtualEnv(options: { readonly fresh: boolean }): Promise<void> {
     // uv makes its own, with the Python that the project asks for.
     if (!this.#uses("uv")) return this.#makeVirtualEnv(options);
-    if (options.fresh) await removeVirtualEnv(this.#manifest.folder);
+    if (options.fresh) await this.#formerVirtualEnv.setAside();
   }
 
   async #makeVirtualEnv(options: { readonly fresh: boolean }): Promise<void> {
@@ -152,7 +167,7 @@ class Install {
     if (!options.fresh && (await hasVirtualEnv(folder)) && (await virtualEnvWorks(this.#probe))) return;
     const tool = await virtualEnvTool(this.#probeOutside);
     if (tool.missing !== undefined) throw new InstallError("runtime_missing", tool.missing);
-    await removeVirtualEnv(folder);
+    await this.#formerVirtualEnv.setAside();
     await this.#runStep(`${tool.command} .venv`);
   }
 
@@ -166,7 +181,12 @@ class Install {
       onLine: this.#context.onProgress,
     });
     if (end.code === 0) return;
-    throw new InstallError("failed", `the install of ${this.#manifest.name} failed: \`${command}\` ${describeEnd(end)}`, lastLines);
+    throw new InstallError("failed", `the install of ${this.#manifest.name} failed: \`${command}\` ${describeEnd(end)}${this.#leftBehind}`, lastLines);
+  }
+
+  /** What a failed install may have done to what the worker runs with. A virtual environment is made anew only aside from the former one. */
+  get #leftBehind(): string {
+    return kindRules[this.#manifest.kind].environment === "node_modules" ? "; what is in node_modules may be incomplete" : "";
   }
 
   /** Versions of what installs and runs the worker. Throws when one of these is not there. */

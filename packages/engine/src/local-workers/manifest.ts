@@ -1,12 +1,13 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { RESERVED_VARIABLES } from "./environment.ts";
-import { entryProblem, inferredInstall, inferredPackageManager, inferredStart, quoted } from "./inferred-commands.ts";
+import { entryProblem, inferredInstall, inferredPackageManager, inferredStart } from "./inferred-commands.ts";
 import { ManifestError } from "./manifest-error.ts";
 import { exampleFor } from "./manifest-example.ts";
 import { expectationAt, listed, manifestShape, referenceManifestShape } from "./manifest-schema.ts";
 import { PositionedYaml } from "./manifest-yaml.ts";
 import { kindRules, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
+import { quoteWord } from "./shell-word.ts";
 import { workerNameProblem } from "./worker-name.ts";
 
 export const MANIFEST_FILE = "svc.worker.yaml";
@@ -169,7 +170,7 @@ async function checkedStart(
 ): Promise<string> {
   if (kind === "other") return yaml.fail(["scripts", "start"], `this key is missing; expected ${expectationAt(["scripts", "start"])}, for \`kind: other\``);
   // The reference also takes a Python module's name here.
-  if (kind === "python" && entry !== undefined && extname(entry) === "" && file.endsWith(REFERENCE_MANIFEST_FILE)) return `python -m ${quoted(entry)}`;
+  if (kind === "python" && entry !== undefined && extname(entry) === "" && file.endsWith(REFERENCE_MANIFEST_FILE)) return `python -m ${quoteWord(entry)}`;
   const expected = `expected ${expectationAt(["runtime", "entry"])}`;
   const path: readonly PropertyKey[] = ["runtime", "entry"];
   switch (await entryProblem(kind, folder, entry)) {

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, mkdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { virtualEnvFolder } from "./environment.ts";
 
@@ -53,6 +53,42 @@ export async function virtualEnvWorks(options: Probe): Promise<boolean> {
   return (await probe(join(virtualEnvFolder(options.cwd), "bin", "python"), ["-c", "import pip"], options)) !== undefined;
 }
 
-export async function removeVirtualEnv(folder: string): Promise<void> {
-  await rm(virtualEnvFolder(folder), { recursive: true, force: true });
+/**
+ * A worker's `.venv` while another is made in its place: paths in it are absolute, so that the new one cannot be made elsewhere. It is kept in the
+ * worker's folder, since a rename goes no farther than its disk.
+ */
+export class FormerVirtualEnv {
+  readonly #place: string;
+  readonly #aside: string;
+
+  constructor(folder: string) {
+    this.#place = virtualEnvFolder(folder);
+    this.#aside = join(folder, ".svc", "former-venv");
+  }
+
+  /** Puts it aside. */
+  async setAside(): Promise<void> {
+    await this.discard();
+    await mkdir(dirname(this.#aside), { recursive: true });
+    await rename(this.#place, this.#aside).catch(unlessMissing);
+  }
+
+  /** Puts it back in the place of what was made since, where it was put aside. */
+  async putBack(): Promise<void> {
+    if ((await lstat(this.#aside).catch(unlessMissing)) !== undefined) {
+      await rm(this.#place, { recursive: true, force: true });
+      await rename(this.#aside, this.#place);
+    }
+    await this.discard();
+  }
+
+  async discard(): Promise<void> {
+    await rm(this.#aside, { recursive: true, force: true });
+    // Others may keep something there.
+    await rmdir(dirname(this.#aside)).catch(() => {});
+  }
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
 }

@@ -60,6 +60,20 @@ describe("a worker that depends on others", () => {
   });
 });
 
+describe("workers that are stopped with the engine", () => {
+  it("have the time that those before them did not need, however many depend on each other", async () => {
+    const slow = project.command("last", "trap 'sleep 1.5; echo ended > ended; exit 0' TERM; echo up $$ here; while :; do sleep 0.05; done");
+    const others = Array.from({ length: 9 }, (_, index) => project.command(`c${index}`, "exec sleep 300"));
+    await project.start([], { commands: [slow, ...others] });
+    await project.runningPid("last");
+    // Each depends on the next, so that they are ten groups.
+    const chain = [...others, slow].map((entry, index, all) => ({ ...entry, dependsOn: all.slice(index + 1, index + 2).map(({ name }) => name) }));
+    await project.configure([], chain);
+    await project.engine.stop();
+    expect(await readFile(join(project.folder, "ended"), "utf8")).toBe("ended\n");
+  });
+});
+
 describe("a command of svc-exec (gap 72)", () => {
   it("runs beside the workers with its folder and environment, is listed and logged, and comes back when it fails", async () => {
     const seen = project.command("seen", "echo up $$ in $PWD with $MODE; while [ ! -f go ]; do sleep 0.05; done; rm go; exit 7", { env: { MODE: "fast" } });

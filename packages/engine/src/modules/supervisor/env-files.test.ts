@@ -1,4 +1,4 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { defaultEnvFile } from "../../local-workers/env-file.ts";
@@ -56,4 +56,32 @@ it("a worker is restarted when a file outside of its folder changes, be it renam
     state: expect.stringMatching(/starting|ready/) as string,
     reason: expect.stringContaining("run on") as string,
   });
+});
+
+it("a worker gets what its .env holds when its install has ended", async () => {
+  await project.writeWorker("w", {
+    manifest: `name: w\nruntime: {kind: javascript}\nscripts: {install: "while [ ! -f go ]; do sleep 0.05; done; echo B=made >> .env", start: exec sh worker.sh}\n`,
+    script: "echo has $A $B\nexec sleep 300\n",
+  });
+  await writeFile(inFolder("w/.env"), "A=before\n");
+  await project.start([project.entry("w", { envFiles: [defaultEnvFile(inFolder("w"))] })]);
+  await project.statusWith("w", ({ state }) => state === "installing");
+  await writeFile(inFolder("w/.env"), "A=edited\n");
+  await writeFile(inFolder("w/go"), "");
+  await logs("has ");
+  expect(await log()).toContain("has edited made");
+  expect((await log()).match(/ install \$ /g)).toHaveLength(1);
+});
+
+it("a worker is restarted when a file of variables changes that its watch does not include, or leaves out", async () => {
+  await writeWorker();
+  await mkdir(inFolder("w/build"));
+  await writeFile(inFolder("w/build/prod.env"), "A=one\n");
+  const envFiles = [defaultEnvFile(inFolder("w")), { path: inFolder("w/build/prod.env"), required: true }];
+  await project.start([project.entry("w", { envFiles, watch: { include: ["src"], ignore: ["*.env"] } })]);
+  await logs("has one");
+  await writeFile(inFolder("w/build/prod.env"), "A=two\n");
+  await logs("has two");
+  await writeFile(inFolder("w/.env"), "B=three\n");
+  await logs("has two three");
 });

@@ -54,6 +54,9 @@ const logsOutput = z.object({
     .meta({ description: "Newest last" }),
   log_file: z.string().meta({ description: "Absolute path of the file; older lines are in NAME.log.1 and NAME.log.2 beside it" }),
   cursor: z.string().meta({ description: "For the next call" }),
+  gap: z
+    .boolean()
+    .meta({ description: "Lines between the cursor and these are lost: their file was removed, the log having been rotated, before they were asked for" }),
 });
 export type LogsOutput = z.output<typeof logsOutput>;
 

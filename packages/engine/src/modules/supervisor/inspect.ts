@@ -43,10 +43,12 @@ const markerSchema = z.object({ hash: z.string(), installed_at: z.string() });
 export async function inspect(parts: {
   readonly entry: SupervisedEntry;
   readonly plan: RunPlan;
+  /** Absolute paths. */
+  readonly envFiles: readonly string[];
   readonly projectDir: string;
   readonly maskSecrets: (value: unknown) => unknown;
 }): Promise<Inspection> {
-  const { entry, plan, projectDir, maskSecrets } = parts;
+  const { entry, plan, envFiles, projectDir, maskSecrets } = parts;
   const { manifest } = plan;
   const installed = manifest === undefined ? undefined : await lastInstall(projectDir, entry.name);
   return {
@@ -59,8 +61,8 @@ export async function inspect(parts: {
     install: manifest?.install ?? null,
     start: plan.command,
     env: { ...hidden(plan.fromFiles), ...variablesSchema.parse(maskSecrets({ ...manifest?.env, ...entry.env })) },
-    env_files: [...plan.envFiles],
-    missing_env_files: await missing(plan.envFiles),
+    env_files: [...envFiles],
+    missing_env_files: await missing(envFiles),
     watch: plan.watch === false ? false : { include: [...plan.watch.include], ignore: [...plan.watch.ignore] },
     replicas: entry.replicas,
     depends_on: [...entry.dependsOn],

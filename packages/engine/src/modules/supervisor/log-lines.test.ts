@@ -80,12 +80,32 @@ describe("the lines behind a cursor", () => {
     expect(textsOf(next)).toEqual(["line 4", "line 5"]);
     const last = await linesAfter(files, { cursor: next.cursor, count: 2, filter: EVERYTHING });
     expect(textsOf(last)).toEqual(["line 6"]);
-    expect(await linesAfter(files, { cursor: last.cursor, count: 2, filter: EVERYTHING })).toEqual({ lines: [], cursor: last.cursor });
+    expect(await linesAfter(files, { cursor: last.cursor, count: 2, filter: EVERYTHING })).toEqual({ lines: [], cursor: last.cursor, hasGap: false });
   });
 
-  it("begin with the oldest that is left when its file is gone", async () => {
+  it("begin with the oldest that is left when its file is gone, and tell the gap", async () => {
     await writeFile(files[2], numbered(1, 2));
-    expect(textsOf(await linesAfter(files, { cursor: "1-999", count: 9, filter: EVERYTHING }))).toEqual(["line 1", "line 2"]);
+    const read = await linesAfter(files, { cursor: "1.abc-999", count: 9, filter: EVERYTHING });
+    expect(textsOf(read)).toEqual(["line 1", "line 2"]);
+    expect(read.hasGap).toBe(true);
+    expect(await linesAfter(files, { cursor: read.cursor, count: 9, filter: EVERYTHING })).toMatchObject({ lines: [], hasGap: false });
+  });
+
+  it("do not go on in a later file that was given the inode of the former one", async () => {
+    await writeFile(files[2], numbered(1, 2));
+    const { cursor } = await lastLines(files, { count: 9, filter: EVERYTHING });
+    await writeFile(files[2], numbered(3, 9));
+    const read = await linesAfter(files, { cursor, count: 9, filter: EVERYTHING });
+    expect(textsOf(read).at(0)).toBe("line 3");
+    expect(read.hasGap).toBe(true);
+  });
+
+  it("begin without a gap where there was no file yet", async () => {
+    const { cursor } = await lastLines(files, { count: 9, filter: EVERYTHING });
+    await writeFile(files[2], numbered(1, 2));
+    const read = await linesAfter(files, { cursor, count: 9, filter: EVERYTHING });
+    expect(textsOf(read)).toEqual(["line 1", "line 2"]);
+    expect(read.hasGap).toBe(false);
   });
 
   it("are refused for a cursor of another making", async () => {

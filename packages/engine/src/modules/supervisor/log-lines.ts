@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { CallError } from "@svc/protocol";
 
@@ -29,6 +30,8 @@ export interface LinesRead {
   readonly lines: readonly LogLine[];
   /** Names the place behind the last line that was looked at; opaque. */
   readonly cursor: string;
+  /** Lines behind the former cursor are no longer there. */
+  readonly hasGap: boolean;
 }
 
 const LINE = /^(\S+Z) (out|err|install|svc)(?:#(\d+))? (.*)$/s;
@@ -44,6 +47,24 @@ interface OpenFile {
   readonly handle: FileHandle;
   readonly inode: number;
   readonly size: number;
+  /** Of what it begins with: a new file may get the inode of one that was removed. */
+  readonly mark: string;
+}
+
+/** Of the first line that much tells one file from another, beginning with a time as it does. */
+const MARK_BYTES = 256;
+/** Of a file without a whole line. */
+const NO_MARK = "0";
+
+async function markOf(handle: FileHandle, size: number): Promise<string> {
+  const bytes = await readAt(handle, 0, Math.min(size, MARK_BYTES));
+  const newline = bytes.indexOf(10);
+  // It would be another one once there is more.
+  if (newline < 0 && bytes.length < MARK_BYTES) return NO_MARK;
+  return createHash("sha256")
+    .update(newline < 0 ? bytes : bytes.subarray(0, newline))
+    .digest("hex")
+    .slice(0, 16);
 }
 
 /** The last `count` lines that are wanted. `files`: oldest first; those that are missing count as empty. */
@@ -65,7 +86,7 @@ export async function lastLines(files: readonly string[], options: { readonly co
       found.push(line);
       length += line.text.length;
     }
-    return { lines: found.reverse(), cursor: cursorOf(newest?.inode ?? 0, end) };
+    return { lines: found.reverse(), cursor: newest === undefined ? AT_BEGINNING : cursorOf(newest, end), hasGap: false };
   });
 }
 
@@ -76,25 +97,27 @@ export async function linesAfter(
 ): Promise<LinesRead> {
   const place = placeOf(options.cursor);
   return withFiles(files, async (opened) => {
-    const at = opened.findIndex(({ inode }) => inode === place.inode);
+    // A file that has become shorter was written anew by somebody.
+    const at = opened.findIndex((file) => file.inode === place.inode && place.offset <= file.size && (place.offset === 0 || file.mark === place.mark));
+    const hasGap = at < 0 && place.offset > 0;
     const lines: LogLine[] = [];
     let { cursor } = options;
     let length = 0;
     let budget = MAX_READ_BYTES;
-    for (const file of opened.slice(Math.max(0, at))) {
-      // A file that has become shorter was written anew by somebody.
-      const start = file.inode === place.inode && place.offset <= file.size ? place.offset : 0;
+    for (const [index, file] of opened.entries()) {
+      if (index < at) continue;
+      const start = index === at ? place.offset : 0;
       for await (const { text, end } of linesForwards(file, start)) {
-        if (lines.length >= options.count || length > MAX_ANSWER_LENGTH || budget < 0) return { lines, cursor };
+        if (lines.length >= options.count || length > MAX_ANSWER_LENGTH || budget < 0) return { lines, cursor, hasGap };
         budget -= text.length + 1;
-        cursor = cursorOf(file.inode, end);
+        cursor = cursorOf(file, end);
         const line = parseLine(text);
         if (line === undefined || isOlder(line, options.filter) || !isWanted(line, options.filter)) continue;
         lines.push(line);
         length += line.text.length;
       }
     }
-    return { lines, cursor };
+    return { lines, cursor, hasGap };
   });
 }
 
@@ -118,7 +141,7 @@ async function withFiles<T>(files: readonly string[], read: (opened: readonly Op
       const { ino, size } = await handle.stat();
       // A rotation between two of them shows one file under two names.
       if (opened.some(({ inode }) => inode === ino)) await handle.close();
-      else opened.push({ handle, inode: ino, size });
+      else opened.push({ handle, inode: ino, size, mark: await markOf(handle, size) });
     }
     return await read(opened);
   } finally {
@@ -176,13 +199,16 @@ async function readAt(handle: FileHandle, start: number, end: number): Promise<B
   return bytes.subarray(0, bytesRead);
 }
 
-function cursorOf(inode: number, offset: number): string {
-  return `${inode}-${offset}`;
+/** Before all lines, where there is no file yet. */
+const AT_BEGINNING = `0.${NO_MARK}-0`;
+
+function cursorOf({ inode, mark }: OpenFile, offset: number): string {
+  return `${inode}.${mark}-${offset}`;
 }
 
-function placeOf(cursor: string): { readonly inode: number; readonly offset: number } {
-  const [, inode, offset] = /^(\d{1,20})-(\d{1,15})$/.exec(cursor) ?? [];
-  if (inode === undefined || offset === undefined)
+function placeOf(cursor: string): { readonly inode: number; readonly mark: string; readonly offset: number } {
+  const [, inode, mark, offset] = /^(\d{1,20})\.([\da-f]{1,16})-(\d{1,15})$/.exec(cursor) ?? [];
+  if (inode === undefined || mark === undefined || offset === undefined)
     throw new CallError("invalid_input", "cursor: not one that worker::logs answered; leave it out to begin anew");
-  return { inode: Number(inode), offset: Number(offset) };
+  return { inode: Number(inode), mark, offset: Number(offset) };
 }

@@ -12,7 +12,8 @@ export async function readLogs(
 ): Promise<LogsOutput> {
   const { tail: count, cursor, wait_ms, stream, since_ms } = input;
   const filter = { stream, sinceMs: since_ms };
-  const answer = ({ lines, cursor: next }: LinesRead): LogsOutput => ({ lines: [...lines], log_file: output.file, cursor: next });
+  let gap = false;
+  const answer = ({ lines, cursor: next }: LinesRead): LogsOutput => ({ lines: [...lines], log_file: output.file, cursor: next, gap });
   if (cursor === undefined) return answer(await lastLines(output.files, { count, filter }));
   const deadlineMs = clock.monotonic() + wait_ms;
   for (let at = cursor; ; ) {
@@ -22,6 +23,7 @@ export async function readLogs(
       const leftMs = deadlineMs - clock.monotonic();
       // Lines that are not wanted need not be looked at again.
       at = read.cursor;
+      gap ||= read.hasGap;
       if (read.lines.length > 0 || leftMs <= 0 || draining.aborted) return answer(read);
       await written.within(leftMs, signal);
     } finally {

@@ -1,4 +1,3 @@
-import { sep } from "node:path";
 import type { CommandEntry, LocalWorkerEntry, WatchPatterns } from "../../config/types.ts";
 import { EnvFileError, readEnvFiles } from "../../local-workers/env-file.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
@@ -12,14 +11,12 @@ export interface RunPlan {
   readonly command: string;
   /** Absolute path of the working folder. */
   readonly folder: string;
-  /** Before what the entry adds; asked at each start. */
+  /** Before what the entry adds; asked at each start. Files of variables count as the plan found them. */
   readonly environment: () => Readonly<Record<string, string>>;
   /** What is watched; false: nothing. */
   readonly watch: false | WatchPatterns;
   readonly manifest: WorkerManifest | undefined;
-  /** Absolute paths of files of variables, whether they are there or not. */
-  readonly envFiles: readonly string[];
-  /** Variables that come from them; what they hold is shown to nobody. */
+  /** Variables that come from files; what they hold is shown to nobody. */
   readonly fromFiles: Readonly<Record<string, string>>;
   /** What was understood but has no effect. */
   readonly warnings: readonly string[];
@@ -42,10 +39,12 @@ export interface PrepareOptions {
 
 /** How a unit comes to be run: by a manifest and an install, or just as the config says. */
 export interface Recipe {
-  /** Absolute paths of files outside of the folder that belong to the plan. */
-  readonly filesElsewhere: readonly string[];
+  /** Absolute paths of files of variables, whether they are there or not. */
+  readonly envFiles: readonly string[];
   /** Throws RecipeError. */
   read(): Promise<RunPlan>;
+  /** The plan with what files of variables hold now: an install takes long, and may write them. Throws RecipeError. */
+  withVariables(plan: RunPlan): Promise<RunPlan>;
   isPrepared(plan: RunPlan, signal: AbortSignal): Promise<boolean>;
   /** Throws RecipeError; rejects in whatever way once the signal aborted. */
   prepare(plan: RunPlan, options: PrepareOptions): Promise<{ readonly durationMs: number }>;
@@ -59,17 +58,25 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
   };
   const refused = (error: unknown): Error =>
     error instanceof ManifestError || error instanceof InstallError || error instanceof EnvFileError ? new RecipeError(error.message, error) : (error as Error);
-  const envFiles = entry.envFiles.map(({ path }) => path);
+  const planOf = async (manifest: WorkerManifest): Promise<RunPlan> => {
+    const { start, folder, warnings } = manifest;
+    const watch = watchedBy(entry.watch, manifest.watch);
+    const fromFiles = await readEnvFiles(entry.envFiles);
+    return { command: start, folder, environment: () => workerEnvironment(manifest, fromFiles), watch, manifest, fromFiles, warnings };
+  };
   return {
-    filesElsewhere: envFiles.filter((path) => !path.startsWith(`${entry.path}${sep}`)),
+    envFiles: entry.envFiles.map(({ path }) => path),
     async read() {
       try {
         // The entry's name counts: files about this worker are kept under it.
-        const manifest = { ...(await readManifest(entry.path)), name: entry.name };
-        const { start, folder, warnings } = manifest;
-        const watch = watchedBy(entry.watch, manifest.watch);
-        const fromFiles = await readEnvFiles(entry.envFiles);
-        return { command: start, folder, environment: () => workerEnvironment(manifest, fromFiles), watch, manifest, envFiles, fromFiles, warnings };
+        return await planOf({ ...(await readManifest(entry.path)), name: entry.name });
+      } catch (error) {
+        throw refused(error);
+      }
+    },
+    async withVariables(plan) {
+      try {
+        return await planOf(manifestOf(plan));
       } catch (error) {
         throw refused(error);
       }
@@ -105,13 +112,13 @@ export function commandRecipe(entry: CommandEntry): Recipe {
     environment: () => workerEnvironment({ kind: "javascript", folder: entry.path, env: {} }),
     watch: entry.watch,
     manifest: undefined,
-    envFiles: [],
     fromFiles: {},
     warnings: [],
   };
   return {
-    filesElsewhere: [],
+    envFiles: [],
     read: () => Promise.resolve(plan),
+    withVariables: () => Promise.resolve(plan),
     isPrepared: () => Promise.resolve(true),
     prepare: () => Promise.resolve({ durationMs: 0 }),
   };

@@ -25,6 +25,8 @@ export interface SourceWatchOptions {
   readonly include?: readonly string[];
   /** What is told although it lies outside of `include`. */
   readonly always?: PathRule;
+  /** Files, relative to the folder, that are told although they lie outside of `include` or are left out. */
+  readonly named?: readonly string[];
   readonly clock: Clock;
   /** Told the paths, relative to the folder, whose content is another than before. */
   readonly onChange: (paths: readonly string[]) => void;
@@ -50,10 +52,12 @@ export class SourceWatch {
 
   constructor(options: SourceWatchOptions) {
     this.#options = options;
-    const { include = [], always } = options;
-    this.#ignored = ignoreRule(options.ignore, include);
+    const { include = [], always, named = [] } = options;
+    const isIgnored = ignoreRule(options.ignore, include);
+    // A folder that is left out is not looked into, so the way to a file that is named is none.
+    this.#ignored = (path) => isIgnored(path) && !named.some((file) => file === path || file.startsWith(`${path}/`));
     const isIncluded = pathRule(include);
-    this.#included = include.length === 0 ? () => true : (path) => isIncluded(path) || always?.(path) === true;
+    this.#included = include.length === 0 ? () => true : (path) => isIncluded(path) || named.includes(path) || always?.(path) === true;
     this.#watcher = watch(options.folder, { ignoreInitial: true, followSymlinks: false, ignored: (path) => this.#leavesOut(path) });
     this.#watcher.on("add", (path) => this.#touch(path));
     this.#watcher.on("change", (path) => this.#touch(path));

@@ -39,6 +39,7 @@ export const workerStatusSchema = z.object({
   }),
   state: stateSchema,
   reason: z.string().nullable().meta({ description: "Why the state is what it is, where that is not plain" }),
+  problem: z.string().nullable().meta({ description: "Why its last change or install is not used, while its processes from before run on" }),
   pids: z.array(z.int()).meta({ description: "Process ids of the worker and its descendants; empty for what the engine did not start" }),
   replicas: z.array(replicaSchema).meta({ description: "Its processes, one by one; of a remote worker its connections" }),
   restarts: z.int().meta({ description: "How often it was started again after it ended unasked" }),
@@ -66,7 +67,7 @@ export interface ModuleStanding {
 /** What is told of a unit without looking at its processes from outside. */
 export function standingOf(
   unit: Unit,
-): Pick<WorkerStatus, "name" | "kind" | "state" | "reason" | "restarts" | "last_exit" | "next_start_at" | "ready_at" | "waits_for"> {
+): Pick<WorkerStatus, "name" | "kind" | "state" | "reason" | "problem" | "restarts" | "last_exit" | "next_start_at" | "ready_at" | "waits_for"> {
   const { state, reason } = unit.standing;
   const { lastExit } = unit;
   return {
@@ -74,6 +75,7 @@ export function standingOf(
     kind: unit.kind,
     state,
     reason: reason ?? null,
+    problem: unit.problem ?? null,
     restarts: unit.restarts,
     last_exit: lastExit === undefined ? null : { code: lastExit.end.code, signal: lastExit.end.signal, at: isoOf(lastExit.atMs), lines: [...lastExit.lines] },
     next_start_at: isoOrNull(unit.nextStartAtMs),
@@ -108,11 +110,12 @@ export async function statusOfUnit(
   };
 }
 
-type OfProcesses = "pids" | "restarts" | "last_exit" | "next_start_at" | "waits_for" | "memory_bytes" | "cpu_percent" | "log_file" | "tail";
+type OfProcesses = "problem" | "pids" | "restarts" | "last_exit" | "next_start_at" | "waits_for" | "memory_bytes" | "cpu_percent" | "log_file" | "tail";
 
 /** What there is to say of processes that the engine did not start. */
 function noProcess(): Pick<WorkerStatus, OfProcesses> {
   return {
+    problem: null,
     pids: [],
     restarts: 0,
     last_exit: null,

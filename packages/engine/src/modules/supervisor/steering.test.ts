@@ -102,6 +102,22 @@ describe("worker::logs", () => {
     expect((await waiting).lines.map(({ text }) => text)).toEqual(["later"]);
   });
 
+  it("tells that lines behind the cursor are lost", async () => {
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    await project.runningPid("w");
+    const whole = await vi.waitUntil(async () => {
+      const read = await project.call<LogsOutput>("worker::logs", { name: "w" });
+      return read.lines.some(({ text }) => text.startsWith("up ")) ? read : undefined;
+    }, TIMEOUT);
+    expect(whole.gap).toBe(false);
+    const file = join(project.folder, ".svc", "logs", "w.log");
+    await writeFile(file, "2026-01-01T00:00:00.000Z out later\n");
+    const after = await project.call<LogsOutput>("worker::logs", { name: "w", cursor: whole.cursor, stream: "out" });
+    expect(after).toMatchObject({ lines: [{ text: "later" }], gap: true });
+    expect(await project.call<LogsOutput>("worker::logs", { name: "w", cursor: after.cursor })).toMatchObject({ gap: false });
+  });
+
   it("answers without lines when none come in time", async () => {
     await project.writeWorker("w");
     await project.start([project.entry("w")]);

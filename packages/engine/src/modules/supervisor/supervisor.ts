@@ -25,6 +25,8 @@ import type { WorkerState } from "./worker-state.ts";
 
 /** The engine cuts a module off that takes 10 s to stop, so its workers get a little less then. */
 const ENGINE_STOP_GRACE_MS = 9_000;
+/** What each group of workers is left of it at least, where some depend on others. */
+const GROUP_RESERVE_MS = 500;
 /** How long a name is waited for that is in no config yet: its file may have been edited just now. */
 const UNKNOWN_NAME_WAIT_MS = 5_000;
 const MAX_WAITS = 1_000;
@@ -124,8 +126,14 @@ export class Supervisor {
     this.#stopped = true;
     this.#memoryLimits.stop();
     const groups = stopOrder([...this.#dependsOn].map(([name, dependsOn]) => ({ name, dependsOn })));
-    const graceMs = ENGINE_STOP_GRACE_MS / Math.max(1, groups.length);
-    for (const names of groups) await Promise.all(names.map((name) => this.#units.get(name)?.close({ graceMs })));
+    const deadlineMs = this.#context.clock.monotonic() + ENGINE_STOP_GRACE_MS;
+    const reserveMs = Math.min(GROUP_RESERVE_MS, ENGINE_STOP_GRACE_MS / Math.max(1, groups.length));
+    for (const [index, names] of groups.entries()) {
+      const forOthersMs = reserveMs * (groups.length - 1 - index);
+      // Time that those before did not need is of use to these.
+      const graceMs = Math.max(reserveMs, deadlineMs - this.#context.clock.monotonic() - forOthersMs);
+      await Promise.all(names.map((name) => this.#units.get(name)?.close({ graceMs })));
+    }
     await Promise.all(this.#leaving.values());
     this.#connections.stop();
     this.#changed();
@@ -183,6 +191,7 @@ export class Supervisor {
       return await inspect({
         entry: this.#currentEntry(unit),
         plan: await unit.recipe.read(),
+        envFiles: unit.recipe.envFiles,
         projectDir: this.#deps.projectDir,
         maskSecrets: this.#deps.maskSecrets,
       });

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { relative, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { SupervisedEntry, WatchPatterns } from "../../config/types.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -12,8 +13,8 @@ import { SourceWatch } from "./source-watch.ts";
 const MISSING_FOLDER_LOOK_MS = 5_000;
 
 export interface UnitFilesOptions {
-  /** Absolute paths of files outside of the folder that belong to the unit. */
-  readonly elsewhere: readonly string[];
+  /** Absolute paths of files of variables, in the folder and outside of it. */
+  readonly envFiles: readonly string[];
   readonly clock: Clock;
   readonly onChange: (paths: readonly string[]) => void;
   readonly onProblem: (message: string) => void;
@@ -23,6 +24,9 @@ export interface UnitFilesOptions {
 export class UnitFiles {
   readonly #entry: SupervisedEntry;
   readonly #options: UnitFilesOptions;
+  readonly #filesElsewhere: readonly string[];
+  /** Relative to the folder. */
+  readonly #filesWithin: readonly string[];
   #watched: { readonly patterns: WatchPatterns; readonly source: SourceWatch } | undefined;
   #elsewhere: FileWatch | undefined;
   #endSearch: (() => void) | undefined;
@@ -30,6 +34,9 @@ export class UnitFiles {
   constructor(entry: SupervisedEntry, options: UnitFilesOptions) {
     this.#entry = entry;
     this.#options = options;
+    const isWithin = (path: string): boolean => path.startsWith(`${entry.path}${sep}`);
+    this.#filesElsewhere = options.envFiles.filter((path) => !isWithin(path));
+    this.#filesWithin = options.envFiles.filter(isWithin).map((path) => relative(entry.path, path).split(sep).join("/"));
   }
 
   /** Watches as the plan says; without a plan as the last one did. True when that is a new watch. */
@@ -48,7 +55,7 @@ export class UnitFiles {
     const { clock, onChange, onProblem } = this.#options;
     // How a worker is installed and run is of interest wherever its sources are.
     const always = (name: string): boolean => isDependencyFile(name) || isManifest(name);
-    const source = new SourceWatch({ folder: path, ...patterns, always, clock, onChange, onProblem });
+    const source = new SourceWatch({ folder: path, ...patterns, always, named: this.#filesWithin, clock, onChange, onProblem });
     this.#watched = { patterns, source };
     await source.rebase();
     return true;
@@ -72,9 +79,9 @@ export class UnitFiles {
   }
 
   async #watchElsewhere(): Promise<void> {
-    const { elsewhere, ...options } = this.#options;
-    if (elsewhere.length === 0) return;
-    this.#elsewhere ??= new FileWatch({ ...options, files: elsewhere });
+    if (this.#filesElsewhere.length === 0) return;
+    const { clock, onChange, onProblem } = this.#options;
+    this.#elsewhere ??= new FileWatch({ files: this.#filesElsewhere, clock, onChange, onProblem });
     await this.#elsewhere.ready;
   }
 

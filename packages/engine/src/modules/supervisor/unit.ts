@@ -49,8 +49,8 @@ export class Unit {
   readonly #processes: UnitProcesses;
   readonly #files: UnitFiles;
   #phase: Phase = { name: "waiting" };
-  /** What is wrong although the former processes run on. */
-  #complaint: string | undefined;
+  /** What keeps a change from being used while the former processes run on. */
+  #problem: string | undefined;
   #plan: RunPlan | undefined;
   /** Of the manifest that was read last, which may not run yet. */
   #runtime: RuntimeKind | undefined;
@@ -86,7 +86,7 @@ export class Unit {
     });
     this.#files = new UnitFiles(entry, {
       clock: parts.clock,
-      elsewhere: parts.recipe.filesElsewhere,
+      envFiles: parts.recipe.envFiles,
       onChange: (paths) => this.#filesChanged(paths),
       onProblem: (problem) => this.#log.warn("a worker's files cannot all be watched", { problem }),
     });
@@ -111,7 +111,8 @@ export class Unit {
     const phase = this.#phase;
     if (phase.name === "running") {
       const { state, reason } = worstOf(this.processes.map((process) => process.standing));
-      return { state, reason: reason ?? this.#complaint ?? this.#parts.unenforced };
+      if (this.#problem === undefined) return { state, reason: reason ?? this.#parts.unenforced };
+      return { state, reason: `${this.#problem}\n${reason ?? "The processes from before this change run on."}` };
     }
     if (phase.name === "failed") return { state: "failed", reason: phase.reason };
     if (phase.name === "stopped" && this.#isHeld) return { state: "stopped", reason: `it was stopped; start it with \`svc worker start ${this.entry.name}\`` };
@@ -120,6 +121,11 @@ export class Unit {
       return { state: "starting", reason: others.length === 0 ? undefined : `it waits for ${others.join("; for ")}` };
     }
     return { state: phase.name === "waiting" ? "starting" : phase.name, reason: undefined };
+  }
+
+  /** Why its last change or install is not used, while it runs as it did before. */
+  get problem(): string | undefined {
+    return this.#phase.name === "running" ? this.#problem : undefined;
   }
 
   /** Names of what must be ready before it is started, while it waits for that. */
@@ -266,27 +272,40 @@ export class Unit {
       })
       .catch((error: unknown) => {
         this.#log.error("a worker could not be started", { error });
-        this.#fail(error instanceof Error ? error.message : String(error));
+        return this.#fail(error instanceof Error ? error.message : String(error));
       });
   }
 
   async #bringUp(signal: AbortSignal, reinstall: boolean): Promise<void> {
     // Everything is read after this, so that only later changes count.
     await this.#files.rebase();
-    let plan = await this.#read();
+    let plan = await this.#read((recipe) => recipe.read());
     if (signal.aborted || plan === undefined) return;
     // A watch that begins now knows nothing of edits since the plan was read.
-    if (!this.#ended && (await this.#files.watch(plan))) plan = await this.#read();
-    if (signal.aborted || plan === undefined || !(await this.#prepare(plan, { signal, force: reinstall })) || signal.aborted) return;
+    if (!this.#ended && (await this.#files.watch(plan))) plan = await this.#read((recipe) => recipe.read());
+    if (signal.aborted || plan === undefined) return;
+    for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
+    if (!this.#processes.anyRuns) await this.#endBackOff();
+    if (!(await this.#prepare(plan, { signal, force: reinstall })) || signal.aborted) return;
+    const prepared = plan;
+    plan = await this.#read((recipe) => recipe.withVariables(prepared));
+    if (signal.aborted || plan === undefined) return;
     if (!this.#processes.anyRuns) await this.#awaitOthers(signal);
     if (signal.aborted) return;
     await this.#processes.stop({ graceMs: STOP_GRACE_MS });
     if (signal.aborted) return;
     this.#plan = plan;
-    this.#complaint = undefined;
+    this.#problem = undefined;
     // Told with the first process: until then all are stopped, which is not how it is.
     this.#phase = { name: "running" };
     this.#processes.start(plan);
+  }
+
+  /** What waits to be started again would else come up in the middle of an install, or before what it depends on. */
+  async #endBackOff(): Promise<void> {
+    // Told first: a worker whose processes are stopped is not a stopped one.
+    if (this.#phase.name === "running") this.#enter({ name: "waiting" });
+    await this.#processes.stop({ graceMs: STOP_GRACE_MS });
   }
 
   /** Ends when the others are ready or the round is called off. */
@@ -300,16 +319,15 @@ export class Unit {
     });
   }
 
-  async #read(): Promise<RunPlan | undefined> {
+  async #read(how: (recipe: Recipe) => Promise<RunPlan>): Promise<RunPlan | undefined> {
     try {
-      const plan = await this.#parts.recipe.read();
+      const plan = await how(this.#parts.recipe);
       this.#runtime = plan.manifest?.kind;
-      for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
       return plan;
     } catch (error) {
       if (!(error instanceof RecipeError)) throw error;
       if (!this.#ended) await this.#files.watch(this.#plan);
-      this.#fail(error.message);
+      await this.#fail(error.message);
       return undefined;
     }
   }
@@ -325,23 +343,27 @@ export class Unit {
       this.#log.info("a worker's dependencies are installed", { durationMs });
       // Lock files that the install wrote are noticed here, while they are known to be no reason for another start.
       await this.#files.compare();
+      // What changes from now on was read already.
+      this.#enter({ name: "waiting" });
       return true;
     } catch (error) {
       if (signal.aborted) return false;
       if (!(error instanceof RecipeError)) throw error;
-      this.#fail(error.message);
+      await this.#fail(error.message);
       return false;
     }
   }
 
   /** The former processes run on when there are any: an edit that went wrong takes nothing down. */
-  #fail(reason: string): void {
+  async #fail(reason: string): Promise<void> {
     if (this.#ended || this.#isHeld) return;
-    const runsOn = this.processes.some((process) => process.standing.state !== "stopped");
+    const runsOn = this.#processes.anyRuns;
     this.output.line("svc", reason);
     this.#log.warn(runsOn ? "a worker's change cannot be used; its former processes run on" : "a worker cannot be started", { reason, log: this.output.file });
-    if (runsOn) this.#complaint = `${reason}\nThe processes from before this change run on.`;
+    this.#problem = runsOn ? reason : undefined;
     this.#enter(runsOn ? { name: "running" } : { name: "failed", reason });
+    // One that waited to be started again must not be, since nothing says so any more.
+    if (!runsOn) await this.#processes.stop({ graceMs: STOP_GRACE_MS });
   }
 
   #filesChanged(paths: readonly string[]): void {

@@ -1,0 +1,30 @@
+import { CallError } from "@svc/protocol";
+import { connect, silentLogger } from "@svc/sdk";
+import { expect, it } from "vitest";
+import { printTraceOfCall } from "./call-trace.ts";
+import { nearestTopic } from "./commands/event-emit.ts";
+import { recordedShell } from "./shell.test-support.ts";
+
+const refusing = { id: "cli", connectionState: "connected" as const, call: () => Promise.reject(new CallError("forbidden", "not for \u001b[31m you")) };
+
+it("a call whose trace cannot be looked up has succeeded or failed all the same", async () => {
+  const shell = recordedShell();
+  await printTraceOfCall(shell, refusing, "math::add");
+  expect(shell.written).toEqual({ out: "", notes: "note: the trace of this call cannot be shown: not for \\u001b[31m you\n" });
+});
+
+it("does not wait for an engine that went away during the call", async () => {
+  const shell = recordedShell();
+  const engine = connect("ws://127.0.0.1:1", { handleSignals: false, logger: silentLogger });
+  try {
+    await printTraceOfCall(shell, engine, "shop::order");
+
+    expect(shell.written.notes).toContain("the engine is away");
+  } finally {
+    await engine.shutdown();
+  }
+});
+
+it("an event that was published has no hint where the topics cannot be listed", async () => {
+  expect(await nearestTopic(refusing, "orders.created")).toBe("");
+});

@@ -1,0 +1,68 @@
+import { CallError } from "@svc/protocol";
+import { expect, it } from "vitest";
+import type { EngineCalls } from "../worker-functions.ts";
+import { followWorkers } from "./follow-workers.ts";
+
+interface Asked {
+  readonly name: string;
+  readonly cursor?: string;
+}
+
+/** An engine of which the test says what it lists and answers; `ended` resolves when everything is followed no more. */
+function following(answers: { readonly list: () => readonly string[]; readonly logs: (asked: Asked, stop: () => void) => unknown }) {
+  const stop = new AbortController();
+  const texts: string[] = [];
+  const problems: string[] = [];
+  const answer = async (request: { readonly function_id: string; readonly payload?: unknown }): Promise<unknown> => {
+    if (request.function_id === "worker::list") return { workers: answers.list().map((name) => ({ name, kind: "local" })) };
+    return answers.logs(request.payload as Asked, () => stop.abort());
+  };
+  const engine: EngineCalls = { call: (request: Parameters<typeof answer>[0]) => answer(request) as Promise<never> };
+  const ended = followWorkers(engine, {
+    sinceMs: 0,
+    signal: stop.signal,
+    onLine: ({ text }) => texts.push(text),
+    onProblem: (message) => problems.push(message),
+  });
+  return { ended, texts, problems };
+}
+
+const page = (cursor: string, ...texts: readonly string[]): unknown => ({ cursor, log_file: "", lines: texts.map((text) => ({ text })) });
+
+it("shows no line a second time when a worker is removed and added again", async () => {
+  let times = 0;
+  const { ended, texts } = following({
+    list: () => ["hello"],
+    logs: ({ cursor }, stop) => {
+      if (cursor === undefined) return page("1", "one");
+      if (cursor === "1") return page("2", "two");
+      times += 1;
+      if (times === 1) throw new CallError("worker_not_found", "hello was removed");
+      stop();
+      return page("3", "three");
+    },
+  });
+
+  await ended;
+
+  expect(texts).toEqual(["one", "two", "three"]);
+});
+
+it("tells once why lines are missing, says nothing of an engine that is away, and goes on where it was", async () => {
+  const errors = [new CallError("forbidden", "not for you"), new CallError("forbidden", "not for you"), new CallError("overloaded", "too much")];
+  const { ended, texts, problems } = following({
+    list: () => ["hello"],
+    logs: ({ cursor }, stop) => {
+      if (cursor === undefined) return page("1", "one");
+      const error = errors.shift();
+      if (error !== undefined) throw error;
+      stop();
+      return page("2", "two");
+    },
+  });
+
+  await ended;
+
+  expect(texts).toEqual(["one", "two"]);
+  expect(problems).toEqual(["The output of hello cannot be shown: not for you"]);
+});

@@ -1,0 +1,21 @@
+import { connect, silentLogger } from "@svc/sdk";
+import { expect, it } from "vitest";
+import { callTool } from "./call-tool.ts";
+import { toolInput } from "./tool-input.ts";
+
+it("calls nothing while the engine is away, and says so at once", async () => {
+  const engine = connect("ws://127.0.0.1:1", { handleSignals: false, logger: silentLogger });
+  const input = toolInput(undefined);
+  const tool = { functionId: "shop::order", input, shown: { name: "shop__order", inputSchema: input.schema } };
+  try {
+    const answer = await callTool(engine, { tool, input: {}, timeoutMs: undefined, signal: new AbortController().signal });
+
+    expect(answer).toMatchObject({
+      isError: true,
+      content: [{ type: "text", text: expect.stringContaining("the engine is away, and shop::order was not called") }],
+      structuredContent: { error: { code: "disconnected", details: { sent: false } } },
+    });
+  } finally {
+    await engine.shutdown();
+  }
+});

@@ -1,0 +1,29 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { addOwnWorkers } from "./own-workers.ts";
+
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "svc-own-workers-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+function putWorker(folder: string): void {
+  mkdirSync(join(dir, folder), { recursive: true });
+  writeFileSync(join(dir, folder, "svc.worker.yaml"), "name: x\n");
+}
+
+it("names the folders that have a manifest, as one types them from here", () => {
+  for (const folder of ["workers/math worker", "workers/caller", "greeter"]) putWorker(folder);
+  mkdirSync(join(dir, "workers/notes"));
+
+  expect(addOwnWorkers(dir, join(dir, "config.yaml"))).toBe("svc worker add ./workers/caller './workers/math worker' ./greeter");
+  expect(addOwnWorkers(join(dir, "greeter"), join(dir, "config.yaml"))).toContain(" ../workers/caller ");
+});
+
+it("names no folder that is not there", () => {
+  expect(addOwnWorkers(dir, join(dir, "config.yaml"))).toBe("svc worker add FOLDER");
+});

@@ -1,0 +1,85 @@
+import { type Member, type ObjectNode, onlyRequires, type TypeNode, union, unknown } from "./type-node.ts";
+
+export interface IntersectionContext {
+  /** What a reference stands for; undefined while that is still being read. */
+  resolved(node: Reference): TypeNode | undefined;
+  /** Counts one more node at this depth; false when there are too many. */
+  spend(depth: number): boolean;
+}
+
+/** The type of what fits all of them at once. What cannot be told becomes unknown, with a remark; so does what nothing fits. */
+export function intersection(nodes: readonly TypeNode[], depth: number, context: IntersectionContext): TypeNode {
+  let met: TypeNode | undefined = unknown();
+  for (const node of nodes) met = met === undefined ? undefined : meet(met, node, depth, context);
+  return met ?? unknown("nothing fits all that is to hold at once");
+}
+
+/** Undefined where nothing fits both. */
+function meet(a: TypeNode, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
+  if (!context.spend(depth)) return unknown("the format is larger than can be told");
+  if (a.kind === "unknown") return a.remark === undefined ? b : a;
+  if (b.kind === "unknown") return b.remark === undefined ? a : b;
+  if (JSON.stringify(a) === JSON.stringify(b)) return a;
+  if (a.kind === "reference") return referred(a, b, depth, context);
+  if (b.kind === "reference") return referred(b, a, depth, context);
+  if (a.kind === "union") return optionsOf(a.options.map((option) => meet(option, b, depth + 1, context)));
+  if (b.kind === "union") return optionsOf(b.options.map((option) => meet(a, option, depth + 1, context)));
+  return ofOneKind(a, b, depth, context) ?? ofTwoKinds(a, b) ?? ofTwoKinds(b, a);
+}
+
+type Reference = Extract<TypeNode, { kind: "reference" }>;
+
+/** Stays a reference where the other says no more. */
+function referred(a: Reference, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
+  const target = context.resolved(a);
+  if (target === undefined) return saysBlock(b) ? a : unknown("several formats are to hold at once");
+  const met = meet(target, b, depth + 1, context);
+  return JSON.stringify(met) === JSON.stringify(target) ? a : met;
+}
+
+function ofOneKind(a: TypeNode, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
+  if (a.kind === "array" && b.kind === "array") return { kind: "array", items: intersection([a.items, b.items], depth + 1, context) };
+  if (a.kind === "map" && b.kind === "map") return { kind: "map", values: intersection([a.values, b.values], depth + 1, context) };
+  return a.kind === "object" && b.kind === "object" ? block(a, b, depth, context) : undefined;
+}
+
+function ofTwoKinds(a: TypeNode, b: TypeNode): TypeNode | undefined {
+  if (a.kind === "literal") return literalOf(a, b);
+  if (a.kind === "scalar" && b.kind === "scalar") return a.name === "integer" && b.name === "number" ? a : undefined;
+  // A block says nothing of the types of its other members.
+  return a.kind === "map" && b.kind === "object" ? (saysBlock(a) ? b : { ...b, open: true }) : undefined;
+}
+
+/** Only that it is a block. */
+function saysBlock(node: TypeNode): boolean {
+  return node.kind === "map" && node.values.kind === "unknown" && node.values.remark === undefined;
+}
+
+function optionsOf(options: readonly (TypeNode | undefined)[]): TypeNode | undefined {
+  const possible = options.filter((option) => option !== undefined);
+  return possible.length === 0 ? undefined : union(possible);
+}
+
+function literalOf({ values }: Extract<TypeNode, { kind: "literal" }>, other: TypeNode): TypeNode | undefined {
+  const fitting = values.filter((value) => {
+    if (other.kind === "literal") return other.values.includes(value);
+    if (other.kind !== "scalar") return false;
+    if (value === null) return other.name === "null";
+    return other.name === "integer" ? Number.isInteger(value) : typeof value === other.name;
+  });
+  return fitting.length === 0 ? undefined : { kind: "literal", values: fitting };
+}
+
+function block(a: ObjectNode, b: ObjectNode, depth: number, context: IntersectionContext): ObjectNode {
+  const members = new Map<string, Member>(a.members.map((member) => [member.name, member]));
+  for (const member of b.members) {
+    const known = members.get(member.name);
+    if (known === undefined) members.set(member.name, member);
+    else {
+      const type = intersection([known.type, member.type], depth + 1, context);
+      members.set(member.name, { ...member, type, required: known.required || member.required, description: known.description ?? member.description });
+    }
+  }
+  const open = onlyRequires(a) ? b.open : onlyRequires(b) ? a.open : a.open || b.open;
+  return { kind: "object", members: [...members.values()].sort((left, right) => (left.name < right.name ? -1 : 1)), open };
+}

@@ -1,0 +1,97 @@
+import { ConfigEditError } from "./edit-error.ts";
+import { entryLists } from "./list-edit.ts";
+import { type LoadOptions, parseConfig } from "./load.ts";
+import { hasStoredToken } from "./token-file.ts";
+import { ConfigError, type ConfigProblem } from "./types.ts";
+
+/** A text before and after an edit. `file` is the absolute path that the engine is given. */
+export interface Edited {
+  readonly file: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * Throws ConfigEditError `would_be_refused` when the engine would refuse the text for something that it did not mind before: it would go on with
+ * the former file, and not with what was asked for. Mistakes that are there already are no hindrance: an edit may be what puts them right.
+ */
+export function refuseNewProblems({ file, before, after }: Edited, options: LoadOptions): void {
+  // Variables are the engine's: it may have been started with others. Only those that the edit brings in have to be here.
+  const env = { ...Object.fromEntries(variablesIn(before).map((name) => [name, ""])), ...options.env };
+  const problemsOf = (text: string): readonly ConfigProblem[] => problemsIn(file, text, { hasStoredToken: hasStoredToken(file), ...options, env });
+  const [problem] = without(problemsOf(after), problemsOf(before));
+  if (problem === undefined) return;
+  const dependents = dependentsOnLost(before, after);
+  if (dependents.length === 0) {
+    const key = problem.key === undefined ? "" : `${problem.key}: `;
+    throw new ConfigEditError("would_be_refused", `the engine would refuse ${file} then, so it was not changed: ${key}${problem.message}`);
+  }
+  const names = dependents.map(({ name }) => name).join(", ");
+  const reasons = dependents.map(({ name, lost }) => `${name} depends on ${lost.join(", ")}`).join("; ");
+  throw new ConfigEditError("would_be_refused", `${reasons}. Take that out of depends_on in ${file}, or remove ${names} first; nothing was changed`);
+}
+
+function problemsIn(file: string, text: string, options: LoadOptions): readonly ConfigProblem[] {
+  try {
+    parseConfig(file, text, options);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+/** Those without a default. */
+function variablesIn(text: string): string[] {
+  return [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name]) => name ?? "");
+}
+
+/** By what they say, each as often as it is said: positions shift with an edit. */
+function without(problems: readonly ConfigProblem[], known: readonly ConfigProblem[]): ConfigProblem[] {
+  const left = known.map(saying);
+  return problems.filter((problem) => {
+    const at = left.indexOf(saying(problem));
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+}
+
+function saying({ message }: ConfigProblem): string {
+  return message.replace(/:\d+/g, "");
+}
+
+interface Named {
+  readonly name: unknown;
+  readonly depends_on: unknown;
+}
+
+/** Who depends on something that the edit takes away. */
+function dependentsOnLost(before: string, after: string): { readonly name: string; readonly lost: readonly string[] }[] {
+  const kept = new Set(namedIn(after).map(({ name }) => name));
+  const lost = new Set(namedIn(before).flatMap(({ name }) => (kept.has(name) ? [] : [name])));
+  return namedIn(after).flatMap(({ name, depends_on: dependsOn }) => {
+    const missed = Array.isArray(dependsOn) ? dependsOn.filter((other): other is string => typeof other === "string" && lost.has(other)) : [];
+    return typeof name === "string" && missed.length > 0 ? [{ name, lost: missed }] : [];
+  });
+}
+
+/** Workers, modules and commands, as they are written. */
+function namedIn(text: string): Named[] {
+  return entryLists(text).flatMap(({ entries }) => entries.flatMap((entry) => [...named(entry), ...commandsIn(entry)]));
+}
+
+function commandsIn(entry: unknown): Named[] {
+  const config = at(entry, "config");
+  const commands = at(config, "commands");
+  const pipeline = at(config, "exec") === undefined ? [] : [{ name: "exec", depends_on: [] }];
+  return [...(Array.isArray(commands) ? commands.flatMap(named) : []), ...pipeline];
+}
+
+function named(entry: unknown): Named[] {
+  const name = at(entry, "name");
+  return typeof name === "string" ? [{ name, depends_on: at(entry, "depends_on") }] : [];
+}
+
+function at(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+}
