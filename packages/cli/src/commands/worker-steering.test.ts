@@ -245,7 +245,7 @@ describe("svc worker inspect", () => {
 
     expect(out).toMatch(/^env files +\/\S+\/two\/\.env \(not there\)$/m);
     expect(out).toMatch(/^watch\n {2}include {2}everything\n {2}ignore +none$/m);
-    expect(out).toMatch(/^limits\n {2}memory +none\n {2}cpu +none\n/m);
+    expect(out).toMatch(/^limits\n {2}memory +none\n {2}cpu +1\n {2}not enforced {2}limits\.cpu /m);
     expect(out).not.toMatch(/memory_bytes|not_enforced|missing/);
   });
 
