@@ -20,9 +20,15 @@ export async function main(args: readonly string[], process: NodeJS.Process): Pr
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    process.stderr.write(`error: ${(error as Error).message}\n`);
+    process.stderr.write(`error: ${(error as Error).message}\n${isOfPort(error) ? "Another port: svc-console --port <port>\n" : ""}`);
     return error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** Who starts the console knows how its port is given. */
+function isOfPort(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && (cause.code === "EADDRINUSE" || cause.code === "EACCES");
 }
 
 /** Resolves at the first request to stop; the next one ends the process as it would without us. */

@@ -338,8 +338,8 @@ describe("the port", () => {
     (await dial(served.port, "::1")).end();
   });
 
-  it("that is in use is told with the flag to change", async () => {
-    await expect(testConsole(undefined, ["--port", String(served.port)])).rejects.toThrow(new RegExp(`port ${served.port} is in use .* --port`));
+  it("that is in use is told", async () => {
+    await expect(testConsole(undefined, ["--port", String(served.port)])).rejects.toThrow(new RegExp(`port ${served.port} is in use .* choose another port`));
   });
 
   it("is served under a name that was allowed, behind a proxy without port too", async () => {

@@ -122,7 +122,9 @@ describe("limits", () => {
     const down = await project.statusWith("greedy", ({ last_exit }) => last_exit !== null);
     expect(down.last_exit).toMatchObject({ code: null, signal: "SIGKILL" });
     const { lines } = await project.call<LogsOutput>("worker::logs", { name: "greedy", stream: "svc" });
-    expect(lines.map(({ text }) => text).join("\n")).toMatch(/it used \d+ MiB of memory, more than its limit of 200 MiB, and was ended and is started again/);
+    expect(lines.map(({ text }) => text).join("\n")).toMatch(
+      /process used \d+ MiB of memory, more than its limit of 200 MiB, and was ended and is started again/,
+    );
     expect(await project.status("modest")).toMatchObject({ restarts: 0, reason: expect.stringContaining("limits.cpu is not enforced") });
     expect(await project.call("worker::inspect", { name: "modest" })).toMatchObject({
       limits: { memory_bytes: limits.memoryBytes, cpu: 0.5, not_enforced: expect.stringContaining("limits.cpu") },
