@@ -34,11 +34,11 @@ describe.each(own)("%s", (path, { summary, description, after }) => {
 });
 
 describe.each(own.filter(([, { commands: below }]) => below.length === 0))("%s", (path, { options }) => {
-  it("has --json, unless it prints no data or nothing but JSON", () => {
+  it("has --json, unless it prints no data or nothing but JSON (gap 65)", () => {
     expect(options.some(({ names }) => names.includes("--json"))).toBe(WITHOUT_JSON[path] === undefined);
   });
 
-  it("ends with 2 at an option that it does not have", async () => {
+  it("ends with 2 at an option that it does not have (gap 65)", async () => {
     expect(await run([...path.split(" ").slice(1), "--no-such-option"], recordedShell())).toBe(EXIT.usage);
   });
 });
