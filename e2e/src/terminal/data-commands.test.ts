@@ -119,7 +119,7 @@ it("svc state stores, shows, lists, and asks before it deletes many", async () =
   expect(await shown("svc state list")).toMatch(/^users +1 +\d+ B$/m);
   expect(await shown("svc state list users")).toMatch(/^ada +1 +\w.* +\{"name":"Ada"\}$/m);
   await terminal.start("svc state delete users --prefix a");
-  await terminal.shows(/Delete every key of users that begins with a\? \[y\/N\]/);
+  await terminal.shows(/Delete 1 key, every key of users that begins with a\? \[y\/N\]/);
   await terminal.type("y");
   await terminal.press("Enter");
   expect(await terminal.ended()).toMatchObject({ status: 0, text: expect.stringContaining("Deleted 1 of users") });

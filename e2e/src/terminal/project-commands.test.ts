@@ -78,7 +78,7 @@ describe("in the project", () => {
   });
 
   it("svc doctor says what is wrong before the engine runs, and that it is well with it", async () => {
-    expect(await terminal.execute("svc doctor", INSTALL)).toMatchObject({ text: expect.stringMatching(/Node[\s\S]*svc --config/) as string });
+    expect(await terminal.execute("svc doctor", INSTALL)).toMatchObject({ text: expect.stringMatching(/Node[\s\S]*svc dev/) as string });
 
     engine = await startEngine({ cwd: project, ports });
     expect(await terminal.execute(UP, INSTALL)).toMatchObject({ status: 0 });
