@@ -36,6 +36,8 @@ export async function takePage(theme: Theme): Promise<Page> {
   const { context, idle } = await pages[theme];
   const page = idle.pop() ?? (await context.newPage());
   homes.set(page, idle);
+  // Now and then Chromium draws a page that another one of its window covers once a second only, and everything that waits for a frame waits as long.
+  await page.bringToFront();
   return page;
 }
 
