@@ -93,7 +93,7 @@ async function serve(shell: Shell, { configFile, form, stop, options }: Serving)
   const settleYoungHeap = growYoungHeapWhenBusy(() => engine.calls);
   const signal = await stop.first;
   settleYoungHeap();
-  if (form === "text") shell.note(`\nStopping (${signal}): finishing the calls in flight. Once more to stop at once.\n`);
+  if (form === "text") shell.note(`Stopping (${signal}): finishing the calls in flight. Once more to stop at once.\n`);
   await engine.stop();
   if (form === "text") shell.note("Stopped.\n");
 }

@@ -4,6 +4,7 @@ import { askEngine } from "../engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
 import { ofProcess } from "../module-refusal.ts";
 import type { Shell } from "../shell.ts";
+import { abortAtStop } from "../stop-requests.ts";
 import { outPaint } from "../terminal-text.ts";
 import { dayAndTime } from "../times.ts";
 import { fullName, listWorkers } from "../worker-functions.ts";
@@ -101,12 +102,7 @@ interface FollowedFrom {
 
 /** Until the user wants an end, or none of the workers is known any more. */
 async function followAll(shell: Shell, engine: Worker, { from, stream, show }: FollowedFrom): Promise<void> {
-  const stop = new AbortController();
-  const undo = shell.onStopSignal((signal) => {
-    // The terminal has written ^C; what comes next begins a line of its own.
-    if (signal === "SIGINT" && shell.noteColumns !== undefined) shell.note("\n");
-    stop.abort();
-  });
+  const stop = abortAtStop(shell);
   const away = new Set<string>();
   const follow = async (name: string, cursor: string): Promise<void> => {
     const onLost = (): void => {
@@ -124,7 +120,6 @@ async function followAll(shell: Shell, engine: Worker, { from, stream, show }: F
   try {
     await Promise.all(from.map(({ name, cursor }) => follow(name, cursor)));
   } finally {
-    stop.abort();
-    undo();
+    stop.end();
   }
 }
