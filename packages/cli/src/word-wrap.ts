@@ -30,6 +30,17 @@ export function hung(head: string, text: string, columns: number | undefined): r
   return wrapped(bound, columns - indent).map((line, index) => `${index === 0 ? head : " ".repeat(indent)}${line.replaceAll(HARD_BLANK, " ")}`);
 }
 
+/** A text behind its head. Its further lines begin at the margin. */
+export function headed(head: string, text: string, columns: number | undefined): readonly string[] {
+  const [first = "", ...more] = text.split("\n");
+  return [...hung(`${head} `, first, columns), ...more.flatMap((line) => inWholeWords(line, columns))];
+}
+
+/** Line by line. One that is set in is an example or an extract, which stays as it is. */
+export function inWholeWords(text: string, columns: number | undefined): readonly string[] {
+  return text.split("\n").flatMap((line) => (/^\s/.test(line) ? [line] : hung("", line, columns)));
+}
+
 /** Characters that take room on a terminal: colours take none. */
 export function shownLength(text: string): number {
   return text.replaceAll(COLOURS, "").length;

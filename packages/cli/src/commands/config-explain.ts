@@ -5,6 +5,7 @@ import { announcedEngine } from "../announced-engine.ts";
 import { engineAddress, projectConfigFile } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { sayNote } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { configOption } from "./options.ts";
@@ -40,7 +41,7 @@ async function explain(shell: Shell, key: string | undefined, options: ExplainOp
     shell.out(`${JSON.stringify({ file, keys: chosen.map(asJson) })}\n`);
     return;
   }
-  if (note !== undefined) shell.note(`${shell.paint.yellow("note:")} ${note}\n`);
+  if (note !== undefined) sayNote(shell, note);
   const [only] = chosen;
   if (only !== undefined && chosen.length === 1) shell.out(inFull(only));
   else {

@@ -53,10 +53,10 @@ Examples:
   svc worker add ./workers/math-worker
   svc trigger --function-id=math::add --payload='{"a": 2, "b": 3}'
 
-Exit status: ${Object.entries(EXIT_MEANINGS)
-        .map(([code, meaning]) => `${code} ${meaning}`)
-        .join(", ")}.
-`,
+Exit status:
+${Object.entries(EXIT_MEANINGS)
+  .map(([code, meaning]) => `  ${code.padEnd(2)}  ${meaning}\n`)
+  .join("")}`,
     )
     .action((options: EngineOptions) => {
       const [unknown] = program.args;

@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { listFunctions } from "../listings.ts";
+import { sayWarning } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { quoted } from "../shell-word.ts";
 import type { ListedFunction } from "../typegen/typed-function.ts";
@@ -52,7 +53,7 @@ async function generate(shell: Shell, command: Command, options: TypesOptions & 
   const wanted = chosen(listed, options.include);
   const made = await source(wanted, options);
   for (const id of made.differing) {
-    shell.note(`${shell.paint.yellow("warning:")} the workers that provide ${id} disagree on its formats; the types are those of the first one\n`);
+    sayWarning(shell, `the workers that provide ${id} disagree on its formats; the types are those of the first one`);
   }
   if (options.out === undefined) shell.out(made.text);
   else await put(shell, { ...options, out: options.out }, made);

@@ -4,6 +4,7 @@ import { DEFAULT_CONFIG_FILE, engineAddress, probe } from "../engine-address.ts"
 import { withEngine } from "../engine-session.ts";
 import { usageFailure } from "../exit-codes.ts";
 import { isSameFile, type Project, projectAtHand, projectOfEngine } from "../project.ts";
+import { say } from "../remarks.ts";
 import { doSeveral } from "../several.ts";
 import type { Shell } from "../shell.ts";
 import { quoted } from "../shell-word.ts";
@@ -89,7 +90,7 @@ async function addWorkers(shell: Shell, names: readonly string[], options: AddOp
   const project = projectAtHand(shell, address, { config: options.config, problem });
   await addAll(project, undefined);
   const starts = names.length === 1 ? "the worker starts" : "the workers start";
-  shell.note(`No engine runs at ${address.shownUrl}; ${starts} with the next one: ${startEngine(project)}\n`);
+  say(shell, `No engine runs at ${address.shownUrl}; ${starts} with the next one: ${startEngine(project)}`);
 }
 
 function startEngine({ shownConfig }: Project): string {

@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
 import { ofProcess } from "../module-refusal.ts";
+import { say } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { abortAtStop } from "../stop-requests.ts";
 import { outPaint } from "../terminal-text.ts";
@@ -106,14 +107,14 @@ async function followAll(shell: Shell, engine: Worker, { from, stream, show }: F
   const away = new Set<string>();
   const follow = async (name: string, cursor: string): Promise<void> => {
     const onLost = (): void => {
-      if (away.size === 0) shell.note("The engine does not answer; going on when it does again. Ctrl-C ends the wait.\n");
+      if (away.size === 0) say(shell, "The engine does not answer; going on when it does again. Ctrl-C ends the wait.");
       away.add(name);
     };
     const onBack = (): void => {
       away.delete(name);
       if (away.size === 0) shell.note("The engine answers again.\n");
     };
-    const onGap = (): void => shell.note(`Lines of ${name} are missing here: they came faster than they could be shown, and its log was rotated.\n`);
+    const onGap = (): void => say(shell, `Lines of ${name} are missing here: they came faster than they could be shown, and its log was rotated.`);
     const end = await followLogs(engine, name, { cursor, stream, signal: stop.signal, onLine: show, onGap, onLost, onBack });
     if (end === "gone") shell.note(`Worker ${name} is no longer in the config file.\n`);
   };
