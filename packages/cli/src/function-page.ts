@@ -9,7 +9,10 @@ import { quoted } from "./shell-word.ts";
 export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
   const { function_id, description, status, workers, validated, format_problem, request_format, response_format } = detail;
   const fact = (name: string, value: string): string => `${paint.dim(name.padEnd(12))}${escapeUnprintable(value)}`;
-  const triggers = detail.registered_triggers.map(({ trigger_type, config }) => `${trigger_type}  ${occasionOf(trigger_type, config)}`.trim());
+  const typeWidth = Math.max(0, ...detail.registered_triggers.map(({ trigger_type }) => trigger_type.length));
+  const triggers = detail.registered_triggers.map(({ trigger_type, config }) =>
+    `${trigger_type.padEnd(typeWidth)}  ${occasionOf(trigger_type, config)}`.trim(),
+  );
   const lines = [
     paint.bold(escapeUnprintable(function_id)),
     ...(description === null ? [] : [escapeUnprintable(description)]),

@@ -7,7 +7,7 @@ import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import type { McpParts } from "../mcp/mcp-server.ts";
 import { findPortHolder } from "../port-holder.ts";
-import { say, sayWarning } from "../remarks.ts";
+import { say, sayBehind, sayWarning } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop } from "../stop-requests.ts";
 import { allOptions, type EngineOptions, jsonOption, parsePort, wholeNumber, withEngineOptions } from "./options.ts";
@@ -65,7 +65,8 @@ async function run(shell: Shell, engine: Worker, { command, options, patterns }:
   catalog.follow(onProblem);
   const parts: McpParts = { engine, catalog, version: command.parent?.version() ?? "", timeoutMs: options.timeoutMs, onProblem };
   const tools = [...catalog.tools.values()].map(({ functionId }) => functionId);
-  say(shell, tools.length === 0 ? "No registered function is allowed so far." : `Tools: ${tools.join(", ")}`);
+  if (tools.length === 0) say(shell, "No registered function is allowed so far.");
+  else sayBehind(shell, "Tools:", tools.join(", "));
   const stopTelling = tellOfConnection(shell, parts);
   try {
     await (options.http === undefined ? overStdio(shell, parts) : overHttp(shell, parts, { port: options.http, asJson: options.json === true }));
