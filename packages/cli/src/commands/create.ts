@@ -1,11 +1,11 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { quoteWord } from "@svc/protocol";
 import { Command } from "commander";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { didYouMean } from "../nearest.ts";
 import { say } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
-import { quoted } from "../shell-word.ts";
 import {
   bundledTemplates,
   listTemplates,
@@ -180,7 +180,7 @@ function report(shell: Shell, options: CreateOptions, { template, projectDir, re
     shell.note(`${paint.green("Created")} ${shown} from the template ${options.template}.\n`);
     for (const file of [...changed, ...named(sdkWritten, "created", "replaced")]) shell.note(paint.dim(`  ${file}\n`));
   }
-  const steps = [...(shown === "." ? [] : [`cd ${quoted(shown)}`]), ...template.nextSteps];
+  const steps = [...(shown === "." ? [] : [`cd ${quoteWord(shown)}`]), ...template.nextSteps];
   shell.note(`\nNext:\n${steps.map((step) => `  ${paint.cyan(step)}\n`).join("")}`);
 }
 

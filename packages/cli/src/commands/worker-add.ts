@@ -1,3 +1,4 @@
+import { quoteWord } from "@svc/protocol";
 import { Command, InvalidArgumentError } from "commander";
 import { builtInWorkers } from "../built-in-workers.ts";
 import { DEFAULT_CONFIG_FILE, engineAddress, probe } from "../engine-address.ts";
@@ -7,7 +8,6 @@ import { isSameFile, type Project, projectAtHand, projectOfEngine } from "../pro
 import { say } from "../remarks.ts";
 import { doSeveral } from "../several.ts";
 import type { Shell } from "../shell.ts";
-import { quoted } from "../shell-word.ts";
 import { type Adding, addWorker } from "../worker-adding.ts";
 import { targetOf, type WorkerTarget } from "../worker-target.ts";
 import { configOption, urlOption } from "./options.ts";
@@ -94,7 +94,7 @@ async function addWorkers(shell: Shell, names: readonly string[], options: AddOp
 }
 
 function startEngine({ shownConfig }: Project): string {
-  return shownConfig === DEFAULT_CONFIG_FILE ? "svc dev" : `svc dev --config ${quoted(shownConfig)}`;
+  return shownConfig === DEFAULT_CONFIG_FILE ? "svc dev" : `svc dev --config ${quoteWord(shownConfig)}`;
 }
 
 /** The same worker twice is a mistake, and most likely meant as two processes of it. */
