@@ -174,7 +174,7 @@ describe("svc worker at a terminal", () => {
     const { status, text } = await worker(command);
 
     expect(status).toBe(expected);
-    expect(text.replaceAll("\n", "")).toContain(message);
+    expect(text.replaceAll(/\s+/g, " ")).toContain(message);
   });
 });
 
