@@ -56,6 +56,7 @@ async function main() {
     if (!isQuick) {
       await runVitest("compat", reports, counts);
       await runVitest("e2e", reports, counts);
+      await runVitest("alone", reports, counts);
       await runVitest("console", reports, counts);
     }
     console.log(`\n${counts.passed} passed, ${counts.failed} failed`);

@@ -124,6 +124,17 @@ describe("the Logs page", () => {
     expect(await widthOverflow(page)).toBe(0);
   });
 
+  it("has a text of many lines in a box that scrolls by keyboard", async () => {
+    await log("info", Array.from({ length: 100 }, (_, at) => `line ${at}`).join("\n"), { service_name: "long" });
+    const { page } = await openLive(`${system.console.url}/logs?source=long`);
+    await page.getByRole("row").filter({ hasText: "line 0" }).click();
+    const text = page.getByRole("region", { name: "Text", exact: true });
+    await text.focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => text.evaluate((box) => box.scrollTop)).toBeGreaterThan(0);
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
   it("deletes stored entries only after the words were typed", async () => {
     const { page } = await openLive(`${system.console.url}/logs?source=shop`);
     await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
