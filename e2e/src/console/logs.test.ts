@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { clipboard } from "./support/clipboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { openLive, widthOverflow } from "./support/watched-page.ts";
 
@@ -106,7 +107,7 @@ describe("the Logs page", () => {
     await page.locator('button[aria-busy="true"]', { hasText: "Copy as JSON" }).waitFor();
     arrive();
     await page.getByRole("button", { name: "Copied" }).waitFor();
-    expect(await page.evaluate("navigator.clipboard.readText()")).toContain('"total": 9007199254740993');
+    expect(await clipboard(page)).toContain('"total": 9007199254740993');
   });
 
   it.each([
