@@ -49,7 +49,14 @@ function optionRow({ flags, description, defaultValue, choices }) {
 function examples(after) {
   const [first, ...others] = after.split("\n\n");
   const lines = first.replace(/^Examples:\n/, "").replaceAll(/^ {2}/gm, "");
-  return [`\`\`\`sh\n${lines}\n\`\`\`\n`, ...others.map((text) => `${prose(text)}\n`)].join("\n");
+  return [`\`\`\`sh\n${lines}\n\`\`\`\n`, ...others.map((text) => `${remarks(text)}\n`)].join("\n");
+}
+
+/** What is set in below its head is a list. */
+function remarks(text) {
+  const [head, ...rows] = text.split("\n");
+  if (rows.length === 0 || rows.some((row) => !/^ {2}\S/.test(row))) return prose(text);
+  return [head, "", ...rows.map((row) => `- ${prose(row.trim().replace(/ {2,}/, ": "))}`)].join("\n");
 }
 
 /** Backquoted words stay code; anything else that Markdown would read is escaped. */

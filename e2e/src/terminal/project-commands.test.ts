@@ -1,4 +1,5 @@
-// One project from its first prompt to its last check, as a newcomer sees it: create, config, doctor, generate types, and the templates' own tests.
+// One project from its first prompt to its last check, as a newcomer sees it: create, config, doctor, mcp, console, generate types, and the templates' own
+// tests.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -90,6 +91,36 @@ describe("in the project", () => {
     const { status, text } = await terminal.execute("svc doctor", INSTALL);
     expect({ status, text }).toMatchObject({ status: 0, text: expect.stringMatching(/^ok +worker greeter +ready/m) as string });
     expect(text).not.toMatch(/^problem /m);
+  });
+
+  it("svc mcp wants to know what agents may call", async () => {
+    const { status, text } = await terminal.execute("svc mcp");
+
+    expect({ status, text }).toMatchObject({ status: 2, text: expect.stringContaining("Say which functions agents may call, with --allow.") as string });
+    expect(text).toMatch(/^For example: svc mcp --allow 'shop::\*'$/m);
+  });
+
+  it("svc mcp names its tools and its address, serves there, and ends with 0 at Ctrl-C", async () => {
+    await terminal.start("svc mcp --allow 'greeter::*' --http 0");
+    const [, url = ""] = await terminal.shows(/Served at (http:\/\/localhost:\d+\/mcp) [\s\S]*^ {2}Authorization: Bearer \S+$\s^Ctrl-C ends it\.$/m);
+    expect(await terminal.screen()).toMatch(/^Tools: greeter::greet, greeter::http$/m);
+    expect((await fetch(url, { method: "POST" })).status).toBe(401);
+
+    await terminal.press("C-c");
+
+    expect(await terminal.ended()).toMatchObject({ status: 0 });
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it("svc console names its address, answers there, and ends with 0 at Ctrl-C", async () => {
+    await terminal.start("svc console --port 0 --no-open");
+    const [, url = ""] = await terminal.shows(/^The console is at (http:\/\/localhost:\d+\/workers)$/m);
+    expect(await (await fetch(url)).text()).toContain("<title>");
+
+    await terminal.press("C-c");
+
+    expect(await terminal.ended()).toMatchObject({ status: 0 });
+    await expect(fetch(url)).rejects.toThrow();
   });
 
   it("svc generate types writes what the worker's formats say", async () => {

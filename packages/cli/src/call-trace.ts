@@ -1,7 +1,7 @@
 import { setTimeout as after } from "node:timers/promises";
 import { CallError } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
-import { escapeUnprintable } from "./log-lines.ts";
+import { sayNote } from "./remarks.ts";
 import type { Shell } from "./shell.ts";
 import { drawTrace } from "./trace-drawing.ts";
 import { type Spans, spansOf } from "./traces.ts";
@@ -20,21 +20,19 @@ export async function printTraceOfCall(shell: Shell, engine: Caller, functionId:
     await printTrace(shell, engine, functionId);
   } catch (error) {
     if (!CallError.is(error)) throw error;
-    shell.note(`${shell.paint.yellow("note:")} the trace of this call cannot be shown: ${escapeUnprintable(error.message)}\n`);
+    sayNote(shell, `the trace of this call cannot be shown: ${error.message}`);
   }
 }
 
 async function printTrace(shell: Shell, engine: Caller, functionId: string): Promise<void> {
   if (engine.connectionState !== "connected") {
-    shell.note(`${shell.paint.yellow("note:")} the engine is away, and the trace of this call with it.\n`);
+    sayNote(shell, "the engine is away, and the trace of this call with it.");
     return;
   }
   const traceId = await traceOfCall(engine, functionId);
   const spans = traceId === undefined ? undefined : await settledSpans(engine, traceId);
   if (traceId === undefined || spans === undefined || spans.total === 0) {
-    shell.note(
-      `${shell.paint.yellow("note:")} no trace of this call was kept. Calls of built-in functions made from here are not recorded, nor what sampling leaves out.\n`,
-    );
+    sayNote(shell, "no trace of this call was kept. Calls of built-in functions made from here are not recorded, nor what sampling leaves out.");
     return;
   }
   shell.note(`\n${drawTrace(traceId, spans, { columns: shell.noteColumns, paint: shell.paint })}`);

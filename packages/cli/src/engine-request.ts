@@ -7,6 +7,7 @@ import { engineAddress } from "./engine-address.ts";
 import { withEngine } from "./engine-session.ts";
 import { missingModule } from "./missing-module.ts";
 import { foreignConfigFile, requireOwnEngine } from "./project.ts";
+import { sayNote } from "./remarks.ts";
 import type { Shell } from "./shell.ts";
 
 export interface EngineRequest {
@@ -32,7 +33,7 @@ export async function askEngine<Result>(
     if (isGuess && access === "changes") await requireOwnEngine(shell, engine, { address, config: options.config });
     if (isGuess && access === "reads") {
       const foreign = await foreignConfigFile(shell, engine, { address, config: options.config });
-      if (foreign !== undefined) shell.note(`${shell.paint.yellow("note:")} the engine at ${address.shownUrl} is another project's; it runs with ${foreign}\n`);
+      if (foreign !== undefined) sayNote(shell, `the engine at ${address.shownUrl} is another project's; it runs with ${foreign}`);
     }
     try {
       return await action(engine);

@@ -2,7 +2,7 @@ import { CallError } from "@svc/protocol";
 import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.ts";
 import { escapeUnprintableLines } from "./log-lines.ts";
 import type { Shell } from "./shell.ts";
-import { hung } from "./word-wrap.ts";
+import { headed, inWholeWords } from "./word-wrap.ts";
 
 /** Writes what went wrong in words for people, with nothing in them that would steer the terminal, and answers the exit status for it. Undefined, and nothing written, for what is neither a failure nor an answer of the engine: that is a defect. */
 export function noteFailure(shell: Shell, error: unknown): ExitCode | undefined {
@@ -10,7 +10,7 @@ export function noteFailure(shell: Shell, error: unknown): ExitCode | undefined 
     const [first, ...advice] = [error.message, ...error.advice].filter((line) => line !== "");
     if (first !== undefined)
       shell.note(
-        `${[...failure(shell, escapeUnprintableLines(first)), ...advice.flatMap((line) => inWholeWords(shell, escapeUnprintableLines(line)))].join("\n")}\n`,
+        `${[...failure(shell, escapeUnprintableLines(first)), ...advice.flatMap((line) => inWholeWords(escapeUnprintableLines(line), shell.noteColumns))].join("\n")}\n`,
       );
     return error.exitCode;
   }
@@ -23,11 +23,5 @@ export function noteFailure(shell: Shell, error: unknown): ExitCode | undefined 
 }
 
 function failure({ paint, noteColumns }: Shell, message: string): readonly string[] {
-  const [first = "", ...more] = message.split("\n");
-  return [...hung(`${paint.red("error:")} `, first, noteColumns), ...more.flatMap((line) => inWholeWords({ noteColumns }, line))];
-}
-
-/** What is set in is an example or an extract, which stays as it is. */
-function inWholeWords({ noteColumns }: Pick<Shell, "noteColumns">, text: string): readonly string[] {
-  return text.split("\n").flatMap((line) => (/^\s/.test(line) ? [line] : hung("", line, noteColumns)));
+  return headed(paint.red("error:"), message, noteColumns);
 }

@@ -4,7 +4,7 @@ import { functionPage } from "./function-page.ts";
 
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/u;
 
-function page(format: unknown): string {
+function page(format: unknown, registered_triggers: readonly unknown[] = []): string {
   return functionPage(
     {
       function_id: "orders::store",
@@ -15,7 +15,7 @@ function page(format: unknown): string {
       format_problem: null,
       request_format: format,
       response_format: format,
-      registered_triggers: [],
+      registered_triggers,
     } as unknown as Parameters<typeof functionPage>[0],
     pc.createColors(false),
   );
@@ -29,6 +29,14 @@ describe("the page of a function", () => {
   ])("lets no format steer the terminal by %s", (_by, format) => {
     for (const line of page(format).split("\n")) expect(line).not.toMatch(UNPRINTABLE);
     expect(page(format)).not.toMatch(/^faked/m);
+  });
+
+  it("sets what triggers it below one another", () => {
+    const triggers = [
+      { trigger_type: "http", config: { api_path: "orders", http_method: "POST" } },
+      { trigger_type: "event", config: { topic: "orders.created" } },
+    ];
+    expect(page(null, triggers)).toContain("triggers    http   POST /orders\n            event  orders.created\n");
   });
 
   it("gives a call that means the same value where it had to be escaped", () => {

@@ -1,15 +1,18 @@
+import { quoteWord } from "@svc/protocol";
 import { membersOf, sampleOf, typeOf } from "./format-members.ts";
 import type { FunctionDetail } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";
 import { occasionOf } from "./occasion.ts";
 import type { Shell } from "./shell.ts";
-import { quoted } from "./shell-word.ts";
 
 /** All about one function, for people: who provides it, what it takes and gives, what calls it, and a call to try. */
 export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
   const { function_id, description, status, workers, validated, format_problem, request_format, response_format } = detail;
   const fact = (name: string, value: string): string => `${paint.dim(name.padEnd(12))}${escapeUnprintable(value)}`;
-  const triggers = detail.registered_triggers.map(({ trigger_type, config }) => `${trigger_type}  ${occasionOf(trigger_type, config)}`.trim());
+  const typeWidth = Math.max(0, ...detail.registered_triggers.map(({ trigger_type }) => trigger_type.length));
+  const triggers = detail.registered_triggers.map(({ trigger_type, config }) =>
+    `${trigger_type.padEnd(typeWidth)}  ${occasionOf(trigger_type, config)}`.trim(),
+  );
   const lines = [
     paint.bold(escapeUnprintable(function_id)),
     ...(description === null ? [] : [escapeUnprintable(description)]),
@@ -53,13 +56,14 @@ function formatLines(title: string, format: unknown, paint: Shell["paint"]): rea
 /** As a shell takes it, with sample values for what is required. What it has to be escaped in is JSON, which stays the same by that. */
 export function exampleCall(functionId: string, format: unknown): string {
   const required = (membersOf(format) ?? []).filter(({ isRequired }) => isRequired);
-  const call = `svc trigger ${quoted(functionId)}`;
-  if (membersOf(format) === undefined) return format === null || format === undefined ? call : `${call} --payload=${quoted(JSON.stringify(sampleOf(format)))}`;
+  const call = `svc trigger ${quoteWord(functionId)}`;
+  if (membersOf(format) === undefined)
+    return format === null || format === undefined ? call : `${call} --payload=${quoteWord(JSON.stringify(sampleOf(format)))}`;
   const isFlat = required.every(({ name, sample }) => /^[\w.-]+$/.test(name) && (typeof sample !== "object" || sample === null));
-  if (!isFlat) return `${call} --payload=${quoted(JSON.stringify(sampleOf(format)))}`;
+  if (!isFlat) return `${call} --payload=${quoteWord(JSON.stringify(sampleOf(format)))}`;
   const fields = required.map(
     ({ name, sample }) =>
-      `${name}=${quoted(typeof sample === "string" && !readsAsJson(sample) && escapeUnprintable(sample) === sample ? sample : JSON.stringify(sample))}`,
+      `${name}=${quoteWord(typeof sample === "string" && !readsAsJson(sample) && escapeUnprintable(sample) === sample ? sample : JSON.stringify(sample))}`,
   );
   return [call, ...fields].join(" ");
 }

@@ -25,6 +25,14 @@ it("shows the manifest of a project without one, asks, and writes it", async () 
   expect(shell.written.notes).toContain(readFileSync(manifest(), "utf8").replaceAll(/^(?=.)/gm, "  "));
 });
 
+it("says so between words on a narrow terminal, and leaves the manifest as it is", async () => {
+  const shell = recordedShell({ answers: [""], noteColumns: 60 });
+  await offer(shell);
+  const [said = ""] = shell.written.notes.split("\n\n", 1);
+  expect(said.split("\n").filter((line) => line.length > 60)).toEqual([]);
+  expect(shell.written.notes).toContain(readFileSync(manifest(), "utf8").replaceAll(/^(?=.)/gm, "  "));
+});
+
 it.each([["n"], []])("writes nothing when the answer is not yes: %j", async (...answers) => {
   const shell = recordedShell({ answers });
   await expect(offer(shell)).rejects.toThrow("Nothing was changed.");

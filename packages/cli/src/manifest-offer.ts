@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandFailure } from "./exit-codes.ts";
+import { say } from "./remarks.ts";
 import type { Shell } from "./shell.ts";
 import type { FolderTarget } from "./worker-target.ts";
 
@@ -11,8 +12,9 @@ export async function offerManifest(shell: Shell, { folder, shown }: FolderTarge
     const proposal = await proposeManifest(folder);
     if (proposal === undefined) return;
     const indented = proposal.text.replaceAll(/^(?=.)/gm, "  ");
-    shell.note(
-      `${shown} has no ${MANIFEST_FILE}. With its ${proposal.evidence} it looks like a ${proposal.kind} worker, for which this one fits:\n\n${indented}\n`,
+    say(
+      shell,
+      `${shown} has no ${MANIFEST_FILE}. With its ${proposal.evidence} it looks like a ${proposal.kind} worker, for which this one fits:\n\n${indented}`,
     );
     if (!yes && shell.ask !== undefined) {
       const answer = await shell.ask("Write it? [Y/n] ");

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { quoted } from "./shell-word.ts";
+import { quoteWord } from "@svc/protocol";
 
 /** As many as stand on one line. */
 const MAX_NAMED = 3;
@@ -12,7 +12,7 @@ const MAX_NAMED = 3;
 export function addOwnWorkers(cwd: string, configFile: string): string {
   const project = dirname(configFile);
   const folders = [...foldersIn(join(project, "workers")), ...foldersIn(project)].filter((folder) => existsSync(join(folder, "svc.worker.yaml")));
-  const shown = folders.slice(0, MAX_NAMED).map((folder) => quoted(fromHere(cwd, folder)));
+  const shown = folders.slice(0, MAX_NAMED).map((folder) => quoteWord(fromHere(cwd, folder)));
   return `svc worker add ${shown.length === 0 ? "FOLDER" : shown.join(" ")}`;
 }
 

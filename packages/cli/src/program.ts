@@ -4,6 +4,7 @@ import { completeCommand } from "./commands/complete.ts";
 import { configureEngineCommand } from "./commands/engine.ts";
 import { commands } from "./commands/index.ts";
 import { pathOf, refuseUnknown } from "./commands/unknown-command.ts";
+import { say, sayBehind } from "./remarks.ts";
 import type { Shell } from "./shell.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
@@ -36,9 +37,9 @@ function adopt(command: Command, shell: Shell): void {
     getErrHelpWidth: () => shell.noteColumns ?? 100,
     getOutHasColors: () => false,
     getErrHasColors: () => false,
-    outputError: (text, write) => {
-      write(`${shell.paint.red("error:")} ${text.replace(/^error: /, "")}`);
-      write(`See: ${pathOf(command)} --help\n`);
+    outputError: (text) => {
+      sayBehind(shell, shell.paint.red("error:"), text.replace(/^error: /, "").trimEnd());
+      say(shell, `See: ${pathOf(command)} --help`);
     },
   });
   // Names alone: what each takes stands in its own help, and leaves the summaries no room here. Words stay whole at 80 columns.

@@ -3,6 +3,8 @@ import type { Shell } from "./shell.ts";
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const FRAME_MS = 100;
 const CLEAR_LINE = "\r\u001b[K";
+/** The terminal writes it behind the line; it must not run over the edge, where no clearing reaches it. */
+const INTERRUPT = "^C";
 
 /** One step that takes a while, shown while it runs. */
 export interface Progress {
@@ -34,7 +36,7 @@ export function showProgress(shell: Shell, title: string): Progress {
     const head = `${FRAMES[frame % FRAMES.length]} ${title} ${seconds} s`;
     const tail = newest === "" ? "" : `  ${newest}`;
     frame += 1;
-    const line = `${head}${tail}`.slice(0, Math.max(10, columns - 1));
+    const line = `${head}${tail}`.slice(0, Math.max(10, columns - 1 - INTERRUPT.length));
     shell.note(`${CLEAR_LINE}${line.slice(0, head.length)}${shell.paint.dim(line.slice(head.length))}`);
   };
   draw();

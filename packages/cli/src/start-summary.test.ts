@@ -17,3 +17,17 @@ it("the summary says which listeners other machines reach", async () => {
     project.remove();
   }
 });
+
+it("the summary of many modules fits a narrow terminal", async () => {
+  const project = testProject("workers: [{name: svc-state}, {name: svc-http}, {name: svc-event}, {name: svc-cron}]\nengine: {bridge: {port: 0}}\n");
+  const shell = recordedShell({ cwd: project.dir, noteColumns: 60 });
+  const ended = run(["--http-port", "0", "--ws-port", "0"], shell);
+  try {
+    await Promise.race([shell.noted("Ctrl-C stops"), ended]);
+    expect(shell.written.notes).toMatch(/^ {2}modules {7}svc-observability, svc-state, svc-http,\n {16}svc-event, svc-cron$/m);
+  } finally {
+    shell.stop("SIGINT");
+    await ended;
+    project.remove();
+  }
+});

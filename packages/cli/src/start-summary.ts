@@ -2,13 +2,14 @@ import { relative } from "node:path";
 import type { RunningEngine } from "@svc/engine";
 import { addOwnWorkers } from "./own-workers.ts";
 import type { Shell } from "./shell.ts";
+import { hung } from "./word-wrap.ts";
 
 /** What a person wants to know once the engine is up: where it listens, what it runs, what to try next. */
-export function startSummary(engine: RunningEngine, { cwd, paint }: Pick<Shell, "cwd" | "paint">): string {
+export function startSummary(engine: RunningEngine, { cwd, paint, noteColumns }: Pick<Shell, "cwd" | "paint" | "noteColumns">): string {
   const { boundTo, config } = engine;
   const modules = engine.modules();
   const workers = config.localWorkers;
-  const row = (name: string, value: string): string => `  ${paint.dim(name.padEnd(14))}${value}`;
+  const row = (name: string, value: string): string => hung(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n");
   const lines = [
     "",
     `${paint.bold(`svc ${engine.version}`)} ${paint.green("is running")}`,

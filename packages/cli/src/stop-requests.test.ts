@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { recordedShell } from "./shell.test-support.ts";
-import { listenForStop, SAME_PRESS_MS } from "./stop-requests.ts";
+import { abortAtStop, listenForStop, SAME_PRESS_MS } from "./stop-requests.ts";
 
 it("takes a signal that npm repeats within a moment as one key press", async () => {
   const shell = recordedShell();
@@ -33,5 +33,45 @@ it("lets go of the signals when told to", () => {
   const shell = recordedShell();
   listenForStop(shell, { stdin: "ignored", nowMs: () => 0 }).forget();
 
+  expect(shell.listeners()).toBe(0);
+});
+
+it("leaves the line on which the terminal wrote ^C, once for each key press", () => {
+  const shell = recordedShell({ noteColumns: 80 });
+  let nowMs = 0;
+  listenForStop(shell, { stdin: "ignored", nowMs: () => nowMs });
+
+  shell.stop("SIGINT");
+  shell.stop("SIGINT");
+  expect(shell.written.notes).toBe("\n");
+  nowMs = SAME_PRESS_MS + 1;
+  shell.stop("SIGINT");
+  expect(shell.written.notes).toBe("\n\n");
+});
+
+it("writes nothing at a signal that no key sent, nor where there is no terminal", () => {
+  const terminal = recordedShell({ noteColumns: 80 });
+  listenForStop(terminal, { stdin: "ignored", nowMs: () => 0 });
+  terminal.stop("SIGTERM");
+  expect(terminal.written.notes).toBe("");
+
+  const pipe = recordedShell();
+  abortAtStop(pipe);
+  pipe.stop("SIGINT");
+  expect(pipe.written.notes).toBe("");
+});
+
+it("aborts at a request to stop, on a line of its own, and when it is over", () => {
+  const shell = recordedShell({ noteColumns: 80 });
+  const asked = abortAtStop(shell);
+  shell.stop("SIGINT");
+  shell.stop("SIGINT");
+  expect(asked.signal.aborted).toBe(true);
+  expect(shell.written.notes).toBe("\n");
+
+  const over = abortAtStop(shell);
+  over.end();
+  expect(over.signal.aborted).toBe(true);
+  asked.end();
   expect(shell.listeners()).toBe(0);
 });

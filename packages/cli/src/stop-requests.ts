@@ -11,6 +11,33 @@ export interface StopRequests {
   forget(): void;
 }
 
+export interface Stopping {
+  readonly signal: AbortSignal;
+  /** Aborts, and listens no longer. */
+  end(): void;
+}
+
+/** A signal that aborts when the user wants an end, for commands that have nothing to finish then. */
+export function abortAtStop(shell: Shell): Stopping {
+  const stop = new AbortController();
+  const forget = shell.onStopSignal((signal) => {
+    if (!stop.signal.aborted) leaveInterruptedLine(shell, signal);
+    stop.abort();
+  });
+  return {
+    signal: stop.signal,
+    end: () => {
+      forget();
+      stop.abort();
+    },
+  };
+}
+
+/** The terminal has written `^C` where the cursor stood; what comes next, if only the prompt, begins a line of its own. */
+export function leaveInterruptedLine(shell: Shell, signal: StopSignal): void {
+  if (signal === "SIGINT" && shell.noteColumns !== undefined) shell.note("\n");
+}
+
 /** Collects requests to stop: signals and, with `stdin: "stops"`, the end of standard input. */
 export function listenForStop(shell: Shell, options: { readonly stdin: "stops" | "ignored"; readonly nowMs: () => number }): StopRequests {
   const first = settleable<StopSignal>();
@@ -19,8 +46,10 @@ export function listenForStop(shell: Shell, options: { readonly stdin: "stops" |
   const request = (signal: StopSignal): void => {
     if (firstMs === undefined) {
       firstMs = options.nowMs();
+      leaveInterruptedLine(shell, signal);
       first.settle(signal);
     } else if (options.nowMs() - firstMs > SAME_PRESS_MS) {
+      leaveInterruptedLine(shell, signal);
       second.settle(signal);
     }
   };

@@ -17,6 +17,13 @@ it("lists the templates with what they are and what to type next, the quickstart
   });
 });
 
+it("describes each in so few words that the choice fits into 80 columns", async () => {
+  const templates = await listTemplates(bundledTemplates);
+  const width = Math.max(...templates.map(({ name }) => name.length));
+
+  expect(templates.filter(({ description }) => "● ".length + width + "  ".length + description.length > 79)).toEqual([]);
+});
+
 it("copies gitignore as .gitignore and leaves the template's own description out", async () => {
   const files = (await templateFiles(bundledTemplates, "quickstart")).map((file) => file.to);
 

@@ -1,6 +1,6 @@
+import { quoteWord } from "@svc/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { pathOf } from "./commands/unknown-command.ts";
-import { quoted } from "./shell-word.ts";
 
 /** A command and the options that were given with it, so that it can be told again with one of them changed. */
 export function typedWords(command: Command): readonly string[] {
@@ -12,7 +12,7 @@ export function typedWords(command: Command): readonly string[] {
 export function retyped(words: readonly string[], flag: string, value: string | number): string {
   const at = words.indexOf(flag);
   const kept = at === -1 ? words : [...words.slice(0, at), ...words.slice(at + 2)];
-  return [...kept, flag, String(value)].map(quoted).join(" ");
+  return [...kept, flag, String(value)].map(quoteWord).join(" ");
 }
 
 /** Some options are also the program's, where they may stand before the command. */

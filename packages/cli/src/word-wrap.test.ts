@@ -20,6 +20,7 @@ it("leaves alone what is on no terminal, has no room, or is one word", () => {
 it("keeps a command that is to be copied on one line, and blanks that set in", () => {
   expect(hung("", "Add it to the engine with: svc worker add svc-state", 40)).toEqual(["Add it to the engine with:", "svc worker add svc-state"]);
   expect(hung("", "    at frame", 40)).toEqual(["    at frame"]);
+  expect(hung("", "create the file with the line `workers: []` in it", 38)).toEqual(["create the file with the line", "`workers: []` in it"]);
 });
 
 it("breaks what a failure says on a narrow terminal, but no example", () => {

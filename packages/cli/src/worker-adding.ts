@@ -9,6 +9,7 @@ import { offerManifest } from "./manifest-offer.ts";
 import { formatDuration, showProgress } from "./progress.ts";
 import { isSameFile, type Project } from "./project.ts";
 import { providedBy } from "./provided-by.ts";
+import { sayBehind, sayNote } from "./remarks.ts";
 import type { Shell } from "./shell.ts";
 import { steerWorker, type WorkerReport } from "./worker-functions.ts";
 import { type FolderTarget, placeNotes, requireFolder, type WorkerTarget } from "./worker-target.ts";
@@ -67,7 +68,7 @@ async function addLocal(shell: Shell, target: FolderTarget, adding: Adding): Pro
   requireFolder(target);
   await offerManifest(shell, target, adding);
   const manifest = await manifestOf(target);
-  for (const warning of [...manifest.warnings, ...placeNotes(target, project)]) shell.note(`${shell.paint.yellow("note:")} ${warning}\n`);
+  for (const warning of [...manifest.warnings, ...placeNotes(target, project)]) sayNote(shell, warning);
   const name = await entryName(manifest, adding);
   // What would be refused in the end is refused before an install, which takes a while and changes files.
   await requireValidConfig(shell, project);
@@ -208,7 +209,7 @@ interface Outcome {
 function finish(shell: Shell, { name, kind, adding, ready, installed }: Outcome): Added {
   if (ready !== undefined) {
     shell.note("Worker auto-started\n");
-    shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready)}\n`);
+    sayBehind(shell, shell.paint.green("Ready:"), providedBy(ready));
   }
   return {
     name,

@@ -1,6 +1,7 @@
 import type { Worker } from "@svc/sdk";
 import { CommandFailure, usageFailure } from "./exit-codes.ts";
 import { providedBy } from "./provided-by.ts";
+import { say, sayBehind } from "./remarks.ts";
 import { doSeveral } from "./several.ts";
 import type { Shell } from "./shell.ts";
 import { awaitWorker, fullName, listWorkers, type Steering, steerWorker, type WorkerReport, workerStatus } from "./worker-functions.ts";
@@ -84,7 +85,7 @@ async function stop(shell: Shell, engine: Worker, { name, wait, signal }: Step):
       advice: [`See how it is: svc worker status ${name}`],
     });
   }
-  shell.note(`Worker ${name} stopped. Start it again with: svc worker start ${name}\n`);
+  say(shell, `Worker ${name} stopped. Start it again with: svc worker start ${name}`);
   return after;
 }
 
@@ -113,6 +114,6 @@ async function untilReady(shell: Shell, engine: Worker, { step, report }: { read
   if (!wait) return report;
   const adviceIfStopped = [`The engine goes on starting it. See how it is: svc worker status ${name}`];
   const ready = await waitForWorker(shell, engine, { name, signal, adviceIfStopped });
-  shell.note(`${shell.paint.green("Ready:")} ${providedBy(ready)}\n`);
+  sayBehind(shell, shell.paint.green("Ready:"), providedBy(ready));
   return ready;
 }

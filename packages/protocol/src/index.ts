@@ -50,5 +50,6 @@ export {
   workerIntroductionSchema,
 } from "./messages.ts";
 export { Payload } from "./payload.ts";
-export { matcherOf } from "./text-pattern.ts";
+export { quoteWord } from "./shell-word.ts";
+export { compileGlob, fitsInOrder, matcherOf } from "./text-pattern.ts";
 export { TOKEN_SUBPROTOCOL_PREFIX, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { checkConfig, formatFinding, shownPath } from "../config-check.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { sayBehind, sayWarning } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { configOption } from "./options.ts";
 
@@ -41,8 +42,8 @@ async function check(shell: Shell, file: string | undefined, { json }: CheckOpti
     const counts = { modules: config?.modules.length ?? null, local_workers: config?.localWorkers.length ?? null };
     shell.out(`${JSON.stringify({ file: report.file, valid: isValid, problems, warnings, ...counts })}\n`);
   }
-  for (const warning of warnings) shell.note(`${shell.paint.yellow("warning:")} ${warning}\n`);
-  for (const problem of problems) shell.note(`${shell.paint.red("problem:")} ${formatFinding(problem)}\n`);
+  for (const warning of warnings) sayWarning(shell, warning);
+  for (const problem of problems) sayBehind(shell, shell.paint.red("problem:"), formatFinding(problem));
   const shown = shownPath(shell, report.file);
   if (!isValid) throw new CommandFailure(`${shown} has ${counted(problems.length, "problem")}.`);
   if (!json && config !== undefined) {

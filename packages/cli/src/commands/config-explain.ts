@@ -5,8 +5,10 @@ import { announcedEngine } from "../announced-engine.ts";
 import { engineAddress, projectConfigFile } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { sayNote } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
+import { hung } from "../word-wrap.ts";
 import { configOption } from "./options.ts";
 
 interface ExplainOptions {
@@ -40,9 +42,9 @@ async function explain(shell: Shell, key: string | undefined, options: ExplainOp
     shell.out(`${JSON.stringify({ file, keys: chosen.map(asJson) })}\n`);
     return;
   }
-  if (note !== undefined) shell.note(`${shell.paint.yellow("note:")} ${note}\n`);
+  if (note !== undefined) sayNote(shell, note);
   const [only] = chosen;
-  if (only !== undefined && chosen.length === 1) shell.out(inFull(only));
+  if (only !== undefined && chosen.length === 1) shell.out(inFull(only, shell.outColumns));
   else {
     const rows = chosen.filter(isShown(key)).map(row);
     shell.out(table(["KEY", "VALUE", "FROM", "DESCRIPTION"], rows, { columns: shell.outColumns, whole: ["KEY"], below: "DESCRIPTION" }));
@@ -140,7 +142,9 @@ function origin({ source, where, variable }: ExplainedKey): string {
   return source === "file" ? (where ?? "file") : source;
 }
 
-function inFull(one: ExplainedKey): string {
+const NAME_WIDTH = 10;
+
+function inFull(one: ExplainedKey, columns: number | undefined): string {
   const { key, description, type, only, variable, written, value } = one;
   const from = written === undefined ? origin(one) : `${origin(one)}, written ${written}`;
   const rows = [
@@ -150,7 +154,13 @@ function inFull(one: ExplainedKey): string {
     ["value", value === undefined ? "none" : `${JSON.stringify(value)}   (${from})`],
     ...(variable === undefined ? [] : [["variable", variable]]),
   ] as const;
-  return `${key}\n${description === "" ? "" : `  ${description}\n`}\n${rows.map(([name = "", text]) => `  ${name.padEnd(10)}${text}\n`).join("")}`;
+  const lines = [
+    key,
+    ...(description === "" ? [] : hung("  ", description, columns)),
+    "",
+    ...rows.flatMap(([name = "", text]) => hung(`  ${name.padEnd(NAME_WIDTH)}`, text, columns)),
+  ];
+  return `${lines.join("\n")}\n`;
 }
 
 function asJson(one: ExplainedKey): Readonly<Record<string, unknown>> {

@@ -162,6 +162,16 @@ describe("svc config explain", () => {
     expect(out).toMatch(/variable +SVC_HTTP_PORT/);
   });
 
+  it("breaks what one key means between words, and sets it in", async () => {
+    const shell = recordedShell({ cwd: projectWith(GOOD).dir, outColumns: 60 });
+    await run(["config", "explain", "svc-http.trust_traceparent"], shell);
+
+    const lines = shell.written.out.split("\n");
+    const meaning = lines.slice(1, lines.indexOf(""));
+    expect(meaning.length).toBeGreaterThan(1);
+    for (const line of meaning) expect(line).toMatch(/^ {2}\S.{0,57}$/);
+  });
+
   it("shows what keys mean below them where the terminal is too narrow for a column of it", async () => {
     const shell = recordedShell({ cwd: projectWith(GOOD).dir, outColumns: 100 });
     await run(["config", "explain", "svc-http"], shell);

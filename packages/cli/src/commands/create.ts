@@ -1,10 +1,11 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { quoteWord } from "@svc/protocol";
 import { Command } from "commander";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { didYouMean } from "../nearest.ts";
+import { say } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
-import { quoted } from "../shell-word.ts";
 import {
   bundledTemplates,
   listTemplates,
@@ -172,14 +173,14 @@ function report(shell: Shell, options: CreateOptions, { template, projectDir, re
   }
   const shown = relative(shell.cwd, projectDir) || ".";
   if (reused) {
-    shell.note(`${shown} is a ${options.template} project already${changed.length === 0 ? "; your files are as they were" : ""}.\n`);
+    say(shell, `${shown} is a ${options.template} project already${changed.length === 0 ? "; your files are as they were" : ""}.`);
     for (const file of changed) shell.note(`  ${written.get(file)} ${file}\n`);
-    if (sdkChanged.length > 0) shell.note(`The SDK packages in sdk/ changed; install them with \`svc worker add ./workers/NAME --force\`.\n`);
+    if (sdkChanged.length > 0) say(shell, "The SDK packages in sdk/ changed; install them with: svc worker add ./workers/NAME --force");
   } else {
     shell.note(`${paint.green("Created")} ${shown} from the template ${options.template}.\n`);
     for (const file of [...changed, ...named(sdkWritten, "created", "replaced")]) shell.note(paint.dim(`  ${file}\n`));
   }
-  const steps = [...(shown === "." ? [] : [`cd ${quoted(shown)}`]), ...template.nextSteps];
+  const steps = [...(shown === "." ? [] : [`cd ${quoteWord(shown)}`]), ...template.nextSteps];
   shell.note(`\nNext:\n${steps.map((step) => `  ${paint.cyan(step)}\n`).join("")}`);
 }
 

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { type CronTrigger, listCronTriggers } from "../cron-triggers.ts";
 import { askEngine } from "../engine-request.ts";
-import { noteReason } from "../note-reason.ts";
+import { sayReason } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { ago } from "../times.ts";
@@ -29,7 +29,7 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
   else {
     const options = { columns: shell.outColumns, whole: ["FUNCTION", "STATUS"], first: ["LAST"], below: "ID", style: statusStyle(shell) };
     shell.out(table(["FUNCTION", "SCHEDULE", "NEXT", "LAST", "STATUS", "ID"], triggers.map(row), options));
-    for (const { function_id, expression, reason } of triggers) if (reason !== undefined) noteReason(shell, `${function_id}, ${expression}`, reason);
+    for (const { function_id, expression, reason } of triggers) if (reason !== undefined) sayReason(shell, `${function_id}, ${expression}`, reason);
   }
 }
 

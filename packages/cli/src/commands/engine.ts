@@ -53,10 +53,10 @@ Examples:
   svc worker add ./workers/math-worker
   svc trigger --function-id=math::add --payload='{"a": 2, "b": 3}'
 
-Exit status: ${Object.entries(EXIT_MEANINGS)
-        .map(([code, meaning]) => `${code} ${meaning}`)
-        .join(", ")}.
-`,
+Exit status:
+${Object.entries(EXIT_MEANINGS)
+  .map(([code, meaning]) => `  ${code.padEnd(2)}  ${meaning}\n`)
+  .join("")}`,
     )
     .action((options: EngineOptions) => {
       const [unknown] = program.args;
@@ -93,7 +93,7 @@ async function serve(shell: Shell, { configFile, form, stop, options }: Serving)
   const settleYoungHeap = growYoungHeapWhenBusy(() => engine.calls);
   const signal = await stop.first;
   settleYoungHeap();
-  if (form === "text") shell.note(`\nStopping (${signal}): finishing the calls in flight. Once more to stop at once.\n`);
+  if (form === "text") shell.note(`Stopping (${signal}): finishing the calls in flight. Once more to stop at once.\n`);
   await engine.stop();
   if (form === "text") shell.note("Stopped.\n");
 }

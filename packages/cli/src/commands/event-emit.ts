@@ -5,6 +5,7 @@ import { askEngine, payloadWith } from "../engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
 import { isField, type JsonSource, jsonArgument, objectOfFields } from "../json-input.ts";
 import { didYouMean } from "../nearest.ts";
+import { sayNote } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
@@ -48,7 +49,7 @@ async function emit(shell: Shell, command: Command, { topic, words, options }: E
     return { delivered: delivered_to, hint: delivered_to === 0 ? await nearestTopic(engine, topic) : "" };
   });
   if (options.json) shell.out(`${JSON.stringify({ topic, delivered_to: delivered })}\n`);
-  if (delivered === 0) shell.note(`${shell.paint.yellow("note:")} nobody listens to ${topic}${hint === "" ? "." : hint}\n`);
+  if (delivered === 0) sayNote(shell, `nobody listens to ${topic}${hint === "" ? "." : hint}`);
   else shell.note(`${shell.paint.green("Published")} ${topic}: ${delivered} trigger${delivered === 1 ? "" : "s"} took it\n`);
 }
 

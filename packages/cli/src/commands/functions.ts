@@ -61,7 +61,10 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
   }
   if (shown.length === 0)
     shell.note(search === undefined ? "No worker that is connected provides a function.\n" : `No function matches ${JSON.stringify(search)}.\n`);
-  else shell.out(table(["FUNCTION", "WORKER", "TRIGGERS", "STATUS", "DESCRIPTION"], shown.map(row), { columns: shell.outColumns, style: statusStyle(shell) }));
+  else {
+    const options = { columns: shell.outColumns, whole: ["FUNCTION"], below: "DESCRIPTION", style: statusStyle(shell) };
+    shell.out(table(["FUNCTION", "WORKER", "TRIGGERS", "STATUS", "DESCRIPTION"], shown.map(row), options));
+  }
   if (hidden > 0) shell.note(shell.paint.dim(`${hidden} functions of modules are not shown; all of them: svc functions --all\n`));
 }
 

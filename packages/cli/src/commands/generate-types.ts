@@ -1,12 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { matcherOf } from "@svc/protocol";
+import { matcherOf, quoteWord } from "@svc/protocol";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { listFunctions } from "../listings.ts";
+import { sayWarning } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
-import { quoted } from "../shell-word.ts";
 import type { ListedFunction } from "../typegen/typed-function.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
@@ -52,7 +52,7 @@ async function generate(shell: Shell, command: Command, options: TypesOptions & 
   const wanted = chosen(listed, options.include);
   const made = await source(wanted, options);
   for (const id of made.differing) {
-    shell.note(`${shell.paint.yellow("warning:")} the workers that provide ${id} disagree on its formats; the types are those of the first one\n`);
+    sayWarning(shell, `the workers that provide ${id} disagree on its formats; the types are those of the first one`);
   }
   if (options.out === undefined) shell.out(made.text);
   else await put(shell, { ...options, out: options.out }, made);
@@ -105,7 +105,7 @@ interface Named {
 
 function commandLine({ lang, out, include }: Named): string {
   const flags = [...(out === undefined ? [] : ["--out", out]), ...(include ?? []).flatMap((pattern) => ["--include", pattern])];
-  return ["svc generate types --lang", lang, ...flags.map(quoted)].join(" ");
+  return ["svc generate types --lang", lang, ...flags.map(quoteWord)].join(" ");
 }
 
 async function put(shell: Shell, options: TypesOptions & { readonly out: string }, { text, typed, untyped, differing }: Made): Promise<void> {

@@ -49,7 +49,18 @@ describe("svc functions", () => {
     const { out } = await system.svc(["functions"], { outColumns: 60, env: { NO_COLOR: "1" } });
     expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(60);
     expect(out).not.toContain("\u001b");
-    expect(out).toContain("…");
+    expect(out).toMatch(/^math::add +math-worker +http +available\n {4}Adds two numbers$/m);
+  });
+
+  it("cuts no name that another command takes", async () => {
+    const { worker } = system;
+    const long = "math::add_all_numbers_and_tell_everybody";
+    const registered = worker.registerFunction(long, () => null, { description: "Adds all numbers" });
+    await expect.poll(async () => (await system.svc(["functions"], { outColumns: 60, env: { NO_COLOR: "1" } })).out).toContain(`${long} `);
+    registered.unregister();
+    const { out } = await system.svc(["workers"], { outColumns: 60, env: { NO_COLOR: "1" } });
+    expect(out).toMatch(/^math-worker /m);
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(60);
   });
 
   it("prints one JSON document with --json", async () => {

@@ -3,7 +3,9 @@ import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { followLogs, type LogQuery, lastLogs } from "../log-following.ts";
 import { nearestOfFilters } from "../nearest-filter.ts";
+import { say, sayNote } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
+import { abortAtStop } from "../stop-requests.ts";
 import { type StoredLog, storedLogLine } from "../stored-log-lines.ts";
 import { outPaint } from "../terminal-text.ts";
 import { fullTraceId } from "../trace-ids.ts";
@@ -53,7 +55,7 @@ export function logsCommand(shell: Shell): Command {
 async function list(shell: Shell, command: Command, options: LogsOptions): Promise<void> {
   const logs = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
     const found = await lastLogs(engine, await queryOf(engine, options), options.tail);
-    if (found.length === 0) shell.note(`No entry matches${(await hintOf(engine, options)) || "."}\n`);
+    if (found.length === 0) say(shell, `No entry matches${(await hintOf(engine, options)) || "."}`);
     return found;
   });
   if (options.json) shell.out(`${JSON.stringify({ logs })}\n`);
@@ -61,29 +63,22 @@ async function list(shell: Shell, command: Command, options: LogsOptions): Promi
 }
 
 async function follow(shell: Shell, command: Command, options: LogsOptions): Promise<void> {
-  const stopped = new AbortController();
-  const { paint } = shell;
   await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
     const hint = await hintOf(engine, options);
-    if (hint !== "") shell.note(`${paint.yellow("note:")} nobody of that name is known${hint}\n`);
+    if (hint !== "") sayNote(shell, `nobody of that name is known${hint}`);
     const query = await queryOf(engine, options);
-    const forget = shell.onStopSignal(() => {
-      // The terminal has just shown `^C`.
-      if (shell.noteColumns !== undefined) shell.note("\n");
-      stopped.abort();
-    });
+    const stop = abortAtStop(shell);
     try {
       await followLogs(engine, {
         query,
         tail: options.tail,
-        signal: stopped.signal,
+        signal: stop.signal,
         show: (logs) => (options.json ? shell.out(logs.map((entry) => `${JSON.stringify(entry)}\n`).join("")) : print(shell, logs)),
-        dropped: (count) => shell.note(`${paint.yellow("note:")} ${count} entries came too fast and are not looked at; see: svc logs --since 1m\n`),
-        connection: (state) =>
-          shell.note(`${paint.yellow("note:")} ${state === "lost" ? "the engine is gone; waiting until it is there again" : "the engine is there again"}\n`),
+        dropped: (count) => sayNote(shell, `${count} entries came too fast and are not looked at; see: svc logs --since 1m`),
+        connection: (state) => sayNote(shell, state === "lost" ? "the engine is gone; waiting until it is there again" : "the engine is there again"),
       });
     } finally {
-      forget();
+      stop.end();
     }
   });
 }

@@ -7,6 +7,7 @@ import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import type { McpParts } from "../mcp/mcp-server.ts";
 import { findPortHolder } from "../port-holder.ts";
+import { say, sayBehind, sayWarning } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop } from "../stop-requests.ts";
 import { allOptions, type EngineOptions, jsonOption, parsePort, wholeNumber, withEngineOptions } from "./options.ts";
@@ -58,13 +59,14 @@ interface Plan {
 async function run(shell: Shell, engine: Worker, { command, options, patterns }: Plan): Promise<void> {
   // Loaded here and not above: no other command has a use for it.
   const { ToolCatalog } = await import("../mcp/tool-catalog.ts");
-  const onProblem = (error: unknown): void => shell.note(`${shell.paint.yellow("warning:")} ${error instanceof Error ? error.message : String(error)}\n`);
+  const onProblem = (error: unknown): void => sayWarning(shell, error instanceof Error ? error.message : String(error));
   const catalog = new ToolCatalog(engine, patterns);
   await catalog.refresh();
   catalog.follow(onProblem);
   const parts: McpParts = { engine, catalog, version: command.parent?.version() ?? "", timeoutMs: options.timeoutMs, onProblem };
   const tools = [...catalog.tools.values()].map(({ functionId }) => functionId);
-  shell.note(tools.length === 0 ? "No registered function is allowed so far.\n" : `Tools: ${tools.join(", ")}\n`);
+  if (tools.length === 0) say(shell, "No registered function is allowed so far.");
+  else sayBehind(shell, "Tools:", tools.join(", "));
   const stopTelling = tellOfConnection(shell, parts);
   try {
     await (options.http === undefined ? overStdio(shell, parts) : overHttp(shell, parts, { port: options.http, asJson: options.json === true }));
@@ -83,7 +85,7 @@ function tellOfConnection(shell: Shell, { engine, catalog, onProblem }: McpParts
       catalog.refresh().catch(onProblem);
     } else if (state !== "connected" && state !== "closed" && !isAway) {
       isAway = true;
-      shell.note(`${shell.paint.yellow("warning:")} the engine is away; calls fail until it is back\n`);
+      sayWarning(shell, "the engine is away; calls fail until it is back");
     }
   });
 }
@@ -110,7 +112,7 @@ async function overHttp(shell: Shell, parts: McpParts, { port, asJson }: { reado
   try {
     const served = await serveHttp(parts, { port, token }).catch((error: unknown) => explained(error, port));
     if (asJson) shell.out(`${JSON.stringify({ url: served.url, token })}\n`);
-    else shell.note(`Served at ${served.url} to clients that send the header\n  Authorization: Bearer ${token}\nCtrl-C ends it.\n`);
+    else say(shell, `Served at ${served.url} to clients that send the header\n  Authorization: Bearer ${token}\nCtrl-C ends it.`);
     await stop.first;
     await served.close();
   } finally {

@@ -28,7 +28,7 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
   }
   const paint = outPaint(shell);
   const style = (cell: string, { head }: { readonly head: string }): string => (head === "DEAD" && cell.trim() !== "0" ? paint.red(cell) : cell);
-  shell.out(table(["QUEUE", "WAITING", "DELAYED", "RUNNING", "DEAD", "DONE", "KIND"], queues.map(row), { columns: shell.outColumns, style }));
+  shell.out(table(["QUEUE", "WAITING", "DELAYED", "RUNNING", "DEAD", "DONE", "KIND"], queues.map(row), { columns: shell.outColumns, whole: ["QUEUE"], style }));
 }
 
 function row({ queue, waiting, delayed, active, dead, done, paused, type, concurrency, topic }: QueueCounts): readonly string[] {

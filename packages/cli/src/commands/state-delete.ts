@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { confirm } from "../confirm.ts";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { say } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { nearestItem } from "../state-items.ts";
 import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
@@ -62,7 +63,7 @@ async function deleteKeys(shell: Shell, command: Command, { scope, keys, options
   });
   if (options.json) shell.out(`${JSON.stringify({ deleted })}\n`);
   if (deleted === 0 && prefix !== undefined) {
-    shell.note(`There is no ${prefix === "" ? `key in ${scope}` : `key of ${scope} that begins with ${prefix}`}; nothing was deleted.\n`);
+    say(shell, `There is no ${prefix === "" ? `key in ${scope}` : `key of ${scope} that begins with ${prefix}`}; nothing was deleted.`);
     return;
   }
   shell.note(

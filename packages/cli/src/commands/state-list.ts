@@ -64,7 +64,7 @@ function print(shell: Shell, json: string, scope: string | undefined): void {
   if (items.length === 0) return;
   if (scope === undefined) {
     const rows = (items as readonly Group[]).map((group) => [group.scope, String(group.items), formatBytes(group.bytes)]);
-    shell.out(table(["SCOPE", "ITEMS", "SIZE"], rows, { columns: shell.outColumns }));
+    shell.out(table(["SCOPE", "ITEMS", "SIZE"], rows, { columns: shell.outColumns, whole: ["SCOPE"] }));
   } else {
     // The values as they are written, which JSON.parse would not keep to the digit.
     const values = jsonElements(jsonMembers(json).get("items") ?? "[]").map((item) => jsonMembers(item).get("value") ?? "");
@@ -74,7 +74,7 @@ function print(shell: Shell, json: string, scope: string | undefined): void {
       ago(Date.parse(updated_at)),
       values[index] ?? "",
     ]);
-    shell.out(table(["KEY", "VERSION", "CHANGED", "VALUE"], rows, { columns: shell.outColumns }));
+    shell.out(table(["KEY", "VERSION", "CHANGED", "VALUE"], rows, { columns: shell.outColumns, whole: ["KEY"] }));
   }
   if (cursor !== null) shell.note(shell.paint.dim(`${items.length} of ${total} are shown; the next ones: --cursor ${cursor}\n`));
 }

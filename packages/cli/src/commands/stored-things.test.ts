@@ -47,6 +47,14 @@ describe("svc state", () => {
     expect((await svc("state", "get", "math", "total")).status).toBe(EXIT.failed);
   });
 
+  it("cuts no scope and no key, however narrow the terminal", async () => {
+    const [scope, key] = ["orders-of-the-whole-last-year", "order-7-of-the-second-of-november-at-noon"];
+    await svc("state", "set", scope, key, '{"lines": ["one", "two", "three"]}');
+    expect((await system.svc(["state", "list"], { outColumns: 40 })).out).toContain(`${scope} `);
+    expect((await system.svc(["state", "list", scope], { outColumns: 70 })).out).toMatch(new RegExp(`^${key} .*…$`, "m"));
+    await svc("state", "delete", scope, key);
+  });
+
   it("takes the value from a file, from standard input, and as text", async () => {
     writeFileSync(join(system.project.dir, "ada.json"), '{"name": "Ada"}');
     await svc("state", "set", "users", "ada", "--file", "ada.json");

@@ -3,8 +3,8 @@ import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { listTriggers, triggerTypeIds } from "../listings.ts";
 import { didYouMean } from "../nearest.ts";
-import { noteReason } from "../note-reason.ts";
 import { occasionOf } from "../occasion.ts";
+import { sayReason } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { statusStyle } from "./functions.ts";
@@ -49,6 +49,6 @@ async function list(shell: Shell, command: Command, options: TriggersOptions): P
     const options = { columns: shell.outColumns, whole: ["TYPE", "FUNCTION", "STATUS"], style: statusStyle(shell) };
     shell.out(table(["TYPE", "OCCASION", "FUNCTION", "STATUS"], rows, options));
     for (const { trigger_type, config, function_id, reason } of triggers)
-      if (reason !== null) noteReason(shell, `${trigger_type} ${occasionOf(trigger_type, config)} → ${function_id}`, reason);
+      if (reason !== null) sayReason(shell, `${trigger_type} ${occasionOf(trigger_type, config)} → ${function_id}`, reason);
   }
 }

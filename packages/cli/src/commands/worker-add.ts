@@ -1,12 +1,13 @@
+import { quoteWord } from "@svc/protocol";
 import { Command, InvalidArgumentError } from "commander";
 import { builtInWorkers } from "../built-in-workers.ts";
 import { DEFAULT_CONFIG_FILE, engineAddress, probe } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
 import { usageFailure } from "../exit-codes.ts";
 import { isSameFile, type Project, projectAtHand, projectOfEngine } from "../project.ts";
+import { say } from "../remarks.ts";
 import { doSeveral } from "../several.ts";
 import type { Shell } from "../shell.ts";
-import { quoted } from "../shell-word.ts";
 import { type Adding, addWorker } from "../worker-adding.ts";
 import { targetOf, type WorkerTarget } from "../worker-target.ts";
 import { configOption, urlOption } from "./options.ts";
@@ -89,11 +90,11 @@ async function addWorkers(shell: Shell, names: readonly string[], options: AddOp
   const project = projectAtHand(shell, address, { config: options.config, problem });
   await addAll(project, undefined);
   const starts = names.length === 1 ? "the worker starts" : "the workers start";
-  shell.note(`No engine runs at ${address.shownUrl}; ${starts} with the next one: ${startEngine(project)}\n`);
+  say(shell, `No engine runs at ${address.shownUrl}; ${starts} with the next one: ${startEngine(project)}`);
 }
 
 function startEngine({ shownConfig }: Project): string {
-  return shownConfig === DEFAULT_CONFIG_FILE ? "svc dev" : `svc dev --config ${quoted(shownConfig)}`;
+  return shownConfig === DEFAULT_CONFIG_FILE ? "svc dev" : `svc dev --config ${quoteWord(shownConfig)}`;
 }
 
 /** The same worker twice is a mistake, and most likely meant as two processes of it. */

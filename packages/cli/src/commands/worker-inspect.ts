@@ -4,6 +4,7 @@ import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { escapeUnprintable, printable } from "../log-lines.ts";
 import { ofProcess } from "../module-refusal.ts";
+import { sayNote } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal-text.ts";
 import { formatBytes } from "../times.ts";
@@ -49,7 +50,7 @@ async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspect
   const { maskSecrets } = await import("@svc/engine");
   try {
     const { name, file, kind, packageManager, entry, install, start, env, watch, warnings } = await readManifest(folder);
-    for (const warning of warnings) shell.note(`${shell.paint.yellow("note:")} ${warning}\n`);
+    for (const warning of warnings) sayNote(shell, warning);
     return {
       name,
       folder,

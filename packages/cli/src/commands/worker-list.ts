@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
-import { noteReason } from "../note-reason.ts";
+import { sayReason } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { outPaint } from "../terminal-text.ts";
@@ -51,7 +51,7 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
   shell.out(table(HEADS, workers.map(row), { columns: shell.outColumns, whole: ["NAME", "STATE"], first: ["FUNCTIONS", "KIND"], style }));
   for (const { name, state, reason } of workers) {
     if (reason === null || state === "stopped") continue;
-    noteReason(shell, name, reason);
+    sayReason(shell, name, reason);
     shell.note(`      More: svc worker status ${name}\n`);
   }
 }

@@ -3,7 +3,9 @@ import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
 import { ofProcess } from "../module-refusal.ts";
+import { say } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
+import { abortAtStop } from "../stop-requests.ts";
 import { outPaint } from "../terminal-text.ts";
 import { dayAndTime } from "../times.ts";
 import { fullName, listWorkers } from "../worker-functions.ts";
@@ -101,30 +103,24 @@ interface FollowedFrom {
 
 /** Until the user wants an end, or none of the workers is known any more. */
 async function followAll(shell: Shell, engine: Worker, { from, stream, show }: FollowedFrom): Promise<void> {
-  const stop = new AbortController();
-  const undo = shell.onStopSignal((signal) => {
-    // The terminal has written ^C; what comes next begins a line of its own.
-    if (signal === "SIGINT" && shell.noteColumns !== undefined) shell.note("\n");
-    stop.abort();
-  });
+  const stop = abortAtStop(shell);
   const away = new Set<string>();
   const follow = async (name: string, cursor: string): Promise<void> => {
     const onLost = (): void => {
-      if (away.size === 0) shell.note("The engine does not answer; going on when it does again. Ctrl-C ends the wait.\n");
+      if (away.size === 0) say(shell, "The engine does not answer; going on when it does again. Ctrl-C ends the wait.");
       away.add(name);
     };
     const onBack = (): void => {
       away.delete(name);
       if (away.size === 0) shell.note("The engine answers again.\n");
     };
-    const onGap = (): void => shell.note(`Lines of ${name} are missing here: they came faster than they could be shown, and its log was rotated.\n`);
+    const onGap = (): void => say(shell, `Lines of ${name} are missing here: they came faster than they could be shown, and its log was rotated.`);
     const end = await followLogs(engine, name, { cursor, stream, signal: stop.signal, onLine: show, onGap, onLost, onBack });
     if (end === "gone") shell.note(`Worker ${name} is no longer in the config file.\n`);
   };
   try {
     await Promise.all(from.map(({ name, cursor }) => follow(name, cursor)));
   } finally {
-    stop.abort();
-    undo();
+    stop.end();
   }
 }

@@ -5,6 +5,7 @@ import { confirm } from "../confirm.ts";
 import { engineAddress, probe } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
 import { type Project, projectAtHand, projectOfEngine } from "../project.ts";
+import { sayNote } from "../remarks.ts";
 import { doSeveral } from "../several.ts";
 import type { Shell } from "../shell.ts";
 import { listWorkers } from "../worker-functions.ts";
@@ -78,7 +79,7 @@ async function warnOfModules(shell: Shell, entries: readonly ListedEntry[], engi
       ...(worker === undefined || worker.functions.length === 0 ? [] : [`calls of ${shortList(worker.functions)} fail`]),
       ...(worker === undefined || worker.trigger_types.length === 0 ? [] : [`triggers of type ${shortList(worker.trigger_types)} do not fire`]),
     ];
-    if (lost.length > 0) shell.note(`${shell.paint.yellow("note:")} without ${name}, ${lost.join(", and ")}. What it stored stays on disk.\n`);
+    if (lost.length > 0) sayNote(shell, `without ${name}, ${lost.join(", and ")}. What it stored stays on disk.`);
   }
 }
 

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of the config file look like this
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -235,7 +234,7 @@ describe("svc worker add and remove without an engine", () => {
   });
 
   it("hands a variable over as it is written, also where it looks like one of the config file", async () => {
-    const { status } = await svc("add", "./one", "--env", "PASSWORD=a${NOPE}b", "-e", "HOME=${PATH}");
+    const { status } = await svc("add", "./one", "--env", `PASSWORD=a\${NOPE}b`, "-e", `HOME=\${PATH}`);
 
     expect(status).toBe(EXIT.done);
     expect(readFileSync(project.configFile, "utf8")).toMatch(/PASSWORD: a\$\$\{NOPE\}b\n\s+HOME: \$\$\{PATH\}\n/);

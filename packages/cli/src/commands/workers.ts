@@ -37,7 +37,10 @@ async function list(shell: Shell, command: Command, options: WorkersOptions): Pr
         ? "No worker is connected. Add one with: svc worker add ./workers/math-worker\n"
         : `No connected worker matches ${JSON.stringify(search)}.\n`,
     );
-  } else shell.out(table(["NAME", "KIND", "SDK", "PROCESS", "FUNCTIONS", "RUNNING", "CONNECTED"], workers.map(row), { columns: shell.outColumns }));
+  } else {
+    const options = { columns: shell.outColumns, whole: ["NAME"], first: ["PROCESS"] };
+    shell.out(table(["NAME", "KIND", "SDK", "PROCESS", "FUNCTIONS", "RUNNING", "CONNECTED"], workers.map(row), options));
+  }
 }
 
 function row(worker: WorkerRow): readonly string[] {

@@ -11,6 +11,7 @@ import { addOwnWorkers } from "../own-workers.ts";
 import { settleable } from "../settleable.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
+import { hung } from "../word-wrap.ts";
 import { listWorkers, steerWorker } from "../worker-functions.ts";
 import { KEYS_HELP, KEYS_LINE, listenForDevKeys } from "./dev-keys.ts";
 import { DevOutput } from "./dev-output.ts";
@@ -173,8 +174,8 @@ class Dev {
   }
 
   #summarise({ bridge, http, realtime }: EngineAddresses): void {
-    const { paint, cwd } = this.#shell;
-    const row = (name: string, value: string): string => `  ${paint.dim(name.padEnd(14))}${value}\n`;
+    const { paint, cwd, noteColumns } = this.#shell;
+    const row = (name: string, value: string): string => `${hung(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n")}\n`;
     const workers = [...listedEntries(this.#options.configFile).values()].filter(({ folder }) => folder !== undefined).map(({ name }) => name);
     const configFile = relative(cwd, this.#options.configFile);
     this.#shell.note(

@@ -1,6 +1,6 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
-import { patternOfMatch } from "../kernel/access/glob.ts";
+import { patternOfMatch } from "../kernel/access/match-form.ts";
 import type { RbacSettings, RoleSettings } from "../kernel/access/settings.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 

@@ -89,8 +89,15 @@ function typeInWords(schema: JsonSchema): string {
   if (schema.type === "object") return "block";
   if (schema.type === "string") return "text";
   const words = typeof schema.type === "string" ? schema.type : "any";
-  const { minimum, maximum } = schema;
-  return minimum === undefined || maximum === undefined ? words : `${words} from ${minimum} to ${maximum}`;
+  return `${words}${rangeInWords(schema)}`;
+}
+
+/** The bounds that somebody chose: those of every integer that a number can hold say nothing. */
+function rangeInWords({ type, minimum, maximum }: JsonSchema): string {
+  const least = minimum === undefined || (type === "integer" && minimum <= Number.MIN_SAFE_INTEGER) ? undefined : minimum;
+  const most = maximum === undefined || (type === "integer" && maximum >= Number.MAX_SAFE_INTEGER) ? undefined : maximum;
+  if (least === undefined) return most === undefined ? "" : ` up to ${most}`;
+  return most === undefined ? ` from ${least}` : ` from ${least} to ${most}`;
 }
 
 function asSchema(value: unknown): JsonSchema {

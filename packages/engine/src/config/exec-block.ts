@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
+import { quoteWord } from "@svc/protocol";
 import { z } from "zod";
-import { quoteWord } from "../local-workers/shell-word.ts";
 import { folderSchema } from "./folder-path.ts";
 import { dependsOnSchema, environmentSchema, limitsOf, limitsSchema, patternsSchema, watchOf, watchPatternsSchema } from "./supervision-block.ts";
 import type { CommandEntry } from "./types.ts";

@@ -15,6 +15,14 @@ it("describes keys of the engine, of every module and of local workers, each onc
   expect(new Set(keys).size).toBe(keys.length);
 });
 
+it("tells the bounds of numbers that somebody chose, and no others", () => {
+  const typeOf = (wanted: string): string | undefined => describedKeys(configurableModules).find(({ key }) => key === wanted)?.type;
+
+  expect(typeOf("engine.bridge.port")).toBe("integer from 0 to 65535");
+  expect(typeOf("workers[].limits.memory")).toBe("integer or text");
+  expect(describedKeys(configurableModules).filter(({ type }) => type.includes(String(Number.MAX_SAFE_INTEGER)))).toEqual([]);
+});
+
 it("says which alternatives have a key", () => {
   expect(describedKeys(configurableModules).find(({ key }) => key === "svc-state.adapter.config.redis_url")?.only).toEqual(["redis"]);
 });
@@ -36,6 +44,8 @@ it("finds the lines of a worker's entry, under the older list name too", () => {
 
   expect(explained.find(({ key }) => key === "modules[0].replicas")).toMatchObject({ value: 3, source: "file", where: "config.yaml:4" });
   expect(explained.find(({ key }) => key === "modules[0].watch")).toMatchObject({ value: { include: [], ignore: [] }, source: "default", where: undefined });
+  expect(explained.find(({ key }) => key === "modules[0].watch.include")).toMatchObject({ value: [], source: "default" });
+  expect(explained.find(({ key }) => key === "modules[0].limits.memory")).toMatchObject({ value: undefined, source: undefined });
 });
 
 it("tells defaults inside a block that the file has from what it says there", () => {

@@ -103,7 +103,7 @@ class Explainer {
       if (entry === undefined) return [];
       return keys.map((described): ExplainedKey => {
         const written = this.#written([...entry, ...described.path]);
-        const inForce: unknown = Reflect.get(worker, described.path[0] ?? "");
+        const inForce = described.path.reduce<unknown>(member, worker);
         return {
           ...described,
           key: `${entry[0]}[${entry[1]}].${described.path.join(".")}`,

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, extname, isAbsolute, join, normalize, sep } from "node:path";
+import { quoteWord } from "@svc/protocol";
 import { kindRules, lockFiles, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
-import { quoteWord } from "./shell-word.ts";
 
 export interface WorkerFolder {
   /** Absolute path. */

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
+import { quoteWord } from "@svc/protocol";
 import { RESERVED_VARIABLES } from "./environment.ts";
 import { entryProblem, inferredInstall, inferredPackageManager, inferredStart } from "./inferred-commands.ts";
 import { ManifestError } from "./manifest-error.ts";
@@ -7,7 +8,6 @@ import { exampleFor } from "./manifest-example.ts";
 import { expectationAt, listed, manifestShape, referenceManifestShape } from "./manifest-schema.ts";
 import { PositionedYaml } from "./manifest-yaml.ts";
 import { kindRules, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
-import { quoteWord } from "./shell-word.ts";
 import { workerNameProblem } from "./worker-name.ts";
 
 export const MANIFEST_FILE = "svc.worker.yaml";

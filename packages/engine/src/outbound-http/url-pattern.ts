@@ -1,3 +1,5 @@
+import { compileGlob } from "@svc/protocol";
+
 const PATTERN = /^(?:(\*|https?):\/\/)?((?:\[[^\]]*\])|[^/:]+)(?::(\*|[0-9]+))?(\/.*)?$/i;
 
 /**
@@ -9,12 +11,12 @@ export function matchesUrlPattern(pattern: string, url: URL): boolean {
   const parts = PATTERN.exec(pattern);
   if (parts === null) return false;
   const [, scheme, host = "", port, path] = parts;
-  if (!matchesGlob(host.toLowerCase(), hostOf(url))) return false;
+  if (!compileGlob(host.toLowerCase())(hostOf(url))) return false;
   if (port !== undefined && port !== "*" && port !== portOf(url)) return false;
   if (scheme === undefined) return true;
   if (scheme !== "*" && `${scheme.toLowerCase()}:` !== url.protocol) return false;
   if (port === undefined && url.port !== "") return false;
-  return path === undefined || matchesGlob(path, url.pathname);
+  return path === undefined || compileGlob(path)(url.pathname);
 }
 
 /** The host in lower case, without the dot that may end a full name. */
@@ -25,26 +27,4 @@ export function hostOf(url: URL): string {
 /** Also where the URL leaves it to its scheme. */
 export function portOf(url: URL): string {
   return url.port === "" ? (url.protocol === "https:" ? "443" : "80") : url.port;
-}
-
-/** `*` stands for any number of any characters. Takes time in proportion to the product of the lengths at worst, and no recursion. */
-function matchesGlob(glob: string, text: string): boolean {
-  let at = 0;
-  let from = 0;
-  let star = -1;
-  let retry = 0;
-  while (from < text.length) {
-    if (glob[at] === "*") {
-      star = at++;
-      retry = from;
-    } else if (glob[at] === text[from]) {
-      at++;
-      from++;
-    } else if (star !== -1) {
-      at = star + 1;
-      from = ++retry;
-    } else return false;
-  }
-  while (glob[at] === "*") at++;
-  return at === glob.length;
 }

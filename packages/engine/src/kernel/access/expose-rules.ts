@@ -1,4 +1,5 @@
-import { compileGlob, patternOfMatch } from "./glob.ts";
+import { compileGlob } from "@svc/protocol";
+import { patternOfMatch } from "./match-form.ts";
 import type { ExposeSetting } from "./settings.ts";
 
 /** True when the rule exposes the function. `metadata` is asked only by rules that look at it. */

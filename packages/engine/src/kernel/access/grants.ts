@@ -1,6 +1,6 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
-import { patternOfMatch } from "./glob.ts";
+import { patternOfMatch } from "./match-form.ts";
 import { NameList } from "./name-list.ts";
 import type { RoleSettings } from "./settings.ts";
 

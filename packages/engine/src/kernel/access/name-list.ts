@@ -1,4 +1,4 @@
-import { compileGlob } from "./glob.ts";
+import { compileGlob } from "@svc/protocol";
 
 /** Names and patterns of names. */
 export class NameList {

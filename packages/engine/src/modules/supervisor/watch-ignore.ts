@@ -1,3 +1,5 @@
+import { compileGlob, fitsInOrder } from "@svc/protocol";
+
 /** Folders and files that tools make, not people. `*` stands for any characters within a name. */
 const DEFAULT_IGNORE: readonly string[] = [
   ...["node_modules", ".pnpm-store", ".parcel-cache", ".turbo", ".next", ".nuxt", ".svelte-kit", "target", ".venv", "venv", "__pycache__"],
@@ -13,7 +15,7 @@ export type PathRule = (path: string) => boolean;
 /** What is left out of watching: what tools make, unless `include` names it, and `extra`. */
 export function ignoreRule(extra: readonly string[], include: readonly string[] = []): PathRule {
   const named = include.flatMap((pattern) => pattern.split("/"));
-  return pathRule([...DEFAULT_IGNORE.filter((usual) => !named.some((name) => matches(usual, name))), ...extra]);
+  return pathRule([...DEFAULT_IGNORE.filter((usual) => !named.some(compileGlob(usual))), ...extra]);
 }
 
 /**
@@ -22,59 +24,13 @@ export function ignoreRule(extra: readonly string[], include: readonly string[] 
  */
 export function pathRule(given: readonly string[]): PathRule {
   const patterns = given.map((pattern) => pattern.replace(/^\.\//, "").replace(/\/+$/, ""));
-  const names = patterns.filter((pattern) => !pattern.includes("/"));
+  const names = patterns.filter((pattern) => !pattern.includes("/")).map(compileGlob);
   const paths = patterns.filter((pattern) => pattern.includes("/")).map((pattern) => pattern.replace(/^\//, "").split("/"));
+  const globs = new Map(paths.flat().map((name) => [name, compileGlob(name)]));
+  const fits = (wanted: string, name: string): boolean => globs.get(wanted)?.(name) ?? false;
   return (path) => {
     const parts = path.split("/");
-    if (parts.some((part) => names.some((name) => matches(name, part)))) return true;
-    return paths.some((pattern) => leadsTo(pattern, parts));
+    if (parts.some((part) => names.some((matches) => matches(part)))) return true;
+    return paths.some((pattern) => fitsInOrder(pattern, parts, { any: "**", fits, where: "beginning" }));
   };
-}
-
-/** Whether the pattern matches the path or a folder that it lies in. Goes back at most to the last `**`, as `matches` does within a name. */
-function leadsTo(pattern: readonly string[], parts: readonly string[]): boolean {
-  let p = 0;
-  let t = 0;
-  let star = -1;
-  let resume = 0;
-  while (t < parts.length && p < pattern.length) {
-    if (pattern[p] === "**") {
-      star = p++;
-      resume = t;
-    } else if (matches(pattern[p] ?? "", parts[t] ?? "")) {
-      p++;
-      t++;
-    } else if (star >= 0) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (pattern[p] === "**") p++;
-  return p === pattern.length;
-}
-
-/** Walks both texts once, going back at most to the last `*`: no pattern is slow. */
-function matches(pattern: string, text: string): boolean {
-  let p = 0;
-  let t = 0;
-  let star = -1;
-  let resume = 0;
-  while (t < text.length) {
-    if (pattern[p] === "*") {
-      star = p++;
-      resume = t;
-    } else if (pattern[p] === text[t]) {
-      p++;
-      t++;
-    } else if (star >= 0) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (pattern[p] === "*") p++;
-  return p === pattern.length;
 }

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { cancellable } from "./call-progress.ts";
+import { showProgress } from "./progress.ts";
+import { recordedShell } from "./shell.test-support.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it("leaves room for the ^C of the terminal, which would be left on the screen beyond the edge", () => {
+  const shell = recordedShell({ noteColumns: 40 });
+
+  const progress = showProgress(shell, "Installing dependencies");
+  progress.say("npm warn deprecated something@1.0.0: it is not supported any more");
+  vi.advanceTimersByTime(100);
+  progress.end();
+
+  const lines = shell.written.notes.split("\r\u001b[K").filter((line) => line !== "");
+  expect(lines.map(({ length }) => length)).toEqual([expect.any(Number), 40 - 1 - "^C".length]);
+});
+
+it("has what comes of a call that is cancelled at once begin a line of its own", async () => {
+  const shell = recordedShell({ noteColumns: 80 });
+
+  const cancelled = cancellable(shell, "Calling math::add", (signal) => new Promise<void>((settle) => signal.addEventListener("abort", () => settle())));
+  shell.stop("SIGINT");
+  await cancelled;
+
+  expect(shell.written.notes).toBe("\n");
+  expect(shell.listeners()).toBe(0);
+});

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { sayBehind, sayNote, sayReason, sayWarning } from "./remarks.ts";
+import { recordedShell } from "./shell.test-support.ts";
+
+it("breaks remarks between words on a narrow terminal, and sets further lines below the first", () => {
+  const shell = recordedShell({ noteColumns: 40 });
+
+  sayNote(shell, "the engine is away, and the trace of this call with it.");
+  sayWarning(shell, "the file cannot be read: see\nsvc config check, which says everything that is wrong\n  an example that stays as it is, however long");
+  sayBehind(shell, "Ready:", "svc-cron, 5 functions, e.g. cron::history, cron::list");
+
+  expect(shell.written.notes).toBe(`note: the engine is away, and the trace
+      of this call with it.
+warning: the file cannot be read: see
+svc config check, which says everything
+that is wrong
+  an example that stays as it is, however long
+Ready: svc-cron, 5 functions, e.g.
+       cron::history, cron::list
+`);
+});
+
+it("writes them as they are where there is no terminal", () => {
+  const shell = recordedShell();
+
+  sayNote(shell, "the engine is away, and the trace of this call with it, and what else there was to say about it.");
+
+  expect(shell.written.notes).toBe("note: the engine is away, and the trace of this call with it, and what else there was to say about it.\n");
+});
+
+it("lets no worker steer the terminal by its words, and tells a reason's first line only", () => {
+  const shell = recordedShell();
+
+  sayReason(shell, "shop::order", "broken \u001b[2J\nmore");
+
+  expect(shell.written.notes).toBe(`${String.raw`note: shop::order: broken \u001b[2J`}\n`);
+});

@@ -1,0 +1,15 @@
+import { describe, expect, it } from "vitest";
+import { patternOfMatch } from "./match-form.ts";
+
+describe("match(…)", () => {
+  it.each([
+    ['match("api::*")', "api::*"],
+    ["match('x')", "x"],
+    ["match(\"x')", undefined],
+    ["api::*", undefined],
+    ['match("x") ', "x"],
+    ['match("a"b")', undefined],
+  ])("%s holds the pattern %s", (text, pattern) => {
+    expect(patternOfMatch(text)).toBe(pattern);
+  });
+});

@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compileGlob, fitsInOrder, matcherOf } from "./text-pattern.ts";
+
+/** The plain definition: a star is any number of characters. */
+function naive(pattern: string, text: string): boolean {
+  if (pattern === "") return text === "";
+  if (pattern[0] !== "*") return text !== "" && text[0] === pattern[0] && naive(pattern.slice(1), text.slice(1));
+  return Array.from({ length: text.length + 1 }, (_, at) => at).some((at) => naive(pattern.slice(1), text.slice(at)));
+}
+
+describe("a pattern with *", () => {
+  const word = fc.string({ unit: fc.constantFrom("a", "b", ":", "*"), maxLength: 8 });
+
+  it("matches exactly what its definition says", () => {
+    fc.assert(
+      fc.property(word, word, (pattern, text) => compileGlob(pattern)(text) === naive(pattern, text)),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it.each([
+    ["api::*", "api::orders", true],
+    ["api::*", "xapi::orders", false],
+    ["*::get", "api::get", true],
+    ["a*b*c", "a--b--c", true],
+    ["ab*ba", "aba", false],
+    ["*", "", true],
+    ["a.c", "abc", false],
+    ["[ab]", "a", false],
+  ])("%s and %s: %s", (pattern, text, expected) => {
+    expect(compileGlob(pattern)(text)).toBe(expected);
+  });
+
+  it("takes no time over texts that make others try everything (K8)", () => {
+    const matches = compileGlob(`${"*a".repeat(120)}*b`);
+    const started = performance.now();
+    for (let round = 0; round < 1_000; round++) matches("a".repeat(256));
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});
+
+describe("a pattern with * and ?", () => {
+  it.each([
+    ["*", "", true],
+    ["a*c", "abbbc", true],
+    ["a*c", "abbb", false],
+    ["a?c", "abc", true],
+    ["a?c", "ac", false],
+    ["*::add", "math::add", true],
+    ["a.c", "abc", false],
+    ["", "", true],
+    ["", "a", false],
+  ])("%s and %j: %s", (pattern, text, expected) => {
+    expect(matcherOf(pattern)(text)).toBe(expected);
+  });
+
+  it("of many stars is decided quickly", () => {
+    const started = performance.now();
+    expect(matcherOf(`${"*a".repeat(200)}b`)("a".repeat(5_000))).toBe(false);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+});
+
+describe("a sequence", () => {
+  const rule = { any: "**", fits: (wanted: string, item: string) => wanted === item };
+  const fits = (pattern: string, path: string, where: "whole" | "beginning"): boolean => fitsInOrder(pattern.split("/"), path.split("/"), { ...rule, where });
+
+  it.each([
+    ["src/**/made", "src/made", true, true],
+    ["src/**/made", "src/a/b/made", true, true],
+    ["src/**/made", "src/made/a/made", true, true],
+    ["src/**/made", "src/a/made/b", false, true],
+    ["src", "src/a", false, true],
+    ["src/a", "src", false, false],
+    ["src/**", "src", true, true],
+    ["**", "a/b", true, true],
+  ])("%s and %s: %s as a whole, %s from its beginning", (pattern, path, whole, beginning) => {
+    expect([fits(pattern, path, "whole"), fits(pattern, path, "beginning")]).toEqual([whole, beginning]);
+  });
+});
