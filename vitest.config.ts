@@ -1,6 +1,11 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+/** Files whose tests hold the engine to a time or to a size of its memory, and so run alone. */
+const ALONE = ["e2e/src/supervision.test.ts", "e2e/src/http-streams.test.ts"];
+/** Of whole processes and a browser: on a busy machine the second that is the default is nothing. */
+const POLL = { timeout: 20_000 };
+
 // Sources are used directly across packages (export condition "@svc/source"), so a test never runs against a stale build.
 // The one exception is the store thread: Node 20 cannot run TypeScript in a worker thread, so it needs `tsc -b` first.
 
@@ -33,12 +38,23 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["e2e/src/**/*.test.ts"],
-          exclude: ["e2e/src/compat/**", "e2e/src/faults/**", "e2e/src/console/**"],
+          exclude: ["e2e/src/compat/**", "e2e/src/faults/**", "e2e/src/console/**", ...ALONE],
           environment: "node",
           testTimeout: 240_000,
           hookTimeout: 240_000,
-          // Whole processes and a browser: on a busy machine the second that is the default is nothing.
-          expect: { poll: { timeout: 20_000 } },
+          expect: { poll: POLL },
+          maxWorkers: 2,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "alone",
+          include: ALONE,
+          environment: "node",
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          expect: { poll: POLL },
           fileParallelism: false,
         },
       },
@@ -50,7 +66,7 @@ export default defineConfig({
           environment: "node",
           testTimeout: 240_000,
           hookTimeout: 240_000,
-          expect: { poll: { timeout: 20_000 } },
+          expect: { poll: POLL },
           // A browser waits more than it works.
           maxWorkers: 2,
           // The files that a process runs share its browser: `e2e/src/console/support/pages.ts`.

@@ -192,9 +192,12 @@ function canInstallPackages() {
   return onPath("apt-get") !== undefined && process.getuid?.() === 0;
 }
 
+let areListsFresh = false;
+
 async function installPackage(name, { signal, fix }) {
   const options = { signal, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeoutMs: INSTALL_TIMEOUT_MS, fix };
-  await runCommand("apt-get", ["update"], options);
+  if (!areListsFresh) await runCommand("apt-get", ["update"], options);
+  areListsFresh = true;
   await runCommand("apt-get", ["install", "--yes", "--no-install-recommends", name], options);
 }
 

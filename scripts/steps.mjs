@@ -14,7 +14,6 @@ const STOP_GRACE_MS = 15_000;
 /** npm passes the terminal's Ctrl-C on a second time; two signals this close are one key press. */
 const SAME_PRESS_MS = 1000;
 const DRAW_MS = 500;
-const _INSTALL_TIMEOUT_MS = 600_000;
 
 /** A step cannot go on. `output` is what the failed command said last, `fix` what to do about it. */
 export class StepFailure extends Error {
@@ -105,6 +104,36 @@ export function stepRunner({ total, signal, stream = process.stderr }) {
     }
   }
   return { step };
+}
+
+/**
+ * Begins actions of steps at once, one after another, beside the steps that come before theirs. Returns for each the action that its step runs: it prints
+ * what was noted until then, and waits. `end` stops what still runs, for whoever does not get that far.
+ * @param {readonly ((context: object) => Promise<unknown>)[]} actions
+ * @param {{ signal: AbortSignal }} options
+ */
+export function beside(actions, { signal }) {
+  const stop = new AbortController();
+  let last = Promise.resolve();
+  const awaited = actions.map((action) => {
+    const said = [];
+    let say = (what, text) => void said.push([what, text]);
+    const context = { signal: AbortSignal.any([signal, stop.signal]), note: (line) => say("note", line), outcome: (text) => say("outcome", text) };
+    const ended = last.then(() => action(context));
+    // Whoever waits for it is told; nobody may.
+    ended.catch(() => undefined);
+    last = ended;
+    return (step) => {
+      say = (what, text) => step[what](text);
+      for (const [what, text] of said) say(what, text);
+      return ended;
+    };
+  });
+  const end = async () => {
+    stop.abort(new StepFailure("no longer needed"));
+    await last.catch(() => undefined);
+  };
+  return { awaited, end };
 }
 
 function named(error, title, fix) {

@@ -21,9 +21,19 @@ import {
   installSystemd,
   installTmux,
 } from "./setup.mjs";
-import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
+import { beside, interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 import { installToolchains } from "./toolchains.mjs";
 
+/** What each step installs, and whether the unit tests need it, too. */
+const PROGRAMS = [
+  ["Looking for Redis", installRedis, true],
+  ["Looking for shells", installShells, true],
+  ["Installing the published Python client", installPublishedPython, false],
+  ["Looking for a browser", installBrowser, false],
+  ["Looking for a terminal", installTmux, false],
+  ["Looking for systemd", installSystemd, false],
+  ["Installing the toolchains of workers", installToolchains, false],
+];
 const isQuick = process.argv.includes("--unit");
 const isInstalled = process.argv.includes("--no-install");
 process.exitCode = await main();
@@ -31,24 +41,23 @@ process.exitCode = await main();
 async function main() {
   const signal = interruptSignal();
   const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
+  const programs = PROGRAMS.filter(([, , isForUnits]) => isForUnits || !isQuick);
+  let others;
   try {
-    const { step } = stepRunner({ total: (isInstalled ? 7 : 9) + (isQuick ? 0 : 5), signal });
+    const { step } = stepRunner({ total: (isInstalled ? 5 : 7) + programs.length, signal });
     if (!isInstalled) {
       await step("Checking Node and Python", checkTools);
       await step("Installing packages", installPackages);
     }
+    // They wait for the network most of the time, and building for the processor.
+    others = beside([installPythonTools, ...programs.map(([, install]) => install)], { signal });
+    const [pythonTools, ...installed] = others.awaited;
     await step("Building", build);
     await step("Bundling svc", bundleCli);
     await step("Building the console's page", buildConsolePage);
-    const python = await step("Installing the Python tools", installPythonTools);
+    const python = await step("Installing the Python tools", pythonTools);
+    for (const [at, [title]] of programs.entries()) await step(title, installed[at]);
     await step("Packing the SDKs", packSdks);
-    await step("Looking for Redis", installRedis);
-    await step("Looking for shells", installShells);
-    if (!isQuick) await step("Installing the published Python client", installPublishedPython);
-    if (!isQuick) await step("Looking for a browser", installBrowser);
-    if (!isQuick) await step("Looking for a terminal", installTmux);
-    if (!isQuick) await step("Looking for systemd", installSystemd);
-    if (!isQuick) await step("Installing the toolchains of workers", installToolchains);
 
     const counts = { passed: 0, failed: 0 };
     await runVitest("unit", reports, counts);
@@ -56,6 +65,7 @@ async function main() {
     if (!isQuick) {
       await runVitest("compat", reports, counts);
       await runVitest("e2e", reports, counts);
+      await runVitest("alone", reports, counts);
       await runVitest("console", reports, counts);
     }
     console.log(`\n${counts.passed} passed, ${counts.failed} failed`);
@@ -63,6 +73,7 @@ async function main() {
   } catch (error) {
     return reportFailure(error);
   } finally {
+    await others?.end();
     await rm(reports, { recursive: true, force: true });
   }
 }

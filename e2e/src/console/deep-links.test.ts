@@ -194,7 +194,7 @@ const LINKS: readonly Link[] = [
   ["/traces?range=1h", ["books::burn"], [], range("Last hour")],
   [`/traces?from=${now - 3_600_000}&to=${now - 3_500_000}`, [], [], says("Nothing matches")],
   [`/traces?from=${now - 3_600_000}&to=${now + 3_600_000}`, ["books::burn"], []],
-  ["/traces?sort=duration&dir=asc", ["books::burn"], [], sorted("Duration", "ascending")],
+  ["/traces?sort=duration&dir=asc&q=books", ["books::burn"], [], sorted("Duration", "ascending")],
   ["/traces?system=true&q=books", ["books::burn"], [], checked("System")],
   ["/traces/{trace}?view=flame", [], [], pressed("Flame Graph")],
   ["/traces/{trace}?compare={other}", [], [], pressed("Compare")],

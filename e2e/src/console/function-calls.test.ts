@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import type { Worker } from "@svc/sdk";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { copiedBy } from "./support/clipboard.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { live, openLive, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
@@ -48,9 +49,7 @@ const invocations = (page: Page) => page.getByRole("grid", { name: "Invocations"
 async function runCopied(page: Page, name: string): Promise<string> {
   await page.getByRole("button", { name: "Copy as…" }).click();
   const section = page.getByRole("region", { name, exact: true });
-  await section.getByRole("button", { name: `Copy as ${name}` }).click();
-  await section.getByRole("button", { name: "Copied" }).waitFor();
-  const text = (await page.evaluate("navigator.clipboard.readText()")) as string;
+  const text = await copiedBy(section.getByRole("button", { name: `Copy as ${name}` }));
   await page.keyboard.press("Escape");
   const env = { ...process.env, NO_COLOR: "1", PYTHONPATH: join(root, "python/src"), PATH: `${join(project, "bin")}${delimiter}${process.env.PATH ?? ""}` };
   const commands: Readonly<Record<string, readonly [string, string]>> = {

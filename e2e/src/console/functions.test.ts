@@ -3,6 +3,7 @@ import type { Worker } from "@svc/sdk";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { copiedBy } from "./support/clipboard.ts";
 import { startConsole } from "./support/console-process.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
 import { systemOfFile } from "./support/of-file.ts";
@@ -181,13 +182,7 @@ it("masks secrets in what it shows, copies and downloads, until they are asked f
   const { page } = await open("/functions/keys?tab=invoke");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText('"ada"').waitFor();
-  const copied = async (): Promise<unknown> => {
-    await result(page).getByRole("button", { name: "Copy the result" }).click();
-    await result(page).getByRole("button", { name: "Copied" }).waitFor();
-    const text = (await page.evaluate("navigator.clipboard.readText()")) as string;
-    await result(page).getByRole("button", { name: "Copy the result" }).waitFor();
-    return JSON.parse(text);
-  };
+  const copied = async (): Promise<unknown> => JSON.parse(await copiedBy(result(page).getByRole("button", { name: "Copy the result" })));
   const downloaded = async (): Promise<unknown> => {
     const [download] = await Promise.all([page.waitForEvent("download"), result(page).getByRole("button", { name: "Download" }).click()]);
     return JSON.parse(readFileSync(await download.path(), "utf8"));

@@ -3,6 +3,7 @@ import type { Worker } from "@svc/sdk";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { copiedBy } from "./support/clipboard.ts";
 import { startConsole } from "./support/console-process.ts";
 import { checkDeepLink } from "./support/deep-link.ts";
 import { deepLink } from "./support/deep-links.ts";
@@ -39,7 +40,6 @@ async function write(level: string, message: string, more: object): Promise<void
 
 const list = (page: Page): Locator => page.getByRole("grid", { name: "Log entries" });
 const row = (page: Page, text: string): Locator => list(page).getByRole("row").filter({ hasText: text });
-const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
 const param = (name: string, ...values: readonly string[]): string => `${name}=${encodeURIComponent(JSON.stringify(values))}`;
 
 /** Of the messages above, those that are there and those that are not. */
@@ -109,13 +109,7 @@ describe("an entry", () => {
     await row(page, "ann").waitFor();
     expect(await row(page, "ann").textContent()).not.toContain("body-secret");
     await row(page, "ann").click();
-    const copied = async (name: string): Promise<string> => {
-      await page.getByRole("button", { name, exact: true }).click();
-      await page.getByRole("button", { name: "Copied" }).first().waitFor();
-      const text = await clipboard(page);
-      await page.getByRole("button", { name: "Copied" }).first().waitFor({ state: "detached" });
-      return text;
-    };
+    const copied = (name: string): Promise<string> => copiedBy(page.getByRole("button", { name, exact: true }));
     for (const name of ["Copy the message", "Copy with its time", "Copy as JSON"]) {
       const text = await copied(name);
       expect(text, name).toContain("ann");

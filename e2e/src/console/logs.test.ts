@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { clipboard } from "./support/clipboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { openLive, widthOverflow } from "./support/watched-page.ts";
 
@@ -106,7 +107,7 @@ describe("the Logs page", () => {
     await page.locator('button[aria-busy="true"]', { hasText: "Copy as JSON" }).waitFor();
     arrive();
     await page.getByRole("button", { name: "Copied" }).waitFor();
-    expect(await page.evaluate("navigator.clipboard.readText()")).toContain('"total": 9007199254740993');
+    expect(await clipboard(page)).toContain('"total": 9007199254740993');
   });
 
   it.each([
@@ -122,6 +123,17 @@ describe("the Logs page", () => {
     await page.getByRole("tab", { name: "Entry" }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
     expect(await widthOverflow(page)).toBe(0);
+  });
+
+  it("has a text of many lines in a box that scrolls by keyboard", async () => {
+    await log("info", Array.from({ length: 100 }, (_, at) => `line ${at}`).join("\n"), { service_name: "long" });
+    const { page } = await openLive(`${system.console.url}/logs?source=long`);
+    await page.getByRole("row").filter({ hasText: "line 0" }).click();
+    const text = page.getByRole("region", { name: "Text", exact: true });
+    await text.focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => text.evaluate((box) => box.scrollTop)).toBeGreaterThan(0);
+    expect(await axeViolations(page)).toEqual([]);
   });
 
   it("deletes stored entries only after the words were typed", async () => {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { clipboard } from "./support/clipboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
@@ -60,7 +61,7 @@ it("copies the link to the view", async () => {
   const { page } = await openLive(`${system.console.url}/workers?system=true`);
   await page.keyboard.press("c");
   await page.getByText("The link is on the clipboard").waitFor();
-  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(page.url());
+  expect(await clipboard(page)).toBe(page.url());
 });
 
 it("has a drawer on a narrow screen, closed by Escape and by going somewhere, and fits at 400 % zoom", async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { copiedBy } from "./support/clipboard.ts";
 import { editor, ready, row, statesScene, type } from "./support/states-page.ts";
 
 const scene = statesScene();
@@ -182,8 +183,7 @@ it("shows no secret before it is asked for, in the editor and in what is exporte
   const { page } = await states("/kept%20safe/login");
   const detail = page.getByRole("region", { name: "login", exact: true });
   await detail.getByText('"ada"').waitFor();
-  await detail.getByRole("button", { name: "Copy login" }).click();
-  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+  const copied = await copiedBy(detail.getByRole("button", { name: "Copy login" }));
   expect(JSON.parse(copied)).toEqual({ user: "ada", password: "••••••", n: 1 });
 
   await page.getByRole("tab", { name: "Edit" }).click();

@@ -2,8 +2,9 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { holdSocket } from "./support/held-socket.ts";
 import { systemOfFile } from "./support/of-file.ts";
-import { openLive, widthOverflow } from "./support/watched-page.ts";
+import { openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
 const system = systemOfFile();
 let call: (functionId: string, payload: unknown) => Promise<unknown>;
@@ -41,6 +42,18 @@ describe("the Streams page", () => {
       .getByRole("row", { name: /^chat/ })
       .getByRole("button", { name: /room-1/ })
       .waitFor();
+  });
+
+  it("joins the groups of its address once it watches, so that what the join brings is seen", async () => {
+    const { page } = await openPage("about:blank");
+    const socket = await holdSocket(page);
+    await page.goto(`${system.console.url}/streams?sub=early:a&events=true`);
+    await page.getByLabel("Subscriptions").getByText("joining").waitFor();
+    await expect.poll(() => socket.sent.some((message) => message.includes("svc.stream.messages"))).toBe(true);
+    expect(socket.sent.filter((message) => message.includes("early"))).toEqual([]);
+    socket.release();
+    await page.getByLabel("Subscriptions").getByText("live").waitFor();
+    await page.getByRole("row").filter({ hasText: "early" }).filter({ hasText: "join" }).first().waitFor();
   });
 
   it("counts every message of a flood, and shows the filters of its address", async () => {

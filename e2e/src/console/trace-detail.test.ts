@@ -2,6 +2,7 @@ import type { Worker } from "@svc/sdk";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { clipboard, copiedBy } from "./support/clipboard.ts";
 import { checkDeepLink } from "./support/deep-link.ts";
 import { deepLink } from "./support/deep-links.ts";
 import { keepTrace, spanId, traceId } from "./support/kept-spans.ts";
@@ -61,7 +62,6 @@ const pathOf = (trace: string, span?: string, query = ""): string =>
   `${traces}/${traceId(trace)}${span === undefined ? "" : `/${spanId(span)}`}${query === "" ? "" : `?${query}`}`;
 const treeRow = (page: Page, text: string) => page.getByRole("treegrid").getByRole("row").filter({ hasText: text });
 const panel = (page: Page) => page.getByRole("tabpanel");
-const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
 
 describe("the tabs of a span", () => {
   it("are all there, each in the address and by key, and show markup as text", async () => {
@@ -101,14 +101,8 @@ describe("the tabs of a span", () => {
   it("mask secrets until they are revealed, in copies too", async () => {
     const { page } = await openPage(pathOf("one", "one root", "tab=tags"));
     const secrets = ["tok-12345", "deep-pass", "bag-secret"];
-    const copied = async (button: string): Promise<string> => {
-      const region = page.getByRole("region", { name: "checkout" });
-      // Of the copy before.
-      await region.getByRole("button", { name: "Copied" }).waitFor({ state: "detached" });
-      await region.getByRole("button", { name: button, exact: true }).click();
-      await region.getByRole("button", { name: "Copied" }).waitFor();
-      return clipboard(page);
-    };
+    const copied = (button: string): Promise<string> =>
+      copiedBy(page.getByRole("region", { name: "checkout" }).getByRole("button", { name: button, exact: true }));
     await panel(page).getByText("api_token").waitFor();
     const before = (await panel(page).textContent()) ?? "";
     for (const secret of secrets) expect(before).not.toContain(secret);
@@ -132,9 +126,7 @@ describe("the tabs of a span", () => {
     const { page } = await openPage(pathOf("large", "large root", "tab=tags"));
     await panel(page).getByText("480 KiB").waitFor();
     expect(((await panel(page).textContent()) ?? "").length).toBeLessThan(100_000);
-    await panel(page).getByRole("button", { name: "Copy body" }).click();
-    await panel(page).getByRole("button", { name: "Copied" }).waitFor();
-    expect((await clipboard(page)).length).toBe(LARGE);
+    expect((await copiedBy(panel(page).getByRole("button", { name: "Copy body" }))).length).toBe(LARGE);
   });
 });
 

@@ -3,6 +3,7 @@ import type { Worker } from "@svc/sdk";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { copiedBy } from "./support/clipboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { startSystem } from "./support/running-system.ts";
 import { openLive, openPage, widthOverflow } from "./support/watched-page.ts";
@@ -128,9 +129,7 @@ it("finds spans by what their attributes hold, and copies the trace with all of 
   await page.getByText("No span matches").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.getByRole("treegrid").getByRole("row").filter({ hasText: "math::add" }).first().waitFor();
-  await page.getByRole("button", { name: "Copy JSON" }).click();
-  await page.getByRole("button", { name: "Copied" }).waitFor();
-  const copied = JSON.parse((await page.evaluate("navigator.clipboard.readText()")) as string) as readonly { readonly attributes: readonly string[][] }[];
+  const copied = JSON.parse(await copiedBy(page.getByRole("button", { name: "Copy JSON" }))) as readonly { readonly attributes: readonly string[][] }[];
   expect(copied.flatMap(({ attributes }) => attributes)).toContainEqual(["svc.function_id", "math::add"]);
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export OTLP" }).click()]);
   expect(await readFile(await file.path(), "utf8")).toContain('"key":"svc.function_id","value":{"stringValue":"math::add"}');

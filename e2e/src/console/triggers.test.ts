@@ -5,6 +5,7 @@ import { http } from "@svc/sdk";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { copiedBy } from "./support/clipboard.ts";
 import { tabTo } from "./support/keyboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { openLive, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
@@ -166,9 +167,7 @@ it("shows five megabytes only when it is asked to, and copies the request for a 
   await page.getByRole("button", { name: "Send", exact: true }).click();
   await response(page).getByText("200 OK").waitFor();
   await response(page).getByText("Show it anyway").waitFor();
-  await page.getByRole("button", { name: "Copy as curl" }).click();
-  await page.getByRole("button", { name: "Copied" }).first().waitFor();
-  const command = (await page.evaluate("navigator.clipboard.readText()")) as string;
+  const command = await copiedBy(page.getByRole("button", { name: "Copy as curl" }));
   const { stdout } = await promisify(execFile)("sh", ["-c", command], { maxBuffer: 16 * 1024 * 1024 });
   expect(stdout).toMatch(/^HTTP\/1.1 200/);
   expect(stdout).toContain("x".repeat(5 * 1024 * 1024));

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
+import { holdSocket } from "./support/held-socket.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { startSystem } from "./support/running-system.ts";
 import { live, openLive, openPage, widthOverflow } from "./support/watched-page.ts";
@@ -173,14 +174,32 @@ it("says that there is no such worker, and leads back to the list by its heading
 
 it("holds the list still while it is paused, counts what changes, and goes on", async () => {
   const { page } = await openLive(`${system.console.url}/workers?q=late`);
+  await page.getByRole("button", { name: "Pause" }).waitFor();
   await page.keyboard.press("p");
   await page.getByRole("button", { name: "Go on", exact: true }).waitFor();
+  // Hidden by the filter, so that going on would not show it.
+  const other = await system.worker("another");
   const worker = await system.worker("late");
   await page.getByRole("button", { name: "Go on (1)" }).waitFor();
   expect(await page.getByRole("row").filter({ hasText: "late" }).count()).toBe(0);
   await page.getByRole("button", { name: "Go on (1)" }).click();
   await page.getByRole("row").filter({ hasText: "late" }).waitFor();
-  await worker.shutdown();
+  await Promise.all([worker.shutdown(), other.shutdown()]);
+});
+
+it("shows what comes first where it was paused before, and counts from there", async () => {
+  const there = await system.worker("early");
+  const { page } = await openPage("about:blank");
+  const socket = await holdSocket(page);
+  await page.goto(`${system.console.url}/workers`);
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+  await page.keyboard.press("p");
+  await page.getByRole("button", { name: "Go on", exact: true }).waitFor();
+  socket.release();
+  await page.getByRole("row").filter({ hasText: "early" }).waitFor();
+  await page.getByRole("button", { name: "Go on", exact: true }).waitFor();
+  await there.shutdown();
+  await page.getByRole("button", { name: "Go on (1)" }).waitFor();
 });
 
 it("keeps tab, status and order in the address", async () => {

@@ -3,6 +3,7 @@ import { ApiFailure } from "../lib/api.ts";
 import { Button } from "./button.tsx";
 import { cn } from "./cn.ts";
 import { CopyButton } from "./copy-button.tsx";
+import { ScrollArea } from "./scroll-area.tsx";
 
 /** Nothing flashes for what is there within this, in milliseconds. */
 const SKELETON_AFTER_MS = 150;
@@ -70,7 +71,9 @@ export function EmptyState({ title, children, snippet }: { readonly title: strin
       <div className="text-ink-2">{children}</div>
       {snippet !== undefined && (
         <div className="relative mt-2 w-full rounded-md border border-line bg-raised text-left">
-          <pre className="overflow-x-auto p-3 pr-11">{snippet}</pre>
+          <ScrollArea label="Snippet">
+            <pre className="w-max p-3 pr-11">{snippet}</pre>
+          </ScrollArea>
           <CopyButton text={snippet} label="Copy the snippet" className="absolute top-1.5 right-1.5" />
         </div>
       )}

@@ -77,7 +77,7 @@ export function JsonView({
           </Revealed>
         </div>
       ) : (
-        <pre className="overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">{isRevealed ? parsed.shown : parsed.masked}</pre>
+        <pre className="whitespace-pre-wrap break-words rounded-md bg-raised p-2">{isRevealed ? parsed.shown : parsed.masked}</pre>
       )}
     </div>
   );

@@ -7,11 +7,17 @@ export interface Paused<Value> {
   readonly setPaused: (isPaused: boolean) => void;
 }
 
-export function usePause<Value>(value: Value): Paused<Value> {
+/** `isLoaded`: false while the value says nothing yet. What is paused before is held as it is first. */
+export function usePause<Value>(value: Value, isLoaded: boolean): Paused<Value> {
+  const [isPaused, setPaused] = useState(false);
   const [held, setHeld] = useState<{ readonly value: Value }>();
+  if (isPaused && isLoaded && held === undefined) setHeld({ value });
   return {
     shown: held === undefined ? value : held.value,
-    isPaused: held !== undefined,
-    setPaused: (isPaused) => setHeld(isPaused ? { value } : undefined),
+    isPaused,
+    setPaused: (next) => {
+      setPaused(next);
+      setHeld(undefined);
+    },
   };
 }

@@ -47,8 +47,9 @@ export default function FunctionsPage() {
   const {
     shown: { items, figures },
     ...pause
-  } = usePause({ items: functions.items, figures: stats });
+  } = usePause({ items: functions.items, figures: stats }, isLoaded);
   const visible = useMemo(() => filterFunctions(items, { q, worker, system }, modules), [items, q, worker, system, modules]);
+  const visibleNow = useMemo(() => filterFunctions(functions.items, { q, worker, system }, modules), [functions.items, q, worker, system, modules]);
   const systemCount = items.filter((item) => !isOwn(item, modules)).length;
   const selected = functions.items.find(({ function_id }) => function_id === functionId);
   // An invocation that is chosen is a step that one can go back from; filters and tabs are none.
@@ -122,7 +123,7 @@ export default function FunctionsPage() {
               <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
               System
             </label>
-            <PauseButton isPaused={pause.isPaused} waiting={changesBetween(items, functions.items, idOf)} onChange={pause.setPaused} />
+            <PauseButton isPaused={pause.isPaused} waiting={changesBetween(visible, visibleNow, idOf)} onChange={pause.setPaused} />
             <SearchBox label="Search functions" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
           </>
         )

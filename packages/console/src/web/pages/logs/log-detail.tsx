@@ -7,6 +7,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { DataRegion, ErrorState, SkeletonRows } from "../../ui/data-region.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { RevealArea, useReveal } from "../../ui/reveal.tsx";
+import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { ansiParts, plainText } from "./ansi.ts";
 import { AttributeTable } from "./attribute-table.tsx";
@@ -148,14 +149,16 @@ function LogsOf({
 /** The text as a terminal would show it: its colours as ours, everything else as text. */
 function Body({ text }: { readonly text: string }) {
   return (
-    <pre className="max-h-96 overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">
-      {ansiParts(text).map(({ text: piece, className }, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have nothing else
-        <span key={index} className={className || undefined}>
-          {piece}
-        </span>
-      ))}
-    </pre>
+    <ScrollArea label="Text" className="max-h-96 rounded-md bg-raised p-2">
+      <pre className="whitespace-pre-wrap break-words">
+        {ansiParts(text).map(({ text: piece, className }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have nothing else
+          <span key={index} className={className || undefined}>
+            {piece}
+          </span>
+        ))}
+      </pre>
+    </ScrollArea>
   );
 }
 

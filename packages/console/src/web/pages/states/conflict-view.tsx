@@ -4,6 +4,7 @@ import { pretty } from "../../lib/json-text.ts";
 import { maskedJson } from "../../lib/secrets.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
+import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { MaskedDiff } from "./masked-diff.tsx";
 import { mergeJson } from "./merge.ts";
 import type { Draft, Entry } from "./model.ts";
@@ -83,9 +84,9 @@ export function ConflictView({
         <MaskedDiff label="Mine against the base" before={base} after={draft.text} className="max-h-72" {...{ itemKey, isRevealed, onReveal }} />
       </Side>
       <Side title="Base: what you began from">
-        <pre className="max-h-72 overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">
-          {base === "" ? "There was no item." : isRevealed ? base : maskedJson(itemKey, base)}
-        </pre>
+        <ScrollArea label="Base" className="max-h-72 rounded-md bg-raised p-2">
+          <pre className="whitespace-pre-wrap break-words">{base === "" ? "There was no item." : isRevealed ? base : maskedJson(itemKey, base)}</pre>
+        </ScrollArea>
       </Side>
     </section>
   );

@@ -1,3 +1,4 @@
+import { ScrollArea } from "../../ui/scroll-area.tsx";
 import type { ImportPlan } from "./ndjson.ts";
 
 const SHOWN = 20;
@@ -45,14 +46,16 @@ export function ImportReport({
             <input type="checkbox" checked={overwrites} onChange={(event) => onOverwrites(event.target.checked)} />
             Replace the {changed.length} in conflict; otherwise they stay as they are
           </label>
-          <ul className="max-h-32 overflow-auto rounded-md bg-raised p-2 font-mono text-[12px]">
-            {changed.slice(0, SHOWN).map(({ line }) => (
-              <li key={line.number} className="break-all">
-                {line.scope} / {line.key}
-              </li>
-            ))}
-            {changed.length > SHOWN && <li>and {changed.length - SHOWN} more</li>}
-          </ul>
+          <ScrollArea label="In conflict" className="max-h-32 rounded-md bg-raised p-2 font-mono text-[12px]">
+            <ul>
+              {changed.slice(0, SHOWN).map(({ line }) => (
+                <li key={line.number} className="break-all">
+                  {line.scope} / {line.key}
+                </li>
+              ))}
+              {changed.length > SHOWN && <li>and {changed.length - SHOWN} more</li>}
+            </ul>
+          </ScrollArea>
         </>
       )}
     </section>

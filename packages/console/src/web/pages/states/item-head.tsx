@@ -9,6 +9,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { previewOf } from "./item-columns.tsx";
@@ -108,7 +109,9 @@ export function ItemHead({
           refusal={refusal}
           onConfirm={() => void remove(asked)}
         >
-          <pre className="mb-2 max-h-40 overflow-auto whitespace-pre-wrap break-words rounded-md bg-raised p-2">{previewOf(asked)}</pre>
+          <ScrollArea label="Value" className="mb-2 max-h-40 rounded-md bg-raised p-2">
+            <pre className="whitespace-pre-wrap break-words">{previewOf(asked)}</pre>
+          </ScrollArea>
           <TriggerNote triggers={triggers} />
           {problem !== undefined && (
             <p role="alert" className="mt-2 text-danger">

@@ -33,14 +33,14 @@ export default function StreamsPage() {
   const select = (id: string | undefined): void => void navigate({ to: "/streams/{-$messageId}", params: { messageId: id }, search: true });
 
   const names = useNames(search.sub);
-  const states = useSubscriptions(names);
+  const state = useMonitorState();
+  const states = useSubscriptions(names, state.status !== "joining");
   const join = (name: string): void => change({ sub: [...new Set([...names, name])] });
   const leave = (name: string): void => {
     const left = names.filter((each) => each !== name);
     change({ sub: left.length === 0 ? undefined : left });
   };
 
-  const state = useMonitorState();
   const view = useView();
   const { test, problem } = useTest(search);
   const shown = useShownRows({ log: view.log, test, direction: search.dir, clearedSeq: view.clearedSeq, isHeld: view.isHeld });

@@ -7,11 +7,14 @@ export interface SubscriptionState {
   readonly reason: string | null;
 }
 
-/** Has the console join the groups that are named, and leave those that no longer are. */
-export function useSubscriptions(names: readonly string[]): ReadonlyMap<string, SubscriptionState> {
+/** Has the console join the groups that are named, and leave those that no longer are. Not before the page watches: what a join brings would be missed. */
+export function useSubscriptions(names: readonly string[], isWatching: boolean): ReadonlyMap<string, SubscriptionState> {
+  const [hasWatched, setHasWatched] = useState(false);
+  if (isWatching && !hasWatched) setHasWatched(true);
   const [states, setStates] = useState<ReadonlyMap<string, SubscriptionState>>(new Map());
   const joined = useRef(new Map<string, () => void>());
   useEffect(() => {
+    if (!hasWatched) return;
     const set = (name: string, next: (before: SubscriptionState | undefined) => SubscriptionState | undefined): void =>
       setStates((all) => {
         const changed = new Map(all);
@@ -40,7 +43,7 @@ export function useSubscriptions(names: readonly string[]): ReadonlyMap<string, 
       });
       joined.current.set(name, leave);
     }
-  }, [names]);
+  }, [names, hasWatched]);
   useEffect(
     () => () => {
       for (const leave of joined.current.values()) leave();

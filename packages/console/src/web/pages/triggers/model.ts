@@ -126,6 +126,11 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** All of them where no kind is asked for. */
+export function ofKind(items: readonly TriggerItem[], kind: Kind | undefined): readonly TriggerItem[] {
+  return kind === undefined ? items : items.filter(({ trigger_type }) => kindOf(trigger_type) === kind);
+}
+
 /** How many triggers each tab has. */
 export function countKinds(items: readonly TriggerItem[]): Readonly<Record<Kind, number>> {
   const counts = { http: 0, cron: 0, queue: 0, event: 0, state: 0, other: 0 };
@@ -140,7 +145,7 @@ export type TriggerRow =
 /** The sections that hold something, each with its triggers unless it is closed. */
 export function sectionRows(items: readonly TriggerItem[], closed: ReadonlySet<Kind>): readonly TriggerRow[] {
   return KINDS.flatMap(({ value, label }): TriggerRow[] => {
-    const own = items.filter(({ trigger_type }) => kindOf(trigger_type) === value);
+    const own = ofKind(items, value);
     if (own.length === 0) return [];
     const isOpen = !closed.has(value);
     return [

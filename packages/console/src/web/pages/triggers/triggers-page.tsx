@@ -9,7 +9,7 @@ import { PauseButton } from "../../ui/pause-button.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { usePause } from "../../ui/use-pause.ts";
-import { countKinds, filterTriggers, KINDS, kindOf, summaryOf } from "./model.ts";
+import { countKinds, filterTriggers, KINDS, ofKind, summaryOf } from "./model.ts";
 import { TriggerDetail } from "./trigger-detail.tsx";
 import { TriggersList } from "./triggers-list.tsx";
 import { useCronTriggers, useLastFirings, useTriggers } from "./use-triggers.ts";
@@ -32,10 +32,11 @@ export default function TriggersPage() {
   const crons = useCronTriggers(triggers.items.some(({ trigger_type }) => trigger_type === "cron"));
   const firings = useLastFirings();
   const runs = useMemo(() => ({ crons: crons.byId, firings }), [crons.byId, firings]);
-  const { shown, ...pause } = usePause({ items: triggers.items, runs });
+  const { shown, ...pause } = usePause({ items: triggers.items, runs }, triggers.loaded);
   const { items } = shown;
   const matching = useMemo(() => filterTriggers(items, { q, system }), [items, q, system]);
-  const visible = useMemo(() => (type === undefined ? matching : matching.filter(({ trigger_type }) => kindOf(trigger_type) === type)), [matching, type]);
+  const visible = useMemo(() => ofKind(matching, type), [matching, type]);
+  const visibleNow = useMemo(() => ofKind(filterTriggers(triggers.items, { q, system }), type), [triggers.items, q, system, type]);
   const counts = useMemo(() => countKinds(matching), [matching]);
   const selected = triggers.items.find(({ id }) => id === triggerId);
   const change = (next: Partial<SearchOf<"triggers">>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
@@ -85,7 +86,7 @@ export default function TriggersPage() {
               <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
               System
             </label>
-            <PauseButton isPaused={pause.isPaused} waiting={changesBetween(items, triggers.items, ({ id }) => id)} onChange={pause.setPaused} />
+            <PauseButton isPaused={pause.isPaused} waiting={changesBetween(visible, visibleNow, ({ id }) => id)} onChange={pause.setPaused} />
             <SearchBox label="Search triggers" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
           </>
         )

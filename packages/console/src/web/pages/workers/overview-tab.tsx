@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { bytes, duration } from "../../lib/time.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
+import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Ago, Timestamp, useNow } from "../../ui/time.tsx";
 import { WorkerActions } from "./worker-actions.tsx";
 import { StatusBadge } from "./worker-columns.tsx";
@@ -103,7 +104,9 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
       {configured !== undefined && configured.tail.length > 0 && (
         <section>
           <h3 className="mb-1 font-medium text-ink-2">Last output</h3>
-          <pre className="overflow-x-auto rounded-md bg-raised p-2">{configured.tail.join("\n")}</pre>
+          <ScrollArea label="Last output" className="rounded-md bg-raised p-2">
+            <pre>{configured.tail.join("\n")}</pre>
+          </ScrollArea>
         </section>
       )}
       {worker !== undefined && (

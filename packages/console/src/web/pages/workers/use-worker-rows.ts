@@ -10,6 +10,8 @@ const CLOCK_STEP_MS = 10_000;
 
 export interface WorkerRows {
   readonly loaded: boolean;
+  /** Those of the config file have been asked for, too. */
+  readonly areAllKnown: boolean;
   readonly rows: readonly WorkerRow[];
   /** Why the list itself cannot be had. */
   readonly error: Error | null;
@@ -32,6 +34,7 @@ export function useWorkerRows(): WorkerRows {
   );
   return {
     ...{ loaded, rows },
+    areAllKnown: loaded && (configured.data !== undefined || configured.error !== null) && (standings.loaded || standings.status === "refused"),
     error: refusal === null ? null : new ApiFailure("svc.workers", { code: "refused", message: refusal }),
     noFigures: figures.error === null ? undefined : isMissingFunction(figures.error) ? "svc-observability is off" : figures.error.message,
   };

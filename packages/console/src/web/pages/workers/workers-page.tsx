@@ -32,11 +32,11 @@ export default function WorkersPage(): ReactNode {
   const { workerId } = route.useParams();
   const { q = "", runtime, status, system = false, sort = "name", dir = "asc" } = route.useSearch();
   const navigate = route.useNavigate();
-  const { loaded, rows: rowsNow, error, noFigures } = useWorkerRows();
+  const { loaded, areAllKnown, rows: rowsNow, error, noFigures } = useWorkerRows();
   const {
     shown: { rows, lines },
     ...pause
-  } = usePause({ rows: rowsNow, lines: useWorkerLines() });
+  } = usePause({ rows: rowsNow, lines: useWorkerLines() }, areAllKnown);
   const isBeside = workerId !== undefined;
   const columns = useMemo(() => workerColumns(lines, isBeside), [lines, isBeside]);
   const searched = rows.filter((row) => matches(row, { q, runtime, status: undefined, system }));
@@ -45,6 +45,7 @@ export default function WorkersPage(): ReactNode {
     sort,
     dir,
   );
+  const visibleNow = rowsNow.filter((row) => matches(row, { q, runtime, status, system }));
   const runtimes = [
     ...new Set(rows.filter(({ worker }) => worker !== undefined && (system || !worker.internal)).map(({ worker }) => worker?.runtime as string)),
   ];
@@ -126,7 +127,7 @@ export default function WorkersPage(): ReactNode {
             <input type="checkbox" checked={system} onChange={(event) => search({ system: event.target.checked || undefined })} />
             System
           </label>
-          <PauseButton isPaused={pause.isPaused} waiting={changesBetween(rows, rowsNow, ({ id }) => id, isSameRow)} onChange={pause.setPaused} />
+          <PauseButton isPaused={pause.isPaused} waiting={changesBetween(visible, visibleNow, ({ id }) => id, isSameRow)} onChange={pause.setPaused} />
           <SearchBox label="Search workers" value={q} onChange={(next) => search({ q: next || undefined })} />
         </>
       }

@@ -1,0 +1,15 @@
+import type { Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+
+export async function clipboard(page: Page): Promise<string> {
+  return (await page.evaluate("navigator.clipboard.readText()")) as string;
+}
+
+/** What a press of the button copies; an empty text counts as none. */
+export async function copiedBy(button: Locator): Promise<string> {
+  const page = button.page();
+  await page.evaluate('navigator.clipboard.writeText("")');
+  await button.click();
+  await expect.poll(() => clipboard(page)).not.toBe("");
+  return clipboard(page);
+}

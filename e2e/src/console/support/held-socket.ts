@@ -1,0 +1,35 @@
+import type { Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+
+/** The page's socket, of which nothing that the console sends arrives until it is released. */
+export interface HeldSocket {
+  /** Every message of the page so far, as text. */
+  readonly sent: readonly string[];
+  release(): void;
+}
+
+/** Before the page goes to the console. It cannot be undone, so the page is closed at the end of the test. */
+export async function holdSocket(page: Page): Promise<HeldSocket> {
+  onTestFinished(() => page.close());
+  const sent: string[] = [];
+  const held: (() => void)[] = [];
+  let isHolding = true;
+  await page.routeWebSocket("**/ws/console", (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage((message) => {
+      sent.push(String(message));
+      server.send(message);
+    });
+    server.onMessage((message) => {
+      if (isHolding) held.push(() => socket.send(message));
+      else socket.send(message);
+    });
+  });
+  return {
+    sent,
+    release() {
+      isHolding = false;
+      for (const send of held) send();
+    },
+  };
+}
