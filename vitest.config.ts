@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** Files whose tests hold the engine to a time or to a size of its memory, and so run alone. */
-const ALONE = ["e2e/src/supervision.test.ts", "e2e/src/http-streams.test.ts"];
+const ALONE = ["e2e/src/supervision.test.ts", "e2e/src/http-streams.test.ts", "e2e/src/channels.test.ts"];
 /** Of whole processes and a browser: on a busy machine the second that is the default is nothing. */
 const POLL = { timeout: 20_000 };
 
@@ -19,7 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "unit",
-          include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts"],
+          include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts", "scripts/*.test.mjs"],
           environment: "node",
           // Of a machine on which much else runs.
           testTimeout: 30_000,

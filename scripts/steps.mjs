@@ -108,18 +108,22 @@ export function stepRunner({ total, signal, stream = process.stderr }) {
 
 /**
  * Begins actions of steps at once, one after another, beside the steps that come before theirs. Returns for each the action that its step runs: it prints
- * what was noted until then, and waits. `end` stops what still runs, for whoever does not get that far.
+ * what was noted until then, and waits. `end` is for whoever does not get that far: nothing more is begun, and what is under way is waited for, since half
+ * an installation may be worse than none. Ctrl-C stops that, too.
  * @param {readonly ((context: object) => Promise<unknown>)[]} actions
  * @param {{ signal: AbortSignal }} options
  */
 export function beside(actions, { signal }) {
-  const stop = new AbortController();
+  let isOver = false;
   let last = Promise.resolve();
   const awaited = actions.map((action) => {
     const said = [];
     let say = (what, text) => void said.push([what, text]);
-    const context = { signal: AbortSignal.any([signal, stop.signal]), note: (line) => say("note", line), outcome: (text) => say("outcome", text) };
-    const ended = last.then(() => action(context));
+    const context = { signal, note: (line) => say("note", line), outcome: (text) => say("outcome", text) };
+    const ended = last.then(() => {
+      if (isOver) throw new StepFailure("another step failed before it");
+      return action(context);
+    });
     // Whoever waits for it is told; nobody may.
     ended.catch(() => undefined);
     last = ended;
@@ -130,7 +134,7 @@ export function beside(actions, { signal }) {
     };
   });
   const end = async () => {
-    stop.abort(new StepFailure("no longer needed"));
+    isOver = true;
     await last.catch(() => undefined);
   };
   return { awaited, end };

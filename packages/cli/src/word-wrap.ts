@@ -20,7 +20,8 @@ export function wrapped(text: string, width: number): readonly string[] {
 const LEAST_WIDTH = 20;
 /** A command at the end of a line stays whole, and so does what is backquoted unless it is long: it is there to be copied. */
 const WHOLE = /(?<=: )svc .*$|`[^`]{1,40}`/g;
-const HARD_BLANK = "\u00a0";
+/** In the place of a blank that does not break a line: no text has it. */
+const HARD_BLANK = "\0";
 
 /** A text behind its head, its further lines below its beginning. Without columns, which is not on a terminal, one line. */
 export function hung(head: string, text: string, columns: number | undefined): readonly string[] {

@@ -51,5 +51,5 @@ export {
 } from "./messages.ts";
 export { Payload } from "./payload.ts";
 export { quoteWord } from "./shell-word.ts";
-export { compileGlob, fitsInOrder, matcherOf } from "./text-pattern.ts";
+export { compileGlob, compileWildcards, fitsInOrder } from "./text-pattern.ts";
 export { TOKEN_SUBPROTOCOL_PREFIX, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";

@@ -37,8 +37,8 @@ export function fitsInOrder(pattern: ArrayLike<string>, items: ArrayLike<string>
 
 const CHARACTERS: OrderRule = { any: "*", fits: (wanted, character) => wanted === "?" || wanted === character, where: "whole" };
 
-/** Matches whole texts: `*` stands for any text and `?` for any character, all else for itself. */
-export function matcherOf(pattern: string): (text: string) => boolean {
+/** Matches whole texts: `*` stands for any text, and, other than to `compileGlob`, `?` for any character; all else stands for itself. */
+export function compileWildcards(pattern: string): (text: string) => boolean {
   return (text) => fitsInOrder(pattern, text, CHARACTERS);
 }
 

@@ -19,6 +19,8 @@ const MOST_LOOKS = 5;
  * with the colour that it had while it could not: so it says whether anything but text changed.
  */
 const LOOK = `(async () => {
+  const fades = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity);
+  await Promise.all(fades.map((animation) => animation.finished.catch(() => undefined)));
   let hasChanged = false;
   const observer = new MutationObserver(() => { hasChanged = true; });
   observer.observe(document, { subtree: true, childList: true, attributes: true });

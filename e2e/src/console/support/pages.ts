@@ -34,10 +34,7 @@ export function sharedBrowser(): Promise<Browser> {
 export async function takePage(theme: Theme): Promise<Page> {
   pages[theme] ??= openContext(theme);
   const { context, idle } = await pages[theme];
-  let page = idle.pop();
-  // Its test closed it.
-  while (page?.isClosed() === true) page = idle.pop();
-  page ??= await context.newPage();
+  const page = idle.pop() ?? (await context.newPage());
   homes.set(page, idle);
   // Now and then Chromium draws a page that another one of its window covers once a second only, and everything that waits for a frame waits as long.
   await page.bringToFront();

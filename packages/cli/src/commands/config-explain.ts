@@ -158,7 +158,11 @@ function inFull(one: ExplainedKey, columns: number | undefined): string {
     key,
     ...(description === "" ? [] : hung("  ", description, columns)),
     "",
-    ...rows.flatMap(([name = "", text]) => hung(`  ${name.padEnd(NAME_WIDTH)}`, text, columns)),
+    ...rows.flatMap(([name = "", text]) => {
+      const head = `  ${name.padEnd(NAME_WIDTH)}`;
+      // A value is there to be copied.
+      return name === "value" ? [`${head}${text}`] : hung(head, text, columns);
+    }),
   ];
   return `${lines.join("\n")}\n`;
 }

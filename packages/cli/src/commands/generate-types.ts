@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { matcherOf, quoteWord } from "@svc/protocol";
+import { compileWildcards, quoteWord } from "@svc/protocol";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
@@ -67,7 +67,7 @@ interface Made {
 
 function chosen(listed: readonly ListedFunction[], patterns: readonly string[] | undefined): readonly ListedFunction[] {
   if (patterns === undefined) return listed;
-  const matchers = patterns.map(matcherOf);
+  const matchers = patterns.map(compileWildcards);
   const found = listed.filter(({ function_id }) => matchers.some((matches) => matches(function_id)));
   if (found.length === 0)
     throw new CommandFailure(`No registered function matches ${patterns.join(", ")}.`, {

@@ -43,7 +43,7 @@ describe("wrong usage of svc trigger", () => {
   it.each([
     ["no function id", ["trigger"], "svc trigger math::add a=2 b=3"],
     ["a field where the id belongs", ["trigger", "a=2"], "no function id"],
-    ["the payload without its option", ["trigger", "math::add", '{"a":1}'], `svc trigger 'math::add' --payload='{"a":1}'`],
+    ["the payload without its option", ["trigger", "math::add", '{"a":1}'], `svc trigger math::add --payload='{"a":1}'`],
     ["the same with --function-id", ["trigger", "--function-id=math::add", '{"a":1}'], `--payload='{"a":1}'`],
     ["two payloads", ["trigger", "a", "b=1", "--payload={}"], "given twice"],
     ["two payload options", ["trigger", "a", "--payload-file=f", "--payload={}"], "give one of them"],

@@ -1,4 +1,4 @@
-import { CallError, MAX_TIMEOUT_MS, nameProblem } from "@svc/protocol";
+import { CallError, MAX_TIMEOUT_MS, nameProblem, quoteWord } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
 import { Command, InvalidArgumentError } from "commander";
 import { cancellable } from "../call-progress.ts";
@@ -173,7 +173,7 @@ function misplaced(words: readonly string[], { functionId, isAlone }: { readonly
   if (isAlone) {
     return usageFailure(
       `${JSON.stringify(first)} is neither key=value nor an option. JSON is given with --payload:`,
-      `  svc trigger '${functionId.replaceAll("'", "'\\''")}' --payload='${first.replaceAll("'", "'\\''")}'`,
+      `  svc trigger ${quoteWord(functionId)} --payload=${quoteWord(first)}`,
     );
   }
   return usageFailure(

@@ -7,7 +7,6 @@ import { usageFailure } from "../exit-codes.ts";
 import { listTriggers } from "../listings.ts";
 import { LiveScreen } from "../live-screen.ts";
 import type { Shell } from "../shell.ts";
-import { abortAtStop } from "../stop-requests.ts";
 import { outPaint } from "../terminal-text.ts";
 import { fullName, workerStatus } from "../worker-functions.ts";
 import { readLogs } from "../worker-logs.ts";
@@ -77,7 +76,8 @@ async function look(engine: Worker, { name, tail }: Question): Promise<WorkerSta
 async function watch(shell: Shell, engine: Worker, question: Question): Promise<void> {
   const paint = outPaint(shell);
   let page = workerPage(await look(engine, question), paint, shell.outColumns);
-  const stop = abortAtStop(shell);
+  const stop = new AbortController();
+  const undo = shell.onStopSignal(() => stop.abort());
   const screen = new LiveScreen(shell);
   let foot = FOOT;
   try {
@@ -94,7 +94,7 @@ async function watch(shell: Shell, engine: Worker, question: Question): Promise<
     }
   } finally {
     screen.end();
-    stop.end();
+    undo();
   }
   shell.out(`${page.join("\n")}\n`);
 }

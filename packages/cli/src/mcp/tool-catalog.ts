@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
-import { matcherOf } from "@svc/protocol";
+import { compileWildcards } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
 import { type FunctionRow, listConnected, listFunctions } from "../listings.ts";
 import { type ToolInput, toolInput } from "./tool-input.ts";
@@ -93,7 +93,7 @@ export class ToolCatalog {
 
   #allowed(functions: readonly FunctionRow[], ofWorkers: ReadonlySet<string>): readonly FunctionRow[] {
     const named = new Set(this.#patterns);
-    const matchers = this.#patterns.map(matcherOf);
+    const matchers = this.#patterns.map(compileWildcards);
     return functions.filter(({ function_id: id }) => named.has(id) || (ofWorkers.has(id) && matchers.some((matches) => matches(id))));
   }
 }

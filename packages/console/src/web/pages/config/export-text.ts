@@ -1,4 +1,5 @@
 import type { ConsoleSetting } from "../../../contract/api.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import type { EffectiveConfig, Setting } from "./model.ts";
 import { redact } from "./redact.ts";
 
@@ -8,10 +9,6 @@ export function consoleEnv(settings: readonly ConsoleSetting[]): string {
   const variables = settings.filter(({ env }) => env !== null).map(({ env, value }) => `${env}=${shellWord(String(value))}`);
   const flags = changed.map(({ flag, value }) => (value === true ? flag : `${flag} ${shellWord(String(value))}`));
   return `${[...variables, ["svc-console", ...flags].join(" ")].join(" \\\n  ")}\n`;
-}
-
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** All values in effect, as YAML: what the engine made of its config file, defaults written out. Values are JSON, which YAML reads. */

@@ -7,7 +7,7 @@ export interface SubscriptionState {
   readonly reason: string | null;
 }
 
-/** Has the console join the groups that are named, and leave those that no longer are. Not before the page watches: what a join brings would be missed. */
+/** Has the console join the groups that are named, and leave those that no longer are. Not before the page watches: what the first join brings would be missed. */
 export function useSubscriptions(names: readonly string[], isWatching: boolean): ReadonlyMap<string, SubscriptionState> {
   const [hasWatched, setHasWatched] = useState(false);
   if (isWatching && !hasWatched) setHasWatched(true);

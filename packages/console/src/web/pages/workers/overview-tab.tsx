@@ -105,7 +105,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
         <section>
           <h3 className="mb-1 font-medium text-ink-2">Last output</h3>
           <ScrollArea label="Last output" className="rounded-md bg-raised p-2">
-            <pre>{configured.tail.join("\n")}</pre>
+            <pre className="w-max min-w-full">{configured.tail.join("\n")}</pre>
           </ScrollArea>
         </section>
       )}

@@ -1,4 +1,4 @@
-import { matcherOf } from "@svc/protocol";
+import { compileWildcards } from "@svc/protocol";
 import type { ObservabilityConfig } from "../config.ts";
 
 export type SamplingConfig = Pick<ObservabilityConfig, "sampling" | "sampling_ratio">;
@@ -29,8 +29,8 @@ export class Sampler {
   constructor({ sampling, sampling_ratio }: SamplingConfig) {
     this.#ratio = sampling?.default ?? sampling_ratio;
     this.#rules = (sampling?.rules ?? []).map(({ operation, service, rate }) => ({
-      operation: operation === undefined ? undefined : matcherOf(operation),
-      service: service === undefined ? undefined : matcherOf(service),
+      operation: operation === undefined ? undefined : compileWildcards(operation),
+      service: service === undefined ? undefined : compileWildcards(service),
       rate,
     }));
     this.#perSecond = sampling?.rate_limit?.max_traces_per_second;

@@ -1,4 +1,5 @@
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../../../lib/json.ts";
+import { quotedWord } from "../../../lib/shell-word.ts";
 import { type Draft, invokeBody } from "./request.ts";
 
 export interface Addresses {
@@ -25,15 +26,10 @@ export function snippets(functionId: string, draft: Draft, addresses: Addresses)
   ];
 }
 
-/** A word for a POSIX shell. */
-export function shellWord(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
 function curl(functionId: string, draft: Draft, { http }: Addresses): Snippet {
   return {
     name: "curl",
-    text: `curl -sS -X POST ${shellWord(`${http}/_console/invoke`)} \\\n  -H 'content-type: application/json' \\\n  --data-raw ${shellWord(invokeBody(functionId, draft))}`,
+    text: `curl -sS -X POST ${quotedWord(`${http}/_console/invoke`)} \\\n  -H 'content-type: application/json' \\\n  --data-raw ${quotedWord(invokeBody(functionId, draft))}`,
   };
 }
 
@@ -43,9 +39,9 @@ function cli(functionId: string, draft: Draft, { bridge }: Addresses): Snippet {
   const payload = isJob
     ? `{"queue":${JSON.stringify(draft.queue.trim())},"function_id":${JSON.stringify(functionId)},"data":${draft.payload.trim()}}`
     : draft.payload.trim();
-  const parts = [`svc trigger --function-id=${shellWord(id)}`, `--payload=${shellWord(payload)}`];
+  const parts = [`svc trigger --function-id=${quotedWord(id)}`, `--payload=${quotedWord(payload)}`];
   if (draft.timeoutMs !== "") parts.push(`--timeout-ms ${draft.timeoutMs}`);
-  parts.push(`--url ${shellWord(bridge)}`);
+  parts.push(`--url ${quotedWord(bridge)}`);
   const lost = [
     draft.mode === "void" ? "svc trigger waits for the answer" : undefined,
     draft.metadata.trim() === "" ? undefined : "svc trigger sends no metadata",

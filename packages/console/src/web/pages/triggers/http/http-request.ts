@@ -1,4 +1,4 @@
-import { shellWord } from "../../functions/invoke/snippets.ts";
+import { quotedWord } from "../../../lib/shell-word.ts";
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const;
 export type Method = (typeof METHODS)[number];
@@ -159,8 +159,8 @@ function bodyOf(draft: HttpDraft): { readonly text?: string; readonly type?: str
 
 /** The request as a command for a POSIX shell. */
 export function curlOf({ method, path, headers, body }: HttpRequest, base: string): string {
-  const parts = [`curl -sS -i ${method === "HEAD" ? "--head" : `-X ${method}`} ${shellWord(`${base}${path}`)}`];
-  for (const [name, value] of headers) parts.push(`-H ${shellWord(value === "" ? `${name};` : `${name}: ${value}`)}`);
-  if (body !== undefined) parts.push(`--data-raw ${shellWord(body)}`);
+  const parts = [`curl -sS -i ${method === "HEAD" ? "--head" : `-X ${method}`} ${quotedWord(`${base}${path}`)}`];
+  for (const [name, value] of headers) parts.push(`-H ${quotedWord(value === "" ? `${name};` : `${name}: ${value}`)}`);
+  if (body !== undefined) parts.push(`--data-raw ${quotedWord(body)}`);
   return parts.join(" \\\n  ");
 }
