@@ -1,5 +1,6 @@
 import type { ApiAnswer, ApiError, Hello, HttpTestResult, Probe } from "../../contract/api.ts";
 import { pageToken, renewPageToken } from "./page-token.ts";
+import { workerHistory } from "./worker-history.ts";
 
 /** What a request of the page failed with; `code` is the engine's, or `network` when the console's server cannot be reached. */
 export class ApiFailure extends Error {
@@ -26,11 +27,13 @@ export interface CallOptions {
 
 /** Calls one of the engine's own functions. Numbers beyond 2^53 lose digits: where values are users', use `callText`. Rejects with ApiFailure. */
 export async function call<Result>(functionId: string, payload: unknown = {}, options: CallOptions = {}): Promise<Result> {
+  await requireProvider(functionId);
   return dataOf<Result>(functionId, await post("/api/call", bodyOf(functionId, JSON.stringify(payload), options), functionId, options.signal));
 }
 
 /** JSON text in, JSON text of the result out, to the digit. */
 export async function callText(functionId: string, payloadJson: string, options: CallOptions = {}): Promise<string> {
+  await requireProvider(functionId);
   const text = await post("/api/call", bodyOf(functionId, payloadJson, options), functionId, options.signal);
   dataOf(functionId, text);
   // `{"ok":true,"data":...}`, as the server writes it.
@@ -87,6 +90,15 @@ export async function invoke(bodyJson: string, signal?: AbortSignal): Promise<In
     invocationId: response.headers.get("x-svc-invocation-id"),
     traceId: response.headers.get("x-svc-trace-id"),
   };
+}
+
+/**
+ * Pages ask modules that need not be in the engine's config, again and again. Where the page knows that nobody would answer, it does not ask: the browser
+ * would tell of a failed request, and the engine keep the trace of a failed call.
+ */
+async function requireProvider(functionId: string): Promise<void> {
+  if (await workerHistory.mayProvide(functionId)) return;
+  throw new ApiFailure(functionId, { code: "function_not_found", message: `Function ${functionId} not found` });
 }
 
 function bodyOf(functionId: string, payloadJson: string, { timeoutMs }: CallOptions): string {

@@ -49,3 +49,13 @@ it("keeps a bounded past", () => {
   expect(history.now().gone).toHaveLength(200);
   expect(history.now().gone[0]?.worker.id).toBe("999");
 });
+
+it("tells who provides a function once it knows who is there", () => {
+  const history = new WorkerHistory(0);
+  expect(history.provides("a")).toBeUndefined();
+  history.sync([worker("1", "orders", ["a"])], 1);
+  expect([history.provides("a"), history.provides("b")]).toEqual([true, false]);
+  history.put(worker("2", "mail", ["b"]), 2);
+  history.remove("1", 3);
+  expect([history.provides("a"), history.provides("b")]).toEqual([false, true]);
+});

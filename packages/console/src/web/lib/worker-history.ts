@@ -114,6 +114,13 @@ export class WorkerHistory {
     this.#refusal = reason;
   }
 
+  /** Whether a worker, or a module, that is there provides the function; undefined before it is known who is there. */
+  provides(functionId: string): boolean | undefined {
+    if (!this.#loaded) return undefined;
+    for (const { functions } of this.#workers.values()) if (functions.includes(functionId)) return true;
+    return false;
+  }
+
   now(): WorkersNow {
     return {
       loaded: this.#loaded,
@@ -153,6 +160,7 @@ export function startWorkerHistory(): void {
   live.subscribe("svc.workers", "all", {
     onSync(data) {
       kept.sync(data as readonly Worker[], Date.now());
+      toldWhoIsThere();
       changed();
     },
     onEvent({ type, id, data }) {
@@ -163,13 +171,29 @@ export function startWorkerHistory(): void {
     },
     onStatus(status, reason) {
       kept.refuse(status === "refused" ? (reason ?? "refused") : null);
+      if (status === "refused") toldWhoIsThere();
       changed();
     },
   });
 }
 
+/** Whoever asks before is not kept waiting for longer, in milliseconds. */
+const MOST_WAIT_MS = 1_000;
+let toldWhoIsThere: () => void = () => undefined;
+const isKnownWhoIsThere = new Promise<void>((resolve) => {
+  toldWhoIsThere = resolve;
+});
+
 export const workerHistory = {
   get: (): WorkersNow => shown,
+  /** False only where it is known that nobody provides the function now. */
+  mayProvide: async (functionId: string): Promise<boolean> => {
+    if (history === undefined) return true;
+    if (history.provides(functionId) === undefined) {
+      await Promise.race([isKnownWhoIsThere, new Promise((resolve) => setTimeout(resolve, MOST_WAIT_MS))]);
+    }
+    return history.provides(functionId) !== false;
+  },
   listen: (listener: () => void): (() => void) => {
     listeners.add(listener);
     return () => {
