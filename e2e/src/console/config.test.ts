@@ -25,6 +25,7 @@ it("shows what is reached, the ports in effect with their source, telemetry and 
     .filter({ hasText: "flag" })
     .waitFor();
   await page.getByText("kept in the engine for this console").waitFor();
+  await page.getByText("sent to the engine as service svc-console").waitFor();
   await page.getByRole("heading", { name: "Versions" }).waitFor();
   await page.getByRole("button", { name: "Test now" }).click();
 });

@@ -7,6 +7,9 @@ import { optionsOf } from "./running-console.test-support.ts";
 
 const settingOf = (options: ConsoleOptions, flag: string) => options.settings.find((setting) => setting.flag === flag);
 
+/** A setting has the flag's own value: `--no-otel` is false where traces are sent. */
+const told = (flag: string, value: unknown): unknown => (flag.startsWith("--no-") ? value !== true : value);
+
 describe("the flags of the specification", () => {
   const flags: readonly (readonly [flag: string, args: readonly string[], member: keyof ConsoleOptions, byDefault: unknown, given: unknown])[] = [
     ["--port", ["--port", "4000"], "port", 3113, 4000],
@@ -25,10 +28,10 @@ describe("the flags of the specification", () => {
   it.each(flags)("%s %j is taken, and has its default", (flag, args, member, byDefault, given) => {
     const without = optionsOf([]);
     expect(without[member]).toEqual(byDefault);
-    expect(settingOf(without, flag)).toMatchObject({ value: byDefault, source: "default", default: byDefault });
+    expect(settingOf(without, flag)).toMatchObject({ value: told(flag, byDefault), source: "default", default: told(flag, byDefault) });
     const withFlag = optionsOf(args);
     expect(withFlag[member]).toEqual(given);
-    expect(settingOf(withFlag, flag)).toMatchObject({ value: given, source: "flag", default: byDefault });
+    expect(settingOf(withFlag, flag)).toMatchObject({ value: told(flag, given), source: "flag", default: told(flag, byDefault) });
   });
 
   it.each([["--port"], ["--engine-port"], ["--ws-port"], ["--bridge-port"]])("%s refuses what is no port", (flag) => {
@@ -66,10 +69,10 @@ describe("the variables of the specification", () => {
   it.each(variables)("%s=%s counts, unless the flag is given", (name, text, member, value, flag, args, flagged) => {
     const options = optionsOf([], { [name]: text });
     expect(options[member]).toEqual(value);
-    expect(settingOf(options, flag)).toMatchObject({ value, source: "env", env: name });
+    expect(settingOf(options, flag)).toMatchObject({ value: told(flag, value), source: "env", env: name });
     const both = optionsOf(args, { [name]: text });
     expect(both[member]).toEqual(flagged);
-    expect(settingOf(both, flag)).toMatchObject({ value: flagged, source: "flag" });
+    expect(settingOf(both, flag)).toMatchObject({ value: told(flag, flagged), source: "flag" });
   });
 
   it.each(["1", "true", "yes", "on", " TRUE "])("read %j as yes", (text) => {

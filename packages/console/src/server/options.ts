@@ -102,7 +102,10 @@ export function readConsoleOptions(command: Command, env: Readonly<Record<string
     const ofProject = found === undefined || fromFlag(name) ? undefined : ((found as Partial<typeof DEFAULTS>)[name] as (typeof DEFAULTS)[Name] | undefined);
     const source: SettingSource = fromFlag(name) ? "flag" : variable !== undefined ? "env" : ofProject !== undefined ? "project" : "default";
     const value = variable ?? ofProject ?? given[name];
-    settings.push({ flag, value, source, default: DEFAULTS[name], env: (VARIABLES as Partial<Record<keyof typeof DEFAULTS, string>>)[name] ?? null });
+    // What is told is the flag's own: `--no-otel` is false while traces are sent.
+    const told = (of: (typeof DEFAULTS)[Name]) => (flag.startsWith("--no-") ? !of : of);
+    const environment = (VARIABLES as Partial<Record<keyof typeof DEFAULTS, string>>)[name] ?? null;
+    settings.push({ flag, value: told(value), source, default: told(DEFAULTS[name]), env: environment });
     return value;
   };
   const { tokenFile, allowedHost = [] } = command.opts<{ readonly tokenFile?: string; readonly allowedHost?: readonly string[] }>();
