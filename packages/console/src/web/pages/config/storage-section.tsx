@@ -10,9 +10,10 @@ import { HrefLink } from "../../ui/href-link.tsx";
 import { isModuleMissing } from "../../ui/module-missing.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { Section } from "./section.tsx";
+import { queueUsage, stateUsage, type Usage } from "./storage-text.ts";
 import { UsageBar } from "./usage-bar.tsx";
 import { useTelemetryStatus } from "./use-config.ts";
-import { MOST_GROUPS, useClear, useQueueUsage, useStateUsage } from "./use-storage.ts";
+import { useClear, useQueueUsage, useStateUsage } from "./use-storage.ts";
 
 /** What the engine keeps, and how to be rid of it. */
 export function StorageSection() {
@@ -113,8 +114,6 @@ function ClearButton({
 
 function StateUsage() {
   const { data, error } = useStateUsage();
-  const items = data?.items.reduce((sum, { count }) => sum + count, 0) ?? 0;
-  const size = data?.items.reduce((sum, { bytes: own }) => sum + own, 0) ?? 0;
   return (
     <Kept>
       <div>
@@ -124,10 +123,7 @@ function StateUsage() {
         ) : data === undefined ? (
           <p className="text-ink-3">…</p>
         ) : (
-          <p className="text-ink-2">
-            {items.toLocaleString("en-GB")} items in {data.total.toLocaleString("en-GB")} scopes · {bytes(size)}
-            {data.total > MOST_GROUPS && ` (of the first ${MOST_GROUPS} scopes)`}
-          </p>
+          <UsageText usage={stateUsage(data)} />
         )}
         <HrefLink href="/states" className="text-accent underline">
           Look and delete in States
@@ -139,7 +135,6 @@ function StateUsage() {
 
 function QueueUsage() {
   const { data, error } = useQueueUsage();
-  const sum = (of: "waiting" | "delayed" | "dead" | "bytes"): number => data?.queues.reduce((total, queue) => total + queue[of], 0) ?? 0;
   return (
     <Kept>
       <div>
@@ -149,15 +144,21 @@ function QueueUsage() {
         ) : data === undefined ? (
           <p className="text-ink-3">…</p>
         ) : (
-          <p className="text-ink-2">
-            {sum("waiting") + sum("delayed")} jobs to be run, {sum("dead")} dead letters · {bytes(sum("bytes"))}
-          </p>
+          <UsageText usage={queueUsage(data.queues)} />
         )}
         <HrefLink href="/queues" className="text-accent underline">
           Look and delete in Queues
         </HrefLink>
       </div>
     </Kept>
+  );
+}
+
+function UsageText({ usage }: { readonly usage: Usage }) {
+  return (
+    <p className="text-ink-2">
+      {usage.text} · {bytes(usage.bytes)}
+    </p>
   );
 }
 

@@ -1,22 +1,17 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { call } from "../../lib/api.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
+import type { QueueStats } from "../queues/model.ts";
+import type { GroupPage } from "../states/state-api.ts";
+import { MOST_GROUPS } from "./storage-text.ts";
 
 const EVERY_MS = 10_000;
-/** The engine gives no more in one page. */
-export const MOST_GROUPS = 1_000;
-
-interface StateGroups {
-  readonly items: readonly { readonly scope: string; readonly count: number; readonly bytes: number }[];
-  readonly cursor: string | null;
-  readonly total: number;
-}
 
 interface Queues {
-  readonly queues: readonly { readonly queue: string; readonly waiting: number; readonly delayed: number; readonly dead: number; readonly bytes: number }[];
+  readonly queues: readonly QueueStats[];
 }
 
-export const useStateUsage = () => usePolledCall<StateGroups>("state::groups", ["usage"], () => ({ limit: MOST_GROUPS }), { everyMs: EVERY_MS });
+export const useStateUsage = () => usePolledCall<GroupPage>("state::groups", ["usage"], () => ({ limit: MOST_GROUPS }), { everyMs: EVERY_MS });
 export const useQueueUsage = () => usePolledCall<Queues>("queue::list", ["usage"], () => ({}), { everyMs: EVERY_MS });
 
 /** Deletes all that is kept of a kind; resolves when the engine says that it did. */

@@ -7,6 +7,7 @@ import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { useIsNarrow } from "../../ui/split.tsx";
 import { FlowDiagram } from "./flow-diagram.tsx";
 import { type FlowTrigger, flowOf } from "./flow-model.ts";
+import { flowNote } from "./flow-note.ts";
 import { FlowTable } from "./flow-table.tsx";
 import { Section } from "./section.tsx";
 import { useSeenCalls } from "./use-seen-calls.ts";
@@ -49,16 +50,8 @@ export function FlowSection({ rangeMs, own, isLoaded }: { readonly rangeMs: numb
         empty={flow.nodes.length === 0}
         emptyState={<p className="py-6 text-center text-ink-2">No worker has registered a function yet.</p>}
       >
-        {isTable ? <FlowTable flow={flow} /> : <FlowDiagram flow={flow} />}
-        <p className="mt-2 text-[11px] text-ink-3">
-          Solid lines are triggers. Dashed ones are calls
-          {seen.data === undefined
-            ? seen.error === null
-              ? " seen in traces"
-              : `, which are not known: ${seen.error.message}`
-            : ` seen in ${seen.data.read} of the ${seen.data.total.toLocaleString("en-GB")} traces of the range`}
-          ; red ones had errors.
-        </p>
+        {isTable ? <FlowTable flow={flow} isPart={seen.data?.isPart === true} /> : <FlowDiagram flow={flow} />}
+        <p className="mt-2 text-[11px] text-ink-3">{flowNote({ isTable, seen: seen.data, error: seen.error })}</p>
       </DataRegion>
     </Section>
   );

@@ -2,9 +2,10 @@ import { cn } from "../../ui/cn.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
 import { hrefOf } from "./flow-diagram.tsx";
 import type { Flow } from "./flow-model.ts";
+import { atLeast } from "./flow-note.ts";
 
-/** The diagram as a table: a row for each line of it, then what nothing is joined to. */
-export function FlowTable({ flow }: { readonly flow: Flow }) {
+/** The diagram as a table: a row for each line of it, then what nothing is joined to. `isPart`: calls were looked for in some traces only. */
+export function FlowTable({ flow, isPart }: { readonly flow: Flow; readonly isPart: boolean }) {
   const nodes = new Map(flow.nodes.map((node) => [node.id, node]));
   const joined = new Set(flow.edges.flatMap(({ from, to }) => [from, to]));
   const alone = flow.nodes.filter(({ id }) => !joined.has(id));
@@ -40,9 +41,9 @@ export function FlowTable({ flow }: { readonly flow: Flow }) {
               <td className="py-1 pr-3">{cell(from)}</td>
               <td className="py-1 pr-3">{cell(to)}</td>
               <td className="hidden py-1 pr-3 text-ink-2 sm:table-cell">{kind === "declared" ? `${nodes.get(from)?.kind} trigger` : "seen in traces"}</td>
-              <td className="text-right font-mono text-[12px]">{kind === "declared" ? "–" : calls}</td>
+              <td className="text-right font-mono text-[12px]">{kind === "declared" ? "–" : atLeast(calls, isPart)}</td>
               <td className={errors > 0 ? "text-right font-mono text-[12px] text-danger" : "text-right font-mono text-[12px]"}>
-                {kind === "declared" ? "–" : errors}
+                {kind === "declared" ? "–" : atLeast(errors, isPart)}
               </td>
             </tr>
           ))}

@@ -9,6 +9,8 @@ export interface SeenCalls {
   /** How many traces were read, and how many there were. */
   readonly read: number;
   readonly total: number;
+  /** More was called than was read: calls of other traces, and of the rest of long ones. */
+  readonly isPart: boolean;
 }
 
 interface Root {
@@ -49,9 +51,16 @@ export function useSeenCalls(rangeMs: number): UseQueryResult<SeenCalls> {
       );
       const ids = varied(listed.spans, READ);
       const trees = await Promise.all(
-        ids.map((trace_id) => call<{ readonly spans: readonly FlowSpan[] }>("engine::traces::spans", { trace_id, limit: SPANS }, { signal })),
+        ids.map((trace_id) =>
+          call<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>("engine::traces::spans", { trace_id, limit: SPANS }, { signal }),
+        ),
       );
-      return { calls: seenCalls(trees.flatMap(({ spans }) => spans)), read: ids.length, total: listed.total };
+      return {
+        calls: seenCalls(trees.flatMap(({ spans }) => spans)),
+        read: ids.length,
+        total: listed.total,
+        isPart: listed.total > ids.length || trees.some(({ cursor }) => cursor !== null),
+      };
     },
   });
 }

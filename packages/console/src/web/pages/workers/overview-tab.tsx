@@ -7,12 +7,14 @@ import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Ago, Timestamp, useNow } from "../../ui/time.tsx";
 import { WorkerActions } from "./worker-actions.tsx";
 import { StatusBadge } from "./worker-columns.tsx";
-import type { WorkerRow } from "./worker-rows.ts";
+import { processStartMs, type WorkerRow } from "./worker-rows.ts";
 
 /** What is known of a worker. */
 export function OverviewTab({ row }: { readonly row: WorkerRow }) {
   const { worker, figures, configured, goneAtMs, processMates } = row;
   const now = useNow();
+  // The sample is some seconds old: what it says is reckoned on to now, as the time since the connection is.
+  const startedAtMs = figures === undefined || worker === undefined ? undefined : processStartMs(figures, worker.connected_at_ms);
   return (
     <div className="flex flex-col gap-4 p-4">
       <WorkerActions row={row} />
@@ -62,7 +64,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
           <>
             <Fact name="CPU">{figures.cpu_percent === null ? undefined : `${figures.cpu_percent.toFixed(1)} % of one core`}</Fact>
             <Fact name="Memory">{figures.rss_bytes === null ? undefined : `${bytes(figures.rss_bytes)} resident`}</Fact>
-            <Fact name="Process up for">{figures.uptime_seconds === null ? undefined : duration(figures.uptime_seconds * 1_000)}</Fact>
+            <Fact name="Process up for">{startedAtMs === undefined ? undefined : duration(Math.max(0, now - startedAtMs))}</Fact>
           </>
         )}
         {configured !== undefined && (

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Worker } from "../../lib/worker-history.ts";
-import { type ConfiguredWorker, configuredNow, matches, rowsOf, sortRows, type WorkerFigures } from "./worker-rows.ts";
+import { type ConfiguredWorker, configuredNow, matches, processStartMs, rowsOf, sortRows, type WorkerFigures } from "./worker-rows.ts";
 
 function worker(id: string, name: string, more: Partial<Worker> = {}): Worker {
   return { id, name, runtime: "node", kind: "worker", internal: false, configured_worker: null, active_invocations: 0, ...more } as Worker;
@@ -104,4 +104,10 @@ it("shows how a worker of the config file is as soon as the stream tells, with t
     ["orders", "connected", "backing_off"],
     ["site", "down", "ready"],
   ]);
+});
+
+it("takes a process to have begun so long before its sample as that says, and never after its worker connected", () => {
+  expect(processStartMs({ uptime_seconds: 141, as_of: 500_000 }, 400_000)).toBe(359_000);
+  expect(processStartMs({ uptime_seconds: 99, as_of: 500_000 }, 400_000)).toBe(400_000);
+  expect(processStartMs({ uptime_seconds: null, as_of: 500_000 }, 400_000)).toBeUndefined();
 });

@@ -53,6 +53,11 @@ export interface WorkerFigures {
   readonly as_of: number;
 }
 
+/** When the process of a worker began, by its last sample; never after the worker connected, which rounding and clocks that differ would make of it. */
+export function processStartMs({ uptime_seconds, as_of }: Pick<WorkerFigures, "uptime_seconds" | "as_of">, connectedAtMs: number): number | undefined {
+  return uptime_seconds === null ? undefined : Math.min(as_of - uptime_seconds * 1_000, connectedAtMs);
+}
+
 /** `down`: of the config file and not connected, as commands never are. */
 export type RowStatus = "connected" | "module" | "gone" | "down";
 

@@ -11,6 +11,7 @@ import { MemorySpanStore } from "./memory/memory-span-store.ts";
 import type { SpanStore } from "./span-store.ts";
 import { sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
 import { statusOf } from "./trace-facts.ts";
+import { traceFacets } from "./trace-figures.ts";
 import { type TraceListRequest, traceFiltersSchema } from "./trace-query.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-spans-"));
@@ -147,6 +148,27 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     [{ service_name: "math", text: "post", status: "ok" }, [1]],
   ])("are found by %j (gap 44)", async (filters, expected) => {
     expect(await numbers(threeTraces(), filters)).toEqual(expected);
+  });
+
+  it("are counted for every function that one of their spans ran, as the filter finds them", async () => {
+    const store = newStore();
+    const ran = (trace: number, id: number, functionId: string, more: object = {}): void =>
+      store.ended(sampleSpan({ trace, id, startMs: id, attributes: { "svc.function_id": functionId }, ...more }));
+    ran(1, 1, "math::add");
+    ran(1, 2, "state::set", { parent: 1 });
+    ran(1, 3, "state::set", { parent: 1 });
+    await store.flush();
+    ran(1, 4, "math::log", { parent: 1 });
+    ran(2, 5, "orders::sum");
+    ran(2, 6, "math::add", { parent: 5 });
+    const { facets } = await traceFacets(store, schemaOf(traceFiltersSchema).parse({}), ["function_id"]);
+    expect(facets.function_id).toEqual([
+      { value: "math::add", count: 2 },
+      { value: "math::log", count: 1 },
+      { value: "orders::sum", count: 1 },
+      { value: "state::set", count: 1 },
+    ]);
+    for (const { value, count } of facets.function_id ?? []) expect((await list(store, { function_id: value })).total).toBe(count);
   });
 
   it.each([

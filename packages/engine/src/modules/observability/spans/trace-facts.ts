@@ -3,6 +3,8 @@ import { attributeOf, textOfValue } from "../query/attributes.ts";
 
 /** Names of services that a trace's row lists, at most. */
 const MAX_SERVICES = 100;
+/** Functions that a trace is counted for, at most. */
+const MAX_FUNCTIONS = 100;
 const MAX_TEXT = 512;
 
 /** What is known of a trace without looking at its spans. Grows with each span of it. Times are microseconds since 1970, within what a number holds. */
@@ -23,6 +25,8 @@ export interface TraceFacts {
   /** Of the earliest span that has one. */
   functionId: string | undefined;
   functionStartUs: number;
+  /** Of all spans that have one, each once, in the order of their coming: what a filter by function finds the trace for. */
+  functions: string[];
   startUs: number;
   endUs: number;
   spanCount: number;
@@ -54,6 +58,7 @@ export function newFacts(span: SpanRecord): TraceFacts {
     services: [],
     functionId: undefined,
     functionStartUs: Number.MAX_SAFE_INTEGER,
+    functions: [],
     startUs: Number.MAX_SAFE_INTEGER,
     endUs: Number.MIN_SAFE_INTEGER,
     spanCount: 0,
@@ -72,8 +77,10 @@ export function addToFacts(facts: TraceFacts, span: SpanRecord, instead?: Pick<S
   if (span.endUnixNano !== undefined) facts.endUs = Math.max(facts.endUs, microsOf(span.endUnixNano));
   if (!facts.services.includes(span.resource.service) && facts.services.length < MAX_SERVICES) facts.services.push(span.resource.service);
   if (isBetterRoot(facts, span, startUs)) Object.assign(facts, rootPart(span));
-  const functionId = startUs < facts.functionStartUs ? functionOf(span) : undefined;
+  const functionId = functionOf(span);
   if (functionId === undefined) return;
+  if (!facts.functions.includes(functionId) && facts.functions.length < MAX_FUNCTIONS) facts.functions.push(functionId);
+  if (startUs >= facts.functionStartUs) return;
   facts.functionId = functionId;
   facts.functionStartUs = startUs;
 }

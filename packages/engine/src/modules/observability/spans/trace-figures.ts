@@ -16,7 +16,7 @@ const MAX_DISTINCT = 10_000;
 const FACTS: Readonly<Record<string, (row: TraceRow) => readonly (string | undefined)[]>> = {
   status: ({ facts }) => [statusOf(facts)],
   service: ({ facts }) => facts.services,
-  function_id: ({ facts }) => [facts.functionId],
+  function_id: ({ facts }) => facts.functions,
   trigger_type: ({ facts }) => [facts.triggerType],
   name: ({ facts }) => [facts.rootName],
 };

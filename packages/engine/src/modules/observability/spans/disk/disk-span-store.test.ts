@@ -8,6 +8,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../../kernel/clock.ts";
 import { schemaOf } from "../../../../kernel/late-schema.ts";
 import { createLogger, type LogRecord } from "../../../../kernel/logger.ts";
+import { openDatabase } from "../../../../store/driver.ts";
 import { manualClock } from "../../../../testing/index.ts";
 import { Redactor } from "../../calls/redact.ts";
 import type { SpanStore } from "../span-store.ts";
@@ -62,6 +63,21 @@ describe("spans on disk", () => {
     const { rows } = await list(after);
     expect(rows.map(({ facts }) => statusOf(facts))).toEqual(["ok", "error"]);
     expect(await after.span(traceIdOf(2), spanIdOf(2))).toMatchObject({ statusDescription: "the engine ended before this span did" });
+  });
+
+  it("of a file from before traces told all their functions are kept, each with the one that was known", async () => {
+    const file = freshFile();
+    const before = open(file);
+    before.ended(sampleSpan({ trace: 1, id: 1, attributes: { "svc.function_id": "a::b" } }));
+    before.ended(sampleSpan({ trace: 2, id: 2 }));
+    await before.close();
+    const database = openDatabase(file);
+    database.exec("ALTER TABLE traces DROP COLUMN functions; PRAGMA user_version=1");
+    database.close();
+    const after = open(file);
+    after.ended(sampleSpan({ trace: 2, id: 3, parent: 2, attributes: { "svc.function_id": "c::d" } }));
+    await after.flush();
+    expect((await list(after)).rows.map(({ facts }) => facts.functions)).toEqual([["a::b"], ["c::d"]]);
   });
 
   it("are there after kill -9, but for the last second's (L-3)", async () => {

@@ -46,4 +46,7 @@ export const schema: readonly string[] = [
    CREATE TABLE services (name TEXT PRIMARY KEY) WITHOUT ROWID;
    CREATE TABLE totals (spans INTEGER NOT NULL, traces INTEGER NOT NULL, internal INTEGER NOT NULL, last_no INTEGER NOT NULL);
    INSERT INTO totals VALUES (0, 0, 0, 0)`,
+  // Traces of before are counted for the one function that was known of them: to read all spans would hold up the start.
+  `ALTER TABLE traces ADD COLUMN functions TEXT NOT NULL DEFAULT '[]';
+   UPDATE traces SET functions = json_array(function_id) WHERE function_id IS NOT NULL`,
 ];

@@ -3,7 +3,7 @@ import { PENDING_DURATION_US } from "../span-store.ts";
 import { durationUsOf, statusOf, type TraceFacts } from "../trace-facts.ts";
 
 export const COLUMNS =
-  "trace_id, root_span_id, partial, root_start_us, root_name, root_lower, service, services, internal, trigger_type, function_id, " +
+  "trace_id, root_span_id, partial, root_start_us, root_name, root_lower, service, services, functions, internal, trigger_type, function_id, " +
   "function_start_us, status, start_us, end_us, duration_us, span_count, error_count, pending_count, next_seq, updated_ms";
 
 export type TraceSqlRow = {
@@ -15,6 +15,7 @@ export type TraceSqlRow = {
   readonly root_name: string;
   readonly service: string;
   readonly services: string;
+  readonly functions: string;
   readonly internal: number;
   readonly trigger_type: string | null;
   readonly function_id: string | null;
@@ -36,6 +37,7 @@ export function factsOf(row: TraceSqlRow): TraceFacts {
     rootName: row.root_name,
     service: row.service,
     services: JSON.parse(row.services) as string[],
+    functions: JSON.parse(row.functions) as string[],
     internal: row.internal === 1,
     triggerType: row.trigger_type ?? undefined,
     functionId: row.function_id ?? undefined,
@@ -59,6 +61,7 @@ export function parametersOf(facts: TraceFacts, nextSeq: number, nowMs: number):
     facts.rootName.toLowerCase(),
     facts.service,
     JSON.stringify(facts.services),
+    JSON.stringify(facts.functions),
     facts.internal ? 1 : 0,
     facts.triggerType ?? null,
     facts.functionId ?? null,
