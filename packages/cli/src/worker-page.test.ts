@@ -71,3 +71,8 @@ describe("the last exit on a worker's page", () => {
     expect(shown.at(-1)).toBe("|     RuntimeError: no database");
   });
 });
+
+it("says of the restarts on a worker's page that a changed file is none of them", () => {
+  const page = workerPage({ report: { ...report, restarts: 2 }, triggers: [], lines: [], tail: 10 }, pc.createColors(false));
+  expect(page).toContainEqual(expect.stringMatching(/^restarts +2 after a crash$/));
+});

@@ -47,7 +47,7 @@ export function workerPage({ report, triggers, lines, tail }: WorkerStanding, pa
     ...fact("ready since", ready_at === null ? [] : [when(ready_at)]),
     ...fact("next start", next_start_at === null ? [] : [when(next_start_at)]),
     ...fact("waits for", waits_for.length === 0 ? [] : [waits_for.join(", ")]),
-    ...(runsHere ? fact("restarts", [String(report.restarts)]) : []),
+    ...(runsHere ? fact("restarts", [`${report.restarts} after a crash`]) : []),
     ...fact("last exit", lastExit(report, paint)),
     ...fact(kind === "remote" ? "connections" : "processes", processes(report)),
     ...fact("memory", report.memory_bytes === null ? [] : [formatBytes(report.memory_bytes)]),
