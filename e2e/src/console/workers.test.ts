@@ -142,6 +142,9 @@ it("restarts, stops and starts a worker of the config file, and follows it until
   await page.getByText("counter is connected again").waitFor({ timeout: 60_000 });
   await ready();
   expect(await pid()).not.toBe(before);
+  // A restart that was asked for is none after a crash.
+  await page.locator("dt", { hasText: /^Restarts after a crash$/ }).waitFor();
+  expect(await page.locator("dt:text-is('Restarts after a crash') + dd").textContent()).toBe("0");
   // What the engine tells of it is on the screen at once, without a reload or a call.
   const row = page.getByRole("row").filter({ hasText: "counter" });
   await page.getByRole("button", { name: "Stop", exact: true }).click();

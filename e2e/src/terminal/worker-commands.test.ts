@@ -80,7 +80,7 @@ describe("svc worker at a terminal", () => {
     const { pid } = (JSON.parse((await sideways("svc worker status hello --json")).text) as { replicas: { pid: number }[] }).replicas[0] ?? { pid: 0 };
     process.kill(pid, "SIGKILL");
     await terminal.shows(/^last exit +SIGKILL, /m, SLOW);
-    await terminal.shows(/^restarts +1$/m, SLOW);
+    await terminal.shows(/^restarts +1 after a crash$/m, SLOW);
     await terminal.press("C-c");
     const watched = await terminal.ended();
     expect(watched.status).toBe(0);

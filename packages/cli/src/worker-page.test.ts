@@ -28,6 +28,8 @@ const time = "2026-01-31T10:00:00.000Z";
 const line = (text: string): WorkerLine => ({ worker: "math", time, stream: "err", replica: null, text });
 const stack = `Error: no\n${Array.from({ length: 20 }, (_, frame) => `    at frame${frame} (math.ts:1:1)`).join("\n")}\n`;
 const failure = line(JSON.stringify({ time, level: "error", message: "it failed", error: { message: "no", stack } }));
+const traceback = `Traceback (most recent call last):\n${'  File "worker.py", line 8, in answer\n    return {}["a"]\n'.repeat(9)}RuntimeError: no database\n`;
+const pythonFailure = line(JSON.stringify({ time, level: "error", message: "a handler failed", error: { message: "no database", stack: traceback } }));
 
 function output(lines: readonly WorkerLine[], tail: number): readonly string[] {
   const page = workerPage({ report, triggers: [], lines, tail }, pc.createColors(false));
@@ -39,7 +41,7 @@ describe("the last output on a worker's page", () => {
     const shown = output([failure, line("after it"), line("at last")], 6);
     expect(shown).toHaveLength(6);
     expect(shown[0]).toContain("error it failed");
-    expect(shown[3]).toBe("    …");
+    expect(shown[2]).toBe("    …");
     expect(shown.at(-1)).toContain("at last");
   });
 
@@ -48,4 +50,29 @@ describe("the last output on a worker's page", () => {
     expect(shown).toHaveLength(22);
     expect(shown.at(-1)).toContain("at frame19");
   });
+
+  it("keeps the end of a stack that is too long, where Python says what went wrong", () => {
+    const shown = output([pythonFailure], 10);
+    expect(shown).toHaveLength(10);
+    expect(shown[0]).toContain("error a handler failed");
+    expect(shown[5]).toBe("    …");
+    expect(shown.at(-1)).toBe("    RuntimeError: no database");
+    expect(output([pythonFailure, line("at last")], 3)).toEqual([shown[0], "    … RuntimeError: no database", expect.stringContaining("at last")]);
+  });
+});
+
+describe("the last exit on a worker's page", () => {
+  it("shows a logger's lines as such, within its bound and with the end of the stack", () => {
+    const last_exit = { code: 1, signal: null, at: time, lines: ["starting up", pythonFailure.text] };
+    const page = workerPage({ report: { ...report, state: "backing_off", last_exit }, triggers: [], lines: [], tail: 10 }, pc.createColors(false));
+    const shown = page.filter((row) => row.includes("| ")).map((row) => row.trim());
+    expect(shown).toHaveLength(12);
+    expect(shown[0]).toMatch(/^\| error a handler failed/);
+    expect(shown.at(-1)).toBe("|     RuntimeError: no database");
+  });
+});
+
+it("says of the restarts on a worker's page that a changed file is none of them", () => {
+  const page = workerPage({ report: { ...report, restarts: 2 }, triggers: [], lines: [], tail: 10 }, pc.createColors(false));
+  expect(page).toContainEqual(expect.stringMatching(/^restarts +2 after a crash$/));
 });

@@ -2,7 +2,6 @@ import type { TriggerRow } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";
 import { occasionOf } from "./occasion.ts";
 import type { Shell } from "./shell.ts";
-import { fitForTerminal } from "./terminal-text.ts";
 import { ago, dayAndTime, formatBytes } from "./times.ts";
 import { hung } from "./word-wrap.ts";
 import type { WorkerReport } from "./worker-functions.ts";
@@ -48,7 +47,7 @@ export function workerPage({ report, triggers, lines, tail }: WorkerStanding, pa
     ...fact("ready since", ready_at === null ? [] : [when(ready_at)]),
     ...fact("next start", next_start_at === null ? [] : [when(next_start_at)]),
     ...fact("waits for", waits_for.length === 0 ? [] : [waits_for.join(", ")]),
-    ...(runsHere ? fact("restarts", [String(report.restarts)]) : []),
+    ...(runsHere ? fact("restarts", [`${report.restarts} after a crash`]) : []),
     ...fact("last exit", lastExit(report, paint)),
     ...fact(kind === "remote" ? "connections" : "processes", processes(report)),
     ...fact("memory", report.memory_bytes === null ? [] : [formatBytes(report.memory_bytes)]),
@@ -59,20 +58,34 @@ export function workerPage({ report, triggers, lines, tail }: WorkerStanding, pa
     ...fact("log file", log_file === null ? [] : [escapeUnprintable(log_file)]),
     // Where it is down, the lines of its last exit are the last that it said.
     ...(lines.length === 0 || isDown ? [] : ["", paint.bold("Last output")]),
-    ...(isDown ? [] : lastLines(lines, tail, paint)),
+    ...(isDown
+      ? []
+      : lastLines(
+          lines.map((line) => outputLines(line, paint)),
+          tail,
+          paint,
+        )),
   ];
 }
 
-/** As many of the newest entries as there is room for; of one that is too long, how it begins. */
-function lastLines(entries: readonly WorkerLine[], tail: number, paint: Shell["paint"]): readonly string[] {
+/** As many of the newest entries as there is room for; one that is too long without its middle: some stacks begin with what went wrong, others end with it. */
+function lastLines(entries: readonly (readonly string[])[], room: number, paint: Shell["paint"]): readonly string[] {
   const shown: string[] = [];
-  for (const entry of entries.toReversed()) {
-    const room = tail - shown.length;
-    if (room <= 0) break;
-    const lines = outputLines(entry, paint);
-    shown.unshift(...(lines.length <= room ? lines : [...lines.slice(0, Math.max(1, room - 1)), ...(room > 1 ? [`    ${paint.dim("…")}`] : [])]));
+  for (const lines of entries.toReversed()) {
+    const left = room - shown.length;
+    if (left <= 0) break;
+    shown.unshift(...withoutMiddle(lines, left, paint));
   }
   return shown;
+}
+
+function withoutMiddle(lines: readonly string[], most: number, paint: Shell["paint"]): readonly string[] {
+  if (lines.length <= most) return lines;
+  if (most === 1) return lines.slice(0, 1);
+  // No room to mark the cut on a line of its own.
+  if (most === 2) return [...lines.slice(0, 1), `    ${paint.dim("…")} ${lines.at(-1)?.trimStart()}`];
+  const first = Math.ceil((most - 1) / 2);
+  return [...lines.slice(0, first), `    ${paint.dim("…")}`, ...lines.slice(first + 1 - most)];
 }
 
 function outputLines(line: WorkerLine, paint: Shell["paint"]): readonly string[] {
@@ -85,14 +98,12 @@ function factsIn(paint: Shell["paint"], columns: number | undefined): (name: str
   return (name, values) => values.flatMap((value, index) => hung(paint.dim((index === 0 ? name : "").padEnd(NAME_WIDTH)), value, columns));
 }
 
-function lastExit({ last_exit }: WorkerReport, paint: Shell["paint"]): readonly string[] {
+function lastExit({ name, last_exit }: WorkerReport, paint: Shell["paint"]): readonly string[] {
   if (last_exit === null) return [];
   const { code, signal, at, lines } = last_exit;
   const how = signal ?? (code === null ? "it did not start" : `exit code ${code}`);
-  return [
-    `${how}, ${ago(Date.parse(at))}`,
-    ...lines.slice(-EXIT_LINES).map((line) => `${paint.dim("|")} ${fitForTerminal(line, { colours: paint.isColorSupported })}`),
-  ];
+  const entries = lines.map((text) => shownLine({ worker: name, time: at, stream: "err", replica: null, text }, paint).text.split("\n"));
+  return [`${how}, ${ago(Date.parse(at))}`, ...lastLines(entries, EXIT_LINES, paint).map((line) => `${paint.dim("|")} ${line}`)];
 }
 
 function processes({ replicas, pids }: WorkerReport): readonly string[] {

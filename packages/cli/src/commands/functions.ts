@@ -50,10 +50,11 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
       const names = connected.map(({ name }) => name);
       throw new CommandFailure(`No worker ${worker} is connected${(await didYouMean(worker, names)) || "."}`, { advice: ["See: svc workers"] });
     }
+    if (isWhole || search !== undefined) return { shown: functions, hidden: 0 };
     const modules = new Set(connected.filter(({ kind }) => kind === "module").map(({ id }) => id));
-    const isModules = ({ workers }: FunctionRow): boolean => workers.every(({ id }) => modules.has(id));
-    const ofModules = isWhole || search !== undefined ? [] : functions.filter(isModules);
-    return { shown: functions.filter((row) => !ofModules.includes(row)), hidden: ofModules.length };
+    const ofWorkers = functions.filter(({ workers }) => !workers.every(({ id }) => modules.has(id)));
+    const whole = options.json ? ofWorkers : await listFunctions(engine, { include_internal: true });
+    return { shown: ofWorkers, hidden: whole.length - ofWorkers.length };
   });
   if (options.json) {
     shell.out(`${JSON.stringify({ functions: shown })}\n`);
@@ -65,7 +66,7 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
     const options = { columns: shell.outColumns, whole: ["FUNCTION"], below: "DESCRIPTION", style: statusStyle(shell) };
     shell.out(table(["FUNCTION", "WORKER", "TRIGGERS", "STATUS", "DESCRIPTION"], shown.map(row), options));
   }
-  if (hidden > 0) shell.note(shell.paint.dim(`${hidden} functions of modules are not shown; all of them: svc functions --all\n`));
+  if (hidden > 0) shell.note(shell.paint.dim(`${hidden} functions of the engine and its modules are not shown; all of them: svc functions --all\n`));
 }
 
 function row({ function_id, workers, triggers, status, description }: FunctionRow): readonly string[] {

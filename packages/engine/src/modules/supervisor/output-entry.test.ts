@@ -68,6 +68,8 @@ describe("the last line of a process that ended", () => {
     ["SyntaxError: invalid syntax", "SyntaxError: invalid syntax"],
     ['{"level":"error","message":"no database"}', "no database"],
     ['{"level":60,"msg":"out of disk"}', "out of disk"],
+    ['{"level":"error","message":"it failed","error":{"type":"RuntimeError","message":"no database"}}', "it failed: no database"],
+    ['{"level":50,"msg":"no database","err":{"message":"no database"}}', "no database"],
     ['{"level":"info","message":"connected to the engine"}', undefined],
     ['{"level":40,"msg":"slow"}', undefined],
     ['{"problem":"no level"}', '{"problem":"no level"}'],

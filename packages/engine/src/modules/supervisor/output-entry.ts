@@ -63,12 +63,17 @@ export function outputEntry(line: OutputLine): LogEntry | undefined {
   };
 }
 
-/** What a line says of why its process ended: the message of an error, or plain text. Undefined: it tells of something lesser. */
+/** What a line says of why its process ended: the message of an error with that of what was caught, or plain text. Undefined: it tells of something lesser. */
 export function causeIn(text: string): string | undefined {
   const json = text.startsWith("{") ? levelledJson(text) : undefined;
   if (json === undefined) return text;
   const { members, severity } = json;
-  return severity < ERROR ? undefined : (textOf(members.message) ?? textOf(members.msg) ?? text);
+  if (severity < ERROR) return undefined;
+  const message = textOf(members.message) ?? textOf(members.msg);
+  const caught = members.error ?? members.err;
+  const cause = typeof caught === "object" && caught !== null && !isList(caught) ? textOf(caught.message) : undefined;
+  const known = [message, cause === message ? undefined : cause].filter((part) => part !== undefined && part !== "");
+  return known.length === 0 ? text : known.join(": ");
 }
 
 /** Whether it is a line of our SDKs' loggers, which an SDK may send by itself as well. */

@@ -42,7 +42,7 @@ export const workerStatusSchema = z.object({
   problem: z.string().nullable().meta({ description: "Why its last change or install is not used, while its processes from before run on" }),
   pids: z.array(z.int()).meta({ description: "Process ids of the worker and its descendants; empty for what the engine did not start" }),
   replicas: z.array(replicaSchema).meta({ description: "Its processes, one by one; of a remote worker its connections" }),
-  restarts: z.int().meta({ description: "How often it was started again after it ended unasked" }),
+  restarts: z.int().meta({ description: "How often it was started again after it ended unasked; a restart for a changed file or by a command does not count" }),
   last_exit: lastExitSchema.nullable().meta({ description: "The last time that it ended unasked" }),
   next_start_at: z.string().nullable().meta({ description: "ISO time of the next start, while it backs off or is crash-looping" }),
   ready_at: z.string().nullable().meta({ description: "ISO time since when it is ready" }),

@@ -70,7 +70,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
         {configured !== undefined && (
           <>
             <Fact name="Config entry">{configured.name}</Fact>
-            <Fact name="Restarts">{configured.restarts}</Fact>
+            <Fact name="Restarts after a crash">{configured.restarts}</Fact>
             {configured.last_exit != null && (
               <Fact name="Ended unasked">
                 <Timestamp ms={Date.parse(configured.last_exit.at)} as="date" /> with {endText(configured.last_exit)}
