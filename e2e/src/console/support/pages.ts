@@ -36,7 +36,8 @@ export async function takePage(theme: Theme): Promise<Page> {
   const { context, idle } = await pages[theme];
   const page = idle.pop() ?? (await context.newPage());
   homes.set(page, idle);
-  // Now and then Chromium draws a page that another one of its window covers once a second only, and everything that waits for a frame waits as long.
+  // Why is not known, but after some tests Chromium drew a page that was not in front six or seven times a second only, until it was brought there; and
+  // whatever waits for a frame waited as long.
   await page.bringToFront();
   return page;
 }
