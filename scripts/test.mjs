@@ -22,6 +22,7 @@ import {
   installTmux,
 } from "./setup.mjs";
 import { beside, interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
+import { failureLines, pytestFailures, vitestFailures } from "./test-report.mjs";
 import { installToolchains } from "./toolchains.mjs";
 
 /** What each step installs, and whether the unit tests need it, too. */
@@ -59,17 +60,19 @@ async function main() {
     for (const [at, [title]] of programs.entries()) await step(title, installed[at]);
     await step("Packing the SDKs", packSdks);
 
-    const counts = { passed: 0, failed: 0 };
-    await runVitest("unit", reports, counts);
-    await runPytest(python, reports, counts);
+    const result = { passed: 0, failures: [] };
+    await runVitest("unit", reports, result);
+    await runPytest(python, reports, result);
     if (!isQuick) {
-      await runVitest("compat", reports, counts);
-      await runVitest("e2e", reports, counts);
-      await runVitest("alone", reports, counts);
-      await runVitest("console", reports, counts);
+      await runVitest("compat", reports, result);
+      await runVitest("e2e", reports, result);
+      await runVitest("alone", reports, result);
+      await runVitest("console", reports, result);
     }
-    console.log(`\n${counts.passed} passed, ${counts.failed} failed`);
-    return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+    for (const line of ["", ...failureLines(result.failures)]) console.log(line);
+    const failed = result.failures.length;
+    console.log(`\n${result.passed} passed, ${failed} failed`);
+    return failed === 0 && result.passed > 0 ? 0 : 1;
   } catch (error) {
     return reportFailure(error);
   } finally {
@@ -78,24 +81,27 @@ async function main() {
   }
 }
 
-async function runVitest(project, reports, counts) {
+async function runVitest(project, reports, result) {
   const report = join(reports, `${project}.json`);
   const args = ["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const code = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args]);
-  const { numPassedTests = 0, numFailedTests = 0 } = await readJson(report);
-  counts.passed += numPassedTests;
-  // A file that does not even load has no test to count.
-  counts.failed += code === 0 ? numFailedTests : Math.max(1, numFailedTests);
+  const { numPassedTests = 0, testResults } = await readJson(report);
+  add(result, project, code, numPassedTests, vitestFailures(project, { testResults }));
 }
 
-async function runPytest(python, reports, counts) {
+async function runPytest(python, reports, result) {
   const report = join(reports, "pytest.xml");
   const code = await run(python, ["-m", "pytest", "--quiet", `--junit-xml=${report}`], join(root, "python"));
   const xml = await readFile(report, "utf8").catch(() => "");
   const number = (name) => Number(new RegExp(`<testsuite[^>]*\\b${name}="(\\d+)"`).exec(xml)?.[1] ?? 0);
-  const failed = number("failures") + number("errors");
-  counts.passed += number("tests") - failed - number("skipped");
-  counts.failed += code === 0 ? failed : Math.max(1, failed);
+  add(result, "pytest", code, number("tests") - number("failures") - number("errors") - number("skipped"), pytestFailures(xml));
+}
+
+function add(result, runner, code, passed, failures) {
+  result.passed += passed;
+  result.failures.push(...failures);
+  // What belongs to no test, as a promise that nobody awaited, or a runner that died.
+  if (code !== 0 && failures.length === 0) result.failures.push({ test: runner, message: `ended with status ${code}; its own output above says why` });
 }
 
 async function run(command, args, cwd = root) {

@@ -1,0 +1,85 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { root } from "./steps.mjs";
+import { failureLines, pytestFailures, vitestFailures } from "./test-report.mjs";
+
+/** Of a run of three files: a test that fails, a file that does not load, a hook that fails. */
+const REPORT = {
+  testResults: [
+    {
+      name: join(root, "a.test.mjs"),
+      status: "failed",
+      message: "",
+      assertionResults: [
+        {
+          ancestorTitles: ["lists"],
+          title: "adds",
+          status: "failed",
+          failureMessages: [
+            "AssertionError: expected 2 to be 3 // Object.is equality\n    at /r/a.test.mjs:1:58\n    at file:///r/node_modules/@vitest/runner/dist/x.js:1:2\n    at new Promise (<anonymous>)",
+          ],
+        },
+        { ancestorTitles: ["lists"], title: "is fine", status: "passed", failureMessages: [] },
+      ],
+    },
+    { name: join(root, "b.test.mjs"), status: "failed", message: "Cannot find module './gone.mjs' imported from /r/b.test.mjs", assertionResults: [] },
+    {
+      name: join(root, "c.test.mjs"),
+      status: "failed",
+      message: "no engine",
+      assertionResults: [{ ancestorTitles: [], title: "never begins", status: "skipped", failureMessages: [] }],
+    },
+    {
+      name: join(root, "d.test.mjs"),
+      status: "passed",
+      message: "",
+      assertionResults: [{ ancestorTitles: [], title: "is fine, too", status: "passed", failureMessages: [] }],
+    },
+  ],
+};
+
+/** As pytest writes it, of a test that passes, one that fails, one whose fixture fails, and one in a class. */
+const XML = `<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" errors="1" failures="2" skipped="0" tests="4"><testcase classname="test_a" name="test_ok" time="0.000" /><testcase classname="test_a" name="test_adds" time="0.000"><failure message="assert {'a': '&lt;b&gt;'} == {'a': 'c&quot;'}&#10;  &#10;  Use -v to get more diff">def test_adds():
+&gt;       assert {"a": "&lt;b&gt;"} == {"a": 'c"'}
+test_a.py:4: AssertionError</failure></testcase><testcase classname="test_a" name="test_err" time="0.000"><error message="failed on setup with &quot;RuntimeError: no engine&quot;">@pytest.fixture
+test_a.py:6: RuntimeError</error></testcase><testcase classname="test_a.TestC" name="test_m[a&lt;b]" time="0.001"><failure message="AssertionError: assert 'a&lt;b' == 'é'">self = &lt;test_a.TestC object&gt;
+test_a.py:11: AssertionError</failure></testcase></testsuite></testsuites>`;
+
+it("names tests that fail, files that do not load and hooks that fail", () => {
+  expect(vitestFailures("unit", REPORT).map(({ test }) => test)).toEqual(["unit a.test.mjs: lists > adds", "unit b.test.mjs", "unit c.test.mjs"]);
+  expect(vitestFailures("unit", {})).toEqual([]);
+});
+
+it("reads what pytest says of a failure", () => {
+  expect(pytestFailures(XML)).toEqual([
+    { test: "pytest test_a: test_adds", message: "assert {'a': '<b>'} == {'a': 'c\"'}\n  \n  Use -v to get more diff" },
+    { test: "pytest test_a: test_err", message: 'failed on setup with "RuntimeError: no engine"' },
+    { test: "pytest test_a.TestC: test_m[a<b]", message: "AssertionError: assert 'a<b' == 'é'" },
+  ]);
+  expect(pytestFailures("")).toEqual([]);
+});
+
+it("shows how each failure begins, without the runner's own lines", () => {
+  expect(failureLines(vitestFailures("unit", REPORT).slice(0, 2))).toEqual([
+    "Failed:",
+    "",
+    "  unit a.test.mjs: lists > adds",
+    "    AssertionError: expected 2 to be 3 // Object.is equality",
+    "        at /r/a.test.mjs:1:58",
+    "",
+    "  unit b.test.mjs",
+    "    Cannot find module './gone.mjs' imported from /r/b.test.mjs",
+  ]);
+  expect(failureLines([])).toEqual([]);
+});
+
+it("stays short however much failed", () => {
+  const many = Array.from({ length: 400 }, (_, at) => ({
+    test: `unit test ${at}`,
+    message: "\u001b[31mlong\u001b[39m ".repeat(400).concat("\nline".repeat(400)),
+  }));
+  const lines = failureLines(many);
+  expect(lines.at(-1)).toBe("  and 375 more; the output above has them");
+  expect(lines.length).toBeLessThan(310);
+  expect(lines.every((line) => line.length < 250 && !line.includes("\u001b"))).toBe(true);
+});
