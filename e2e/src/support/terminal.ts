@@ -117,11 +117,9 @@ class TmuxTerminal implements Terminal {
   }
 
   async start(command: string): Promise<void> {
-    await this.press("C-l");
-    await this.#until(`an empty screen with the prompt [${this.#number}`, async () => {
-      const screen = await this.screen();
-      return /^\[\d+ \d+\]\$$/.test(screen.trim()) ? screen : undefined;
-    });
+    // On a screen that is empty already nobody could tell when the key has been taken, and what it clears goes into the history, perhaps after ours is cleared.
+    if (!(await this.#isEmpty())) await this.press("C-l");
+    await this.#until(`an empty screen with the prompt [${this.#number}`, async () => (await this.#isEmpty()) || undefined);
     await this.#tmux("clear-history");
     await this.type(command);
     await this.press("Enter");
@@ -162,6 +160,11 @@ class TmuxTerminal implements Terminal {
     } finally {
       this.#remove();
     }
+  }
+
+  /** True when nothing but a prompt is there. */
+  async #isEmpty(): Promise<boolean> {
+    return /^\[\d+ \d+\]\$$/.test((await this.screen()).trim());
   }
 
   async #all(): Promise<string> {

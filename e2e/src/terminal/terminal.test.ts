@@ -1,5 +1,8 @@
+import { mkdtempSync, realpathSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { commandOf, processesIn } from "../support/processes.ts";
 import { openTerminal, type Terminal } from "../support/terminal.ts";
 
 let terminal: Terminal | undefined;
@@ -17,6 +20,20 @@ it("tells a command's text and status, keeps what scrolled off, and takes keys a
   await terminal.shows("20 60");
   await terminal.press("C-c");
   await terminal.shows("stopped");
+});
+
+it("tells the first command's text alone, however late the shell takes its keys", async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-late-")));
+  terminal = await openTerminal({ cwd: folder });
+  const [shell] = processesIn(folder).filter((pid) => commandOf(pid).startsWith("bash "));
+  if (shell === undefined) throw new Error(`no shell runs in ${folder}`);
+
+  process.kill(shell, "SIGSTOP");
+  await terminal.start("echo said");
+  process.kill(shell, "SIGCONT");
+
+  expect((await terminal.ended()).text).toBe("[1 0]$ echo said\nsaid\n");
+  rmdirSync(folder);
 });
 
 it("fits the help of svc into 80 columns", async () => {
