@@ -2,8 +2,8 @@
  * The leader of every process group that we start, in POSIX sh because that costs 1 MB where a Node process costs 40.
  *
  * fd 3 is one end of a socket pair whose other end only the engine holds, so that it reads end-of-file when the engine ends,
- * whatever ended it. Over the same fd it tells `watcher PID` at the start and `exit CODE` when the command ended. Then it stays,
- * so that the group's id cannot be given to others, until the engine sweeps the group with SIGKILL.
+ * whatever ended it. Over the same fd it tells `watcher PID` at the start, `command` when the command hears signals, and `exit CODE` when it ended.
+ * Then it stays, so that the group's id cannot be given to others, until the engine sweeps the group with SIGKILL.
  *
  * - The command runs in the foreground: a background command of a shell without job control would run with SIGINT ignored.
  * - The watcher ignores SIGTERM from its first moment: it must still be there when the engine dies in the middle of a stop.
@@ -11,6 +11,7 @@
  * - The command does not get fd 3: a descendant that held it could not keep the pipe open (the engine's end counts), but might write.
  * - The shell's own stderr goes nowhere, so that its word `Terminated` does not stand in the worker's log; the command gets the real one,
  *   in a subshell, since dash tells of a plain command's end with that command's redirections in force.
+ * - A signal that comes while a subshell is being forked is taken by the parent's trap, or lost, and does not end the command. `command` is told after that.
  * - A trap with an action and not `trap ''` around the command: an ignored signal would be inherited by the command.
  * - Once the command ended there is nothing left to stop gracefully, so the end of the engine sweeps at once.
  *
@@ -30,7 +31,10 @@ trap : PIPE
 echo "watcher $!" >&3
 code=143
 if [ -z "$stop" ]; then
-  (exec /bin/sh -c "$1" </dev/null 2>&4 3>&- 4>&-)
+  (
+    echo command >&3
+    exec /bin/sh -c "$1" </dev/null 2>&4 3>&- 4>&-
+  )
   code=$?
 fi
 trap '' TERM HUP INT PIPE

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
@@ -116,6 +116,16 @@ while True:
     expect(await membersLeft(group)).toEqual([]);
   });
 
+  it("tells a command of a stop only when it can hear of it, however early that comes", async () => {
+    const group = await startHeld("exec sleep 300");
+    const launcher = group.id as number;
+    const stopped = group.stop({ graceMs: 20_000 });
+    // It would take the signal while it forks, and the command would get the whole grace.
+    expect(await pendingSignals(launcher)).not.toContain(constants.signals.SIGTERM);
+    process.kill(launcher, "SIGCONT");
+    expect(await stopped).toEqual({ code: null, signal: "SIGTERM", problem: undefined });
+  });
+
   it("kills what ignores SIGTERM when the grace is over", async () => {
     const { group, line } = start("trap '' TERM; echo up; sleep 60; sleep 60");
     await line("up");
@@ -159,12 +169,37 @@ while True:
         text += String(chunk);
         if (text.includes("exit")) break;
       }
-      expect(text, shell).toMatch(/^watcher \d+\nexit 5\n$/);
+      expect(text, shell).toMatch(/^watcher \d+\ncommand\nexit 5\n$/);
       process.kill(-(child.pid ?? 0), "SIGKILL");
       if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
     }
   });
 });
+
+/** A group whose launcher is held by SIGSTOP before it has forked anything. */
+async function startHeld(command: string): Promise<ProcessGroup> {
+  for (let tries = 0; tries < 200; tries++) {
+    const { group } = start(command);
+    const id = group.id as number;
+    process.kill(id, "SIGSTOP");
+    await expect.poll(() => statusOf(id), { interval: 1 }).toMatch(/^State:\s*T/m);
+    if (membersOf(id, await listProcesses()).length === 1) return group;
+    group.kill();
+    await group.ended;
+  }
+  throw new Error("the launcher was always faster");
+}
+
+/** As https://man7.org/linux/man-pages/man5/proc_pid_status.5.html describes it. */
+function statusOf(pid: number): Promise<string> {
+  return readFile(`/proc/${pid}/status`, "utf8");
+}
+
+/** Numbers of the signals that the process has yet to take. */
+async function pendingSignals(pid: number): Promise<number[]> {
+  const masks = [...(await statusOf(pid)).matchAll(/^(?:SigPnd|ShdPnd):\s*([0-9a-f]+)$/gm)].map(([, mask]) => BigInt(`0x${mask}`));
+  return Array.from({ length: 64 }, (_, index) => index + 1).filter((number) => masks.some((mask) => (mask >> BigInt(number - 1)) & 1n));
+}
 
 describe("when the engine is killed with -9", () => {
   it.each([

@@ -13,7 +13,7 @@ const OUTPUT_GRACE_MS = 1_000;
 /** SIGKILL takes this long at most, unless the process hangs in a system call. */
 const CLEAR_AWAY_MS = 1_000;
 const LOOK_AGAIN_MS = 10;
-/** The launcher tells two short lines; more than this is not it. */
+/** The launcher tells three short lines; more than this is not it. */
 const MAX_REPORT_LENGTH = 256;
 
 /** How a command ended. */
@@ -79,6 +79,8 @@ class LaunchedGroup implements ProcessGroup {
   readonly #clock: Clock;
   /** Pid of the launcher's helper, which it tells before the command runs; undefined when it never came to that. */
   readonly #watcher: Promise<number | undefined>;
+  /** The command hears signals, since the launcher said so. */
+  #commandHears = false;
   #commandCode: number | undefined;
   #over = false;
   #stopping = false;
@@ -105,8 +107,8 @@ class LaunchedGroup implements ProcessGroup {
     if (this.#over || this.#stopping) return this.ended;
     this.#stopping = true;
     this.#cancelGrace = this.#clock.after(options.graceMs, () => this.#sweep());
-    // When the command has ended already, the sweep that follows that is under way.
-    if (this.#commandCode === undefined) signalIfThere(-this.id, "SIGTERM");
+    // One that does not hear it yet is told as soon as it does.
+    if (this.#commandHears) this.#terminate();
     return this.ended;
   }
 
@@ -125,6 +127,11 @@ class LaunchedGroup implements ProcessGroup {
     return membersOf(this.id, await listProcesses()).flatMap((entry) => (ours.has(entry.pid) ? [] : [entry.pid]));
   }
 
+  #terminate(): void {
+    // When the command has ended already, the sweep that follows that is under way.
+    if (!this.#over && this.#commandCode === undefined) signalIfThere(-this.id, "SIGTERM");
+  }
+
   #readReports(channel: Duplex): void {
     let text = "";
     channel.on("data", (chunk: Buffer) => {
@@ -134,6 +141,9 @@ class LaunchedGroup implements ProcessGroup {
       if (watcher !== undefined) this.#resolveWatcher(Number(watcher));
       const code = /^exit (\d+)\n/m.exec(text)?.[1];
       if (code !== undefined && this.#commandCode === undefined) this.#commandEnded(Number(code));
+      if (this.#commandHears || !/^command\n/m.test(text)) return;
+      this.#commandHears = true;
+      if (this.#stopping) this.#terminate();
     });
     // The other end goes with the launcher, whose exit is what counts; a reset on the way says no more.
     channel.on("error", () => {});
