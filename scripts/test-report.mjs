@@ -5,7 +5,9 @@ import { stripVTControlCharacters } from "node:util";
 import { root } from "./steps.mjs";
 
 const MAX_FAILURES = 25;
-const MAX_LINES = 10;
+/** Of a failure: a message begins with what was expected, and what a command printed ends with why it failed. */
+const FIRST_LINES = 4;
+const LAST_LINES = 8;
 const MAX_LINE_LENGTH = 240;
 /** Lines of a stack that are not about the test. */
 const RUNNERS_OWN = /^\s+at .*(?:node_modules|node:internal|<anonymous>\)$)/;
@@ -39,7 +41,7 @@ export function pytestFailures(xml) {
   return [...cases].map(([, className, name, message]) => ({ test: `pytest ${decoded(className)}: ${decoded(name)}`, message: decoded(message) }));
 }
 
-/** Lines for a person: each failure's name and how its message begins. Empty where nothing failed. */
+/** Lines for a person: each failure's name and the ends of its message. Empty where nothing failed. */
 export function failureLines(failures) {
   if (failures.length === 0) return [];
   const lines = ["Failed:"];
@@ -47,7 +49,8 @@ export function failureLines(failures) {
     const said = stripVTControlCharacters(message ?? "")
       .split("\n")
       .filter((line) => line.trim() !== "" && !RUNNERS_OWN.test(line));
-    lines.push("", `  ${test}`, ...said.slice(0, MAX_LINES).map((line) => `    ${line.slice(0, MAX_LINE_LENGTH)}`));
+    const shown = said.length <= FIRST_LINES + LAST_LINES ? said : [...said.slice(0, FIRST_LINES), "…", ...said.slice(-LAST_LINES)];
+    lines.push("", `  ${test}`, ...shown.map((line) => `    ${line.slice(0, MAX_LINE_LENGTH)}`));
   }
   const more = failures.length - MAX_FAILURES;
   if (more > 0) lines.push("", `  and ${more} more; the output above has them`);

@@ -59,7 +59,7 @@ it("reads what pytest says of a failure", () => {
   expect(pytestFailures("")).toEqual([]);
 });
 
-it("shows how each failure begins, without the runner's own lines", () => {
+it("shows what each failure says, without the runner's own lines", () => {
   expect(failureLines(vitestFailures("unit", REPORT).slice(0, 2))).toEqual([
     "Failed:",
     "",
@@ -73,6 +73,14 @@ it("shows how each failure begins, without the runner's own lines", () => {
   expect(failureLines([])).toEqual([]);
 });
 
+it("keeps both ends of a long message: what was expected, and what a command printed last", () => {
+  const message = ["expected 1 to be 0", ...Array.from({ length: 30 }, (_, at) => `  | line ${at}`), "  cause: no network"].join("\n");
+  const lines = failureLines([{ test: "e2e a.test.ts: installs", message }]);
+  expect(lines[3]).toBe("    expected 1 to be 0");
+  expect(lines.at(-1)).toBe("      cause: no network");
+  expect(lines).toHaveLength(16);
+});
+
 it("stays short however much failed", () => {
   const many = Array.from({ length: 400 }, (_, at) => ({
     test: `unit test ${at}`,
@@ -80,6 +88,6 @@ it("stays short however much failed", () => {
   }));
   const lines = failureLines(many);
   expect(lines.at(-1)).toBe("  and 375 more; the output above has them");
-  expect(lines.length).toBeLessThan(310);
+  expect(lines.length).toBeLessThan(400);
   expect(lines.every((line) => line.length < 250 && !line.includes("\u001b"))).toBe(true);
 });
