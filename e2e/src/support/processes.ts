@@ -10,6 +10,12 @@ export function isRunning(pid: number): boolean {
   }
 }
 
+/** Sends SIGKILL to a process that must be there: number 0 would mean whoever runs the tests. */
+export function killHard(pid: number | undefined): void {
+  if (!pid) throw new Error("There is no such process to kill.");
+  process.kill(pid, "SIGKILL");
+}
+
 /** Pids of running processes whose working folder lies in `dir`: everything that was started for a project, whoever its parent is now. */
 export function processesIn(dir: string): number[] {
   return readdirSync("/proc")

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { svc } from "../support/cli.ts";
-import { commandOf } from "../support/processes.ts";
+import { commandOf, killHard } from "../support/processes.ts";
 import { openTerminal, type Terminal, type TerminalOptions } from "../support/terminal.ts";
 import { type TypeScriptProject, typeScriptProject } from "../support/typescript-project.ts";
 
@@ -101,7 +101,7 @@ it("says when the engine is gone, ends with 1, and leaves the terminal as it was
   await isUp();
   const engine = project.processes().find((pid) => / --config \S+ --log json /.test(commandOf(pid)));
 
-  process.kill(engine ?? 0, "SIGKILL");
+  killHard(engine);
 
   const { status, text } = await terminal.ended(STARTED);
   expect(status).toBe(1);
@@ -115,7 +115,7 @@ it("takes everything along when it is killed itself", async () => {
   await isUp();
   const dev = project.processes().find((pid) => / dev --bridge-port /.test(commandOf(pid)));
 
-  process.kill(dev ?? 0, "SIGKILL");
+  killHard(dev);
 
   expect(await terminal.ended(STARTED)).toMatchObject({ status: 137 });
   await project.isQuiet();

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
 import { freePorts } from "../support/ports.ts";
-import { isRunning } from "../support/processes.ts";
+import { isRunning, killHard } from "../support/processes.ts";
 import { type Executed, openTerminal, type Terminal } from "../support/terminal.ts";
 import { type TypeScriptProject, typeScriptProject } from "../support/typescript-project.ts";
 
@@ -77,8 +77,8 @@ describe("svc worker at a terminal", () => {
 
     await terminal.start("svc worker status hello --watch");
     await terminal.shows("Every second; Ctrl-C ends.");
-    const { pid } = (JSON.parse((await sideways("svc worker status hello --json")).text) as { replicas: { pid: number }[] }).replicas[0] ?? { pid: 0 };
-    process.kill(pid, "SIGKILL");
+    const { replicas } = JSON.parse((await sideways("svc worker status hello --json")).text) as { replicas: { pid: number }[] };
+    killHard(replicas[0]?.pid);
     await terminal.shows(/^last exit +SIGKILL, /m, SLOW);
     await terminal.shows(/^restarts +1 after a crash$/m, SLOW);
     await terminal.press("C-c");
@@ -94,7 +94,9 @@ describe("svc worker at a terminal", () => {
     expect(text).toMatch(/^there ! [\d:.]+ there minds$/m);
     expect(text).toMatch(/^there [|] [\d:.]+ info {2}connected to the engine/m);
 
-    await terminal.start("svc worker logs there --tail 0 --follow");
+    await terminal.start("svc worker logs there --tail 1 --follow");
+    // What comes after a line that is there already cannot be missed.
+    await terminal.shows(/^[\d:.]+ [|!] /m, SLOW);
     await sideways("svc trigger there::greet whom=Ada");
     await terminal.shows(/^[\d:.]+ [|] greeting Ada$/m);
     engine.child.kill("SIGTERM");
