@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const binFolder = fileURLToPath(new URL("../../../node_modules/.bin", import.meta.url));
 
 const LOOK_EVERY_MS = 50;
-const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
 const TMUX_TIMEOUT_MS = 20_000;
 /** A terminal whose test was killed ends by itself. */
 const LIFE_S = 900;
