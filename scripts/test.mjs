@@ -35,6 +35,14 @@ const PROGRAMS = [
   ["Looking for systemd", installSystemd, false],
   ["Installing the toolchains of workers", installToolchains, false],
 ];
+/** Tests install workers of every kind from the registries: one request that fails is not to fail the run. */
+const PATIENT = {
+  npm_config_fetch_retries: "5",
+  npm_config_fetch_retry_mintimeout: "1000",
+  PIP_RETRIES: "10",
+  UV_HTTP_RETRIES: "10",
+  CARGO_NET_RETRY: "10",
+};
 const isQuick = process.argv.includes("--unit");
 const isInstalled = process.argv.includes("--no-install");
 process.exitCode = await main();
@@ -105,7 +113,7 @@ function add(result, runner, code, passed, failures) {
 }
 
 async function run(command, args, cwd = root) {
-  const child = spawn(command, args, { cwd, stdio: ["ignore", "inherit", "inherit"] });
+  const child = spawn(command, args, { cwd, env: { ...PATIENT, ...process.env }, stdio: ["ignore", "inherit", "inherit"] });
   const [code] = await once(child, "close");
   return code;
 }
