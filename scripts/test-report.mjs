@@ -22,12 +22,14 @@ export function vitestFailures(project, { testResults = [] }) {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = `${project} ${relative(root, name)}`;
     const failed = assertionResults.filter((test) => test.status === "failed");
-    // A file that does not load, or whose hook fails, has a message of its own.
-    if (failed.length === 0 && status === "failed") return [{ test: file, message }];
-    return failed.map((test) => ({
+    // A file that does not load, or whose hook fails, has a message of its own; a hook of some of its tests leaves none.
+    const isOfFile = status === "failed" && (message !== "" || failed.length === 0);
+    const ofFile = isOfFile ? [{ test: file, message: message || "a hook failed; the output above says how" }] : [];
+    const ofTests = failed.map((test) => ({
       test: `${file}: ${[...test.ancestorTitles, test.title].join(" > ")}`,
       message: test.failureMessages.join("\n"),
     }));
+    return [...ofFile, ...ofTests];
   });
 }
 

@@ -30,6 +30,13 @@ const REPORT = {
       assertionResults: [{ ancestorTitles: [], title: "never begins", status: "skipped", failureMessages: [] }],
     },
     {
+      name: join(root, "e.test.mjs"),
+      status: "failed",
+      message: "the engine is still there",
+      assertionResults: [{ ancestorTitles: [], title: "fails before its hook does", status: "failed", failureMessages: ["Error: no answer"] }],
+    },
+    { name: join(root, "f.test.mjs"), status: "failed", message: "", assertionResults: [] },
+    {
       name: join(root, "d.test.mjs"),
       status: "passed",
       message: "",
@@ -46,7 +53,15 @@ test_a.py:6: RuntimeError</error></testcase><testcase classname="test_a.TestC" n
 test_a.py:11: AssertionError</failure></testcase></testsuite></testsuites>`;
 
 it("names tests that fail, files that do not load and hooks that fail", () => {
-  expect(vitestFailures("unit", REPORT).map(({ test }) => test)).toEqual(["unit a.test.mjs: lists > adds", "unit b.test.mjs", "unit c.test.mjs"]);
+  expect(vitestFailures("unit", REPORT).map(({ test }) => test)).toEqual([
+    "unit a.test.mjs: lists > adds",
+    "unit b.test.mjs",
+    "unit c.test.mjs",
+    "unit e.test.mjs",
+    "unit e.test.mjs: fails before its hook does",
+    "unit f.test.mjs",
+  ]);
+  expect(vitestFailures("unit", REPORT).at(-1)?.message).toBe("a hook failed; the output above says how");
   expect(vitestFailures("unit", {})).toEqual([]);
 });
 

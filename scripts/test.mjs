@@ -38,6 +38,7 @@ const PROGRAMS = [
 /** Tests install workers of every kind from the registries: one request that fails is not to fail the run. */
 const PATIENT = {
   npm_config_fetch_retries: "5",
+  npm_config_fetch_retry_factor: "2",
   npm_config_fetch_retry_mintimeout: "1000",
   PIP_RETRIES: "10",
   UV_HTTP_RETRIES: "10",

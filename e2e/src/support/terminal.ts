@@ -164,7 +164,8 @@ class TmuxTerminal implements Terminal {
 
   /** True when nothing but a prompt is there. */
   async #isEmpty(): Promise<boolean> {
-    return /^\[\d+ \d+\]\$$/.test((await this.screen()).trim());
+    const [, number] = /^\[(\d+) \d+\]\$$/.exec((await this.screen()).trim()) ?? [];
+    return number === String(this.#number);
   }
 
   async #all(): Promise<string> {

@@ -29,11 +29,14 @@ it("tells the first command's text alone, however late the shell takes its keys"
   if (shell === undefined) throw new Error(`no shell runs in ${folder}`);
 
   process.kill(shell, "SIGSTOP");
-  await terminal.start("echo said");
-  process.kill(shell, "SIGCONT");
+  try {
+    await terminal.start("echo said");
+  } finally {
+    process.kill(shell, "SIGCONT");
+    rmdirSync(folder);
+  }
 
   expect((await terminal.ended()).text).toBe("[1 0]$ echo said\nsaid\n");
-  rmdirSync(folder);
 });
 
 it("fits the help of svc into 80 columns", async () => {

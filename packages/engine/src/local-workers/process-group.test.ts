@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -120,10 +121,24 @@ while True:
     const group = await startHeld("exec sleep 300");
     const launcher = group.id as number;
     const stopped = group.stop({ graceMs: 20_000 });
-    // It would take the signal while it forks, and the command would get the whole grace.
-    expect(await pendingSignals(launcher)).not.toContain(constants.signals.SIGTERM);
-    process.kill(launcher, "SIGCONT");
+    try {
+      // It would take the signal while it forks, and the command would get the whole grace.
+      expect(await pendingSignals(launcher)).not.toContain(constants.signals.SIGTERM);
+    } finally {
+      process.kill(launcher, "SIGCONT");
+    }
     expect(await stopped).toEqual({ code: null, signal: "SIGTERM", problem: undefined });
+  });
+
+  it("tells of an early stop what the command left behind, although that ended before its start was heard of", async () => {
+    const trapping = `trap "echo heard; exit" TERM; echo > trapping; sleep 20 & wait`;
+    const { group, lines } = start(`(${trapping}) & while [ ! -e trapping ]; do sleep 0.01; done`);
+    const stopped = group.stop({ graceMs: 20_000 });
+    // Nothing is read meanwhile, so that the whole of the launcher's reports comes at once.
+    while (!existsSync(join(folder, "trapping"))) pause(10);
+    pause(200);
+    await stopped;
+    expect(lines).toEqual(["heard"]);
   });
 
   it("kills what ignores SIGTERM when the grace is over", async () => {
@@ -175,6 +190,11 @@ while True:
     }
   });
 });
+
+/** Lets no event be handled for a while. */
+function pause(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
 
 /** A group whose launcher is held by SIGSTOP before it has forked anything. */
 async function startHeld(command: string): Promise<ProcessGroup> {

@@ -42,7 +42,7 @@ export interface ProcessGroup {
   readonly id: number | undefined;
   /** Resolves when the command has ended, the whole group is gone and its output is read. Never rejects. */
   readonly ended: Promise<CommandEnd>;
-  /** SIGTERM to the group, SIGKILL to what is left of it after `graceMs`. Resolves as `ended` does. */
+  /** SIGTERM to the group as soon as its command hears it, which may have begun by then; SIGKILL to what is left after `graceMs`. Resolves as `ended` does. */
   stop(options: { readonly graceMs: number }): Promise<CommandEnd>;
   /** SIGKILL to the group now. */
   kill(): void;
@@ -139,11 +139,13 @@ class LaunchedGroup implements ProcessGroup {
       text += chunk.toString("latin1");
       const watcher = /^watcher (\d+)\n/m.exec(text)?.[1];
       if (watcher !== undefined) this.#resolveWatcher(Number(watcher));
+      // Before `exit`, which may come with it: what a command left behind that ended already is to be told as well.
+      if (!this.#commandHears && /^command\n/m.test(text)) {
+        this.#commandHears = true;
+        if (this.#stopping) this.#terminate();
+      }
       const code = /^exit (\d+)\n/m.exec(text)?.[1];
       if (code !== undefined && this.#commandCode === undefined) this.#commandEnded(Number(code));
-      if (this.#commandHears || !/^command\n/m.test(text)) return;
-      this.#commandHears = true;
-      if (this.#stopping) this.#terminate();
     });
     // The other end goes with the launcher, whose exit is what counts; a reset on the way says no more.
     channel.on("error", () => {});

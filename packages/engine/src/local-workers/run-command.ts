@@ -9,7 +9,7 @@ export interface RunCommandOptions {
   readonly command: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Aborting ends the command's whole process group. */
+  /** Aborting ends the command's whole process group; one that is aborted already starts nothing. */
   readonly signal: AbortSignal;
   readonly onLine: (line: string) => void;
 }
@@ -22,6 +22,7 @@ export interface CommandRun {
 
 /** Runs a shell command to its end and tells its output line by line. Never rejects for what the command does. */
 export async function runCommand(options: RunCommandOptions): Promise<CommandRun> {
+  if (options.signal.aborted) return { end: { code: null, signal: null, problem: "was called off before it started" }, lastLines: [] };
   const lastLines: string[] = [];
   const onLine = (line: string): void => {
     lastLines.push(line);
@@ -41,8 +42,7 @@ export async function runCommand(options: RunCommandOptions): Promise<CommandRun
     // `ended` below waits for it.
     void group.stop({ graceMs: CANCEL_GRACE_MS });
   };
-  if (options.signal.aborted) cancel();
-  else options.signal.addEventListener("abort", cancel, { once: true });
+  options.signal.addEventListener("abort", cancel, { once: true });
   const end = await group.ended;
   options.signal.removeEventListener("abort", cancel);
   return { end, lastLines };
