@@ -1,37 +1,66 @@
+import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files whose tests hold the engine to a time or to a size of its memory, and so run alone. */
+/** Tests that hold the engine to a time or to a size of its memory. They run one after another, after all others. */
 const ALONE = ["e2e/src/supervision.test.ts", "e2e/src/http-streams.test.ts", "e2e/src/channels.test.ts"];
-/** Of whole processes and a browser: on a busy machine the second that is the default is nothing. */
+/** Tests that start processes, use the disk, or wait for real time. */
+const INTEGRATION = ["packages/*/src/**/*.integration.test.{ts,tsx}"];
+/** Timeout of `expect.poll` where whole processes and a browser take part. */
 const POLL = { timeout: 20_000 };
+/** These tests wait more than they compute, so two workers per core keep every core busy. */
+const WORKERS = 2 * availableParallelism();
+/** Projects with long files first: short files at the end leave no core idle. */
+const ORDER = ["e2e", "compat", "console", "integration", "unit"];
 
-// Sources are used directly across packages (export condition "@svc/source"), so a test never runs against a stale build.
-// The one exception is the store thread: Node 20 cannot run TypeScript in a worker thread, so it needs `tsc -b` first.
+/** Starts long files first. The size of a file stands in for its duration, which a fresh clone does not know. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project }: TestSpecification): number => ORDER.indexOf(project.name);
+    const size = ({ moduleId }: TestSpecification): number => statSync(moduleId).size;
+    return files.sort((a, b) => rank(a) - rank(b) || size(b) - size(a));
+  }
+}
+
+// Packages import each other's sources (export condition "@svc/source"), so a test never runs against a stale build.
+// The one exception is the store thread: Node 20 cannot run TypeScript in a worker thread, so it needs a build first.
 
 export default defineConfig({
   resolve: { conditions: ["@svc/source"] },
   ssr: { resolve: { conditions: ["@svc/source"] } },
   test: {
     globalSetup: "./scripts/temporary-folder.mjs",
+    sequence: { sequencer: LongestFirst },
+    maxWorkers: WORKERS,
     projects: [
       {
         extends: true,
         test: {
           name: "unit",
           include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts", "scripts/*.test.mjs"],
+          exclude: INTEGRATION,
           environment: "node",
-          // Of a machine on which much else runs.
+          // The machine may be busy with other work.
           testTimeout: 30_000,
-          // To load the same modules again for each of hundreds of files took longer than the tests: a test that changes what all share has to undo it.
+          // Loading the same modules again for each of hundreds of files takes longer than the tests. A test that changes shared state must undo it.
           isolate: false,
-          // By itself the test runner leaves one core idle, which is half of two.
-          maxWorkers: availableParallelism(),
         },
       },
       {
         extends: true,
-        test: { name: "compat", include: ["e2e/src/compat/**/*.test.ts"], environment: "node", testTimeout: 90_000, hookTimeout: 90_000, maxWorkers: 3 },
+        test: { name: "integration", include: INTEGRATION, environment: "node", testTimeout: 30_000, isolate: false },
+      },
+      {
+        extends: true,
+        test: {
+          name: "compat",
+          include: ["e2e/src/compat/**/*.test.ts"],
+          setupFiles: "./e2e/src/support/keep-evidence.ts",
+          environment: "node",
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+        },
       },
       {
         extends: true,
@@ -39,23 +68,11 @@ export default defineConfig({
           name: "e2e",
           include: ["e2e/src/**/*.test.ts"],
           exclude: ["e2e/src/compat/**", "e2e/src/faults/**", "e2e/src/console/**", ...ALONE],
+          setupFiles: "./e2e/src/support/keep-evidence.ts",
           environment: "node",
           testTimeout: 240_000,
           hookTimeout: 240_000,
           expect: { poll: POLL },
-          maxWorkers: 2,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "alone",
-          include: ALONE,
-          environment: "node",
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
-          expect: { poll: POLL },
-          fileParallelism: false,
         },
       },
       {
@@ -63,19 +80,41 @@ export default defineConfig({
         test: {
           name: "console",
           include: ["e2e/src/console/**/*.test.ts"],
+          setupFiles: "./e2e/src/support/keep-evidence.ts",
           environment: "node",
           testTimeout: 240_000,
           hookTimeout: 240_000,
           expect: { poll: POLL },
-          // A browser waits more than it works.
-          maxWorkers: 2,
-          // The files that a process runs share its browser: `e2e/src/console/support/pages.ts`.
+          // Files that run in one process share its browser: `e2e/src/console/support/pages.ts`.
           isolate: false,
         },
       },
       {
         extends: true,
-        test: { name: "faults", include: ["e2e/src/faults/**/*.test.ts"], environment: "node", testTimeout: 300_000, fileParallelism: false },
+        test: {
+          name: "alone",
+          include: ALONE,
+          setupFiles: "./e2e/src/support/keep-evidence.ts",
+          environment: "node",
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          expect: { poll: POLL },
+          maxWorkers: 1,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "faults",
+          include: ["e2e/src/faults/**/*.test.ts"],
+          environment: "node",
+          testTimeout: 300_000,
+          maxWorkers: 1,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
       },
     ],
   },

@@ -13,21 +13,22 @@ const MAX_LINE_LENGTH = 240;
 const RUNNERS_OWN = /^\s+at .*(?:node_modules|node:internal|<anonymous>\)$)/;
 
 /**
- * The failures of a report of Vitest's JSON reporter, which is that of Jest: https://vitest.dev/guide/reporters#json-reporter.
- * @param {string} project the runner's project, e.g. "e2e"
+ * Returns the failures in a report of Vitest's JSON reporter (Jest's format): https://vitest.dev/guide/reporters#json-reporter.
+ * `command` runs the failed test alone.
  * @param {{ testResults?: readonly object[] }} report
- * @returns {{ test: string, message: string }[]}
+ * @returns {{ test: string, message: string, command: string }[]}
  */
-export function vitestFailures(project, { testResults = [] }) {
+export function vitestFailures({ testResults = [] }) {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
-    const file = `${project} ${relative(root, name)}`;
+    const file = relative(root, name).replaceAll("\\", "/");
     const failed = assertionResults.filter((test) => test.status === "failed");
     // A file that does not load, or whose hook fails, has a message of its own; a hook of some of its tests leaves none.
     const isOfFile = status === "failed" && (message !== "" || failed.length === 0);
-    const ofFile = isOfFile ? [{ test: file, message: message || "a hook failed; the output above says how" }] : [];
+    const ofFile = isOfFile ? [{ test: file, message: message || "a hook failed; see the output above", command: testCommand(file) }] : [];
     const ofTests = failed.map((test) => ({
       test: `${file}: ${[...test.ancestorTitles, test.title].join(" > ")}`,
       message: test.failureMessages.join("\n"),
+      command: testCommand(file, test.fullName ?? [...test.ancestorTitles, test.title].join(" ")),
     }));
     return [...ofFile, ...ofTests];
   });
@@ -40,19 +41,33 @@ export function vitestFailures(project, { testResults = [] }) {
  */
 export function pytestFailures(xml) {
   const cases = xml.matchAll(/<testcase classname="([^"]*)" name="([^"]*)"[^>]*><(?:failure|error) message="([^"]*)"/g);
-  return [...cases].map(([, className, name, message]) => ({ test: `pytest ${decoded(className)}: ${decoded(name)}`, message: decoded(message) }));
+  return [...cases].map(([, className, name, message]) => {
+    // `tests.test_x.TestClass`, or `test_x` where the folder is no package.
+    const file = /(?:^|\.)(test_\w+)/.exec(decoded(className))?.[1] ?? decoded(className);
+    return {
+      test: `${decoded(className)}: ${decoded(name)}`,
+      message: decoded(message),
+      command: testCommand(`python/tests/${file}.py`, decoded(name).replace(/\[.*$/s, "")),
+    };
+  });
+}
+
+/** The shell command that runs one test, or one file. */
+function testCommand(file, name) {
+  return `npm test -- ${file}${name === undefined ? "" : ` -t '${name.replaceAll("'", "'\\''")}'`}`;
 }
 
 /** Lines for a person: each failure's name and the ends of its message. Empty where nothing failed. */
 export function failureLines(failures) {
   if (failures.length === 0) return [];
   const lines = ["Failed:"];
-  for (const { test, message } of failures.slice(0, MAX_FAILURES)) {
+  for (const { test, message, command } of failures.slice(0, MAX_FAILURES)) {
     const said = stripVTControlCharacters(message ?? "")
       .split("\n")
       .filter((line) => line.trim() !== "" && !RUNNERS_OWN.test(line));
     const shown = said.length <= FIRST_LINES + LAST_LINES ? said : [...said.slice(0, FIRST_LINES), "…", ...said.slice(-LAST_LINES)];
     lines.push("", `  ${test}`, ...shown.map((line) => `    ${line.slice(0, MAX_LINE_LENGTH)}`));
+    if (command !== undefined) lines.push(`    Run it alone: ${command}`);
   }
   const more = failures.length - MAX_FAILURES;
   if (more > 0) lines.push("", `  and ${more} more; the output above has them`);

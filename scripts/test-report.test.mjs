@@ -53,37 +53,51 @@ test_a.py:6: RuntimeError</error></testcase><testcase classname="test_a.TestC" n
 test_a.py:11: AssertionError</failure></testcase></testsuite></testsuites>`;
 
 it("names tests that fail, files that do not load and hooks that fail", () => {
-  expect(vitestFailures("unit", REPORT).map(({ test }) => test)).toEqual([
-    "unit a.test.mjs: lists > adds",
-    "unit b.test.mjs",
-    "unit c.test.mjs",
-    "unit e.test.mjs",
-    "unit e.test.mjs: fails before its hook does",
-    "unit f.test.mjs",
+  expect(vitestFailures(REPORT).map(({ test }) => test)).toEqual([
+    "a.test.mjs: lists > adds",
+    "b.test.mjs",
+    "c.test.mjs",
+    "e.test.mjs",
+    "e.test.mjs: fails before its hook does",
+    "f.test.mjs",
   ]);
-  expect(vitestFailures("unit", REPORT).at(-1)?.message).toBe("a hook failed; the output above says how");
-  expect(vitestFailures("unit", {})).toEqual([]);
+  expect(vitestFailures(REPORT).at(-1)?.message).toBe("a hook failed; see the output above");
+  expect(vitestFailures({})).toEqual([]);
 });
 
 it("reads what pytest says of a failure", () => {
   expect(pytestFailures(XML)).toEqual([
-    { test: "pytest test_a: test_adds", message: "assert {'a': '<b>'} == {'a': 'c\"'}\n  \n  Use -v to get more diff" },
-    { test: "pytest test_a: test_err", message: 'failed on setup with "RuntimeError: no engine"' },
-    { test: "pytest test_a.TestC: test_m[a<b]", message: "AssertionError: assert 'a<b' == 'é'" },
+    {
+      test: "test_a: test_adds",
+      message: "assert {'a': '<b>'} == {'a': 'c\"'}\n  \n  Use -v to get more diff",
+      command: "npm test -- python/tests/test_a.py -t 'test_adds'",
+    },
+    {
+      test: "test_a: test_err",
+      message: 'failed on setup with "RuntimeError: no engine"',
+      command: "npm test -- python/tests/test_a.py -t 'test_err'",
+    },
+    {
+      test: "test_a.TestC: test_m[a<b]",
+      message: "AssertionError: assert 'a<b' == 'é'",
+      command: "npm test -- python/tests/test_a.py -t 'test_m'",
+    },
   ]);
   expect(pytestFailures("")).toEqual([]);
 });
 
-it("shows what each failure says, without the runner's own lines", () => {
-  expect(failureLines(vitestFailures("unit", REPORT).slice(0, 2))).toEqual([
+it("shows each failure's message without the runner's own lines, and the command that runs the test alone", () => {
+  expect(failureLines(vitestFailures(REPORT).slice(0, 2))).toEqual([
     "Failed:",
     "",
-    "  unit a.test.mjs: lists > adds",
+    "  a.test.mjs: lists > adds",
     "    AssertionError: expected 2 to be 3 // Object.is equality",
     "        at /r/a.test.mjs:1:58",
+    "    Run it alone: npm test -- a.test.mjs -t 'lists adds'",
     "",
-    "  unit b.test.mjs",
+    "  b.test.mjs",
     "    Cannot find module './gone.mjs' imported from /r/b.test.mjs",
+    "    Run it alone: npm test -- b.test.mjs",
   ]);
   expect(failureLines([])).toEqual([]);
 });

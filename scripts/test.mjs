@@ -1,11 +1,10 @@
-// `npm test`: installs what the tests need and runs all of them: TypeScript units, Python, the
-// published clients against our engine, the end-to-end tests with real processes, and the console in a browser.
-// Options: --no-install (everything is there already), --unit (leave out the end-to-end tests). Plain Node without dependencies.
+// `npm test`: installs what the tests need and runs all of them: TypeScript, Python, the published clients against our engine, whole processes, and the
+// console in a browser. Plain Node without dependencies.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { parseArgs } from "node:util";
 import { packSdks } from "./pack-sdks.mjs";
 import { installPublishedPython } from "./published-clients.mjs";
 import {
@@ -23,20 +22,38 @@ import {
 } from "./setup.mjs";
 import { beside, interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 import { failureLines, pytestFailures, vitestFailures } from "./test-report.mjs";
+import { selectTests } from "./test-selection.mjs";
 import { installToolchains } from "./toolchains.mjs";
 
-/** What each step installs, and whether the unit tests need it, too. */
+const USAGE = `Usage: npm test -- [options] [pattern ...]
+
+Runs all tests, or those of the files whose path contains a pattern. Without such a file, runs the tests whose name contains the pattern.
+
+  -t, --name <text>  run only tests whose name contains the text
+  --unit             run only tests without processes, disk or real time (npm run test:unit)
+  --no-install       skip the installation steps
+  --help             print this`;
+
+/** Steps that install programs, with the test projects that need them. */
 const PROGRAMS = [
-  ["Looking for Redis", installRedis, true],
-  ["Looking for shells", installShells, true],
-  ["Installing the published Python client", installPublishedPython, false],
-  ["Looking for a browser", installBrowser, false],
-  ["Looking for a terminal", installTmux, false],
-  ["Looking for systemd", installSystemd, false],
-  ["Installing the toolchains of workers", installToolchains, false],
+  ["Looking for Redis", installRedis, ["integration", "e2e"]],
+  ["Looking for shells", installShells, ["integration"]],
+  ["Installing the published Python client", installPublishedPython, ["compat"]],
+  ["Looking for a browser", installBrowser, ["e2e", "console"]],
+  ["Looking for a terminal", installTmux, ["e2e"]],
+  ["Looking for systemd", installSystemd, ["e2e"]],
+  ["Installing the toolchains of workers", installToolchains, ["e2e"]],
 ];
-/** Tests install workers of every kind from the registries: one request that fails is not to fail the run. */
-const PATIENT = {
+/** Steps that build something, with the test projects that need it. */
+const BUILDS = [
+  ["Bundling svc", bundleCli, ["integration", "compat", "e2e", "console", "alone", "pytest"]],
+  ["Building the console's page", buildConsolePage, ["integration", "e2e", "console", "alone"]],
+];
+const PACKED = ["integration", "e2e", "alone"];
+/** Projects with tests in Python, or with workers in Python. */
+const PYTHON = ["pytest", "integration", "e2e", "alone"];
+/** Tests install workers of every kind from the registries. One failed request must not fail the run. */
+const NETWORK_RETRIES = {
   npm_config_fetch_retries: "5",
   npm_config_fetch_retry_factor: "2",
   npm_config_fetch_retry_mintimeout: "1000",
@@ -44,85 +61,135 @@ const PATIENT = {
   UV_HTTP_RETRIES: "10",
   CARGO_NET_RETRY: "10",
 };
-const isQuick = process.argv.includes("--unit");
-const isInstalled = process.argv.includes("--no-install");
+/** Reports of the runners, and the logs and pictures of failed tests. */
+const results = join(root, "test-results");
+
 process.exitCode = await main();
 
 async function main() {
+  const options = readOptions();
+  if (options === undefined) return 2;
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
   const signal = interruptSignal();
-  const reports = await mkdtemp(join(tmpdir(), "svc-tests-"));
-  const programs = PROGRAMS.filter(([, , isForUnits]) => isForUnits || !isQuick);
+  const startedMs = performance.now();
   let others;
   try {
-    const { step } = stepRunner({ total: (isInstalled ? 5 : 7) + programs.length, signal });
-    if (!isInstalled) {
-      await step("Checking Node and Python", checkTools);
-      await step("Installing packages", installPackages);
-    }
-    // They wait for the network most of the time, and building for the processor.
-    others = beside([installPythonTools, ...programs.map(([, install]) => install)], { signal });
-    const [pythonTools, ...installed] = others.awaited;
+    const selection = await selectTests({ patterns: options.patterns, name: options.name, unitOnly: options.unit });
+    const needs = (projects) => projects.some((project) => selection.projects.includes(project));
+    const programs = PROGRAMS.filter(([, , projects]) => !options["no-install"] && needs(projects));
+    const builds = BUILDS.filter(([, , projects]) => needs(projects));
+    const needsPython = needs(PYTHON);
+    const total = (options["no-install"] ? 1 : 3) + builds.length + Number(needsPython) + programs.length + Number(needs(PACKED));
+    const { step } = stepRunner({ total, signal });
+    if (!options["no-install"]) await step("Checking Node and Python", checkTools);
+    // These wait for the network most of the time, while the steps below use the processor.
+    others = beside([...(needsPython ? [installPythonTools] : []), ...programs.map(([, install]) => install)], { signal });
+    const installed = [...others.awaited];
+    const pythonTools = needsPython ? installed.shift() : undefined;
+    if (!options["no-install"]) await step("Installing packages", installPackages);
     await step("Building", build);
-    await step("Bundling svc", bundleCli);
-    await step("Building the console's page", buildConsolePage);
-    const python = await step("Installing the Python tools", pythonTools);
+    for (const [title, action] of builds) await step(title, action);
+    const python = pythonTools && (await step("Installing the Python tools", pythonTools));
     for (const [at, [title]] of programs.entries()) await step(title, installed[at]);
-    await step("Packing the SDKs", packSdks);
+    if (needs(PACKED)) await step("Packing the SDKs", packSdks);
 
-    const result = { passed: 0, failures: [] };
-    await runVitest("unit", reports, result);
-    await runPytest(python, reports, result);
-    if (!isQuick) {
-      await runVitest("compat", reports, result);
-      await runVitest("e2e", reports, result);
-      await runVitest("alone", reports, result);
-      await runVitest("console", reports, result);
-    }
-    for (const line of ["", ...failureLines(result.failures)]) console.log(line);
-    const failed = result.failures.length;
-    console.log(`\n${result.passed} passed, ${failed} failed`);
-    return failed === 0 && result.passed > 0 ? 0 : 1;
+    await rm(results, { recursive: true, force: true });
+    await mkdir(results, { recursive: true });
+    const reports = await Promise.all([runVitest(selection), needs(["pytest"]) ? runPytest(python, selection) : { passed: 0, failures: [] }]);
+    const failures = reports.flatMap((report) => report.failures);
+    const passed = reports.reduce((sum, report) => sum + report.passed, 0);
+    for (const line of ["", ...failureLines(failures)]) console.log(line);
+    if (failures.length > 0) console.log(`\nLogs and pictures of failed tests: ${relative(process.cwd(), results) || "."}/`);
+    console.log(`\nDuration: ${minutes(performance.now() - startedMs)}`);
+    if (passed + failures.length === 0) console.log("No test matches.");
+    console.log(`${passed} passed, ${failures.length} failed`);
+    return failures.length === 0 && passed > 0 ? 0 : 1;
   } catch (error) {
     return reportFailure(error);
   } finally {
     await others?.end();
-    await rm(reports, { recursive: true, force: true });
   }
 }
 
-async function runVitest(project, reports, result) {
-  const report = join(reports, `${project}.json`);
-  const args = ["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const code = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args]);
-  const { numPassedTests = 0, testResults } = await readJson(report);
-  add(result, project, code, numPassedTests, vitestFailures(project, { testResults }));
-}
-
-async function runPytest(python, reports, result) {
-  const report = join(reports, "pytest.xml");
-  const code = await run(python, ["-m", "pytest", "--quiet", `--junit-xml=${report}`], join(root, "python"));
-  const xml = await readFile(report, "utf8").catch(() => "");
-  const number = (name) => Number(new RegExp(`<testsuite[^>]*\\b${name}="(\\d+)"`).exec(xml)?.[1] ?? 0);
-  add(result, "pytest", code, number("tests") - number("failures") - number("errors") - number("skipped"), pytestFailures(xml));
-}
-
-function add(result, runner, code, passed, failures) {
-  result.passed += passed;
-  result.failures.push(...failures);
-  // What belongs to no test, as a promise that nobody awaited, or a runner that died.
-  if (code !== 0 && failures.length === 0) result.failures.push({ test: runner, message: `ended with status ${code}; its own output above says why` });
-}
-
-async function run(command, args, cwd = root) {
-  const child = spawn(command, args, { cwd, env: { ...PATIENT, ...process.env }, stdio: ["ignore", "inherit", "inherit"] });
-  const [code] = await once(child, "close");
-  return code;
-}
-
-async function readJson(file) {
+function readOptions() {
   try {
-    return JSON.parse(await readFile(file, "utf8"));
-  } catch {
-    return {};
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        name: { type: "string", short: "t" },
+        unit: { type: "boolean", default: false },
+        "no-install": { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    });
+    return { ...values, patterns: positionals };
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`);
+    return undefined;
   }
+}
+
+/** Runs the selected TypeScript tests. All projects share the test runner's workers, so that no core waits for a project to end. */
+async function runVitest({ projects, files, name }) {
+  const own = projects.filter((project) => project !== "pytest");
+  if (own.length === 0) return { passed: 0, failures: [] };
+  const report = join(results, "vitest.json");
+  const args = [
+    "run",
+    ...own.flatMap((project) => ["--project", project]),
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+    "--passWithNoTests",
+    ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
+    ...files.filter((file) => !file.endsWith(".py")),
+  ];
+  const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], { stdio: "inherit" });
+  const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
+  return outcome("vitest", code, content.numPassedTests ?? 0, vitestFailures(content));
+}
+
+/** Runs the selected Python tests. Prints their output at their end, in one piece. */
+async function runPytest(python, { files, name }) {
+  const report = join(results, "pytest.xml");
+  const own = files.filter((file) => file.endsWith(".py")).map((file) => join(root, file));
+  const args = ["-m", "pytest", "--quiet", `--junit-xml=${report}`, ...(name === undefined ? [] : ["-k", name]), ...own];
+  const { code, output } = await run(python, args, { cwd: join(root, "python"), stdio: "pipe" });
+  console.log(`\npytest:\n${output}`);
+  const xml = await readFile(report, "utf8").catch(() => "");
+  const number = (key) => Number(new RegExp(`<testsuite[^>]*\\b${key}="(\\d+)"`).exec(xml)?.[1] ?? 0);
+  const passed = number("tests") - number("failures") - number("errors") - number("skipped");
+  // Status 5: no test was selected.
+  return outcome("pytest", code === 5 && name !== undefined ? 0 : code, passed, pytestFailures(xml));
+}
+
+function outcome(runner, code, passed, failures) {
+  // A failure outside of any test, such as an unhandled rejection or a crash of the runner.
+  const ofRunner = code !== 0 && failures.length === 0 ? [{ test: runner, message: `exited with status ${code}; see its output above` }] : [];
+  return { passed, failures: [...failures, ...ofRunner] };
+}
+
+async function run(command, args, { cwd = root, stdio }) {
+  const child = spawn(command, args, { cwd, env: { ...NETWORK_RETRIES, ...process.env }, stdio: ["ignore", stdio, stdio] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  const [code] = await once(child, "close");
+  return { code, output };
+}
+
+/** Makes a regular expression that matches exactly this text. */
+function escaped(text) {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+function minutes(ms) {
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { addEvidence } from "./evidence.ts";
 
 const svcBin = fileURLToPath(new URL("../../../packages/cli/bin/svc.js", import.meta.url));
 
@@ -73,6 +74,7 @@ export async function startEngine(options: {
     });
   }
   const exited = once(child, "close").then(([code, signal]) => (code ?? signal) as number | string | null);
+  void exited.then(addEvidence({ kind: "engine", extension: "log", read: async () => output, outlivesEnd: true }));
   const logged = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
       const look = (): void => {

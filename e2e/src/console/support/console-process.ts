@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { Ports } from "../../support/cli.ts";
+import { addEvidence } from "../../support/evidence.ts";
 
 const consoleBin = fileURLToPath(new URL("../../../../packages/console/bin/svc-console.js", import.meta.url));
 
@@ -31,6 +32,7 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleProc
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
+  child.once("close", addEvidence({ kind: "console", extension: "log", read: async () => output, outlivesEnd: true }));
   const url = await new Promise<string>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (chunk: Buffer) => {

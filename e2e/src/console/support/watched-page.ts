@@ -1,5 +1,6 @@
 import type { ConsoleMessage, Page, Request, WebSocket } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
+import { addEvidence } from "../../support/evidence.ts";
 import { givePageBack, type Theme, takePage } from "./pages.ts";
 
 export interface WatchedPage {
@@ -32,10 +33,16 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   // A test that opens nothing at first is at home where it goes first.
   let home = url.startsWith("http") ? new URL(url) : undefined;
   const unwatch = watch(page, note, (asked) => (home ??= asked));
+  const removeEvidence = [
+    addEvidence({ kind: "page", extension: "png", read: () => page.screenshot() }),
+    addEvidence({ kind: "page", extension: "html", read: async () => `<!-- ${page.url()} -->\n${await page.content()}` }),
+    addEvidence({ kind: "page-faults", extension: "txt", read: async () => faults.join("\n") }),
+  ];
   let isOpen = true;
   const close = async (): Promise<void> => {
     if (!isOpen) return;
     isOpen = false;
+    for (const remove of removeEvidence) remove();
     unwatch();
     await givePageBack(page);
   };

@@ -1,0 +1,67 @@
+// Decides which tests `npm test -- PATTERN` runs, and in which projects of the test runners they are. Plain Node without dependencies.
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { root, StepFailure } from "./steps.mjs";
+
+const FOLDERS = ["packages", "bench", "scripts", "e2e", "python/tests"];
+const SKIPPED = new Set(["node_modules", "dist", "bundle", "assets", "__pycache__"]);
+/** First match counts. The globs in vitest.config.ts say the same; a test compares them. */
+const PROJECTS = [
+  ["pytest", /^python\/tests\/test_\w+\.py$/],
+  [undefined, /^e2e\/src\/faults\//],
+  ["alone", /^e2e\/src\/(?:supervision|http-streams|channels)\.test\.ts$/],
+  ["compat", /^e2e\/src\/compat\/.*\.test\.ts$/],
+  ["console", /^e2e\/src\/console\/.*\.test\.ts$/],
+  ["e2e", /^e2e\/src\/.*\.test\.ts$/],
+  ["integration", /^packages\/[^/]+\/src\/.*\.integration\.test\.tsx?$/],
+  ["unit", /^(?:(?:packages\/[^/]+|bench)\/src\/.*\.test\.tsx?|scripts\/[^/]+\.test\.mjs)$/],
+];
+const UNIT = ["unit"];
+
+/** Name of the project that runs a test file, given by its path from the repository's root with `/`; undefined if `npm test` does not run it. */
+export function projectOf(file) {
+  return PROJECTS.find(([, pattern]) => pattern.test(file))?.[0];
+}
+
+/**
+ * Resolves with the projects to run, the files to run (empty: all files of these projects) and the part of a test's name that selects tests.
+ * Rejects with a StepFailure if a pattern matches files that `npm test` does not run.
+ * @param {{ patterns: readonly string[], name?: string, unitOnly?: boolean }} options
+ * @returns {Promise<{ projects: string[], files: string[], name: string | undefined }>}
+ */
+export async function selectTests({ patterns, name, unitOnly = false }) {
+  const runs = (project) => project !== undefined && (!unitOnly || UNIT.includes(project));
+  const files = await testFiles();
+  const found = files.filter((file) => patterns.some((pattern) => file.includes(normalized(pattern))));
+  const selected = found.filter((file) => runs(projectOf(file)));
+  if (found.length > 0 && selected.length === 0) {
+    throw new StepFailure(`\`npm test${unitOnly ? " -- --unit" : ""}\` does not run ${found.join(", ")}`, {
+      fix: unitOnly ? "leave --unit out." : "run them with `npm run faults`.",
+    });
+  }
+  const isByName = patterns.length > 0 && selected.length === 0;
+  const projects = new Set((selected.length > 0 ? selected : files).map(projectOf).filter(runs));
+  return { projects: [...projects], files: selected, name: isByName ? patterns.join(" ") : name };
+}
+
+function normalized(pattern) {
+  return pattern.replaceAll("\\", "/").replace(/^\.\//, "");
+}
+
+/** Paths of all test files from the repository's root, with `/`. */
+export async function testFiles() {
+  const found = await Promise.all(FOLDERS.map(filesBelow));
+  return found.flat().filter((file) => /\.test\.(?:tsx?|mjs)$|\/test_\w+\.py$/.test(file));
+}
+
+async function filesBelow(folder) {
+  const entries = await readdir(join(root, folder), { withFileTypes: true });
+  const found = await Promise.all(
+    entries.map((entry) => {
+      const path = `${folder}/${entry.name}`;
+      if (!entry.isDirectory()) return [path];
+      return SKIPPED.has(entry.name) ? [] : filesBelow(path);
+    }),
+  );
+  return found.flat();
+}
