@@ -23,8 +23,9 @@ const counts = new Map<string, number>();
 
 /** Registers what to keep if a test fails from now on. Returns a function that marks the source as ended. */
 export function addEvidence({ kind, extension, read, outlivesEnd = false }: EvidenceSource): () => void {
-  const number = (counts.get(kind) ?? 0) + 1;
-  counts.set(kind, number);
+  const type = `${kind}.${extension}`;
+  const number = (counts.get(type) ?? 0) + 1;
+  counts.set(type, number);
   const evidence: Evidence = { fileName: `${kind}-${number}.${extension}`, read, hasEnded: false };
   current = [...current, evidence];
   return () => {
