@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
 import { clipboard } from "./support/clipboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
-import { openLive, widthOverflow } from "./support/watched-page.ts";
+import { openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
@@ -12,6 +12,8 @@ let log: (level: string, message: string, more?: object) => Promise<unknown>;
 
 beforeAll(async () => {
   const worker = await system.worker("writer");
+  worker.registerFunction("order::place", () => 1);
+  await worker.call({ function_id: "order::place", payload: {} });
   log = (level, message, more = {}) => worker.call({ function_id: `engine::log::${level}`, payload: { message, service_name: "api", ...more } });
   await log("error", "\u001b[31mfailed\u001b[0m <img src=x onerror=alert(1)>", { trace_id: TRACE, span_id: SPAN, data: { status: 503 } });
   for (let at = 0; at < 30; at++) await log("info", `order ${at} took ${at} ms`, { service_name: "shop", data: { status: 200 } });
@@ -25,11 +27,32 @@ describe("the Logs page", () => {
     await page.getByRole("row").nth(1).filter({ hasText: "something new" }).waitFor({ timeout: 5_000 });
     const row = page.getByRole("row").filter({ hasText: "failed <img" });
     await row.getByText("ERROR", { exact: true }).click();
-    await page.getByText("503").waitFor();
+    // The list shows "status=503" too.
+    await page.getByRole("cell", { name: "503", exact: true }).waitFor();
     expect(page.url()).toMatch(/\/logs\/\d+/);
     await page.getByLabel("Message", { exact: true }).getByText("failed", { exact: true }).waitFor();
     await page.getByRole("link", { name: TRACE, exact: true }).click();
     await page.waitForURL(`**/traces/${TRACE}/${SPAN}`);
+  });
+
+  it.each([
+    ["/logs", "engine::logs::histogram", "order 29", /\/logs\/\d+/],
+    ["/traces", "engine::traces::histogram", "order::place", /\/traces\/[0-9a-f]{32}/],
+  ])("%s opens the entry that is clicked although the counts over time arrive during the click", async (path, counts, text, opened) => {
+    const { page } = await openPage("about:blank");
+    const held: (() => void)[] = [];
+    await page.route("**/api/call", async (route) => {
+      if (route.request().postData()?.includes(counts) === true) await new Promise<void>((resolve) => held.push(resolve));
+      return route.continue();
+    });
+    await page.goto(`${system.console.url}${path}`);
+    const row = page.getByRole("row").filter({ hasText: text }).first();
+    await row.getByText(text).hover();
+    await page.mouse.down();
+    for (const release of held.splice(0)) release();
+    await page.getByRole(path === "/logs" ? "slider" : "figure").first().waitFor();
+    await page.mouse.up();
+    await page.waitForURL(opened);
   });
 
   it.each([

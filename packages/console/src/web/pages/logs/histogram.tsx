@@ -6,9 +6,24 @@ import type { Bucket } from "./use-logs.ts";
 
 const FILLS: Readonly<Record<Level, string>> = { TRACE: "bg-ink-3/40", DEBUG: "bg-ink-3", INFO: "bg-info", WARN: "bg-warn", ERROR: "bg-danger" };
 const DAY_MS = 86_400_000;
+const FRAME = "border-line border-b bg-surface px-4 pt-2 pb-1 max-sm:hidden";
+const AXIS = "flex justify-between pt-0.5 font-mono text-[11px] text-ink-3";
 
 function countOf({ counts }: Bucket): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Empty space of the histogram's height, shown until the counts are loaded. Without it the list would move down under the pointer, and a click would miss. */
+export function HistogramPlace() {
+  return (
+    <div aria-hidden className={FRAME}>
+      <div className="h-14" />
+      <div className={AXIS}>
+        <span className="font-sans">&nbsp;</span>
+        <span>&nbsp;</span>
+      </div>
+    </div>
+  );
 }
 
 /** Entries by time and level. Dragging over it, or arrows with Shift and Enter, chooses a time. */
@@ -46,7 +61,7 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
   const range = buckets.slice(ends?.[0] ?? 0, (ends?.[1] ?? -1) + 1);
   const said = ends === undefined ? "" : `${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${wordsOf(range)}. Enter shows only these.`;
   return (
-    <div className="border-line border-b bg-surface px-4 pt-2 pb-1 max-sm:hidden">
+    <div className={FRAME}>
       <div
         ref={place}
         role="slider"
@@ -78,7 +93,7 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
           </div>
         ))}
       </div>
-      <div className="flex justify-between pt-0.5 font-mono text-[11px] text-ink-3">
+      <div className={AXIS}>
         <span>{time(first.start_ms)}</span>
         <span aria-hidden className="flex min-w-0 items-center gap-3 px-2 font-sans text-ink-2">
           {said === "" ? <Legend buckets={buckets} most={most} /> : <span className="truncate">{said}</span>}

@@ -16,7 +16,7 @@ import { ColumnsMenu } from "./columns-menu.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type LogSearch, searchOfChips } from "./filter-terms.ts";
 import { FindBar } from "./find-bar.tsx";
-import { Histogram } from "./histogram.tsx";
+import { Histogram, HistogramPlace } from "./histogram.tsx";
 import { LogList } from "./log-list.tsx";
 import { findRows, rowsOf } from "./rows.ts";
 import { DEFAULT_RANGE, useLogQuery } from "./use-log-query.ts";
@@ -137,8 +137,13 @@ export default function LogsPage() {
       }
     >
       <FilterBar search={search} change={change} problems={query.problems} />
-      {counts.histogram.data !== undefined && counts.histogram.data.total > 0 && (
-        <Histogram buckets={counts.histogram.data.buckets} onRange={(from, to) => change({ from, to, range: undefined })} />
+      {counts.histogram.isPending ? (
+        <HistogramPlace />
+      ) : (
+        counts.histogram.data !== undefined &&
+        counts.histogram.data.total > 0 && (
+          <Histogram buckets={counts.histogram.data.buckets} onRange={(from, to) => change({ from, to, range: undefined })} />
+        )
       )}
       <div className="flex min-h-0 flex-1 max-[1099px]:flex-col">
         {isPanelOpen && (

@@ -8,7 +8,7 @@ export interface Bar {
   readonly label: string;
 }
 
-const HEIGHT = 48;
+export const CHART_HEIGHT = 48;
 
 /** Bars; dragging over them chooses from the first one touched to the last. The same can be typed beside it, so it takes no keys. */
 export function BrushChart({
@@ -50,7 +50,7 @@ export function BrushChart({
         aria-label={`${title}: ${total} traces from ${ends[0]} to ${ends[1]}, at most ${most} in one bar`}
         title="Drag to choose a part"
         className="relative flex cursor-crosshair touch-none items-end gap-px border-line border-b"
-        style={{ height: HEIGHT }}
+        style={{ height: CHART_HEIGHT }}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
           setDrag([barAt(event), barAt(event)]);

@@ -11,6 +11,13 @@ const FACETS = [
 const MAX_SHOWN = 12;
 const WORDS: Readonly<Record<string, string>> = { ok: "OK", error: "Error", pending: "Pending" };
 
+const RAIL = "hidden w-56 shrink-0 overflow-y-auto border-line border-r bg-surface p-3 xl:block";
+
+/** Empty space of the rail's width, shown until the facets are loaded, so that the list does not move under the pointer. */
+export function FacetsPlace() {
+  return <div aria-hidden className={RAIL} />;
+}
+
 /** How many of the traces that match have which value; a click filters by it, another one takes that back. */
 export function FacetsRail({
   facets,
@@ -22,7 +29,7 @@ export function FacetsRail({
   readonly onChange: (change: Partial<TraceSearch>) => void;
 }) {
   return (
-    <aside aria-label="Facets" className="hidden w-56 shrink-0 overflow-y-auto border-line border-r bg-surface p-3 xl:block">
+    <aside aria-label="Facets" className={RAIL}>
       {FACETS.map(({ facet, key, title }) => {
         const chosen = search[key];
         const values = facets[facet] ?? [];

@@ -1,8 +1,22 @@
 import { clockTime, dateTime, duration, useZone } from "../../../lib/time.ts";
 import type { HistogramAnswer } from "../model/trace-types.ts";
-import { type Bar, BrushChart } from "./brush-chart.tsx";
+import { type Bar, BrushChart, CHART_HEIGHT } from "./brush-chart.tsx";
 
 const DAY_MS = 86_400_000;
+const FRAME = "flex gap-6 border-line border-b px-4 py-2 max-sm:hidden";
+
+/** Empty space of the charts' height, shown until the counts are loaded. Without it the list would move down under the pointer, and a click would miss. */
+export function ChartsPlace() {
+  return (
+    <div aria-hidden className={FRAME}>
+      <div className="text-[11px]">
+        <div>&nbsp;</div>
+        <div style={{ height: CHART_HEIGHT }} />
+        <div className="font-mono">&nbsp;</div>
+      </div>
+    </div>
+  );
+}
 
 /** All traces that match: when they began, and how long they took. */
 export function TraceCharts({
@@ -30,7 +44,7 @@ export function TraceCharts({
     ({ min_ms, max_ms, count }): Bar => ({ from: min_ms, to: max_ms, count, errors: 0, label: `${duration(min_ms)} to ${duration(max_ms)}: ${count} traces` }),
   );
   return (
-    <div className="flex gap-6 border-line border-b px-4 py-2 max-sm:hidden">
+    <div className={FRAME}>
       <BrushChart
         title="When"
         bars={times}

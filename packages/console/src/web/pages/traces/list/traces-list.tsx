@@ -14,11 +14,11 @@ import { useIsNarrow } from "../../../ui/split.tsx";
 import { TimeRange } from "../../../ui/time-range.tsx";
 import { FALLBACK_RANGE, filterText, NO_FILTERS, readFilters, type TraceSearch } from "../model/list-query.ts";
 import { DurationFields } from "./duration-fields.tsx";
-import { FacetsRail } from "./facets-rail.tsx";
+import { FacetsPlace, FacetsRail } from "./facets-rail.tsx";
 import { FilterChips } from "./filter-chips.tsx";
 import { ListStatus } from "./list-status.tsx";
 import { isNotKept, NotKept } from "./not-kept.tsx";
-import { TraceCharts } from "./trace-charts.tsx";
+import { ChartsPlace, TraceCharts } from "./trace-charts.tsx";
 import { traceColumns } from "./trace-columns.tsx";
 import { GROUPS, TraceGroups } from "./trace-groups.tsx";
 import { useTraceFigures, useTraces } from "./use-traces.ts";
@@ -114,14 +114,18 @@ export default function TracesList() {
           emptyState={<NoTraces />}
         >
           <div className="flex min-h-0 flex-1">
-            {facets.data !== undefined && <FacetsRail facets={facets.data.facets} search={search} onChange={change} />}
+            {facets.isPending ? <FacetsPlace /> : facets.data !== undefined && <FacetsRail facets={facets.data.facets} search={search} onChange={change} />}
             <div className="relative flex min-h-0 min-w-0 flex-1 flex-col">
-              {histogram.data !== undefined && (
-                <TraceCharts
-                  histogram={histogram.data}
-                  onTime={(from, to) => change({ range: undefined, from, to })}
-                  onDuration={(min, max) => change({ min, max })}
-                />
+              {histogram.isPending ? (
+                <ChartsPlace />
+              ) : (
+                histogram.data !== undefined && (
+                  <TraceCharts
+                    histogram={histogram.data}
+                    onTime={(from, to) => change({ range: undefined, from, to })}
+                    onDuration={(min, max) => change({ min, max })}
+                  />
+                )
               )}
               <CompareBar chosen={chosen} onCompare={open} onCancel={() => setChosen([])} />
               {traces.waiting > 0 && (
