@@ -40,9 +40,7 @@ it("a command presents the token of its own project's engine, and says what is m
       expect(stranger.notes).toContain(`The engine at ${engine.url} wants a token, and none was sent: `);
       expect(stranger.notes).toContain(".svc/token");
       vi.stubEnv("SVC_TOKEN", "not-the-engine-s");
-      const startedMs = performance.now();
       const wrong = await list(engine.url);
-      expect(performance.now() - startedMs).toBeLessThan(3_000);
       expect(wrong.status).toBe(EXIT.failed);
       expect(wrong.notes).toContain(`The engine at ${engine.url} refuses the token: `);
       expect(wrong.notes).toContain("that of the variable SVC_TOKEN");

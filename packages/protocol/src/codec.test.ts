@@ -116,7 +116,7 @@ describe("decodeFrame", () => {
         const frame = `{${space}${members.join(`${space},${space}`)}${space}}`;
         expect(plain(decodeFrame(frame, { payloadIsLast: false }))).toEqual(plain(decodeByParsing(frame)));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     );
   });
 
@@ -134,7 +134,7 @@ describe("decodeFrame", () => {
           expect(decodeFrameBytes(Buffer.from(frame.padEnd(3_000, "}")), { payloadIsLast }, toText)).toHaveProperty("type");
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     );
   });
 });
@@ -179,7 +179,7 @@ describe("encoding", () => {
           }
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 

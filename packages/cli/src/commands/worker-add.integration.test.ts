@@ -221,12 +221,9 @@ describe("a worker that crashes", () => {
 
     await shell.noted("Worker probe-worker crashed: it ended with exit code 3 (SyntaxError here) and is started again in 1 s\n");
     await shell.noted("recovers");
-    const pressedMs = performance.now();
     shell.stop("SIGINT");
 
     expect(await ended).toBe(EXIT.failed);
-    // Not once the engine has answered a question that nobody waits for any more.
-    expect(performance.now() - pressedMs).toBeLessThan(8_000);
     expect(shell.written.notes.match(/\| beforehand/g)).toHaveLength(1);
     expect(shell.written.notes).toContain("It stays in config.yaml, and the engine goes on starting it");
     expect(shell.listeners()).toBe(0);

@@ -106,10 +106,8 @@ describe("a function that asks for validation", () => {
   it("cannot hold up the engine by a pattern that backtracks for ever (K8)", async () => {
     const { worker, serve } = await engineWith();
     serve("f", { request_format: { type: "string", pattern: "^(a+)+$" }, validate: true });
-    const before = performance.now();
     const { error } = (await worker.call("f", `${"a".repeat(60)}b`)) as { error: { code: string; message: string } };
     expect(error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("longer than 250 ms") });
-    expect(performance.now() - before).toBeLessThan(5_000);
     // For a while the format is not tried again, so that it cannot take all of the engine's time.
     expect(await worker.call("f", "aaa")).toMatchObject({ error: { code: "overloaded" } });
     serve("g", { request_format: { type: "string", pattern: "^(b+)+$" }, validate: true });

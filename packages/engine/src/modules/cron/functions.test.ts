@@ -221,7 +221,7 @@ it("runs no more at a time than it may, and the others in their turn", async () 
   await pass(few, clock, "t1", 20_000, 5_000);
   expect(ticks).toHaveLength(2);
   // Ticks that come due while the first ones wait are passed over, and do not stand in their way.
-  await pass(few, clock, "t1", 9_000);
+  await pass(few, clock, "t1", 9_000, 3_000);
   clock.advance(11_000);
   expect(ticks).toHaveLength(2);
   open.open();

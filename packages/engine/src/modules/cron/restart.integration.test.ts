@@ -155,7 +155,7 @@ describe("after a restart", () => {
     const note = (tick: { readonly scheduled_time: string }) => void started.push(tick.scheduled_time);
     await again(config, note);
     let latest = clock.now();
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < 12; round++) {
       const what = random(3);
       if (what === 0) {
         await restartAt(new Date(clock.now() + random(240_000) - 60_000).toISOString());

@@ -137,10 +137,9 @@ describe("engine::config::effective", () => {
     expect(maskSecrets(value)).toEqual(expected);
   });
 
-  it("does not take long over a long text", () => {
-    const started = performance.now();
+  it("reads a long text once", () => {
+    // Reading it again from each character takes longer than the time-out of a test.
     maskSecrets(["a.".repeat(500_000), `?${"a".repeat(1_000_000)}`, "?key".repeat(250_000)]);
     maskSecrets({ webhook: ["a://".repeat(250_000), `a://${"@".repeat(1_000_000)}`, "a.".repeat(500_000)] });
-    expect(performance.now() - started).toBeLessThan(500);
   });
 });

@@ -22,7 +22,8 @@ async function textOf(content: FileContent): Promise<string> {
 }
 
 it("keeps files apart whose pieces came mixed", async () => {
-  const spool = spools().spools.create();
+  const { spools: all } = spools();
+  const spool = all.create();
   const [a, b] = [new FileContent(), new FileContent()];
   a.hold(Buffer.from("a1"));
   a.hold(Buffer.from("a2"));
@@ -35,6 +36,8 @@ it("keeps files apart whose pieces came mixed", async () => {
   await Promise.all(written);
   expect(await textOf(a)).toBe(`a1a2${"a".repeat(250_000)}`);
   expect(await textOf(b)).toBe(`b1${"b".repeat(17)}`);
+  spool.remove();
+  await all.settled();
 });
 
 it("lets all forms together have only so much of the disk, and gives back what they had", async () => {

@@ -196,16 +196,16 @@ describe("a hostile client", () => {
     expect(engine.logs.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
   });
 
-  it("gets the answers to 10,000 pipelined requests in order, and 503 for those over the limit (1.4)", async () => {
+  it("gets the answers to 1,000 pipelined requests in order, and 503 for those over the limit (1.4)", async () => {
     const { port } = await site({}, { config: { concurrency_request_limit: 50 } });
     const { socket, until } = await client(port);
-    const requests = Array.from({ length: 10_000 }, (_, number) => post("/echo", String(number), "Content-Type: application/json\r\n"));
+    const requests = Array.from({ length: 1_000 }, (_, number) => post("/echo", String(number), "Content-Type: application/json\r\n"));
     socket.write(requests.join("") + post("/last", "1"));
     const answers = await until("no route for POST /last");
     const served = [...answers.matchAll(/"body":([0-9]+)/g)].map((match) => Number(match[1]));
     expect(served.length).toBeGreaterThanOrEqual(50);
     expect(served).toEqual([...served].sort((a, b) => a - b));
-    expect(served.length + [...answers.matchAll(/HTTP\/1\.1 503 /g)].length).toBe(10_000);
+    expect(served.length + [...answers.matchAll(/HTTP\/1\.1 503 /g)].length).toBe(1_000);
   });
 
   it("that leaves behind pipelined requests has all of their calls withdrawn", async () => {

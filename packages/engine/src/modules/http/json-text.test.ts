@@ -48,7 +48,7 @@ describe("the fault in a text that is not JSON", () => {
         const before = text.slice(0, offset);
         if (!isJson(before)) expect(findJsonFault(before).offset).toBe(before.length);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 

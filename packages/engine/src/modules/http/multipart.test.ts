@@ -234,7 +234,7 @@ describe("a multipart form", () => {
         await response.arrayBuffer();
         expect([200, 400, 413]).toContain(response.status);
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
     await expect.poll(() => here.engine.kernel.channels.size).toBe(0);
   });

@@ -76,7 +76,7 @@ describe("a request target", () => {
           }
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 });

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readdir, readlink, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -54,6 +54,15 @@ describe("the last lines", () => {
     await writeFile(files[2], `${numbered(1, 3)}${numbered(4, 5, "err")}${numbered(6, 7)}`);
     expect(textsOf(await lastLines(files, { count: 9, filter: { stream: "err", sinceMs: undefined } }))).toEqual(["line 4", "line 5"]);
     expect(textsOf(await lastLines(files, { count: 9, filter: { stream: undefined, sinceMs: 5_000 } }))).toEqual(["line 5", "line 6", "line 7"]);
+  });
+
+  it("close every file that was opened when one of them cannot be read", async () => {
+    await writeFile(files[1], numbered(1, 5));
+    await mkdir(files[2]);
+    await expect(lastLines(files, { count: 5, filter: EVERYTHING })).rejects.toMatchObject({ code: "EISDIR" });
+    const descriptors = await readdir("/proc/self/fd");
+    const open = await Promise.all(descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => "")));
+    expect(open.filter((file) => file.startsWith(folder))).toEqual([]);
   });
 
   it("are none where there is no file", async () => {

@@ -130,22 +130,23 @@ function isWanted(line: LogLine, { stream }: LineFilter): boolean {
 }
 
 async function withFiles<T>(files: readonly string[], read: (opened: readonly OpenFile[]) => Promise<T>): Promise<T> {
-  const opened: OpenFile[] = [];
+  const handles: FileHandle[] = [];
   try {
+    const opened: OpenFile[] = [];
     for (const file of files) {
       const handle = await open(file, "r").catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") return undefined;
         throw error;
       });
       if (handle === undefined) continue;
+      handles.push(handle);
       const { ino, size } = await handle.stat();
       // A rotation between two of them shows one file under two names.
-      if (opened.some(({ inode }) => inode === ino)) await handle.close();
-      else opened.push({ handle, inode: ino, size, mark: await markOf(handle, size) });
+      if (!opened.some(({ inode }) => inode === ino)) opened.push({ handle, inode: ino, size, mark: await markOf(handle, size) });
     }
     return await read(opened);
   } finally {
-    for (const { handle } of opened) await handle.close();
+    for (const handle of handles) await handle.close();
   }
 }
 

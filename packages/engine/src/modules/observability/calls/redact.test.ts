@@ -55,10 +55,9 @@ describe("JSON is shown with the values of hidden members masked", () => {
     expect(redactor.json('{"pass\\qword":"x","a":"b"}')).toContain('"b"');
   });
 
-  test("a megabyte of quotes or braces takes no longer than a glance", () => {
-    const started = performance.now();
+  test("a megabyte of quotes or braces is read once", () => {
+    // Reading it again from each character takes longer than the time-out of a test.
     for (const text of ['"'.repeat(1e6), "{".repeat(1e6), `{"password":${"[".repeat(1e6)}`, `"${"\\".repeat(1e6)}`, " ".repeat(1e6)]) redactor.json(text);
-    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });
 
@@ -82,11 +81,10 @@ describe("attributes are shown with hidden ones masked", () => {
     expect(redactor.attribute("target", "/c?token=x")).toBe("/c?token=***");
   });
 
-  test("a megabyte of a URL takes no longer than a glance", () => {
-    const started = performance.now();
+  test("a megabyte of a URL is read once", () => {
+    // Reading it again from each character takes longer than the time-out of a test.
     for (const text of ["a".repeat(1e6), `?${"a".repeat(1e6)}`, "?=".repeat(5e5), `/x?a=${"b".repeat(1e6)}`, "a=&".repeat(3e5)])
       redactor.attribute("url.full", text);
-    expect(performance.now() - started).toBeLessThan(5_000);
   });
 
   test("a name like one of objects' own is a name like any other", () => {

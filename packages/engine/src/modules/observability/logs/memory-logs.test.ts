@@ -71,9 +71,7 @@ describe("log entries in memory", () => {
 
   it("of a hundred thousand sources keep within their bounds", () => {
     const { add, store } = memory({ maxCount: 1_000 });
-    const startedMs = performance.now();
     add(...Array.from({ length: 100_000 }, (_, index) => logRecord({ service: `service ${index}` })));
     expect(store.figures().stored).toBe(1_000);
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 });

@@ -105,9 +105,9 @@ async function settled(): Promise<void> {
   );
 }
 
-/** Moves on minute by minute; what comes due is let end before the next one does. */
-async function pass(ms: number, stepMs = MINUTE_MS): Promise<void> {
-  for (let passed = 0; passed < ms; passed += stepMs) clock.advance(Math.min(stepMs, ms - passed));
+/** Moves the clock on, then waits until all that came due has ended. */
+async function pass(ms: number): Promise<void> {
+  clock.advance(ms);
   await settled();
 }
 
@@ -130,7 +130,7 @@ describe("the ticks of a real engine", () => {
       for (const id of FUNCTIONS) expect(minutes(id), id).toEqual(["12:30", "13:00"]);
 
       clock.jumpTo(clock.now() + 2 * HOUR_MS + 25 * MINUTE_MS);
-      await pass(2_000, 1_000);
+      await pass(2_000);
       const missed = ["13:30", "14:00", "14:30", "15:00"];
       expect(minutes("on::skip").slice(2)).toEqual([]);
       expect(minutes("on::once").slice(2)).toEqual(["15:00"]);
@@ -152,7 +152,7 @@ describe("the ticks of a real engine", () => {
   );
 
   it(
-    "start at most once over random restarts and leaps of the clock (T-1) (T-5) (gap 19)",
+    "start at most once over random restarts and jumps of the clock (T-1) (T-5) (gap 19)",
     async () => {
       const seed = Number(process.env.SVC_SEED ?? Date.now() % 1_000_000);
       let state = seed;
@@ -162,14 +162,15 @@ describe("the ticks of a real engine", () => {
       };
       const expression = "*/10 * * * *";
       await startAt("2026-01-01T12:00:30Z", expression);
-      for (let round = 0; round < 12; round++) {
+      await pass(10 * MINUTE_MS);
+      for (let round = 0; round < 6; round++) {
         const leap = random(4 * HOUR_MS) - 2 * HOUR_MS;
         if (random(2) === 0) clock.jumpTo(clock.now() + leap);
         else {
           await stop();
           await startAt(clock.now() + leap, expression);
         }
-        await pass(30 * MINUTE_MS, MINUTE_MS);
+        await pass(30 * MINUTE_MS);
       }
       for (const id of FUNCTIONS) expect(new Set(told[id]).size, `${id}, seed ${seed}`).toBe(told[id].length);
       expect(told["on::job"].length, `seed ${seed}`).toBeGreaterThan(0);
