@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { connect, silentLogger, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePort, freePorts } from "./support/ports.ts";
 import { eventually } from "./support/processes.ts";
 
 const program = fileURLToPath(new URL("./support/otlp-collector.mjs", import.meta.url));
@@ -65,7 +65,7 @@ const exporterOfSpans = async (): Promise<Status["exporters"][number]> => {
 
 beforeAll(async () => {
   ports = await freePorts();
-  collectorPort = (await freePorts()).http;
+  collectorPort = await freePort();
   writeFileSync(
     join(folder, "config.yaml"),
     `workers:

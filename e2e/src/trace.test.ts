@@ -7,7 +7,7 @@ import { BatchSpanProcessor, NodeTracerProvider } from "@opentelemetry/sdk-trace
 import { connect, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePort, freePorts } from "./support/ports.ts";
 import { eventually, processesIn } from "./support/processes.ts";
 import { logsOf, outlineOf, spansOf, type Tree, type TreeSpan, treeOf, until } from "./support/traces.ts";
 import { edit, uncomment } from "./support/uncomment.ts";
@@ -84,7 +84,7 @@ const BELOW_REQUEST = [
 
 beforeAll(async () => {
   ports = await freePorts();
-  otlpPort = (await freePorts()).http;
+  otlpPort = await freePort();
   const created = await svc(["create", "--template", "quickstart", "--directory", project], { cwd: parent });
   expect(created).toMatchObject({ code: 0 });
   const math = join(project, "workers/math-worker/math_worker.py");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import parsePrometheus from "parse-prometheus-text-format";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { otlpReceiver } from "../support/otlp-receiver.ts";
-import { freePorts } from "../support/ports.ts";
+import { freePort } from "../support/ports.ts";
 import { type Outline, outlineOf, type Tree, until } from "../support/traces.ts";
 import { type Guide, openGuide } from "./run-guide.ts";
 
@@ -84,7 +84,7 @@ describe("the configs of the guide to observability", () => {
   });
 
   it("take up what an OpenTelemetry SDK sends", async () => {
-    const port = (await freePorts()).http;
+    const port = await freePort();
     guide = await openGuide(FILE, { config: "receiver-config", morePorts: { 4318: port }, programs: false });
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const span = {
@@ -112,7 +112,7 @@ describe("the configs of the guide to observability", () => {
   });
 
   it("serve metrics that a parser of Prometheus' text reads, at the address that the scrape config names", async () => {
-    const port = (await freePorts()).http;
+    const port = await freePort();
     guide = await openGuide(FILE, { config: "prometheus-config", morePorts: { 9464: port }, programs: false });
     const target = /targets: \["(.+)"\]/.exec(guide.text("prometheus-scrape"))?.[1];
     expect(target).toBe(`localhost:${port}`);

@@ -2,28 +2,54 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Ports } from "./cli.ts";
 
-// Below the range that the system gives to outgoing connections: one of those could take a port between the asking and the use.
+// Below the range that the system gives to outgoing connections: one of those could take a port between the check and the use.
 const FIRST = 15_000;
 const LAST = 32_000;
+/** Ports per block, its lock included. */
+const BLOCK_SIZE = 32;
 
-/** Three ports that are free now, and differ. */
+/** Next port of this process's block, and the end of the block. */
+let next = 0;
+let end = 0;
+
+/** Returns three ports that are free and that no other process of any test run on this machine is given. */
 export async function freePorts(): Promise<Ports> {
-  const found = new Set<number>();
-  while (found.size < 3) {
-    const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));
-    if (await isFree(port)) found.add(port);
-  }
-  const [bridge, http, realtime] = found;
-  return { bridge: bridge as number, http: http as number, realtime: realtime as number };
+  return { bridge: await freePort(), http: await freePort(), realtime: await freePort() };
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** Returns one such port. Each port is given out once. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    while (next === end) await reserveBlock();
+    const port = next++;
+    if (await isFree(port)) return port;
+  }
+}
+
+/**
+ * Reserves a block of ports until this process ends. The lock is a server on the block's first port: binding a port is atomic, and the system
+ * releases it even if the process is killed.
+ */
+async function reserveBlock(): Promise<void> {
+  const blocks = Math.floor((LAST - FIRST) / BLOCK_SIZE);
+  for (;;) {
+    const lock = FIRST + BLOCK_SIZE * Math.floor(Math.random() * blocks);
+    if (!(await isFree(lock, { keep: true }))) continue;
+    next = lock + 1;
+    end = lock + BLOCK_SIZE;
+    return;
+  }
+}
+
+/** Binds the port to see whether it is free, and keeps it bound if asked to. */
+async function isFree(port: number, { keep = false } = {}): Promise<boolean> {
   const server = createServer();
   try {
     await once(server.listen(port, "127.0.0.1"), "listening");
   } catch {
     return false;
   }
-  await once(server.close(), "close");
+  server.unref();
+  if (!keep) await once(server.close(), "close");
   return true;
 }

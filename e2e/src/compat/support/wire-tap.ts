@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
-import { freePorts } from "../../support/ports.ts";
+import { freePort } from "../../support/ports.ts";
 
 /** A frame as it passed the tap. `json` is undefined when the frame is not a JSON object. */
 export interface TappedFrame {
@@ -175,7 +175,7 @@ export async function startWireTap(engineAddress: string | undefined, options: W
     changed();
   }
 
-  server.listen((await freePorts()).bridge, "127.0.0.1");
+  server.listen(await freePort(), "127.0.0.1");
   await once(server, "listening");
   const tap: WireTap = {
     address: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
