@@ -216,7 +216,7 @@ async function compile(project: string, samples: readonly Sample[]): Promise<voi
   };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: samples.map(({ name }) => `${name}.mts`) }));
   const tsc = (...more: readonly string[]) =>
-    promisify(execFile)(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", project, ...more], { cwd: project, timeout: 120_000 });
+    promisify(execFile)(process.execPath, [join(root, "node_modules/typescript-7/bin/tsc"), "-p", project, ...more], { cwd: project, timeout: 120_000 });
   try {
     await tsc();
     // A project that names no `lib` has the page's types, whose streams are not Node's.
