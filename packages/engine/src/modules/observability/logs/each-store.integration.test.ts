@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../kernel/clock.ts";
 import { silentLogger } from "../../../kernel/logger.ts";
 import type { LogRecord } from "../model.ts";
@@ -35,8 +35,32 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
   async function storeOf(records: readonly LogRecord[]): Promise<{ readonly store: LogStore; readonly queries: LogQueries }> {
     const store: LogStore = await make();
     opened.push(store);
+    return { store, queries: filled(store, records) };
+  }
+  function filled(store: LogStore, records: readonly LogRecord[]): LogQueries {
     for (const [index, log] of records.entries()) store.add({ id: index + 1, log });
-    return { store, queries: new LogQueries({ store, clock: systemClock }) };
+    return new LogQueries({ store, clock: systemClock });
+  }
+
+  /** The same store for all tests of one filter each, which only read it. */
+  let shared: LogStore | undefined;
+  let sharedQueries: LogQueries | undefined;
+  afterAll(() => shared?.stop());
+  async function fourEntries(): Promise<LogQueries> {
+    shared ??= await make();
+    sharedQueries ??= filled(shared, [
+      logRecord({ body: "here", service: "till", attributes: { note: "a zero\0character" } }),
+      logRecord({ body: "warn", severityNumber: 14, attributes: { "svc.function_id": "pay::now", note: "Karte Ödön" }, atMs: 1 }),
+      logRecord({ body: "info", traceId: "aa".repeat(16), spanId: "bb".repeat(8), atMs: 2 }),
+      logRecord({
+        body: "fatal",
+        severityNumber: 24,
+        attributes: { function_id: "pay::now", amount: "12.5" },
+        resource: { service: "till", workerId: "id-1", attributes: { region: "eu" } },
+        atMs: 3,
+      }),
+    ]);
+    return sharedQueries;
   }
   const page = async (queries: LogQueries, input: Parameters<typeof logFilterOf>[0], limit = 100): Promise<string[]> =>
     (await queries.page({ filter: logFilterOf(input), order: "desc", limit })).entries.map(({ log }) => log.body);
@@ -105,18 +129,7 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
     ["not a service", { exclude: { services: ["till"] } }, ["info", "warn"]],
     ["not a text", { exclude: { text: "INF" } }, ["fatal", "warn", "here"]],
   ])("are found by %s", async (_what, filter, expected) => {
-    const { queries } = await storeOf([
-      logRecord({ body: "here", service: "till", attributes: { note: "a zero\0character" } }),
-      logRecord({ body: "warn", severityNumber: 14, attributes: { "svc.function_id": "pay::now", note: "Karte Ödön" }, atMs: 1 }),
-      logRecord({ body: "info", traceId: "aa".repeat(16), spanId: "bb".repeat(8), atMs: 2 }),
-      logRecord({
-        body: "fatal",
-        severityNumber: 24,
-        attributes: { function_id: "pay::now", amount: "12.5" },
-        resource: { service: "till", workerId: "id-1", attributes: { region: "eu" } },
-        atMs: 3,
-      }),
-    ]);
+    const queries = await fourEntries();
     expect((await page(queries, filter)).sort()).toEqual([...expected].sort());
     const { tally } = await queries.tally(logFilterOf(filter));
     expect(tally.total).toBe(expected.length);

@@ -39,9 +39,11 @@ const stores: Record<string, () => SpanStore> = {
 
 describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
   const opened: SpanStore[] = [];
+  let shared: SpanStore | undefined;
   afterEach(async () => {
     for (const store of opened.splice(0)) await store.close();
   });
+  afterAll(() => shared?.close());
 
   function newStore(): SpanStore {
     const store = open();
@@ -61,9 +63,14 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     return rows.map(({ facts }) => Number.parseInt(facts.traceId, 16));
   }
 
-  /** Three traces: one of two services over 30 ms, one with an error, one that runs. */
-  function threeTraces(): SpanStore {
-    const store = newStore();
+  /** A store of `threeTraces`, the same for all tests that only read it. */
+  function sharedTraces(): SpanStore {
+    shared ??= threeTraces(open());
+    return shared;
+  }
+
+  /** Adds three traces: one of two services over 30 ms, one with an error, one that runs. */
+  function threeTraces(store: SpanStore): SpanStore {
     store.ended(
       sampleSpan({
         ...{ trace: 1, id: 12, parent: 11, service: "math", workerId: "w-1", startMs: 5, tookMs: 10, name: "math::add" },
@@ -90,7 +97,7 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
   }
 
   it("are listed by trace, the newest first, with what the trace is like (gap 44)", async () => {
-    const page = await list(threeTraces());
+    const page = await list(sharedTraces());
     expect(page).toMatchObject({ total: 3, totalIsExact: true, next: undefined });
     expect(page.rows.map(({ facts }) => [facts.rootName, facts.service, statusOf(facts), facts.spanCount, facts.errorCount])).toEqual([
       ["queue orders", "svc", "pending", 1, 0],
@@ -147,7 +154,7 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     [{ filters: [{ key: "status", value: "pending" }] }, [3]],
     [{ service_name: "math", text: "post", status: "ok" }, [1]],
   ])("are found by %j (gap 44)", async (filters, expected) => {
-    expect(await numbers(threeTraces(), filters)).toEqual(expected);
+    expect(await numbers(sharedTraces(), filters)).toEqual(expected);
   });
 
   it("are counted for every function that one of their spans ran, as the filter finds them", async () => {
@@ -177,8 +184,8 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     ["name", [2, 1, 3]],
     ["spans", [2, 3, 1]],
   ] as const)("are sorted by %s", async (sortBy, expected) => {
-    expect(await numbers(threeTraces(), {}, { sortBy, descending: false })).toEqual(expected);
-    expect(await numbers(threeTraces(), {}, { sortBy, descending: true })).toEqual(sortBy === "spans" ? [1, 3, 2] : [...expected].reverse());
+    expect(await numbers(sharedTraces(), {}, { sortBy, descending: false })).toEqual(expected);
+    expect(await numbers(sharedTraces(), {}, { sortBy, descending: true })).toEqual(sortBy === "spans" ? [1, 3, 2] : [...expected].reverse());
   });
 
   it.each([{}, { text: "span" }, { filters: [{ key: "n", op: "gte", value: 0 }] }])(
@@ -253,7 +260,7 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
   });
 
   it("show nothing that is to be hidden", async () => {
-    const [span] = (await threeTraces().spansOf(traceIdOf(1))).filter(({ name }) => name === "math::add");
+    const [span] = (await sharedTraces().spansOf(traceIdOf(1))).filter(({ name }) => name === "math::add");
     expect(span?.attributes).toMatchObject({ amount: 42, password: "***" });
     expect(JSON.stringify(span?.events.map(({ attributes }) => attributes))).not.toContain("swordfish");
   });
@@ -270,7 +277,7 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
   });
 
   it("are gone after clear, and new ones are kept", async () => {
-    const store = threeTraces();
+    const store = threeTraces(newStore());
     await store.clear();
     expect(await numbers(store)).toEqual([3].slice(store.storage === "memory" ? 0 : 1));
     store.ended(sampleSpan({ trace: 9, id: 9, startMs: 500 }));
