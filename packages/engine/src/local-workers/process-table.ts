@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -51,7 +53,8 @@ function parsePsLine(line: string): ProcessEntry | undefined {
 export async function findProcess(pid: number): Promise<ProcessEntry | undefined> {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   try {
-    if (LINUX) return parseProcStat(await readFile(`/proc/${pid}/stat`, "utf8"));
+    // The kernel answers from memory. A synchronous read takes some 20 µs; five trips through the thread pool take ten times the CPU time.
+    if (LINUX) return parseProcStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
     const { stdout } = await run("ps", ["-o", "pid=,ppid=,pgid=,stat=,lstart=", "-p", String(pid)], { timeout: 5_000 });
     return parsePsLine(stdout);
   } catch {
@@ -68,10 +71,11 @@ export async function listProcesses(): Promise<readonly ProcessEntry[]> {
   }
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const entries: ProcessEntry[] = [];
-  // In slices, so that a machine with many processes does not open all of these files at once.
-  for (let start = 0; start < pids.length; start += 64) {
-    const slice = await Promise.all(pids.slice(start, start + 64).map((pid) => findProcess(Number(pid))));
-    for (const entry of slice) if (entry !== undefined) entries.push(entry);
+  for (const [index, pid] of pids.entries()) {
+    const entry = await findProcess(Number(pid));
+    if (entry !== undefined) entries.push(entry);
+    // A machine with many processes must not hold up the event loop.
+    if (index % 64 === 63) await nextTurn();
   }
   return entries;
 }
