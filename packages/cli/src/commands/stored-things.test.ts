@@ -132,7 +132,7 @@ describe("svc state", () => {
 describe("svc queue", () => {
   it("shows what a queue holds, and why a job died", async () => {
     await svc("trigger", "orders::fail", "order=9007199254740993", "--enqueue", "default");
-    await expect.poll(async () => (await svc("queue", "list")).out, { timeout: 8_000 }).toMatch(/^default +0 +0 +0 +1 +0 +standard, 10 at a time$/m);
+    await expect.poll(async () => (await svc("queue", "list")).out, { timeout: 20_000 }).toMatch(/^default +0 +0 +0 +1 +0 +standard, 10 at a time$/m);
     const { out } = await svc("queue", "peek", "default", "--state", "dead");
     expect(out).toMatch(/^JOB +FUNCTION +FAILED +DIED +ERROR +DATA\n\S+ +orders::fail +1\/1 +\S.* +no stock +\{"order":9007199254740993\}$/m);
     expect(JSON.parse((await svc("queue", "peek", "default", "--state", "dead", "--json")).out)).toMatchObject({

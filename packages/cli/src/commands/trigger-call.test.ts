@@ -120,14 +120,14 @@ it("shows on a terminal that a call takes long, for how long, and how to cancel 
 
 it("--void prints nothing and does not wait", async () => {
   expect(await system.svc(["trigger", "note::take", "n=1", "--void"])).toEqual({ status: EXIT.done, out: "", notes: "" });
-  await expect.poll(() => notices, { timeout: 5_000 }).toContainEqual({ n: 1 });
+  await expect.poll(() => notices, { timeout: 20_000 }).toContainEqual({ n: 1 });
 });
 
 it("--enqueue prints the id of a job, which runs", async () => {
   const { status, out, notes } = await system.svc(["trigger", "note::take", "n=2", "--enqueue", "default"]);
   expect([status, notes]).toEqual([EXIT.done, ""]);
   expect(out).toMatch(/^[0-9a-f-]{36}\n$/);
-  await expect.poll(() => notices, { timeout: 5_000 }).toContainEqual({ n: 2 });
+  await expect.poll(() => notices, { timeout: 20_000 }).toContainEqual({ n: 2 });
 });
 
 describe("--trace", () => {

@@ -61,7 +61,7 @@ afterAll(async () => {
 
 /** Resolves when the console has its connection to the engine. */
 async function connected(target: TestConsole): Promise<void> {
-  await vi.waitFor(async () => dataOf<unknown>(await target.ask("/api/call", { function_id: "engine::info", payload: {} })), { timeout: 8_000 });
+  await vi.waitFor(async () => dataOf<unknown>(await target.ask("/api/call", { function_id: "engine::info", payload: {} })), { timeout: 20_000 });
 }
 
 describe("a call", () => {
@@ -284,7 +284,7 @@ describe("the probes", () => {
   it("tell a wrong port from the right ones: one where something else listens is refused", async () => {
     const wrong = await testConsole({ ...engine, streamsUrl: engine.httpUrl });
     await expect
-      .poll(async () => (await found(wrong)).map(({ name, status }) => [name, status]), { timeout: 8_000 })
+      .poll(async () => (await found(wrong)).map(({ name, status }) => [name, status]), { timeout: 20_000 })
       .toEqual([
         ["engine_http", "ok"],
         ["engine_realtime", "refused"],

@@ -49,7 +49,7 @@ class PageSocket {
   }
 
   until(check: (page: PageSocket) => void): Promise<void> {
-    return vi.waitFor(() => check(this), { timeout: 9_000, interval: 20 });
+    return vi.waitFor(() => check(this), { timeout: 20_000, interval: 20 });
   }
 
   untilLive(): Promise<void> {
@@ -162,13 +162,13 @@ describe("pages that watch", () => {
       expect([at, ids]).toEqual([at, ["1", "after-1", "after-2", "after-3", "last"]]);
       expect(page.of("status", "c").at(-1)?.status).toBe("live");
     }
-    await vi.waitFor(async () => expect(await subscribers(groupId)).toBe(1));
+    await expect.poll(() => subscribers(groupId)).toBe(1);
     for (const page of pages.slice(1)) page.socket.close();
     await Promise.all(pages.slice(1).map(({ socket }) => once(socket, "close")));
     await set(groupId, "later", {});
     await pages[0]?.until((page) => expect(page.of("event", "c").at(-1)?.event.id).toBe("later"));
     pages[0]?.send({ type: "unsubscribe", id: "c" });
-    await vi.waitFor(async () => expect(await subscribers(groupId)).toBe(0));
+    await expect.poll(() => subscribers(groupId)).toBe(0);
   });
 
   it("are told in at most ten frames a second", async () => {

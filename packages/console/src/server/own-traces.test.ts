@@ -23,7 +23,7 @@ afterAll(async () => {
 
 async function consoleWith(...args: string[]): Promise<TestConsole> {
   const served = await testConsole(engine, args);
-  await vi.waitFor(async () => dataOf<unknown>(await served.ask("/api/call", { function_id: "engine::info", payload: {} })), { timeout: 8_000 });
+  await vi.waitFor(async () => dataOf<unknown>(await served.ask("/api/call", { function_id: "engine::info", payload: {} })), { timeout: 20_000 });
   return served;
 }
 
@@ -42,7 +42,7 @@ describe("the console's own traces", () => {
           trace: { services: expect.arrayContaining(["our-console", "probe"]) },
         });
       },
-      { timeout: 9_000, interval: 100 },
+      { timeout: 20_000, interval: 100 },
     );
     // What only reads is internal; the call of a worker's function is not.
     expect((await listed(true)).spans.map(({ name }) => name)).toContain("console engine::info");

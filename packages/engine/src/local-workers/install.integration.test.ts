@@ -134,7 +134,7 @@ describe("an install", () => {
     const controller = new AbortController();
     const lines: string[] = [];
     const done = installWorker({ manifest, projectDir: project, signal: controller.signal, onProgress: (line) => lines.push(line) });
-    const told = await vi.waitUntil(() => lines.find((line) => line.startsWith("group")), { timeout: 5_000 });
+    const told = await vi.waitUntil(() => lines.find((line) => line.startsWith("group")), { timeout: 20_000 });
     const id = Number(told.slice(5));
     expect(membersOf(id, await listProcesses()).length).toBeGreaterThan(1);
     controller.abort();

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { memoryStreams } from "../kernel/streams/testing/memory-streams.ts";
 import { inMemoryEngine, manualClock } from "../testing/index.ts";
@@ -96,7 +96,7 @@ describe("streams over real sockets", () => {
     const closed = once(socket, "close");
     socket.send("x".repeat(64 * 1024 + 1));
     expect((await closed)[0]).toBe(1009);
-    await vi.waitFor(() => expect(streams.left).toEqual(["s"]));
+    await expect.poll(() => streams.left).toEqual(["s"]);
   });
 
   it("holds no message that is too large while it comes: it closes at its first bytes, or pieces (1.4)", async () => {

@@ -43,7 +43,7 @@ function notebook() {
       onError: ({ code }: { readonly code: string }) => write(["error", code]),
       onStatus: (status: string) => write(status),
     },
-    until: (entry: unknown) => vi.waitFor(() => expect(told).toContainEqual(entry), { timeout: 5_000 }),
+    until: (entry: unknown) => vi.waitFor(() => expect(told).toContainEqual(entry), { timeout: 20_000 }),
   };
 }
 
@@ -162,7 +162,7 @@ describe("a stream client", () => {
     const positions = [{ subscriptionId: "s1", seq: 40 }, { subscriptionId: "gone", seq: 9 }, null];
     first.say({ type: "heartbeat", timestamp: 1, positions });
     first.say({ type: "heartbeat", timestamp: 2 });
-    await vi.waitFor(() => expect(subscription.seq).toBe(40));
+    await expect.poll(() => subscription.seq).toBe(40);
     first.socket.terminate();
     const second = await greeted(2);
     expect((await second.heard("join")).data).toMatchObject({ since: { epoch: "first", seq: 40 } });
@@ -302,7 +302,7 @@ describe("a stream client", () => {
       expect(tokenOfSubprotocols(connection.request.headers["sec-websocket-protocol"])).toBe("sécret");
       expect(connection.request.url).toBe("/?a=1");
       connection.socket.close(4403);
-      await vi.waitFor(() => expect(page.connectionState).toBe("failed"));
+      await expect.poll(() => page.connectionState).toBe("failed");
     } finally {
       platform.WebSocket = before;
     }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../logger.ts";
 import { connectStreams } from "../node.ts";
 import { type ScriptedConnection, ScriptedStreams } from "./scripted-streams.test.support.ts";
@@ -40,7 +40,7 @@ describe("a collection", () => {
     first.event(["s1"], 3, { type: "update", data: { n: 10 } }, { id: "a" });
     first.event(["s1"], 4, { type: "delete", data: { n: 2 } }, { id: "b" });
     first.event(["s1"], 5, { type: "event", event: { type: "cheer", data: null } });
-    await vi.waitFor(() => expect(items.seq).toBe(5));
+    await expect.poll(() => items.seq).toBe(5);
     expect([...items.items]).toEqual([
       ["a", { n: 10 }],
       ["c", { n: 3 }],
@@ -50,7 +50,7 @@ describe("a collection", () => {
     await second.heard("join");
     second.say({ type: "gap", data: { subscriptionId: "s1", ...group, since: 5, seq: 1, reason: "restarted" } });
     second.event(["s1"], 1, { type: "sync", data: [{ n: 11 }] }, { itemIds: ["a"] });
-    await vi.waitFor(() => expect(items.status).toBe("live"));
+    await expect.poll(() => items.status).toBe("live");
     expect([...items.items]).toEqual([["a", { n: 11 }]]);
     expect(changes).toEqual([
       ["sync", ["a", "b"]],
@@ -86,10 +86,10 @@ describe("a collection", () => {
     await connection.admit(await connection.heard("join"), 0, [1], { itemIds: ["a"] });
     await items.ready;
     connection.event(["s1"], 1, { type: "update", data: 2 }, { id: "a" });
-    await vi.waitFor(() => expect(seen).toEqual([{ type: "sync" }, { type: "update", id: "a", item: 2 }]));
+    await expect.poll(() => seen).toEqual([{ type: "sync" }, { type: "update", id: "a", item: 2 }]);
     stop();
     connection.event(["s1"], 2, { type: "update", data: 3 }, { id: "a" });
-    await vi.waitFor(() => expect(items.get("a")).toBe(3));
+    await expect.poll(() => items.get("a")).toBe(3);
     expect(seen).toHaveLength(2);
     items.close();
     expect(items.status).toBe("closed");

@@ -66,9 +66,9 @@ async function alerting(alerts: readonly unknown[] = [], dataDir = folder()) {
       return found;
     },
     async until(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
-      const end = performance.now() + 10_000;
+      const end = performance.now() + 25_000;
       while (!(await look())) {
-        if (performance.now() > end) throw new Error(`it did not come to this in 10 s: ${what}`);
+        if (performance.now() > end) throw new Error(`it did not come to this in 25 s: ${what}`);
         await new Promise((resolve) => setImmediate(resolve));
       }
     },

@@ -42,7 +42,7 @@ it("a collector that takes nothing is told once, makes otel degraded after 30 s,
         clock.advance(1_000);
         expect(await state()).toBe(wanted);
       },
-      { timeout: 15_000, interval: 20 },
+      { timeout: 25_000, interval: 20 },
     );
 
   expect(await otel()).toMatchObject({ status: "healthy" });
@@ -54,7 +54,7 @@ it("a collector that takes nothing is told once, makes otel degraded after 30 s,
         clock.advance(1_000);
         expect(await queued()).toBe(0);
       },
-      { timeout: 15_000, interval: 20 },
+      { timeout: 25_000, interval: 20 },
     );
   }
   await until("failing");

@@ -60,9 +60,9 @@ export async function queueEngine(
       return added?.id ?? "";
     },
     async until(what, look) {
-      const end = performance.now() + 10_000;
+      const end = performance.now() + 25_000;
       while (!(await look())) {
-        if (performance.now() > end) throw new Error(`it did not come to this in 10 s: ${what}`);
+        if (performance.now() > end) throw new Error(`it did not come to this in 25 s: ${what}`);
         await new Promise((resolve) => setImmediate(resolve));
       }
     },

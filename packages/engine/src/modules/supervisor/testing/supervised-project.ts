@@ -7,7 +7,7 @@ import { findProcess, listProcesses, membersOf } from "../../../local-workers/pr
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/index.ts";
 import { createSupervisor, type ModuleStanding, type SupervisorConfig, type SupervisorDeps, type WorkerStatus } from "../index.ts";
 
-export const TIMEOUT = { timeout: 9_000, interval: 20 };
+export const TIMEOUT = { timeout: 25_000, interval: 20 };
 
 const EVERYTHING: WatchPatterns = { include: [], ignore: [] };
 const NO_LIMITS: Limits = { memoryBytes: undefined, cpu: undefined };
