@@ -10,7 +10,7 @@ import { pathToFileURL } from "node:url";
 import { npmPack, stagePackage } from "./stage-package.mjs";
 import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunner } from "./steps.mjs";
 
-const assetsDir = join(root, "packages/cli/assets");
+export const assetsDir = join(root, "packages/cli/assets");
 const hashFile = join(assetsDir, "sources.sha256");
 const MIN_PYTHON = [3, 10];
 
@@ -122,7 +122,7 @@ async function importByPath(folder, { name, inside }) {
 }
 
 /** Makes the wheel of python/ in `staging`; resolves with its path. */
-export async function packPython(staging, { signal, note }) {
+async function packPython(staging, { signal, note }) {
   const python = await ensureVenv({ signal, note });
   const out = join(staging, "wheel");
   await runCommand(python, ["-m", "pip", "wheel", "--no-deps", "--quiet", "--disable-pip-version-check", "--wheel-dir", out, join(root, "python")], {

@@ -1,9 +1,9 @@
 // Packs everything that svc publishes into a folder: one npm package for each of packages/, and the Python wheel. `node scripts/pack.mjs FOLDER`, by
 // default packed/; after `npm start` or `npm test`, which build what goes into them.
-import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
-import { packPython, packSdks } from "./pack-sdks.mjs";
+import { join, resolve } from "node:path";
+import { assetsDir, packSdks } from "./pack-sdks.mjs";
 import { npmPack, stagePackage } from "./stage-package.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
@@ -18,14 +18,17 @@ async function packAll({ signal, note }) {
       await stagePackage(name, join(staging, name));
       return await npmPack(join(staging, name), folder, { signal });
     });
-    const wheel = packPython(staging, { signal, note }).then(async (file) => {
-      await cp(file, join(folder, basename(file)));
-      return join(folder, basename(file));
-    });
-    for (const file of await Promise.all([...packages, wheel])) note(file);
+    for (const file of await Promise.all([...packages, copyWheel()])) note(file);
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
+}
+
+/** The step before made the wheel. */
+async function copyWheel() {
+  const wheel = (await readdir(assetsDir)).find((name) => name.endsWith(".whl"));
+  await cp(join(assetsDir, wheel), join(folder, wheel));
+  return join(folder, wheel);
 }
 
 const signal = interruptSignal();

@@ -4,6 +4,14 @@ import { fileURLToPath } from "node:url";
 import { addEvidence } from "./evidence.ts";
 
 const svcBin = fileURLToPath(new URL("../../../packages/cli/bin/svc.js", import.meta.url));
+/** Installs of workers take from npm's cache what an earlier install left there, and ask for nothing that no test looks at. */
+const INSTALL_ENV = {
+  npm_config_prefer_offline: "true",
+  npm_config_audit: "false",
+  npm_config_fund: "false",
+  npm_config_update_notifier: "false",
+  PIP_DISABLE_PIP_VERSION_CHECK: "1",
+};
 
 export interface CliResult {
   readonly code: number | null;
@@ -22,7 +30,7 @@ interface RunOptions {
 
 /** Runs `svc` as a user types it. Killed after `timeoutMs`. */
 export async function svc(args: readonly string[], options: RunOptions): Promise<CliResult> {
-  const env = { ...process.env, NO_COLOR: "1", ...(options.url === undefined ? {} : { SVC_URL: options.url }), ...options.env };
+  const env = { ...process.env, ...INSTALL_ENV, NO_COLOR: "1", ...(options.url === undefined ? {} : { SVC_URL: options.url }), ...options.env };
   const child = spawn(process.execPath, [options.program ?? svcBin, ...args], { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";
@@ -62,7 +70,7 @@ export async function startEngine(options: {
   const { SVC_URL: _, ...env } = process.env;
   const child = spawn(process.execPath, [options.program ?? svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags], {
     cwd: options.cwd,
-    env: { ...env, ...options.env, NO_COLOR: "1" },
+    env: { ...env, ...INSTALL_ENV, ...options.env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

@@ -7,7 +7,7 @@ export interface StreamMessage {
   readonly event: { readonly type: string; readonly data: Record<string, unknown> };
 }
 
-/** Follows a system stream of the engine, so that a test can await what happens instead of sleeping. */
+/** Follows a system stream of the engine, so that a test can await what happens instead of sleeping. Resolves when the subscription is active. */
 export async function follow(
   port: number,
   streamName: string,
@@ -21,8 +21,8 @@ export async function follow(
     for (const watcher of watchers) watcher();
   });
   socket.send(JSON.stringify({ type: "join", data: { subscriptionId: "e2e", streamName, groupId: "all" } }));
-  return {
-    next(wanted, what, timeoutMs = 60_000) {
+  const updates = {
+    next(wanted: (message: StreamMessage) => boolean, what: string, timeoutMs = 60_000): Promise<StreamMessage> {
       return new Promise((resolve, reject) => {
         const limit = setTimeout(() => reject(new Error(`not within ${timeoutMs} ms: ${what}`)), timeoutMs);
         const look = (): void => {
@@ -41,4 +41,6 @@ export async function follow(
     },
     close: () => socket.terminate(),
   };
+  await updates.next(({ event }) => event.type === "sync", `${streamName} is followed`);
+  return updates;
 }

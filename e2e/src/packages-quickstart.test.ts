@@ -1,0 +1,339 @@
+// The packages that we publish, installed as deploy/Dockerfile does, and the whole quickstart with them: nothing of the repository takes part.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, delimiter, join, sep } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CliResult, type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
+import { runToEnd } from "./support/commands.ts";
+import { type Instruction, readStages } from "./support/dockerfile.ts";
+import { follow, type StreamMessage } from "./support/live-updates.ts";
+import { freePort, freePorts } from "./support/ports.ts";
+import { commandOf, eventually, isRunning, processesIn } from "./support/processes.ts";
+import { uncomment } from "./support/uncomment.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+/** Of all packages together, unpacked; a test or a build by-product that slips in is bigger than what is left. */
+const MAX_PUBLISHED_BYTES = 16_000_000;
+
+// The installed packages are here; no parent folder is the repository.
+const parent = realpathSync(mkdtempSync(join(tmpdir(), "svc-packages-")));
+const packed = join(parent, "packed");
+const prefix = join(parent, "prefix");
+const work = join(parent, "work");
+const program = join(prefix, "bin/svc");
+/** Environment of a user without the repository. */
+const env = {
+  PATH: [join(prefix, "bin"), ...(process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.startsWith(root))].join(delimiter),
+};
+const packages = ["@svc/protocol", "@svc/sdk", "@svc/engine", "svc-console", "svc"];
+const folderOf = (name: string): string => join(prefix, "lib/node_modules", name);
+const [installStage = [], imageStage = []] = readStages(join(root, "deploy/Dockerfile"));
+
+let tarballs: string[];
+
+beforeAll(async () => {
+  mkdirSync(work);
+  await runToEnd(process.execPath, [join(root, "scripts/pack.mjs"), packed], { cwd: root });
+  tarballs = readdirSync(packed).filter((name) => name.endsWith(".tgz"));
+  // The build's context is the folder of the packages.
+  const folder = join(parent, "image");
+  mkdirSync(folder);
+  for (const { word, rest } of installStage) {
+    if (word === "COPY") for (const file of matching(rest.split(" ")[0] ?? "")) cpSync(join(packed, file), join(folder, file));
+    if (word === "RUN") await runToEnd("sh", ["-c", rest], { cwd: folder, env: { ...env, PREFIX: prefix } });
+  }
+});
+
+afterAll(async () => {
+  await eventually("the project's processes are gone", () => processesIn(work).length === 0);
+  rmSync(parent, { recursive: true, force: true });
+});
+
+/** Returns the files of the packed folder that match a pattern; fails if there is none. */
+function matching(pattern: string): string[] {
+  const found = readdirSync(packed).filter((name) => new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*")}$`).test(name));
+  expect(found).not.toEqual([]);
+  return found;
+}
+
+interface Manifest {
+  readonly license?: string;
+  readonly version?: string;
+  readonly engines?: { readonly node?: string };
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: unknown;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly exports?: Readonly<Record<string, unknown>>;
+}
+const manifestOf = (name: string): Manifest => JSON.parse(readFileSync(join(folderOf(name), "package.json"), "utf8")) as Manifest;
+
+/** Paths that package.json names. */
+function named(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(named) : [];
+}
+
+describe("a published package", () => {
+  it("has its licence, its files and those that its package.json names; all of one version", () => {
+    expect(tarballs).toHaveLength(packages.length);
+    const { version } = manifestOf("svc");
+    for (const name of packages) {
+      const manifest = manifestOf(name);
+      expect(manifest).toMatchObject({ license: "MIT", version, engines: { node: ">=20.19" } });
+      expect(manifest.devDependencies).toBeUndefined();
+      expect(existsSync(join(folderOf(name), "LICENSE"))).toBe(true);
+      for (const path of [...named(manifest.bin), ...named(manifest.exports)])
+        expect([name, path, existsSync(join(folderOf(name), path))]).toEqual([name, path, true]);
+      for (const [dependency, range] of Object.entries(manifest.dependencies ?? {})) {
+        if (packages.includes(dependency)) expect([dependency, range]).toEqual([dependency, version]);
+      }
+    }
+  });
+
+  it("has no tests, no source maps, no path of this machine, and is no bigger than need be", async () => {
+    let bytes = 0;
+    for (const name of packages) {
+      const entries = await readdir(folderOf(name), { recursive: true, withFileTypes: true });
+      const files = entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .filter((file) => !file.slice(folderOf(name).length).includes(`${sep}node_modules${sep}`));
+      expect(files.filter((file) => /\.test\.|\.map$|\.tsbuildinfo$|\.tsx$|[\\/]testing[\\/]/.test(file))).toEqual([]);
+      for (const file of files) {
+        const content = await readFile(file);
+        bytes += content.length;
+        if (content.includes(root)) throw new Error(`${file} names ${root}`);
+      }
+    }
+    expect(bytes).toBeLessThan(MAX_PUBLISHED_BYTES);
+  });
+});
+
+describe("deploy/", () => {
+  it("has a Dockerfile whose image starts, is healthy then, and ends with 0 on SIGTERM", async () => {
+    const prefixOf = (stage: readonly Instruction[]): string => stage.find(({ word }) => word === "ARG")?.rest.replace("PREFIX=", "") ?? "";
+    // Building an image takes root, which may give files away.
+    const isRoot = process.getuid?.() === 0;
+    const project = mkdtempSync(join(parent, "run-"));
+    for (const { word, rest } of imageStage) {
+      if (word === "COPY") expect(rest).toBe(`--from=install ${prefixOf(installStage)} ${prefixOf(installStage)}`);
+      if (word === "RUN" && isRoot) await runToEnd("sh", ["-c", rest], { cwd: project, env });
+    }
+    // A volume takes its owner from the image's folder; a folder that the image lacks would be root's.
+    if (isRoot) expect([".", ".svc"].map((name) => statSync(join(project, name)).uid)).toEqual([1000, 1000]);
+    expect(await runToEnd(program, ["--version"], { cwd: work, env })).toBe(`${manifestOf("svc").version}\n`);
+    expect(imageStage.filter(({ word }) => ["USER", "VOLUME", "STOPSIGNAL", "ENTRYPOINT"].includes(word)).map(({ rest }) => rest)).toEqual([
+      "1000:1000",
+      "/srv/svc/.svc",
+      "SIGTERM",
+      '["svc"]',
+    ]);
+    const restOf = (word: string): string => imageStage.find((instruction) => instruction.word === word)?.rest ?? "";
+    await expectToLive(JSON.parse(restOf("CMD")) as string[], restOf("HEALTHCHECK"));
+  });
+
+  /** Starts the image's command on an empty project. Its health check fails before and succeeds meanwhile; SIGTERM ends it with 0. */
+  async function expectToLive(command: readonly string[], check: string): Promise<void> {
+    const folder = mkdtempSync(join(work, "srv-"));
+    writeFileSync(join(folder, "config.yaml"), "workers: []\n");
+    const { bridge, http, realtime } = await freePorts();
+    const ports = { SVC_BRIDGE_PORT: String(bridge), SVC_HTTP_PORT: String(http), SVC_WS_PORT: String(realtime) };
+    const [checkProgram = "", ...args] = JSON.parse(check.slice(check.indexOf("["))) as string[];
+    const isHealthy = (): Promise<boolean> =>
+      runToEnd(checkProgram, args, { cwd: folder, env: { ...env, ...ports } }).then(
+        () => true,
+        () => false,
+      );
+    expect(await isHealthy()).toBe(false);
+    const child = spawn(program, command, { cwd: folder, env: { ...process.env, ...env, ...ports }, stdio: ["ignore", "ignore", "pipe"] });
+    const closed = once(child, "close");
+    try {
+      for await (const line of createInterface({ input: child.stderr })) if (line.includes("the engine is up")) break;
+      child.stderr.resume();
+      expect(await isHealthy()).toBe(true);
+    } finally {
+      child.kill("SIGTERM");
+    }
+    expect(await closed).toEqual([0, null]);
+  }
+
+  it("has a systemd unit that systemd takes", async () => {
+    const unit = join(parent, "svc.service");
+    const text = readFileSync(join(root, "deploy/svc.service"), "utf8");
+    writeFileSync(unit, text.replace("/usr/local/bin/svc", program));
+    expect(text).toContain("/usr/local/bin/svc --config config.yaml");
+    await runToEnd("systemd-analyze", ["verify", unit], { cwd: parent });
+  });
+});
+
+describe("the packages by themselves", () => {
+  it("give a project of its own the SDK and the engine's test kit", async () => {
+    const folder = join(work, "own");
+    // npm installed each with its own dependencies below it.
+    for (const name of ["@svc/protocol", "@svc/sdk", "@svc/engine"]) cpSync(folderOf(name), join(folder, "node_modules", name), { recursive: true });
+    const script = `
+      import { connect, silentLogger } from "@svc/sdk";
+      import { startTestEngine } from "@svc/engine/test-kit";
+      const engine = await startTestEngine();
+      const worker = connect(engine.url, { handleSignals: false, logger: silentLogger });
+      worker.registerFunction("greet", ({ name }) => "hello " + name);
+      console.log(await worker.call({ function_id: "greet", payload: { name: "you" } }));
+      await worker.shutdown();
+      await engine.stop();`;
+    expect(await runToEnd(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, env })).toBe("hello you\n");
+  });
+
+  it("include the Python SDK's wheel, the one that the quickstart below installs", async () => {
+    const [wheel = ""] = matching("svc-*.whl");
+    expect((await readFile(join(packed, wheel))).equals(await readFile(join(folderOf("svc"), "assets", basename(wheel))))).toBe(true);
+  });
+});
+
+interface WorkerStatus {
+  readonly name: string;
+  readonly state: string;
+  readonly pids: readonly number[];
+}
+
+// In the order in which its reader goes through it: each test goes on where the one before ended.
+describe("the quickstart, with svc installed globally from its packages (gap 68)", () => {
+  const project = join(work, "quickstart");
+  let ports: Ports;
+  let engine: EngineProcess;
+  beforeAll(async () => {
+    ports = await freePorts();
+  });
+  afterAll(() => {
+    engine?.child.kill("SIGKILL");
+  });
+
+  const run = (...args: string[]): Promise<CliResult> => svc(args, { program, env, cwd: project, url: `ws://localhost:${ports.bridge}` });
+  const invoke = (functionId: string, payload: unknown): Promise<Response> =>
+    fetch(`http://localhost:${ports.http}/_console/invoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ function_id: functionId, payload }),
+    });
+  const call = async (functionId: string, payload: unknown): Promise<unknown> => {
+    const response = await invoke(functionId, payload);
+    const answer: unknown = await response.json();
+    if (!response.ok) throw new Error(`${functionId} failed: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  const statusOf = async (name: string): Promise<WorkerStatus> => (await call("worker::status", { name })) as WorkerStatus;
+
+  const functionAppears = (id: string) => (message: StreamMessage) => message.id === id && message.event.type === "create";
+  const functionGoes = (id: string) => (message: StreamMessage) => message.id === id && message.event.type === "delete";
+
+  it("scaffolds a project and starts an engine on it", async () => {
+    const created = await svc(["create", "--template", "quickstart", "--directory", project], { program, env, cwd: work });
+    expect(created).toMatchObject({ code: 0 });
+    engine = await startEngine({ program, env, cwd: project, ports });
+  });
+
+  it("adds both workers and says what a user expects to read", async () => {
+    const math = await run("worker", "add", "./workers/math-worker");
+    expect(math).toMatchObject({ code: 0 });
+    expect(math.stderr).toMatch(/math-worker added to config\.yaml/);
+    expect(math.stderr).toMatch(/auto-started/i);
+    const caller = await run("worker", "add", "./workers/caller-worker");
+    expect(caller).toMatchObject({ code: 0 });
+    expect(readFileSync(join(project, "config.yaml"), "utf8")).toContain("path: ./workers/math-worker");
+  });
+
+  it("calls Python through the engine, and TypeScript that calls Python", async () => {
+    const called = await run("trigger", "--function-id=math::add_two_numbers", '--payload={"a": 10, "b": 20}');
+    expect(called).toMatchObject({ code: 0, stdout: '{"c":30}\n' });
+    expect(await call("math::add", { a: 2, b: 3 })).toEqual({ c: 5 });
+    const [a, b] = [Math.floor(Math.random() * 1e6), Math.floor(Math.random() * 1e6)];
+    expect(await call("math::add_two_numbers", { a, b })).toEqual({ c: a + b });
+  });
+
+  it("says by its id that a function is not there", async () => {
+    const { code, stdout, stderr } = await run("trigger", "--function-id=math::nope", "--payload={}");
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(JSON.parse(stderr)).toMatchObject({ code: "function_not_found", message: "Function math::nope not found" });
+    const response = await invoke("math::nope", {});
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ error: { message: "Function math::nope not found" } });
+  });
+
+  it("keeps a running total once state is added and the block uncommented, without a manual restart", async () => {
+    expect(await run("worker", "add", "svc-state")).toMatchObject({ code: 0 });
+    const functions = await follow(ports.realtime, "svc.functions");
+    uncomment(join(project, "workers/math-worker/math_worker.py"), "#", "STATE:", "END OF STATE");
+    await functions.next(functionGoes("math::add"), "the worker stops for the new source");
+    await functions.next(functionAppears("math::add"), "the worker is back with the new source");
+    functions.close();
+    expect(await call("math::add", { a: 2, b: 3 })).toEqual({ c: 5, running_total: 5 });
+    expect(await call("math::add_two_numbers", { a: 10, b: 20 })).toEqual({ c: 30, running_total: 35 });
+  });
+
+  it("answers over HTTP once svc-http is added and the block uncommented", async () => {
+    expect(await run("worker", "add", "svc-http")).toMatchObject({ code: 0 });
+    const triggers = await follow(ports.realtime, "svc.triggers");
+    uncomment(join(project, "workers/caller-worker/src/worker.ts"), "//", "HTTP:", "END OF HTTP");
+    await triggers.next(({ event }) => event.data.trigger_type === "http" && event.data.status === "active", "the route is active");
+    triggers.close();
+    const response = await fetch(`http://localhost:${ports.http}/math/add-two-numbers`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ a: 100, b: 200 }),
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.json()).toEqual({ c: 300, running_total: 335 });
+  });
+
+  it("serves the console's page, which reaches the engine", async () => {
+    const port = await freePort();
+    const child = spawn(process.execPath, [program, "console", "--no-open", "--port", String(port)], { cwd: project, env: { ...process.env, ...env } });
+    try {
+      await new Promise<void>((resolve, reject) => {
+        let said = "";
+        child.stderr.on("data", (chunk: Buffer) => {
+          said += chunk.toString();
+          if (said.includes("The console is at")) resolve();
+        });
+        child.once("close", () => reject(new Error(said)));
+      });
+      const page = await (await fetch(`http://localhost:${port}/workers`)).text();
+      expect(page).toContain("<title>");
+      const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1];
+      expect((await fetch(`http://localhost:${port}${script}`)).status).toBe(200);
+    } finally {
+      child.kill("SIGTERM");
+      await once(child, "close");
+    }
+  });
+
+  it("survives kill -9: the total is there, one process runs per worker, the old ones are gone", async () => {
+    const before = [...(await statusOf("math-worker")).pids, ...(await statusOf("caller-worker")).pids];
+    expect(before.every(isRunning)).toBe(true);
+    engine.child.kill("SIGKILL");
+    await engine.exited;
+    engine = await startEngine({ program, env, cwd: project, ports });
+    for (const name of ["math-worker", "caller-worker"]) {
+      const status = (await call("worker::wait", { name })) as WorkerStatus;
+      expect(status.state).toBe("ready");
+      for (const pid of status.pids) expect(before).not.toContain(pid);
+    }
+    await eventually("the processes of the killed engine are gone", () => !before.some(isRunning));
+    for (const file of ["math_worker.py", "src/worker.ts"]) expect(processesIn(project).filter((pid) => commandOf(pid).includes(file))).toHaveLength(1);
+    expect(await call("state::get", { scope: "math", key: "running_total" })).toBe(335);
+    const { workers } = (await call("engine::workers::list", {})) as { workers: readonly { name: string }[] };
+    expect(workers.map(({ name }) => name)).toEqual(["caller-worker", "math-worker"]);
+    expect(await call("math::add_two_numbers", { a: 1, b: 2 })).toEqual({ c: 3, running_total: 338 });
+  });
+
+  it("stops on SIGTERM with exit code 0 and leaves no process", async () => {
+    engine.child.kill("SIGTERM");
+    expect(await engine.exited).toBe(0);
+    await eventually("no process of the project is left", () => processesIn(project).length === 0);
+  });
+});
