@@ -1,19 +1,13 @@
-import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { TmuxClient } from "./tmux-client.ts";
 
-const run = promisify(execFile);
 /** Where npm links `svc`, as a user's PATH has it. */
 const binFolder = fileURLToPath(new URL("../../../node_modules/.bin", import.meta.url));
 
-const LOOK_EVERY_MS = 50;
 const DEFAULT_TIMEOUT_MS = 60_000;
-const TMUX_TIMEOUT_MS = 20_000;
-/** A terminal whose test was killed ends by itself. */
-const LIFE_S = 900;
 
 export interface TerminalOptions {
   readonly cwd: string;
@@ -60,14 +54,9 @@ export async function openTerminal({ cwd, columns = 100, rows = 40, env = {} }: 
   const rcFile = join(folder, "bashrc");
   // The prompt counts commands and tells how the one before ended: nothing else on the screen can be taken for it.
   writeFileSync(rcFile, "PS1='[\\# $?]$ '\nHISTFILE=/dev/null\n");
-  const environment = terminalEnvironment(env);
-  const tmux = async (...args: readonly string[]): Promise<string> => {
-    const { stdout } = await run("tmux", ["-S", join(folder, "socket"), "-f", "/dev/null", ...args], { env: environment, timeout: TMUX_TIMEOUT_MS });
-    return stdout;
-  };
   const size = ["-x", String(columns), "-y", String(rows)];
-  await tmux("new-session", "-d", ...size, "-c", cwd, `timeout --foreground ${LIFE_S} bash --rcfile ${rcFile} -i`);
-  return new TmuxTerminal(tmux, () => rmSync(folder, { recursive: true, force: true })).ready();
+  const client = new TmuxClient(join(folder, "socket"), [...size, "-c", cwd, `bash --rcfile ${rcFile} -i`], terminalEnvironment(env));
+  return new TmuxTerminal(client, () => rmSync(folder, { recursive: true, force: true })).ready();
 }
 
 /** Without what belongs to the terminal, or to the engine, of whoever runs the tests. */
@@ -93,12 +82,12 @@ function terminalEnvironment(own: TerminalOptions["env"]): NodeJS.ProcessEnv {
 }
 
 class TmuxTerminal implements Terminal {
-  readonly #tmux: (...args: readonly string[]) => Promise<string>;
+  readonly #tmux: TmuxClient;
   readonly #remove: () => void;
   /** Number of the command that the prompt waits for. */
   #number = 1;
 
-  constructor(tmux: (...args: readonly string[]) => Promise<string>, remove: () => void) {
+  constructor(tmux: TmuxClient, remove: () => void) {
     this.#tmux = tmux;
     this.#remove = remove;
   }
@@ -109,18 +98,18 @@ class TmuxTerminal implements Terminal {
   }
 
   async type(text: string): Promise<void> {
-    await this.#tmux("send-keys", "-l", "--", text);
+    await this.#tmux.command("send-keys", "-l", "--", text);
   }
 
   async press(...keys: readonly string[]): Promise<void> {
-    await this.#tmux("send-keys", "--", ...keys);
+    await this.#tmux.command("send-keys", "--", ...keys);
   }
 
   async start(command: string): Promise<void> {
     // On a screen that is empty already nobody could tell when the key has been taken, and what it clears goes into the history, perhaps after ours is cleared.
     if (!(await this.#isEmpty())) await this.press("C-l");
     await this.#until(`an empty screen with the prompt [${this.#number}`, async () => (await this.#isEmpty()) || undefined);
-    await this.#tmux("clear-history");
+    await this.#tmux.command("clear-history");
     await this.type(command);
     await this.press("Enter");
     this.#number += 1;
@@ -138,11 +127,11 @@ class TmuxTerminal implements Terminal {
   }
 
   async screen(): Promise<string> {
-    return trimmed(await this.#tmux("capture-pane", "-p"));
+    return trimmed(await this.#tmux.command("capture-pane", "-p"));
   }
 
   async colouredScreen(): Promise<string> {
-    return await this.#tmux("capture-pane", "-p", "-e");
+    return await this.#tmux.command("capture-pane", "-p", "-e");
   }
 
   async shows(pattern: string | RegExp, { timeoutMs = DEFAULT_TIMEOUT_MS }: { readonly timeoutMs?: number } = {}): Promise<RegExpExecArray> {
@@ -151,12 +140,12 @@ class TmuxTerminal implements Terminal {
   }
 
   async resize({ columns, rows }: { readonly columns: number; readonly rows: number }): Promise<void> {
-    await this.#tmux("resize-window", "-x", String(columns), "-y", String(rows));
+    await this.#tmux.command("resize-window", "-x", String(columns), "-y", String(rows));
   }
 
   async close(): Promise<void> {
     try {
-      await this.#tmux("kill-server");
+      await this.#tmux.close();
     } finally {
       this.#remove();
     }
@@ -169,17 +158,24 @@ class TmuxTerminal implements Terminal {
   }
 
   async #all(): Promise<string> {
-    return trimmed(await this.#tmux("capture-pane", "-p", "-S", "-"));
+    return trimmed(await this.#tmux.command("capture-pane", "-p", "-S", "-"));
   }
 
-  /** A screen tells nobody when it changes, so it is looked at again and again. */
+  /** Looks again after each output of the terminal. */
   async #until<Found>(what: string, look: () => Promise<Found | undefined>, timeoutMs = DEFAULT_TIMEOUT_MS): Promise<Found> {
-    const until = performance.now() + timeoutMs;
-    for (;;) {
-      const found = await look();
-      if (found !== undefined) return found;
-      if (performance.now() > until) throw new Error(`The terminal did not show ${what} within ${timeoutMs} ms. It shows:\n${await this.#all()}`);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    let timer: NodeJS.Timeout | undefined;
+    const expired = new Promise<true>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs, true);
+    });
+    try {
+      for (;;) {
+        const output = this.#tmux.output();
+        const found = await look();
+        if (found !== undefined) return found;
+        if (await Promise.race([output, expired])) throw new Error(`The terminal did not show ${what} within ${timeoutMs} ms. It shows:\n${await this.#all()}`);
+      }
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+interface PendingCommand {
+  readonly resolve: (output: string) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * A tmux server with one session, driven over tmux's control mode: one process for all commands, which also reports the terminal's output.
+ * Ends with this process, even if that is killed.
+ */
+export class TmuxClient {
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  readonly #pending: PendingCommand[] = [];
+  readonly #listeners = new Set<() => void>();
+  #isClosed = false;
+  #errors = "";
+
+  /** Starts `args` of `tmux new-session` on a server of its own. */
+  constructor(socket: string, args: readonly string[], env: NodeJS.ProcessEnv) {
+    this.#child = spawn("tmux", ["-S", socket, "-f", "/dev/null", "-C", "new-session", ...args], { env, stdio: ["pipe", "pipe", "pipe"] });
+    this.#closed = once(this.#child, "close").then(() => this.#end());
+    this.#child.stdin?.on("error", () => {});
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#errors += text;
+    });
+    this.#readLines();
+    // Answers new-session.
+    this.#pending.push({ resolve: () => {}, reject: () => this.#child.kill() });
+    void this.command("set-option", "destroy-unattached", "on").catch(() => {});
+  }
+
+  /** Runs a tmux command. Resolves with its output; rejects if it fails or the server has ended. */
+  command(...words: readonly string[]): Promise<string> {
+    if (this.#isClosed) return Promise.reject(this.#ended());
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ resolve, reject });
+      this.#child.stdin?.write(`${words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ")}\n`);
+    });
+  }
+
+  /** Resolves when the terminal has received more output, or has ended. */
+  output(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const listener = (): void => {
+        this.#listeners.delete(listener);
+        resolve();
+      };
+      this.#listeners.add(listener);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isClosed) this.#child.stdin?.end("kill-server\n");
+    await this.#closed;
+  }
+
+  #readLines(): void {
+    let rest = "";
+    let reply: { readonly end: string; readonly error: string; readonly lines: string[] } | undefined;
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (reply === undefined) {
+          const [, id] = /^%begin (.*)$/.exec(line) ?? [];
+          if (id !== undefined) reply = { end: `%end ${id}`, error: `%error ${id}`, lines: [] };
+          else if (line.startsWith("%output ")) this.#notify();
+        } else if (line === reply.end || line === reply.error) {
+          const output = reply.lines.join("\n");
+          const command = this.#pending.shift();
+          if (line === reply.end) command?.resolve(output);
+          else command?.reject(new Error(`tmux: ${output}`));
+          reply = undefined;
+        } else reply.lines.push(line);
+      }
+    });
+  }
+
+  #notify(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #end(): void {
+    this.#isClosed = true;
+    for (const { reject } of this.#pending.splice(0)) reject(this.#ended());
+    this.#notify();
+  }
+
+  #ended(): Error {
+    return new Error(`The terminal has ended. ${this.#errors}`);
+  }
+}
