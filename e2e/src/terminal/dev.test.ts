@@ -3,20 +3,16 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { svc } from "../support/cli.ts";
 import { commandOf, killHard } from "../support/processes.ts";
 import { openTerminal, type Terminal, type TerminalOptions } from "../support/terminal.ts";
-import { type TypeScriptProject, typeScriptProject } from "../support/typescript-project.ts";
+import { type WorkerProject, workerProject } from "../support/worker-project.ts";
 
 const DEV = "svc dev --bridge-port 0 --http-port 0 --ws-port 0 --console-port 0";
 const STARTED = { timeoutMs: 60_000 };
 
-let project: TypeScriptProject;
+let project: WorkerProject;
 let terminal: Terminal;
 
-beforeAll(async () => {
-  project = await typeScriptProject();
-  for (const name of ["hello", "there"]) {
-    const added = await svc(["worker", "add", `./workers/${name}`, "--config", "config.yaml"], { cwd: project.folder });
-    expect(added, added.stderr).toMatchObject({ code: 0 });
-  }
+beforeAll(() => {
+  project = workerProject({ configured: ["hello", "there"] });
 });
 afterEach(async () => {
   await terminal.close();

@@ -1,19 +1,26 @@
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
 import { freePorts } from "../support/ports.ts";
 import { isRunning, killHard } from "../support/processes.ts";
 import { type Executed, openTerminal, type Terminal } from "../support/terminal.ts";
-import { type TypeScriptProject, typeScriptProject } from "../support/typescript-project.ts";
+import { type WorkerProject, workerProject } from "../support/worker-project.ts";
 
 // One engine and its project, from the first worker that is added to the last that is removed: each test goes on where the one before ended.
 const SLOW = { timeoutMs: 90_000 };
-let project: TypeScriptProject;
+let project: WorkerProject;
+/** A named pipe: the install of `hello` ends when a line is written to it. */
+let installPipe: string;
 let ports: Ports;
 let engine: EngineProcess;
 let terminal: Terminal;
 
 beforeAll(async () => {
-  project = await typeScriptProject();
+  project = workerProject({ configured: [], installHello: "read line < ../../install-pipe" });
+  installPipe = join(project.folder, "install-pipe");
+  execFileSync("mkfifo", [installPipe]);
   ports = await freePorts();
   engine = await startEngine({ cwd: project.folder, ports });
 });
@@ -35,6 +42,7 @@ describe("svc worker at a terminal", () => {
   it("adds several and says how far it is, what was installed and what is ready", async () => {
     await terminal.start("svc worker add ./workers/hello ./workers/there state");
     await terminal.shows(/Installing dependencies of hello \d+ s/);
+    await writeFile(installPipe, "done\n");
 
     const { status, text } = await terminal.ended(SLOW);
 
@@ -130,9 +138,9 @@ describe("svc worker at a terminal", () => {
     const byName = await worker("inspect hello");
     const byFolder = await worker("inspect ./workers/hello");
 
-    expect(byName.text).toMatch(/^start +node --import tsx src\/worker\.ts$/m);
+    expect(byName.text).toMatch(/^start +node src\/worker\.mjs$/m);
     expect(byName.text).toMatch(/^replicas +1$/m);
-    expect(byFolder.text).toMatch(/^install +npm install /m);
+    expect(byFolder.text).toMatch(/^install +read line < /m);
     expect([byName.status, byFolder.status]).toEqual([0, 0]);
   });
 
@@ -150,7 +158,7 @@ describe("svc worker at a terminal", () => {
     const { status, text } = await terminal.ended(SLOW);
     expect(status).toBe(0);
     expect(text).toMatch(/^Worker there removed from config\.yaml\nIts files stay in \//m);
-    expect((await worker("list; ls workers")).text).toMatch(/^svc-observability +module(?:.|\n)*caller-worker\s+hello\s+math-worker\s+there/m);
+    expect((await worker("list; ls workers")).text).toMatch(/^svc-observability +module(?:.|\n)*hello\s+there/m);
   });
 
   it.each(["add", "remove", "list", "status", "logs", "start", "stop", "restart", "update", "inspect"])("helps with %s in 80 columns", async (command) => {

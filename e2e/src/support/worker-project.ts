@@ -1,0 +1,63 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { commandOf, eventually, processesIn } from "./processes.ts";
+
+/** A project in a folder of its own with two small workers, `./workers/hello` and `./workers/there`. */
+export interface WorkerProject {
+  /** Absolute path. */
+  readonly folder: string;
+  /** Ids of running processes that were started for it, a terminal's shell aside. */
+  processes(): readonly number[];
+  /** Waits until none is left. */
+  isQuiet(): Promise<void>;
+  /** To be called when nothing of it runs any more. */
+  remove(): void;
+}
+
+export interface WorkerProjectOptions {
+  /** Names of the workers in the config file. */
+  readonly configured: readonly ("hello" | "there")[];
+  /** Shell command that installs `hello`. */
+  readonly installHello?: string;
+}
+
+const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
+const INSTALL = "echo nothing to fetch";
+const SOURCE = (name: string): string => `import { connect } from "@svc/sdk";
+
+const worker = connect({ name: "${name}" });
+console.log("${name} is awake");
+console.error("${name} minds");
+worker.registerFunction("${name}::greet", async ({ whom }) => {
+  console.log(\`greeting \${whom}\`);
+  return { greeting: \`Hello \${whom}\` };
+});
+`;
+
+/** Its workers use the repository's packages, so nothing is fetched for them. */
+export function workerProject({ configured, installHello = INSTALL }: WorkerProjectOptions): WorkerProject {
+  const folder = mkdtempSync(join(tmpdir(), "svc-terminal-project-"));
+  symlinkSync(modules, join(folder, "node_modules"));
+  for (const [name, install] of [
+    ["hello", installHello],
+    ["there", INSTALL],
+  ] as const) {
+    const worker = join(folder, "workers", name);
+    mkdirSync(join(worker, "src"), { recursive: true });
+    writeFileSync(join(worker, "src/worker.mjs"), SOURCE(name));
+    writeFileSync(
+      join(worker, "svc.worker.yaml"),
+      `name: ${name}\nruntime: {kind: typescript, entry: src/worker.mjs}\nscripts: {install: ${install}, start: node src/worker.mjs}\n`,
+    );
+  }
+  writeFileSync(join(folder, "config.yaml"), `workers: [${configured.map((name) => `{name: ${name}, path: ./workers/${name}}`).join(", ")}]\n`);
+  const processes = (): readonly number[] => processesIn(folder).filter((pid) => !/\bbash\b/.test(commandOf(pid)));
+  return {
+    folder,
+    processes,
+    isQuiet: () => eventually("the project's processes are gone", () => processes().length === 0),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
