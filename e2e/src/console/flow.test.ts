@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import type { Worker } from "@svc/sdk";
 import type { Page } from "playwright-core";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { axeViolations } from "./support/axe.ts";
+import { axeViolations, checkAccessibility } from "./support/axe.ts";
 import { startConsole } from "./support/console-process.ts";
 import { deepLink } from "./support/deep-links.ts";
 import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts";
+import { visit } from "./support/visit.ts";
 import { live, openLive, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
 
 /** What the browser writes of an answer with a failing status, and of sockets that break: the tests bring both about. */
@@ -380,32 +381,34 @@ describe("its states", () => {
   });
 });
 
-it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in the %s theme, as graph, as list and with a detail", async (theme) => {
-  const { page } = await open("", { theme, width: 390 });
+it("is accessible and fits the window in both themes, wide and narrow, as graph, as list and with a detail", async () => {
+  const { page } = await open();
   await live(page);
   await page.locator('[data-kind="http"]').waitFor();
-  const check = async (what: string): Promise<void> => {
-    expect(await axeViolations(page), what).toEqual([]);
-    expect(await widthOverflow(page), what).toBe(0);
-  };
-  await check("the graph");
+  await checkAccessibility(page, "the graph", () => page.locator('[data-kind="http"]').waitFor());
+  await page.getByRole("button", { name: "Layers" }).click();
+  await page.getByRole("dialog", { name: "Layers" }).waitFor();
+  expect(await axeViolations(page), "the layers, wide").toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.setViewportSize({ width: 390, height: 844 });
   await page.getByRole("button", { name: "More tools" }).click();
   await page.getByRole("button", { name: "Layers" }).click();
   await page.getByRole("dialog", { name: "Layers" }).waitFor();
-  await check("the layers");
-  await page.goto(`${console.url}/flow?view=list&q=shop`);
-  await page.getByRole("row").filter({ hasText: "shop::save" }).first().waitFor();
+  await page.emulateMedia({ colorScheme: "dark" });
+  expect(await axeViolations(page), "the layers, narrow and dark").toEqual([]);
+  expect(await widthOverflow(page), "the layers, narrow").toBe(0);
+  await page.emulateMedia({ colorScheme: "light" });
+  await visit(page, "/flow?view=list&q=shop");
+  const saving = page.getByRole("row").filter({ hasText: "shop::save" }).first();
+  await saving.waitFor();
   expect(
     await page
       .getByRole("row")
       .filter({ hasText: /^carts/ })
       .count(),
   ).toBe(0);
-  await check("the list");
-  await page.goto(`${console.url}/flow?closed=%5B%22shop%22%5D&focus=group%20shop`);
-  await page.getByRole("link", { name: "shop::tick" }).waitFor();
-  await check("a group");
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await checkAccessibility(page, "the list", () => saving.waitFor());
+  await visit(page, "/flow?closed=%5B%22shop%22%5D&focus=group%20shop");
+  await checkAccessibility(page, "a group", () => page.getByRole("link", { name: "shop::tick" }).waitFor());
   await node(page, "group shop").waitFor();
-  await check("a group, wide");
 });

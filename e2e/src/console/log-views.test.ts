@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
 import { copiedBy } from "./support/clipboard.ts";
 import { startConsole } from "./support/console-process.ts";
-import { checkDeepLink } from "./support/deep-link.ts";
+import { checkDeepLinks } from "./support/deep-link.ts";
 import { deepLink } from "./support/deep-links.ts";
 import { keepTrace, spanId, traceId } from "./support/kept-spans.ts";
 import { systemOfFile } from "./support/of-file.ts";
@@ -42,8 +42,8 @@ const list = (page: Page): Locator => page.getByRole("grid", { name: "Log entrie
 const row = (page: Page, text: string): Locator => list(page).getByRole("row").filter({ hasText: text });
 const param = (name: string, ...values: readonly string[]): string => `${name}=${encodeURIComponent(JSON.stringify(values))}`;
 
-/** Of the messages above, those that are there and those that are not. */
-it.each<readonly [query: () => string, there: readonly string[], hidden: readonly string[]]>([
+/** Of the messages above, those that are shown and those that are not. */
+const QUERIES: readonly (readonly [query: () => string, there: readonly string[], hidden: readonly string[]])[] = [
   [() => "q=shop", ["the shop opened"], ["broke"]],
   [() => `q=${encodeURIComponent("/the .*(opened|broke)/")}`, ["the shop opened", "broke"], ["counting"]],
   [() => `q=${encodeURIComponent("-source:shop level>=warn")}`, ["broke"], ["the shop opened", "counting"]],
@@ -64,12 +64,19 @@ it.each<readonly [query: () => string, there: readonly string[], hidden: readonl
   [() => `group=true&${param("source", "till")}`, ["broke"], ["the shop opened"]],
   [() => "wrap=true&q=shop", ["the shop opened"], ["broke"]],
   [() => `${param("cols", "message", "floor")}&q=shop`, ["the shop opened"], ["broke"]],
-])("its address says what it shows: %s", async (query, there, hidden) => {
-  await checkDeepLink(`${logs}?${query()}`, async (page) => {
-    for (const text of there) await row(page, text).first().waitFor();
-    if (there.length === 0) await page.getByText("Nothing matches").waitFor();
-    for (const text of hidden) await expect.poll(() => row(page, text).count(), { message: text }).toBe(0);
-  });
+];
+
+it("shows what its address says, whatever it filters by", async () => {
+  await checkDeepLinks(
+    QUERIES.map(([query, there, hidden]) => ({
+      url: `${logs}?${query()}`,
+      holds: async (page) => {
+        for (const text of there) await row(page, text).first().waitFor();
+        if (there.length === 0) await page.getByText("Nothing matches").waitFor();
+        for (const text of hidden) await expect.poll(() => row(page, text).count(), { message: text }).toBe(0);
+      },
+    })),
+  );
 });
 
 it(deepLink("logs", ["tab"], "says which entry is open, and what of it"), async () => {
@@ -79,7 +86,7 @@ it(deepLink("logs", ["tab"], "says which entry is open, and what of it"), async 
   await page.waitForURL(/\/logs\/\d+\?.*tab=around/);
   const url = page.url();
   await close();
-  await checkDeepLink(url, (at) => at.getByRole("listitem").filter({ hasText: "the shop opened" }).first().waitFor());
+  await checkDeepLinks([{ url, holds: (at) => at.getByRole("listitem").filter({ hasText: "the shop opened" }).first().waitFor() }]);
 });
 
 it("shows columns in the order of the address, attributes too, and masks those that are secrets", async () => {

@@ -1,10 +1,11 @@
 import type { Worker } from "@svc/sdk";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { axeViolations } from "./support/axe.ts";
+import { checkAccessibility } from "./support/axe.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
 import { systemOfFile } from "./support/of-file.ts";
-import { openLive, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
+import { visit } from "./support/visit.ts";
+import { openLive, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
 
 const CONFIG = `workers:
   - name: svc-http
@@ -209,23 +210,18 @@ it("tells nothing, nothing that matches, what is not there, and failure apart", 
   await held.close();
 });
 
-it.each([
-  ["light", 1440],
-  ["dark", 1440],
-  ["light", 390],
-  ["dark", 390],
-] as const)("is accessible and fits in the %s theme at %i pixels", async (theme, width) => {
+it("is accessible and fits the window in both themes, wide and narrow", async () => {
   await bury(1);
   const { jobs } = (await call("queue::peek", { queue: "emails", state: "dead" })) as { jobs: { job_id: string }[] };
+  const { page } = await queues("");
   for (const path of ["", "/emails?tab=dead", `/emails?job=${jobs[0]?.job_id}`, "/emails?tab=enqueue", "/orders%2Fcreated"]) {
-    const { page, close } = await queues(path, { theme, width });
-    const there =
+    await visit(page, `/queues${path}`);
+    const shown =
       path === "" ? row(page, "emails") : path.includes("tab=dead") ? row(page, "550") : page.getByRole("button", { name: /^(Redrive|Enqueue|Publish)$/ });
-    await there.first().waitFor();
-    if (/enqueue|orders/.test(path)) await page.locator(".cm-content").waitFor();
-    expect(await axeViolations(page)).toEqual([]);
-    expect(await widthOverflow(page)).toBe(0);
-    await close();
+    await checkAccessibility(page, `/queues${path}`, async () => {
+      await shown.first().waitFor();
+      if (/enqueue|orders/.test(path)) await page.locator(".cm-content").waitFor();
+    });
   }
 });
 

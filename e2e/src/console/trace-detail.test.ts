@@ -1,13 +1,14 @@
 import type { Worker } from "@svc/sdk";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { axeViolations } from "./support/axe.ts";
+import { checkAccessibility } from "./support/axe.ts";
 import { clipboard, copiedBy } from "./support/clipboard.ts";
-import { checkDeepLink } from "./support/deep-link.ts";
+import { checkDeepLinks } from "./support/deep-link.ts";
 import { deepLink } from "./support/deep-links.ts";
 import { keepTrace, spanId, traceId } from "./support/kept-spans.ts";
 import { systemOfFile } from "./support/of-file.ts";
-import { live, openLive, openPage, widthOverflow } from "./support/watched-page.ts";
+import { visit } from "./support/visit.ts";
+import { live, openLive, openPage } from "./support/watched-page.ts";
 
 const HTML = '<img src="x" onerror="alert(1)">';
 /** Nearly the largest that the engine keeps. */
@@ -146,7 +147,7 @@ it("says what is odd about a trace, and draws each of its spans once", async () 
 /** What is there, and the span that is not. */
 type Shown = readonly [there: (page: Page) => Locator, hidden?: string];
 
-it.each<readonly [span: string | undefined, query: string, shown: Shown]>([
+const QUERIES: readonly (readonly [span: string | undefined, query: string, shown: Shown])[] = [
   [undefined, "view=flame", [(page) => page.getByRole("tree", { name: "Flame graph of the spans" })]],
   [undefined, "view=flame&colors=self", [(page) => page.locator("select").filter({ has: page.locator('option[value="self"]:checked') })]],
   [undefined, "view=services", [(page) => page.getByRole("row").filter({ hasText: "mailer" })]],
@@ -163,11 +164,18 @@ it.each<readonly [span: string | undefined, query: string, shown: Shown]>([
   ["one card", "", [(page) => page.getByRole("treegrid").locator('[aria-selected="true"]').filter({ hasText: "card" })]],
   ["one card", "tab=errors", [(page) => panel(page).getByText("CardError")]],
   ["one card", "view=flame&tab=tags", [(page) => panel(page).getByText("This span has no attributes")]],
-])(deepLink("traces", ["rows", "colors", "list", "change"], "of a trace says span %s and ?%s"), async (span, query, [there, hidden]) => {
-  await checkDeepLink(pathOf("one", span, query), async (page) => {
-    await there(page).first().waitFor();
-    if (hidden !== undefined) await expect.poll(() => treeRow(page, hidden).count()).toBe(0);
-  });
+];
+
+it(deepLink("traces", ["rows", "colors", "list", "change"], "of a trace shows the view, the span and the filters that it names"), async () => {
+  await checkDeepLinks(
+    QUERIES.map(([span, query, [there, hidden]]) => ({
+      url: pathOf("one", span, query),
+      holds: async (page) => {
+        await there(page).first().waitFor();
+        if (hidden !== undefined) await expect.poll(() => treeRow(page, hidden).count()).toBe(0);
+      },
+    })),
+  );
 });
 
 describe("by keyboard alone", () => {
@@ -218,30 +226,29 @@ describe("by keyboard alone", () => {
   });
 });
 
-it.each(["light", "dark"] as const)("each view is accessible and fits a narrow screen in the %s theme", async (theme) => {
-  const { page } = await openPage(traces, { theme });
-  const views: readonly (readonly [string, (page: Page) => Promise<unknown>])[] = [
-    ["", (at) => treeRow(at, "card").waitFor()],
-    ["view=flame", (at) => at.getByRole("tree").waitFor()],
-    ["view=services", (at) => at.getByRole("row").filter({ hasText: "bank" }).waitFor()],
-    ["view=map", (at) => at.locator(".react-flow__node").filter({ hasText: "bank" }).waitFor()],
-    ["view=map&list=true", (at) => at.getByRole("row").filter({ hasText: "bank" }).first().waitFor()],
-    [`compare=${traceId("other")}`, (at) => at.getByText("slower").first().waitFor()],
+const visitTrace = (page: Page, ...of: Parameters<typeof pathOf>): Promise<void> => visit(page, pathOf(...of).slice(system.console.url.length));
+
+it("each view is accessible and fits the window in both themes, wide and narrow", async () => {
+  const { page } = await openLive(traces);
+  const views: readonly (readonly [string, Locator])[] = [
+    ["", treeRow(page, "card")],
+    ["view=flame", page.getByRole("tree")],
+    ["view=services", page.getByRole("row").filter({ hasText: "bank" })],
+    ["view=map", page.locator(".react-flow__node").filter({ hasText: "bank" })],
+    ["view=map&list=true", page.getByRole("row").filter({ hasText: "bank" })],
+    [`compare=${traceId("other")}`, page.getByText("slower")],
   ];
-  for (const [query, isThere] of views) {
-    await page.setViewportSize({ width: 1440, height: 844 });
-    await page.goto(pathOf("one", undefined, query));
-    await isThere(page);
-    expect(await axeViolations(page), query).toEqual([]);
-    await page.setViewportSize({ width: 390, height: 844 });
-    await isThere(page);
-    expect(await widthOverflow(page), query).toBe(0);
+  for (const [query, shown] of views) {
+    await visitTrace(page, "one", undefined, query);
+    await checkAccessibility(page, query, () => shown.first().waitFor());
   }
+});
+
+it("each tab of a span is accessible and fits the window in both themes, wide and narrow", async () => {
+  const { page } = await openLive(traces);
   for (const tab of ["info", "tags", "logs", "errors", "baggage"]) {
-    await page.goto(pathOf("one", "one card", `tab=${tab}`));
-    await panel(page).waitFor();
-    expect(await axeViolations(page), tab).toEqual([]);
-    expect(await widthOverflow(page), tab).toBe(0);
+    await visitTrace(page, "one", "one card", `tab=${tab}`);
+    await checkAccessibility(page, tab, () => panel(page).waitFor());
   }
 });
 

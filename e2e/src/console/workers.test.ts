@@ -4,11 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { axeViolations } from "./support/axe.ts";
+import { axeViolations, checkAccessibility } from "./support/axe.ts";
 import { holdSocket } from "./support/held-socket.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { startSystem } from "./support/running-system.ts";
-import { live, openLive, openPage, widthOverflow } from "./support/watched-page.ts";
+import { visit } from "./support/visit.ts";
+import { live, openLive, openPage } from "./support/watched-page.ts";
 
 /** The beginning of a program: a worker called orders, connected. */
 const CONNECT = `import { connect } from ${JSON.stringify(new URL("../../../packages/sdk/dist/node.js", import.meta.url).href)};
@@ -219,7 +220,7 @@ it("keeps tab, status and order in the address", async () => {
     ["logs", /No line of this worker|lines, the latest first/],
     ["events", "Of every worker called tabs"],
   ] as const) {
-    await page.goto(`${system.console.url}${pathname}?q=tabs&status=connected&sort=since&dir=desc&tab=${tab}`);
+    await visit(page, `${pathname}?q=tabs&status=connected&sort=since&dir=desc&tab=${tab}`);
     await page.getByRole("tabpanel").getByText(text).first().waitFor();
     expect(await axeViolations(page), tab).toEqual([]);
   }
@@ -230,18 +231,11 @@ it("keeps tab, status and order in the address", async () => {
   await worker.shutdown();
 });
 
-it.each(["light", "dark"] as const)("is accessible and fits a narrow screen in the %s theme", async (theme) => {
-  const wide = await openPage(`${system.console.url}/workers?system=true`, { theme });
-  await wide.page.getByRole("row").filter({ hasText: "svc-state" }).click();
-  await wide.page.getByText("A module of the engine").waitFor();
-  expect(await axeViolations(wide.page)).toEqual([]);
-  await wide.close();
-  const { page } = await openLive(`${system.console.url}/workers?system=true`, { theme, width: 390 });
-  await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();
-  expect(await axeViolations(page)).toEqual([]);
-  expect(await widthOverflow(page)).toBe(0);
-  await page.getByRole("row").filter({ hasText: "svc-state" }).click();
-  await page.getByText("A module of the engine").waitFor();
-  expect(await axeViolations(page)).toEqual([]);
-  expect(await widthOverflow(page)).toBe(0);
+it("is accessible and fits the window in both themes, wide and narrow", async () => {
+  const { page } = await openLive(`${system.console.url}/workers?system=true`);
+  const row = page.getByRole("row").filter({ hasText: "svc-state" });
+  await row.waitFor();
+  await checkAccessibility(page, "the list", () => row.waitFor());
+  await row.click();
+  await checkAccessibility(page, "a module", () => page.getByText("A module of the engine").waitFor());
 });

@@ -1,10 +1,19 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { widthOverflow } from "./watched-page.ts";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** WCAG 2.2 AA and what axe counts as good practice. */
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+/** The rules of WCAG 2.2 AA and what axe calls best practice. */
+const ALL_RULES = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
+/** The rules among them whose result depends on colours, and so on the theme. */
+const COLOUR_RULES = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+/** Sizes of a wide and of a narrow window. */
+const SIZES = [
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 },
+] as const;
 
 interface Violation {
   readonly id: string;
@@ -12,35 +21,67 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
 }
 
-/** A page that changes all the time is looked at this often at most. */
-const MOST_LOOKS = 5;
-/**
- * axe reads a page piece by piece. Where an element changes meanwhile, it takes what it read before with what it reads after, e.g. that a button can be used
- * with the colour that it had while it could not: so it says whether anything but text changed.
- */
-const LOOK = `(async () => {
-  const fades = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity);
-  await Promise.all(fades.map((animation) => animation.finished.catch(() => undefined)));
-  let hasChanged = false;
-  const observer = new MutationObserver(() => { hasChanged = true; });
-  observer.observe(document, { subtree: true, childList: true, attributes: true });
-  const { violations } = await axe.run(document, { runOnly: { type: "tag", values: ${JSON.stringify(TAGS)} }, resultTypes: ["violations"] });
-  hasChanged ||= observer.takeRecords().length > 0;
-  observer.disconnect();
-  return { violations, hasChanged };
-})()`;
+/** Maximum number of runs on a page that keeps changing. */
+const MAX_RUNS = 5;
+/** Resolves when the page has drawn what it is told now, e.g. a new size of the window. */
+const TWO_FRAMES = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))";
 
-/** What axe finds on the page as it stands, one line each; empty is good. What it finds while the page changes counts if it finds it still. */
-export async function axeViolations(page: Page): Promise<string[]> {
+/**
+ * Runs axe. axe reads a page piece by piece: if an element changes meanwhile, it may combine what it read before with what it reads after, e.g. a button that
+ * is enabled with the colour of a disabled one. So the result says whether anything but text changed.
+ */
+function script(runOnly: object): string {
+  return `(async () => {
+    const fades = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity);
+    await Promise.all(fades.map((animation) => animation.finished.catch(() => undefined)));
+    let hasChanged = false;
+    const observer = new MutationObserver(() => { hasChanged = true; });
+    observer.observe(document, { subtree: true, childList: true, attributes: true });
+    const { violations } = await axe.run(document, { runOnly: ${JSON.stringify(runOnly)}, resultTypes: ["violations"] });
+    hasChanged ||= observer.takeRecords().length > 0;
+    observer.disconnect();
+    return { violations, hasChanged };
+  })()`;
+}
+
+/** Returns the violations that axe finds on the page, one line each. A violation found while the page changes counts if it is found again. */
+export async function axeViolations(page: Page, runOnly: object = ALL_RULES): Promise<string[]> {
   // Through the protocol: the page's security policy allows no foreign scripts.
-  await page.evaluate(source);
+  if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(source);
   let violations: readonly Violation[] = [];
-  for (let look = 0; look < MOST_LOOKS; look++) {
-    const seen = (await page.evaluate(LOOK)) as { readonly violations: readonly Violation[]; readonly hasChanged: boolean };
-    violations = seen.violations;
-    if (violations.length === 0 || !seen.hasChanged) break;
+  for (let run = 0; run < MAX_RUNS; run++) {
+    const result = (await page.evaluate(script(runOnly))) as { readonly violations: readonly Violation[]; readonly hasChanged: boolean };
+    violations = result.violations;
+    if (violations.length === 0 || !result.hasChanged) break;
   }
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map((node) => `${id}: ${help}: ${node.target.join(" ")} ${node.failureSummary ?? ""}`.slice(0, 400)),
   );
+}
+
+/**
+ * Checks that the page is accessible and no wider than the window, in a wide and in a narrow window and in both themes. All of it on one page: a new page for
+ * each of the four costs more than axe. `ready` resolves when the page shows what is checked, in each of the windows.
+ */
+export async function checkAccessibility(page: Page, what: string, ready: () => Promise<unknown> = async () => undefined): Promise<void> {
+  try {
+    for (const size of SIZES) {
+      await page.setViewportSize(size);
+      await page.evaluate(TWO_FRAMES);
+      await ready();
+      expect(await axeViolations(page), `${what}, ${size.width} pixels wide`).toEqual([]);
+      expect(await widthOverflow(page), `${what}, ${size.width} pixels wide`).toBe(0);
+      await setTheme(page, "dark");
+      expect(await axeViolations(page, COLOUR_RULES), `${what}, ${size.width} pixels wide, dark`).toEqual([]);
+      await setTheme(page, "light");
+    }
+  } finally {
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize(SIZES[0]);
+  }
+}
+
+async function setTheme(page: Page, theme: "light" | "dark"): Promise<void> {
+  await page.emulateMedia({ colorScheme: theme });
+  await page.locator(`html[data-theme="${theme}"]`).waitFor({ state: "attached" });
 }

@@ -1,29 +1,41 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { checkEach, visit } from "./visit.ts";
 import { live, openPage } from "./watched-page.ts";
 
+/** An address of the console with what it shows. */
+export interface DeepLink {
+  readonly url: string;
+  readonly holds: (page: Page) => Promise<unknown>;
+}
+
 /**
- * Opens an address: what it says holds, and still does after a reload, and after another page was visited and one came back. Nothing of it was dropped.
+ * Checks that each address shows what it says, and still does after another page was visited and one came back. Nothing of it is left out. The first address
+ * is loaded with the document, and loaded again; the others are visited inside the page, which reads them in the same way.
  */
-export async function checkDeepLink(url: string, holds: (page: Page) => Promise<unknown>): Promise<void> {
-  const { page } = await openPage(url);
-  page.setDefaultTimeout(15_000);
-  const wanted = parametersOf(url);
-  const check = async (): Promise<void> => {
-    await live(page);
-    await holds(page);
-    expect(parametersOf(page.url())).toEqual(wanted);
-    expect(await page.getByText("left out").count()).toBe(0);
-  };
-  await check();
-  await page.reload();
-  await check();
-  await page.getByRole("navigation").getByRole("link", { name: "Config" }).click();
-  await page.getByRole("heading", { level: 1, name: "Config" }).waitFor();
-  await page.goBack();
-  await check();
-  await page.goForward();
-  await page.getByRole("heading", { level: 1, name: "Config" }).waitFor();
+export async function checkDeepLinks(links: readonly DeepLink[]): Promise<void> {
+  const { page } = await openPage(links[0]?.url ?? "about:blank");
+  await checkEach(
+    links,
+    ({ url }) => url,
+    async ({ url, holds }) => {
+      const check = async (): Promise<void> => {
+        await live(page);
+        await holds(page);
+        expect(parametersOf(page.url())).toEqual(parametersOf(url));
+        expect(await page.getByText("left out").count()).toBe(0);
+      };
+      if (url === links[0]?.url) {
+        await check();
+        await page.reload();
+      } else await visit(page, url.slice(new URL(url).origin.length));
+      await check();
+      await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Config" }).click();
+      await page.getByRole("heading", { level: 1, name: "Config" }).waitFor();
+      await page.goBack();
+      await check();
+    },
+  );
 }
 
 function parametersOf(url: string): readonly string[] {

@@ -141,9 +141,7 @@ export default function LogsPage() {
         <HistogramPlace />
       ) : (
         counts.histogram.data !== undefined &&
-        counts.histogram.data.total > 0 && (
-          <Histogram buckets={counts.histogram.data.buckets} onRange={(from, to) => change({ from, to, range: undefined })} />
-        )
+        counts.histogram.data.total > 0 && <Histogram buckets={counts.histogram.data.buckets} onRange={(from, to) => change({ from, to, range: undefined })} />
       )}
       <div className="flex min-h-0 flex-1 max-[1099px]:flex-col">
         {isPanelOpen && (
