@@ -32,8 +32,13 @@ const TWO_FRAMES = "new Promise((resolve) => requestAnimationFrame(() => request
  */
 function script(runOnly: object): string {
   return `(async () => {
-    const fades = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity);
-    await Promise.all(fades.map((animation) => animation.finished.catch(() => undefined)));
+    // The end of one transition may start another, e.g. of a colour that an element inherits.
+    for (;;) {
+      const fades = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity);
+      if (fades.length === 0) break;
+      await Promise.all(fades.map((animation) => animation.finished.catch(() => undefined)));
+      await ${TWO_FRAMES};
+    }
     let hasChanged = false;
     const observer = new MutationObserver(() => { hasChanged = true; });
     observer.observe(document, { subtree: true, childList: true, attributes: true });
@@ -84,4 +89,5 @@ export async function checkAccessibility(page: Page, what: string, ready: () => 
 async function setTheme(page: Page, theme: "light" | "dark"): Promise<void> {
   await page.emulateMedia({ colorScheme: theme });
   await page.locator(`html[data-theme="${theme}"]`).waitFor({ state: "attached" });
+  await page.evaluate(TWO_FRAMES);
 }
