@@ -6,6 +6,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleEntry, bundleIsCurrent } from "../packages/cli/bin/current-bundle.js";
+import { installHooks } from "./install-hooks.mjs";
 import { ensureVenv, findPython } from "./pack-sdks.mjs";
 import { npm, root, runCommand, StepFailure } from "./steps.mjs";
 
@@ -22,10 +23,11 @@ export async function checkTools({ signal }) {
 }
 
 /**
- * Installs the repository's packages, exactly those of the lock file, unless that was done since it changed.
+ * Installs the packages of the lock file, unless that was done since the file changed. Enables the git hooks.
  * @param {{ signal: AbortSignal, note: (line: string) => void, outcome: (text: string) => void }} context
  */
 export async function installPackages({ signal, note, outcome }) {
+  await installHooks(root, { note });
   const done = join(root, "node_modules/.package-lock.json");
   if (await isNewer(done, join(root, "package-lock.json"))) {
     outcome("up to date");
