@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Tests that hold the engine to a time or to a size of its memory. They run one after another, after all others. */
 const ALONE = ["e2e/src/supervision.test.ts", "e2e/src/http-streams.test.ts", "e2e/src/channels.test.ts"];
 /** Tests that start processes, use the disk, or wait for real time. */
-const INTEGRATION = ["packages/*/src/**/*.integration.test.{ts,tsx}"];
+const INTEGRATION = ["packages/*/src/**/*.integration.test.{ts,tsx}", "scripts/*.integration.test.mjs"];
 /** Timeout of `expect.poll` where whole processes and a browser take part. */
 const POLL = { timeout: 20_000 };
 /** These tests wait more than they compute, so two workers per core keep every core busy. */

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { commandStep, runParallel, seconds, stepTable } from "./parallel-steps.mjs";
-import { checkTools, installPackages, installPythonTools, tsc } from "./setup.mjs";
+import { checkTools, compile, installPackages, installPythonTools } from "./setup.mjs";
 import { interruptSignal, reportFailure, root } from "./steps.mjs";
 
 const USAGE = `Usage: npm run check -- [options]
@@ -23,15 +23,12 @@ const bin = (name) => join(root, "node_modules/.bin", name);
 const python = (name) => join(root, ".venv/bin", name);
 const script = (...args) => commandStep(process.execPath, args, { cwd: root });
 
-/**
- * Steps in the order in which they start: first those that others need, then the longest. By default the compiler checks each project with four
- * threads, which repeat each other's work: on two cores that takes 1.7 times the processor time.
- */
+/** Steps in the order in which they start: first those that others need, then the longest. */
 const STEPS = [
   { title: "Node and Python", run: (context) => checkTools(context) },
   { title: PACKAGES, needs: ["Node and Python"], run: installing(installPackages) },
   { title: PYTHON_TOOLS, needs: ["Node and Python"], run: installing(installPythonTools) },
-  { title: TYPES, needs: [PACKAGES], run: script(tsc, "-b", "--builders", "2", "--checkers", "1") },
+  { title: TYPES, needs: [PACKAGES], run: script(...compile) },
   { title: "Python types", needs: [PYTHON_TOOLS], run: commandStep(python("mypy"), [], { cwd: join(root, "python") }) },
   { title: "Python lint", needs: [PYTHON_TOOLS], run: commandStep(python("ruff"), ["check", "."], { cwd: join(root, "python") }) },
   { title: "Python format", needs: [PYTHON_TOOLS], run: commandStep(python("ruff"), ["format", "--check", "."], { cwd: join(root, "python") }) },

@@ -55,11 +55,16 @@ async function isNewer(file, ...than) {
 }
 
 /** The compiler of builds: TypeScript 7, which is several times faster. The package `typescript` is version 6, because the linters need its API. */
-export const tsc = join(root, "node_modules/typescript-7/bin/tsc");
+const tsc = join(root, "node_modules/typescript-7/bin/tsc");
+/**
+ * Arguments of Node that compile the projects named after them. By default the compiler checks each project with four threads, which repeat each
+ * other's work: on two cores that takes 1.7 times the processor time.
+ */
+export const compile = [tsc, "-b", "--builders", "2", "--checkers", "1"];
 
 /** Compiles a project and its dependencies; all projects by default. */
 export async function build({ signal }, project = ".") {
-  await runCommand(process.execPath, [tsc, "-b", project], {
+  await runCommand(process.execPath, [...compile, project], {
     signal,
     cwd: root,
     fix: "the sources do not compile; the output above names file and line.",

@@ -13,7 +13,7 @@ const PROJECTS = [
   ["compat", /^e2e\/src\/compat\/.*\.test\.ts$/],
   ["console", /^e2e\/src\/console\/.*\.test\.ts$/],
   ["e2e", /^e2e\/src\/.*\.test\.ts$/],
-  ["integration", /^packages\/[^/]+\/src\/.*\.integration\.test\.tsx?$/],
+  ["integration", /^(?:packages\/[^/]+\/src\/.*\.integration\.test\.tsx?|scripts\/[^/]+\.integration\.test\.mjs)$/],
   ["unit", /^(?:(?:packages\/[^/]+|bench)\/src\/.*\.test\.tsx?|scripts\/[^/]+\.test\.mjs)$/],
 ];
 const UNIT = ["unit"];
