@@ -11,9 +11,10 @@ import { seeded } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { freePorts } from "./support/ports.ts";
 
-const OPERATIONS = 10_000;
+/** Jobs of all workers together. SVC_OPERATIONS=10000 makes a longer run. */
+const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 4_000);
 const KILLS = 10;
-const OPERATIONS_WITHOUT_FAULTS = 2_000;
+const OPERATIONS_WITHOUT_FAULTS = 1_000;
 
 const config = `workers:
   - name: svc-queue
@@ -47,7 +48,7 @@ async function stopEngine(): Promise<void> {
   rmSync(project, { recursive: true, force: true });
 }
 
-describe("10,000 jobs from four workers, with an engine that is killed with -9 ten times and a worker that is killed once", () => {
+describe("thousands of jobs from four workers, with an engine that is killed with -9 ten times and a worker that is killed once", () => {
   it("end done, or dead with their true error; none is lost or stuck, and groups keep their order (gap 3) (gap 4) (gap 5) (gap 8) (Q-1) (Q-2) (Q-6)", async () => {
     const { seed, random } = seeded();
     say(`seed ${seed}; SVC_SEED=${seed} repeats the jobs and the moments`);
@@ -74,7 +75,8 @@ describe("10,000 jobs from four workers, with an engine that is killed with -9 t
       const history = load.history();
       say(`${summaryOf(history, final)}; ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       expect(problemsOf(history, final, `runner-${victim}`)).toEqual([]);
-      expect(history.acks.size).toBeGreaterThan(OPERATIONS * 0.9);
+      // A kill of the engine fails at most the enqueue in flight of each lane; the killed worker loses track of its own.
+      expect(history.acks.size).toBeGreaterThanOrEqual(jobsOfLane(OPERATIONS) * LANES * WORKERS - LANES * WORKERS * KILLS - LANES);
       // Whoever is let in after a restart finds svc-queue there.
       expect([...new Set(history.failures.values())].filter((code) => code !== "disconnected")).toEqual([]);
     } finally {
@@ -85,7 +87,7 @@ describe("10,000 jobs from four workers, with an engine that is killed with -9 t
   });
 });
 
-describe("2,000 jobs from four workers, when nothing is killed", () => {
+describe("a thousand jobs from four workers, when nothing is killed", () => {
   it("run as often as they must and no more, one of a group at a time: no duplicates (Q-2)", async () => {
     const { seed } = seeded();
     const url = await startProject();

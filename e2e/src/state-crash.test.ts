@@ -5,12 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemsOf } from "./state-load/check-history.ts";
 import { startLoad } from "./state-load/load.ts";
 import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "./state-load/look.ts";
-import { allKeys, seeded } from "./state-load/plan.ts";
+import { allKeys, seeded, WORKERS } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { freePorts } from "./support/ports.ts";
 
-const OPERATIONS = 10_000;
+/** Writes of all workers together. SVC_OPERATIONS=10000 makes a longer run. */
+const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 4_000);
 const KILLS = 10;
+/** Writes in flight, per worker. */
+const IN_FLIGHT = 8;
 
 const project = mkdtempSync(join(tmpdir(), "svc-state-crash-"));
 let ports: Ports;
@@ -27,13 +30,13 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-describe("an engine that is killed with -9 ten times under 10,000 sets and updates from four workers", () => {
+describe("an engine that is killed with -9 ten times under thousands of sets and updates from four workers", () => {
   it("keeps every acknowledged write, leaves no gap in versions, and tells of every change at least once and in order (gap 34) (gap 38) (S-1) (S-3)", async () => {
     const { seed, random } = seeded();
     say(`seed ${seed}; SVC_SEED=${seed} repeats the operations and the moments`);
     const moments = Array.from({ length: KILLS }, () => Math.floor(random() * (OPERATIONS - 400)) + 200).sort((a, b) => a - b);
     const url = `ws://localhost:${ports.bridge}`;
-    const load = await startLoad({ folder: join(project, "journals"), url, seed, operations: OPERATIONS, inFlight: 8 });
+    const load = await startLoad({ folder: join(project, "journals"), url, seed, operations: OPERATIONS, inFlight: IN_FLIGHT });
     const looker = connectLooker(url);
     try {
       await watchersAreBound(looker);
@@ -53,7 +56,8 @@ describe("an engine that is killed with -9 ten times under 10,000 sets and updat
       const problems = problemsOf(history, await finalItems(looker));
       say(`${summaryOf(history)}; ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       expect(problems).toEqual([]);
-      expect(history.acks.length).toBeGreaterThan(OPERATIONS * 0.9);
+      // A kill fails at most the writes in flight.
+      expect(history.acks.length).toBeGreaterThanOrEqual(OPERATIONS - WORKERS * IN_FLIGHT * KILLS);
       // Whoever is let in after a restart finds svc-state there.
       expect([...history.failures.keys()].filter((code) => code !== "disconnected")).toEqual([]);
       expect((await finalItems(looker)).map(({ key }) => key)).toEqual(allKeys());
