@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
 import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts";
+import { checkEach, visit } from "./support/visit.ts";
 import { live, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
 
 /** What the browser writes of answers with a failing status and of sockets that break, which these tests bring about. */
@@ -81,26 +82,37 @@ describe.each(PAGES)("%s", (path, shows) => {
     // A first engine is no restarted one.
     expect(await page.getByText("The engine was restarted at").count()).toBe(0);
   });
-
-  it("leaves out what it does not know of its address, says so, and shows the rest", async () => {
-    const { page } = await open(`${path}?nonsense=1&dir=sideways&range=%00&level=%7B%7D&size=7&type=%5B%5D`);
-    await page.getByText("left out").getByText("nonsense").waitFor();
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await live(page);
-    expect(await content(page).getByText("This could not be shown").count()).toBe(0);
-  });
 });
 
-it.each(["workers", "functions", "triggers", "states", "streams", "queues", "traces", "logs"])(
-  "/%s shows an id with markup and slashes as text",
-  async (name) => {
-    const { page } = await open(`/${name}/${encodeURIComponent(NASTY)}`);
-    await live(page);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await content(page).getByText("onerror=").first().waitFor();
-    expect(await page.locator('img[src="x"]').count()).toBe(0);
-  },
-);
+it("every page leaves out what it does not know of its address, says so, and shows the rest", async () => {
+  const { page } = await open("/");
+  await live(page);
+  await checkEach(
+    PAGES,
+    ([path]) => path,
+    async ([path]) => {
+      await visit(page, `${path}?nonsense=1&dir=sideways&range=%00&level=%7B%7D&size=7&type=%5B%5D`);
+      await page.getByText("left out").getByText("nonsense").waitFor();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      expect(await content(page).getByText("This could not be shown").count()).toBe(0);
+    },
+  );
+});
+
+it("every page shows an id with markup and slashes as text", async () => {
+  const { page } = await open("/");
+  await live(page);
+  await checkEach(
+    ["workers", "functions", "triggers", "states", "streams", "queues", "traces", "logs"],
+    (name) => name,
+    async (name) => {
+      await visit(page, `/${name}/${encodeURIComponent(NASTY)}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await content(page).getByText("onerror=").first().waitFor();
+      expect(await page.locator('img[src="x"]').count()).toBe(0);
+    },
+  );
+});
 
 it("shows values with markup as text, from the list to the item", async () => {
   const { page } = await open("/states");
@@ -182,34 +194,43 @@ const WRITERS: readonly (readonly [path: string, buttons: readonly string[]])[] 
 ];
 
 describe("a read-only console", () => {
-  it.each(WRITERS)("switches off what changes something on %s, and says why", async (path, names) => {
-    const { page } = await open(
-      path.replace(/\{([\w:]+)\}/g, (_, name: string) => encodeURIComponent(facts[name] ?? name)),
-      readOnly,
-    );
+  it("switches off what changes something, and says why", async () => {
+    const { page } = await open("/", readOnly);
     await live(page);
-    for (const name of names) {
-      const button = content(page).getByRole("button", { name, exact: true }).first();
-      await button.and(page.locator(":disabled")).waitFor();
-      expect(await button.getAttribute("title")).toContain("read-only");
-    }
+    await checkEach(
+      WRITERS,
+      ([path]) => path,
+      async ([path, names]) => {
+        await visit(
+          page,
+          path.replace(/\{([\w:]+)\}/g, (_, name: string) => encodeURIComponent(facts[name] ?? name)),
+        );
+        for (const name of names) {
+          const button = content(page).getByRole("button", { name, exact: true }).first();
+          await button.and(page.locator(":disabled")).waitFor();
+          expect(await button.getAttribute("title")).toContain("read-only");
+        }
+      },
+    );
   });
 
-  it.each([
-    ["/api/call", { function_id: "state::set", payload: { scope: "shelves", key: "top", value: 2 } }],
-    ["/api/call", { function_id: "books::add", payload: {} }],
-    ["/_console/invoke", { function_id: "books::add", payload: {} }],
-    ["/api/http-request", { method: "POST", path: "/books", headers: [] }],
-  ])("refuses a change on the server, too: %s %j", async (path, body) => {
+  it("refuses a change on the server, too", async () => {
     const { page } = await open("/workers", readOnly);
-    const answer = await page.evaluate(
-      `fetch(${JSON.stringify(path)}, {
+    for (const [path, body] of [
+      ["/api/call", { function_id: "state::set", payload: { scope: "shelves", key: "top", value: 2 } }],
+      ["/api/call", { function_id: "books::add", payload: {} }],
+      ["/_console/invoke", { function_id: "books::add", payload: {} }],
+      ["/api/http-request", { method: "POST", path: "/books", headers: [] }],
+    ] as const) {
+      const answer = await page.evaluate(
+        `fetch(${JSON.stringify(path)}, {
         method: "POST",
         headers: { "content-type": "application/json", "x-svc-console": document.querySelector('meta[name="svc-page-token"]').content },
         body: ${JSON.stringify(JSON.stringify(body))},
       }).then(async (response) => [response.status, (await response.json()).error.code])`,
-    );
-    expect(answer).toEqual([403, "read_only"]);
+      );
+      expect(answer, `${path} ${JSON.stringify(body)}`).toEqual([403, "read_only"]);
+    }
   });
 });
 

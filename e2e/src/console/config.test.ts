@@ -213,12 +213,15 @@ it("says that nobody provides a trigger type where that is so", async () => {
   await page.getByText("No module and no worker provides any.").waitFor();
 });
 
-it.each([SECTIONS.slice(0, 6), SECTIONS.slice(6)])("is accessible and fits the window in both themes, wide and narrow: %s, %s, %s, %s, %s, %s", async (...sections) => {
-  const { page } = await openLive(`${system.console.url}/config`);
-  for (const section of sections) {
-    await visit(page, `/config?section=${section}`);
-    await page.getByRole("heading", { level: 2 }).first().waitFor();
-    await expect.poll(() => page.getByRole("status", { name: "Loading" }).count()).toBe(0);
-    await checkAccessibility(page, section);
-  }
-});
+it.each([SECTIONS.slice(0, 6), SECTIONS.slice(6)])(
+  "is accessible and fits the window in both themes, wide and narrow: %s, %s, %s, %s, %s, %s",
+  async (...sections) => {
+    const { page } = await openLive(`${system.console.url}/config`);
+    for (const section of sections) {
+      await visit(page, `/config?section=${section}`);
+      await page.getByRole("heading", { level: 2 }).first().waitFor();
+      await expect.poll(() => page.getByRole("status", { name: "Loading" }).count()).toBe(0);
+      await checkAccessibility(page, section);
+    }
+  },
+);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { hasFocus, tabTo } from "./support/keyboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
+import { checkEach, visit } from "./support/visit.ts";
 import { live, openLive, type WatchedPage } from "./support/watched-page.ts";
 
 const system = systemOfFile();
@@ -22,41 +23,52 @@ beforeAll(async () => {
 
 const open = (path: string): Promise<WatchedPage> => openLive(`${system.console.url}${path}`);
 
-it.each([
-  ["/workers", "Workers"],
-  ["/functions", "Functions"],
-  ["/triggers", "Triggers"],
-  ["/states/keys", "Items of keys"],
-  ["/queues", "Queues"],
-  ["/logs", "Log entries"],
-])("%s: the list is reached by Tab, walked by arrows, and what is open closes by Escape", async (path, grid) => {
-  const { page } = await open(path);
-  await page.getByRole("grid", { name: grid }).getByRole("row").nth(1).waitFor();
-  await tabTo(page, page.getByRole("grid", { name: grid }).first());
-  await page.keyboard.press("ArrowDown");
-  await page.waitForURL((url) => url.pathname !== path);
-  await page.getByRole("row", { selected: true }).first().waitFor();
-  // The grid keeps the focus, so that the next key goes on from there.
-  await expect.poll(() => page.evaluate("document.activeElement.getAttribute('role')")).toBe("grid");
-  await page.keyboard.press("Escape");
-  await page.waitForURL((url) => url.pathname === path);
+it("every list is reached by Tab, walked by arrows, and what is open closes by Escape", async () => {
+  const { page } = await open("/");
+  await checkEach(
+    [
+      ["/workers", "Workers"],
+      ["/functions", "Functions"],
+      ["/triggers", "Triggers"],
+      ["/states/keys", "Items of keys"],
+      ["/queues", "Queues"],
+      ["/logs", "Log entries"],
+    ] as const,
+    ([path]) => path,
+    async ([path, grid]) => {
+      await visit(page, path);
+      await page.getByRole("grid", { name: grid }).getByRole("row").nth(1).waitFor();
+      await tabTo(page, page.getByRole("grid", { name: grid }).first());
+      await page.keyboard.press("ArrowDown");
+      await page.waitForURL((url) => url.pathname !== path);
+      await page.getByRole("row", { selected: true }).first().waitFor();
+      // The grid keeps the focus, so that the next key goes on from there.
+      await expect.poll(() => page.evaluate("document.activeElement.getAttribute('role')")).toBe("grid");
+      await page.keyboard.press("Escape");
+      await page.waitForURL((url) => url.pathname === path);
+    },
+  );
 });
 
-it.each(["/workers", "/functions", "/triggers", "/states", "/streams", "/queues", "/traces", "/logs"])(
-  "%s: / goes to the search, Escape empties and leaves it",
-  async (path) => {
-    const { page } = await open(path);
-    await page.getByRole("searchbox").first().waitFor();
-    await page.keyboard.press("/");
-    await expect.poll(() => page.evaluate("document.activeElement.type")).toBe("search");
-    await page.keyboard.type("zzz");
-    await page.waitForURL(/=zzz/);
-    await page.keyboard.press("Escape");
-    await page.waitForURL((url) => !url.search.includes("zzz"));
-    await page.keyboard.press("Escape");
-    await expect.poll(() => page.evaluate("document.activeElement.type ?? ''")).not.toBe("search");
-  },
-);
+it("the key / goes to the search of every page, Escape empties and leaves it", async () => {
+  const { page } = await open("/");
+  await checkEach(
+    ["/workers", "/functions", "/triggers", "/states", "/streams", "/queues", "/traces", "/logs"],
+    (path) => path,
+    async (path) => {
+      await visit(page, path);
+      await page.getByRole("searchbox").first().waitFor();
+      await page.keyboard.press("/");
+      await expect.poll(() => page.evaluate("document.activeElement.type")).toBe("search");
+      await page.keyboard.type("zzz");
+      await page.waitForURL(/=zzz/);
+      await page.keyboard.press("Escape");
+      await page.waitForURL((url) => !url.search.includes("zzz"));
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.evaluate("document.activeElement.type ?? ''")).not.toBe("search");
+    },
+  );
+});
 
 it("calls a function by keyboard alone, from the palette to the result", async () => {
   const { page } = await open("/");

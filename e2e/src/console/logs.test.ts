@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations, checkAccessibility } from "./support/axe.ts";
 import { clipboard } from "./support/clipboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
+import { checkEach, visit } from "./support/visit.ts";
 import { openLive, openPage } from "./support/watched-page.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -58,19 +59,26 @@ describe("the Logs page", () => {
     await page.waitForURL(opened);
   });
 
-  it.each([
-    ["level=%5B%22ERROR%22%5D", ["level:ERROR"]],
-    ["source=api&level=error", ["source:api", "level:error"]],
-    ["not=shop&not=svc&not=writer&q=failed", ["-source:shop"]],
-    ["attr=status:gte:500", ["attr.status>=500"]],
-    [`trace=${TRACE}&span=${SPAN}`, ["trace:", "span:"]],
-    ["q=level%3Aerror%20failed", []],
-    ["q=%2F%5E.*fail%2F", []],
-  ])("shows what its address filters by: %s", async (query, chips) => {
-    const { page } = await openLive(`${system.console.url}/logs?${query}`);
-    await page.getByRole("row").filter({ hasText: "failed" }).waitFor();
-    expect(await page.getByRole("row").count()).toBe(2);
-    for (const chip of chips) await page.getByLabel("Filters").getByText(chip).waitFor();
+  it("shows what its address filters by", async () => {
+    const { page } = await openLive(`${system.console.url}/logs`);
+    await checkEach(
+      [
+        ["level=%5B%22ERROR%22%5D", ["level:ERROR"]],
+        ["source=api&level=error", ["source:api", "level:error"]],
+        ["not=shop&not=svc&not=writer&q=failed", ["-source:shop"]],
+        ["attr=status:gte:500", ["attr.status>=500"]],
+        [`trace=${TRACE}&span=${SPAN}`, ["trace:", "span:"]],
+        ["q=level%3Aerror%20failed", []],
+        ["q=%2F%5E.*fail%2F", []],
+      ] as const,
+      ([query]) => query,
+      async ([query, chips]) => {
+        await visit(page, `/logs?${query}`);
+        await page.getByRole("row").filter({ hasText: "failed" }).waitFor();
+        await expect.poll(() => page.getByRole("row").count()).toBe(2);
+        for (const chip of chips) await page.getByLabel("Filters").getByText(chip).waitFor();
+      },
+    );
   });
 
   it("turns what is typed into chips, switches one off and on, and takes from the breakdown", async () => {

@@ -8,7 +8,7 @@ import { axeViolations, checkAccessibility } from "./support/axe.ts";
 import { holdSocket } from "./support/held-socket.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { startSystem } from "./support/running-system.ts";
-import { visit } from "./support/visit.ts";
+import { checkEach, visit } from "./support/visit.ts";
 import { live, openLive, openPage } from "./support/watched-page.ts";
 
 /** The beginning of a program: a worker called orders, connected. */
@@ -66,17 +66,24 @@ it("tells two workers of one name apart, and shows what each provides", async ()
   await Promise.all([first.shutdown(), second.shutdown()]);
 });
 
-it.each([
-  ["q=svc-state&system=true", ["svc-state"], ["svc-http"]],
-  ["system=true", ["svc-state", "svc-http"], []],
-  ["runtime=node", ["deep"], ["svc-state"]],
-  ["status=connected&system=true", ["deep"], ["svc-state"]],
-  ["sort=functions&dir=desc", ["deep"], []],
-] as const)("opens with the filters of its address: %s", async (query, shown, hidden) => {
+it("opens with the filters of its address", async () => {
   const worker = await system.worker("deep");
-  const { page } = await openPage(`${system.console.url}/workers?${query}`);
-  for (const name of shown) await page.getByRole("row").filter({ hasText: name }).waitFor();
-  for (const name of hidden) expect(await page.getByRole("row").filter({ hasText: name }).count()).toBe(0);
+  const { page } = await openLive(`${system.console.url}/workers`);
+  await checkEach(
+    [
+      ["q=svc-state&system=true", ["svc-state"], ["svc-http"]],
+      ["system=true", ["svc-state", "svc-http"], []],
+      ["runtime=node", ["deep"], ["svc-state"]],
+      ["status=connected&system=true", ["deep"], ["svc-state"]],
+      ["sort=functions&dir=desc", ["deep"], []],
+    ] as const,
+    ([query]) => query,
+    async ([query, shown, hidden]) => {
+      await visit(page, `/workers?${query}`);
+      for (const name of shown) await page.getByRole("row").filter({ hasText: name }).waitFor();
+      for (const name of hidden) expect(await page.getByRole("row").filter({ hasText: name }).count()).toBe(0);
+    },
+  );
   await worker.shutdown();
 });
 

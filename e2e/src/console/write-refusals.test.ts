@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Worker } from "@svc/sdk";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import type { ConsoleProcess } from "./support/console-process.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
 import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts";
-import { live, openPage } from "./support/watched-page.ts";
+import { checkEach, visit } from "./support/visit.ts";
+import { openLive } from "./support/watched-page.ts";
 
 /** What the browser writes of sockets that break, and of calls that nobody answers. */
 const BROKEN = [/Failed to load resource/, /WebSocket connection/];
@@ -121,26 +121,30 @@ const PLACES: readonly Place[] = [
   },
 ];
 
-async function open(of: ConsoleProcess, { at, before }: Place) {
-  const watched = await openPage(`${of.url}${addresses.get(at) ?? at}`, { expected: BROKEN });
-  await live(watched.page);
-  await before?.(watched.page);
-  return watched;
+async function goTo(page: Page, { at, before }: Place): Promise<void> {
+  await visit(page, addresses.get(at) ?? at);
+  await before?.(page);
 }
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
-it.each(PLACES)("on $at a console that is read-only offers no $names, and says why", async (place) => {
-  const { page } = await open(readOnly, place);
-  for (const name of place.names) {
-    await button(page, name).and(page.locator(":disabled")).waitFor();
-    expect(await button(page, name).getAttribute("title")).toContain("read-only");
-  }
+const nameOf = ({ at, names }: Place): string => `${names.join(", ")} on ${at}`;
+
+it("a console that is read-only switches off what changes something, and says why", async () => {
+  const { page } = await openLive(`${readOnly.url}/workers`, { expected: BROKEN });
+  await checkEach(PLACES, nameOf, async (place) => {
+    await goTo(page, place);
+    for (const name of place.names) {
+      await button(page, name).and(page.locator(":disabled")).waitFor();
+      expect(await button(page, name).getAttribute("title")).toContain("read-only");
+    }
+  });
 });
 
 it.each(PLACES)("on $at without the engine there is no $names, and there is again with it", async (place) => {
-  const { page } = await open(console, place);
-  for (const name of place.names) await expect.poll(() => button(page, name).isEnabled(), { timeout: 10_000 }).toBe(true);
+  const { page } = await openLive(`${console.url}/workers`, { expected: BROKEN });
+  await goTo(page, place);
+  for (const name of place.names) await expect.poll(() => button(page, name).isEnabled()).toBe(true);
   await engine.goAway();
   for (const name of place.names) {
     await button(page, name).and(page.locator(":disabled")).waitFor();
