@@ -143,7 +143,7 @@ describe("npm run check:commits", () => {
     await commit(repository.folder, "Forgotten", { "package.json": JSON.stringify({ ...MANIFEST, dependencies: { outside: "1.0.0" } }) });
     const { code, stderr } = await check(repository);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/Forgotten\) failed: .*ci --no-audit --no-fund` ended with status 1/);
+    expect(stderr).toMatch(/Forgotten\) failed: .*ci --prefer-offline .*` ended with status 1/);
   });
 
   it("removes its worktree on Ctrl-C", async () => {

@@ -177,7 +177,9 @@ async function providePackages(repository, tree, { signal }) {
     copyFileSync(join(repository, INSTALLED), marker);
     source = "packages of this clone";
   } else if (!isKept) {
-    await withOutput((onLine) => npm(["ci", "--no-audit", "--no-fund"], { signal, cwd: tree, env: cleanEnvironment(), timeoutMs: COMMAND_TIMEOUT_MS, onLine }));
+    await withOutput((onLine) =>
+      npm(["ci", "--prefer-offline", "--no-audit", "--no-fund"], { signal, cwd: tree, env: cleanEnvironment(), timeoutMs: COMMAND_TIMEOUT_MS, onLine }),
+    );
     source = "packages installed";
   }
   if (existsSync(marker)) {
