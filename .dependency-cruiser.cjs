@@ -98,6 +98,13 @@ module.exports = {
       to: { path: "^packages/engine/src/(?!outbound-http/|kernel/(clock|module)[.]ts$)" },
     },
     {
+      name: "file-events-know-no-user",
+      comment: "Config and modules watch files by it, so it is below both.",
+      severity: "error",
+      from: { path: "^packages/engine/src/file-events/", pathNot: tests },
+      to: { path: "^packages/engine/src/(?!file-events/|kernel/clock[.]ts$)" },
+    },
+    {
       name: "modules-read-no-config",
       comment: "A module is handed its config. Of config/ it may use shapes only: those of blocks that the engine reads as well.",
       severity: "error",

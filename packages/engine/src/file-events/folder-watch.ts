@@ -1,0 +1,185 @@
+import { watch } from "node:fs";
+import { basename } from "node:path";
+import { type Clock, every } from "../kernel/clock.ts";
+
+/** Maximum number of folders that one `FolderWatch` watches, unless its options say otherwise. */
+const MAX_FOLDERS = 10_000;
+/** Interval between two reports of every folder where the file system raises no events. */
+const POLL_MS = 1_000;
+/** macOS starts an event stream a moment after `fs.watch` has returned; one more event makes up for what was missed. */
+const LATE_START_MS = 1_000;
+/**
+ * Linux drops events without notice when 16,384 of them are queued (`fs.inotify.max_queued_events`). The queue is shared by all watches of the
+ * process and is delivered in full after a loss, so one report of every folder per this many events comes after any lost event.
+ */
+const MAX_TRUSTED_EVENTS = 8_192;
+
+export interface FolderEvent {
+  /** Path of the folder as it was given to `arm`. */
+  readonly folder: string;
+  /** Name of the entry that changed, where known. Only good for skipping entries that cannot matter: several changes may share one event. */
+  readonly name: string | undefined;
+  /** False if an existing entry's content or attributes changed; true if an entry may have been created, removed or replaced. */
+  readonly isStructural: boolean;
+}
+
+export interface FolderWatchOptions {
+  readonly clock: Clock;
+  /** Called when entries of a folder may have changed. Called at once, without debouncing. */
+  readonly onEvent: (event: FolderEvent) => void;
+  /** Called with a message for the user when a folder cannot be watched; once for each kind of failure. */
+  readonly onProblem: (message: string) => void;
+  /** Default 10,000. */
+  readonly maxFolders?: number;
+}
+
+/**
+ * Outcome of `FolderWatch.arm`.
+ * - `armed`: events are raised from now on; whatever happened before has to be read.
+ * - `kept`: the folder was armed before and has been since.
+ * - `missing`: there is no such folder.
+ * - `failed`: the folder cannot be watched; `onProblem` has been called.
+ */
+export type ArmOutcome = "armed" | "kept" | "missing" | "failed";
+
+interface ArmedFolder {
+  readonly identity: string;
+  readonly stop: () => void;
+  /** The folder itself may have been removed or renamed; its watch may raise no more events. */
+  isStale: boolean;
+}
+
+/**
+ * Watches folders, each on its own and without its sub-folders. It reports that a folder may have changed, and never what has changed:
+ * the caller arms a folder first and reads it afterwards, so that a change is either seen by that read or raises an event.
+ */
+export class FolderWatch {
+  static readonly #instances = new Set<FolderWatch>();
+  static #eventsSinceReportOfAll = 0;
+  readonly #options: FolderWatchOptions;
+  readonly #maxFolders: number;
+  readonly #armed = new Map<string, ArmedFolder>();
+  readonly #reported = new Set<string>();
+  readonly #polls = isPollingRequested(process.env.CHOKIDAR_USEPOLLING);
+  #stopPolling = (): void => {};
+  #closed = false;
+
+  constructor(options: FolderWatchOptions) {
+    this.#options = options;
+    this.#maxFolders = options.maxFolders ?? MAX_FOLDERS;
+    if (this.#polls) this.#stopPolling = every(options.clock, POLL_MS, () => this.#reportAll());
+    FolderWatch.#instances.add(this);
+  }
+
+  /**
+   * Watches a folder, unless it is watched already. `identity` tells a folder from another one at the same path; the caller reads it before
+   * the call (see `folderIdentity`), so that a folder that is replaced in between is armed again by the next scan.
+   */
+  arm(folder: string, identity: string): ArmOutcome {
+    if (this.#closed) return "failed";
+    const former = this.#armed.get(folder);
+    if (former !== undefined && former.identity === identity && !former.isStale) return "kept";
+    this.disarm(folder);
+    if (this.#armed.size >= this.#maxFolders) {
+      this.#report("limit", `not all file changes are noticed: more than ${this.#maxFolders} folders; add those without sources to watch.ignore`);
+      return "failed";
+    }
+    try {
+      this.#armed.set(folder, this.#start(folder, identity));
+      return "armed";
+    } catch (error) {
+      if (isMissing(error)) return "missing";
+      this.#report((error as NodeJS.ErrnoException).code ?? "", watchProblem(error));
+      return "failed";
+    }
+  }
+
+  /** Stops watching one folder. Does nothing if it is not watched. */
+  disarm(folder: string): void {
+    this.#armed.get(folder)?.stop();
+    this.#armed.delete(folder);
+  }
+
+  /** Stops all watches. Nothing is called afterwards. */
+  close(): void {
+    this.#closed = true;
+    FolderWatch.#instances.delete(this);
+    this.#stopPolling();
+    for (const folder of [...this.#armed.keys()]) this.disarm(folder);
+  }
+
+  static #countEvent(): void {
+    FolderWatch.#eventsSinceReportOfAll += 1;
+    if (FolderWatch.#eventsSinceReportOfAll < MAX_TRUSTED_EVENTS) return;
+    FolderWatch.#eventsSinceReportOfAll = 0;
+    for (const instance of [...FolderWatch.#instances]) {
+      // The lost event may be the one that a folder was removed.
+      for (const armed of instance.#armed.values()) armed.isStale = true;
+      instance.#reportAll();
+    }
+  }
+
+  #start(folder: string, identity: string): ArmedFolder {
+    if (this.#polls) return { identity, isStale: false, stop: () => {} };
+    const watcher = watch(folder, { persistent: false }, (type, name) => {
+      // Any event of this type may be about the folder itself: its name is then that of the folder, which an entry may have too.
+      if (type === "rename") armed.isStale = true;
+      const isNamed = name !== null && name !== basename(folder);
+      this.#emit({ folder, name: isNamed ? name : undefined, isStructural: type === "rename" });
+      FolderWatch.#countEvent();
+    });
+    const cancelLateEvent = process.platform === "darwin" ? this.#options.clock.after(LATE_START_MS, () => this.#emit({ folder })) : () => {};
+    const stop = (): void => {
+      cancelLateEvent();
+      watcher.close();
+    };
+    const armed: ArmedFolder = { identity, stop, isStale: false };
+    // It has closed itself by then.
+    watcher.on("error", (error) => {
+      if (this.#armed.get(folder) !== armed) return;
+      this.disarm(folder);
+      if (!isMissing(error)) this.#report((error as NodeJS.ErrnoException).code ?? "", watchProblem(error));
+      this.#emit({ folder });
+    });
+    return armed;
+  }
+
+  #reportAll(): void {
+    for (const folder of [...this.#armed.keys()]) this.#emit({ folder });
+  }
+
+  #emit({ folder, name, isStructural = true }: { readonly folder: string; readonly name?: string | undefined; readonly isStructural?: boolean }): void {
+    if (!this.#closed) this.#options.onEvent({ folder, name, isStructural });
+  }
+
+  #report(kind: string, message: string): void {
+    if (this.#closed || this.#reported.has(kind)) return;
+    this.#reported.add(kind);
+    this.#options.onProblem(message);
+  }
+}
+
+/** Returns what tells a folder from another one that had or will have the same path. */
+export function folderIdentity({ dev, ino }: { readonly dev: number | bigint; readonly ino: number | bigint }): string {
+  return `${dev}:${ino}`;
+}
+
+/** Returns the message for an error of the file system that keeps changes from being noticed, with the remedy where there is one. */
+export function watchProblem(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === "ENOSPC")
+    return "file changes are not noticed: the system's limit of watched files is reached; raise it with: sudo sysctl fs.inotify.max_user_watches=524288";
+  if (code === "EMFILE") return "file changes are not noticed: the limit of open files is reached; raise it with: ulimit -n 65536";
+  return `file changes are not noticed: ${message}`;
+}
+
+/** True if an error says that there is no such file or folder. */
+export function isMissing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+/** Reads the variable as the library chokidar does: where a file system raises no events, it is often set for all tools together. */
+function isPollingRequested(value: string | undefined): boolean {
+  return value !== undefined && !["", "0", "false"].includes(value.toLowerCase());
+}

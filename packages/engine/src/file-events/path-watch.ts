@@ -1,0 +1,130 @@
+import { lstatSync, readlinkSync, type Stats } from "node:fs";
+import { dirname, join, parse, sep } from "node:path";
+import type { Clock } from "../kernel/clock.ts";
+import { FolderWatch, folderIdentity } from "./folder-watch.ts";
+
+/** Maximum number of symbolic links on the way to a file, as on Linux. */
+const MAX_LINKS = 40;
+/** Maximum number of times that `arm` finds the way to a file changed before it leaves the rest to the next event. */
+const MAX_ROUNDS = 20;
+
+export interface PathWatchOptions {
+  /** Absolute paths of files or folders; they may be missing, and may be or lead through symbolic links. */
+  readonly paths: readonly string[];
+  readonly clock: Clock;
+  /** Called when what one of the paths leads to may have changed. */
+  readonly onEvent: () => void;
+  /** Called with a message for the user when a folder cannot be watched; once for each kind of failure. */
+  readonly onProblem: (message: string) => void;
+}
+
+/** A folder in which some names decide what a path leads to. */
+interface DecidingFolder {
+  readonly identity: string;
+  readonly names: Set<string>;
+}
+
+/**
+ * Watches what paths lead to. Per path that is the folder of the file, the folders of symbolic links on the way to it and, where something
+ * is missing, the deepest folder that exists.
+ */
+export class PathWatch {
+  readonly #paths: readonly string[];
+  readonly #watch: FolderWatch;
+  #folders: ReadonlyMap<string, DecidingFolder> = new Map();
+
+  constructor({ paths, clock, onEvent, onProblem }: PathWatchOptions) {
+    this.#paths = paths;
+    this.#watch = new FolderWatch({
+      clock,
+      onEvent: ({ folder, name }) => {
+        if (name === undefined || this.#folders.get(folder)?.names.has(comparable(name)) !== false) onEvent();
+      },
+      onProblem,
+    });
+  }
+
+  /** Watches the paths as they lead now. Call it before each read of the files: what changes after it raises an event. */
+  arm(): void {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const folders = new Map<string, DecidingFolder>();
+      for (const path of this.#paths) collectFolders(path, folders);
+      for (const folder of this.#folders.keys()) if (!folders.has(folder)) this.#watch.disarm(folder);
+      this.#folders = folders;
+      const outcomes = [...folders].map(([folder, { identity }]) => this.#watch.arm(folder, identity));
+      // Links and folders may have changed before the folders that hold them were watched.
+      if (!outcomes.some((outcome) => outcome === "armed" || outcome === "missing")) return;
+    }
+  }
+
+  /** Stops watching. Nothing is called afterwards. */
+  close(): void {
+    this.#watch.close();
+  }
+}
+
+/** Walks the path as the system does. No symbolic link is left in the paths of the folders that it adds. */
+function collectFolders(path: string, folders: Map<string, DecidingFolder>): void {
+  const { root } = parse(path);
+  let folder = root;
+  let rest = namesOf(path.slice(root.length));
+  for (let links = 0; links <= MAX_LINKS; ) {
+    const [name, ...after] = rest;
+    if (name === undefined) return;
+    if (name === "..") {
+      [folder, rest] = [dirname(folder), after];
+      continue;
+    }
+    const entry = join(folder, name);
+    const stats = statsOf(entry);
+    const target = stats?.isSymbolicLink() === true ? targetOf(entry) : undefined;
+    const isOnTheWay = stats?.isDirectory() === true && after.length > 0;
+    // Nobody exchanges links in the root folder, e.g. macOS's /tmp, and on macOS a watch of it is raised for every file of the machine.
+    if (!isOnTheWay && !(target !== undefined && after.length > 0 && folder === root)) add(folders, folder, name);
+    if (target !== undefined) {
+      links += 1;
+      if (parse(target).root !== "") folder = parse(target).root;
+      rest = [...namesOf(target.slice(parse(target).root.length)), ...after];
+    } else if (isOnTheWay) {
+      [folder, rest] = [entry, after];
+    } else {
+      return;
+    }
+  }
+}
+
+function add(folders: Map<string, DecidingFolder>, folder: string, name: string): void {
+  const known = folders.get(folder);
+  if (known !== undefined) {
+    known.names.add(comparable(name));
+    return;
+  }
+  const stats = statsOf(folder);
+  folders.set(folder, { identity: stats === undefined ? "" : folderIdentity(stats), names: new Set([comparable(name)]) });
+}
+
+/** Undefined if there is no such entry, or it cannot be reached. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function targetOf(link: string): string | undefined {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return undefined;
+  }
+}
+
+function namesOf(path: string): string[] {
+  return path.split(sep).filter((name) => name !== "" && name !== ".");
+}
+
+/** Some file systems take names that differ in case or in Unicode normalization for the same. */
+function comparable(name: string): string {
+  return name.normalize("NFC").toLowerCase();
+}
