@@ -1,139 +1,315 @@
 import { createHash } from "node:crypto";
-import { lstat, readdir, readFile } from "node:fs/promises";
+import type { BigIntStats, Dirent } from "node:fs";
+import { lstat, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { type FSWatcher, watch } from "chokidar";
+import { type ArmOutcome, type FolderEvent, FolderWatch, folderIdentity, isMissing, watchProblem } from "../../file-events/folder-watch.ts";
+import { PathWatch } from "../../file-events/path-watch.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ignoreRule, type PathRule, pathRule } from "./watch-ignore.ts";
 
 /** An editor or a checkout touches several files; they count as one change. */
 const DEBOUNCE_MS = 300;
-/** A folder that never comes to rest is looked at this often all the same. */
+/** Maximum wait where events keep coming. */
 const LONGEST_WAIT_MS = 3_000;
 /** Larger files count by size and time, not by content. */
 const MAX_HASHED_BYTES = 1024 * 1024;
 const MAX_KNOWN_FILES = 20_000;
+/** Maximum number of files that are read at the same time. */
+const MAX_CONCURRENT_READS = 32;
+/**
+ * A file may be saved twice within one tick of its file system's clock: 2 s on FAT, 1 s on HFS+, 4 ms on ext4. A file that is younger than this is
+ * therefore read again by the next scan, although its times are the same.
+ */
+const SETTLED_AGE_MS = 2_500;
+/** Maximum lag of the times of files behind the clock of the process. */
+const MAX_CLOCK_LAG_MS = 20;
 /** A file that changes this often within a minute is written by the worker itself: to restart for it would never end. */
 const NOISY_CHANGES = 20;
 const NOISY_WINDOW_MS = 60_000;
 
 export interface SourceWatchOptions {
-  /** Absolute path. */
+  /** Absolute path. It may be missing; it is watched as soon as it exists. */
   readonly folder: string;
-  /** Names and paths to leave out besides the usual ones. */
+  /** Names and paths to ignore in addition to the default ones. */
   readonly ignore: readonly string[];
-  /** Names and paths outside of which nothing is told; empty or absent: there is no such limit. */
+  /** Names and paths to limit the watch to. Default: no limit. */
   readonly include?: readonly string[];
-  /** What is told although it lies outside of `include`. */
+  /** Files to report although they are outside of `include`. */
   readonly always?: PathRule;
-  /** Files, relative to the folder, that are told although they lie outside of `include` or are left out. */
+  /** Files, relative to the folder, to report although they are outside of `include` or ignored. */
   readonly named?: readonly string[];
   readonly clock: Clock;
-  /** Told the paths, relative to the folder, whose content is another than before. */
+  /** Called with the sorted paths, relative to the folder, of files that were added, removed or have other content. */
   readonly onChange: (paths: readonly string[]) => void;
-  /** Told what keeps files from being watched. */
+  /** Called with a message for the user about what keeps files from being watched. */
   readonly onProblem: (message: string) => void;
 }
 
-/** Tells when files of a worker's folder have other content than before; a touch is no change. */
+interface KnownFile {
+  readonly digest: string;
+  /** Changes with each save, except for saves within one tick of the file system's clock. */
+  readonly signature: string;
+  /** False if the file was so young when it was read that a later save may leave the signature as it is. */
+  readonly isSettled: boolean;
+}
+
+interface KnownFolder {
+  /** By name within the folder. */
+  readonly files: Map<string, KnownFile>;
+  /** Names of sub-folders. */
+  folders: ReadonlySet<string>;
+  identity: string | undefined;
+  /** Start of the last scan, wall clock in milliseconds. Undefined before the first one. */
+  scannedAtMs: number | undefined;
+}
+
+/** One pass over some or all folders. */
+interface Scan {
+  /** Paths of files that were added, removed or have other content. */
+  readonly changed: Set<string>;
+  /** Its result is the new reference and is not reported. */
+  readonly isBaseline: boolean;
+}
+
+/**
+ * Reports when files of a worker's folder have other content than before; a touch is no change.
+ *
+ * Events only say which folder to scan. Each folder is armed before it is read, so that a change is found by that read or raises an event.
+ */
 export class SourceWatch {
   readonly #options: SourceWatchOptions;
   readonly #ignored: PathRule;
   readonly #included: PathRule;
-  readonly #watcher: FSWatcher;
-  readonly #touched = new Set<string>();
+  readonly #watch: FolderWatch;
+  /** Watches for the folder itself being created, removed or replaced. */
+  readonly #rootWatch: PathWatch;
+  /** By path relative to the folder, which itself is "". */
+  readonly #folders = new Map<string, KnownFolder>();
+  /** Paths of folders to scan. */
+  readonly #dirty = new Set<string>();
   readonly #changesAtMs = new Map<string, number[]>();
   readonly #muted = new Set<string>();
-  #known: Map<string, string> = new Map();
-  #firstTouchMs: number | undefined;
+  #knownFiles = 0;
+  /** The last scan skipped something for want of file descriptors or memory. */
+  #isShort = false;
+  #firstEventMs: number | undefined;
   #cancelDebounce = (): void => {};
   #work: Promise<void> = Promise.resolve();
   #closed = false;
-  readonly #ready: Promise<void>;
 
   constructor(options: SourceWatchOptions) {
     this.#options = options;
-    const { include = [], always, named = [] } = options;
+    const { folder, clock, include = [], always, named = [] } = options;
     const isIgnored = ignoreRule(options.ignore, include);
-    // A folder that is left out is not looked into, so the way to a file that is named is none.
+    // Ignored folders are not read, except for those on the way to a named file.
     this.#ignored = (path) => isIgnored(path) && !named.some((file) => file === path || file.startsWith(`${path}/`));
     const isIncluded = pathRule(include);
     this.#included = include.length === 0 ? () => true : (path) => isIncluded(path) || named.includes(path) || always?.(path) === true;
-    this.#watcher = watch(options.folder, { ignoreInitial: true, followSymlinks: false, ignored: (path) => this.#leavesOut(path) });
-    this.#watcher.on("add", (path) => this.#touch(path));
-    this.#watcher.on("change", (path) => this.#touch(path));
-    this.#watcher.on("unlink", (path) => this.#touch(path));
-    this.#watcher.on("error", (error) => options.onProblem(watchProblem(error)));
-    this.#ready = new Promise((resolve) => this.#watcher.once("ready", () => resolve()));
+    this.#watch = new FolderWatch({ clock, onEvent: (event) => this.#notice(event), onProblem: (message) => this.#problem(message) });
+    // Its problems are not reported: the parent folder may be unreadable without harm, and exhausted limits are reported by the other watch.
+    this.#rootWatch = new PathWatch({ paths: [folder], clock, onEvent: () => this.#markDirty(""), onProblem: () => {} });
   }
 
-  /** Takes the files as they are now as known: changes before this moment are no longer told. */
-  async rebase(): Promise<void> {
-    await this.#ready;
-    this.#cancelDebounce();
-    this.#touched.clear();
-    this.#firstTouchMs = undefined;
-    await this.#enqueue(async () => {
-      this.#known = await this.#scan();
+  /** Takes the files as they are now as the reference: changes before this moment are no longer reported. Starts the watch. */
+  rebase(): Promise<void> {
+    return this.#enqueue(async () => {
+      await this.#scan(this.#takeAll(), true);
     });
   }
 
-  /** Tells at once what has changed up to now. */
-  async compare(): Promise<void> {
-    await this.#ready;
-    await this.#enqueue(async () => {
-      for (const name of (await this.#scan()).keys()) this.#touched.add(name);
-      for (const name of this.#known.keys()) this.#touched.add(name);
-      await this.#compareTouched();
-    });
+  /** Scans all files and reports changes at once. */
+  compare(): Promise<void> {
+    return this.#enqueue(async () => this.#report(await this.#scan(this.#takeAll(), false)));
   }
 
+  /** Stops watching. Nothing is called afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelDebounce();
-    await this.#watcher.close();
+    this.#watch.close();
+    this.#rootWatch.close();
     await this.#work;
   }
 
-  #leavesOut(path: string): boolean {
-    const name = relative(this.#options.folder, path);
-    return name !== "" && this.#ignored(name.split(sep).join("/"));
+  #notice({ folder, name, isStructural }: FolderEvent): void {
+    const path = relative(this.#options.folder, folder).split(sep).join("/");
+    if (name === undefined || this.#mayMatter(childOf(path, name), isStructural)) this.#markDirty(path);
   }
 
-  #touch(path: string): void {
-    const name = relative(this.#options.folder, path).split(sep).join("/");
-    if (this.#closed || this.#muted.has(name) || !this.#included(name)) return;
-    this.#touched.add(name);
+  /** Returns false for events that need no scan, e.g. of a log file that the worker appends to: they would prolong the debounce of other changes. */
+  #mayMatter(path: string, isStructural: boolean): boolean {
+    if (this.#ignored(path)) return false;
+    return isStructural || this.#folders.has(path) || (this.#included(path) && !this.#muted.has(path));
+  }
+
+  #markDirty(folder: string): void {
+    if (this.#closed) return;
+    this.#dirty.add(folder);
     const nowMs = this.#options.clock.monotonic();
-    this.#firstTouchMs ??= nowMs;
-    const waitMs = Math.min(DEBOUNCE_MS, Math.max(0, this.#firstTouchMs + LONGEST_WAIT_MS - nowMs));
+    this.#firstEventMs ??= nowMs;
+    this.#scanAfter(Math.min(DEBOUNCE_MS, Math.max(0, this.#firstEventMs + LONGEST_WAIT_MS - nowMs)));
+  }
+
+  #scanAfter(waitMs: number): void {
     this.#cancelDebounce();
     this.#cancelDebounce = this.#options.clock.after(waitMs, () => {
-      // What fails in it is told by `onProblem`.
-      void this.#enqueue(() => this.#compareTouched());
+      // `#enqueue` handles failures.
+      void this.#enqueue(async () => this.#report(await this.#scan(this.#takeDirty(), false)));
     });
   }
 
-  /** One look at the disk at a time, in order. */
-  #enqueue(look: () => Promise<void>): Promise<void> {
-    this.#work = this.#work.then(look).catch((error: unknown) => this.#options.onProblem(watchProblem(error)));
+  #takeDirty(): string[] {
+    this.#cancelDebounce();
+    this.#firstEventMs = undefined;
+    const taken = [...this.#dirty];
+    this.#dirty.clear();
+    return taken;
+  }
+
+  #takeAll(): string[] {
+    return [...new Set(["", ...this.#takeDirty(), ...this.#folders.keys()])];
+  }
+
+  /** Runs scans one at a time, in order. */
+  #enqueue(scan: () => Promise<void>): Promise<void> {
+    this.#work = this.#work.then(() => (this.#closed ? undefined : scan())).catch((error: unknown) => this.#problem(watchProblem(error)));
     return this.#work;
   }
 
-  async #compareTouched(): Promise<void> {
-    const touched = [...this.#touched].filter((name) => !this.#muted.has(name));
-    this.#cancelDebounce();
-    this.#touched.clear();
-    this.#firstTouchMs = undefined;
-    const changed: string[] = [];
-    for (const name of touched) {
-      const before = this.#known.get(name);
-      const now = await digestOf(join(this.#options.folder, name));
-      if (now === before) continue;
-      if (now === undefined) this.#known.delete(name);
-      else if (before !== undefined || this.#known.size < MAX_KNOWN_FILES) this.#known.set(name, now);
-      if (!this.#isNoisy(name)) changed.push(name);
+  /** Scans folders and all new ones below them. Returns the paths of files that were added, removed or have other content. */
+  async #scan(folders: readonly string[], isBaseline: boolean): Promise<ReadonlySet<string>> {
+    const scan: Scan = { changed: new Set(), isBaseline };
+    // Parents first: if one was removed, those below it are done.
+    const queue = [...folders].sort().map((path) => ({ path, isDirty: true }));
+    let shortage: unknown;
+    for (const { path, isDirty } of queue) {
+      if (this.#closed) break;
+      try {
+        queue.push(...(await this.#scanFolder(path, isDirty, scan)));
+      } catch (error) {
+        shortage = error;
+        this.#dirty.add(path);
+      }
     }
-    if (changed.length > 0 && !this.#closed) this.#options.onChange(changed.sort());
+    if (shortage !== undefined && !this.#closed) this.#scanAfter(LONGEST_WAIT_MS);
+    if (shortage !== undefined && !this.#isShort) this.#problem(watchProblem(shortage));
+    this.#isShort = shortage !== undefined;
+    return scan.changed;
+  }
+
+  /** Arms a folder and then reads it, if that is needed. Returns the sub-folders to scan next. Throws if the process is short of resources. */
+  async #scanFolder(path: string, isDirty: boolean, scan: Scan): Promise<{ readonly path: string; readonly isDirty: boolean }[]> {
+    const folder = this.#folders.get(path) ?? (path === "" ? this.#addFolder("") : undefined);
+    // Removed with its parent.
+    if (folder === undefined) return [];
+    const nowMs = Date.now();
+    const outcome = await this.#arm(path, folder);
+    if (outcome === "kept" && !isDirty && folder.scannedAtMs !== undefined) return [];
+    const entries = outcome === "missing" ? undefined : await readFolder(join(this.#options.folder, path));
+    if (entries === undefined) {
+      this.#forget(path, scan);
+      return [];
+    }
+    const watched = entries.filter((entry) => !this.#ignored(childOf(path, entry.name)));
+    const files = watched.filter((entry) => !entry.isDirectory() && this.#included(childOf(path, entry.name))).map(({ name }) => name);
+    await this.#scanFiles(path, folder, files, scan);
+    const folders = new Set(watched.filter((entry) => entry.isDirectory()).map(({ name }) => name));
+    for (const name of folder.folders) if (!folders.has(name)) this.#forget(childOf(path, name), scan);
+    for (const name of folders) if (!this.#folders.has(childOf(path, name))) this.#addFolder(childOf(path, name));
+    folder.folders = folders;
+    folder.scannedAtMs = nowMs;
+    return [...folders].map((name) => ({ path: childOf(path, name), isDirty: false }));
+  }
+
+  async #arm(path: string, folder: KnownFolder): Promise<ArmOutcome> {
+    const absolute = join(this.#options.folder, path);
+    if (path === "") this.#rootWatch.arm();
+    const stats = await (path === "" ? stat(absolute) : lstat(absolute)).catch(() => undefined);
+    if (stats?.isDirectory() !== true) return "missing";
+    const identity = folderIdentity(stats);
+    // Another folder has other sub-folders, even if their names are the same.
+    if (folder.identity !== identity) this.#disarmBelow(path, folder);
+    folder.identity = identity;
+    return this.#watch.arm(absolute, identity);
+  }
+
+  #disarmBelow(path: string, { folders }: KnownFolder): void {
+    for (const name of folders) {
+      const child = childOf(path, name);
+      this.#watch.disarm(join(this.#options.folder, child));
+      const known = this.#folders.get(child);
+      if (known !== undefined) this.#disarmBelow(child, known);
+    }
+  }
+
+  #addFolder(path: string): KnownFolder {
+    const folder: KnownFolder = { files: new Map(), folders: new Set(), identity: undefined, scannedAtMs: undefined };
+    this.#folders.set(path, folder);
+    return folder;
+  }
+
+  /** Drops a removed folder and all below it. */
+  #forget(path: string, scan: Scan): void {
+    this.#watch.disarm(join(this.#options.folder, path));
+    const folder = this.#folders.get(path);
+    if (folder === undefined) return;
+    this.#folders.delete(path);
+    for (const name of folder.files.keys()) scan.changed.add(childOf(path, name));
+    this.#knownFiles -= folder.files.size;
+    for (const name of folder.folders) this.#forget(childOf(path, name), scan);
+  }
+
+  async #scanFiles(path: string, folder: KnownFolder, names: readonly string[], scan: Scan): Promise<void> {
+    const there = new Set(names);
+    for (const name of [...folder.files.keys()]) if (!there.has(name)) this.#dropFile(path, folder, name, scan);
+    for (let start = 0; start < names.length && !this.#closed; start += MAX_CONCURRENT_READS) {
+      const some = names.slice(start, start + MAX_CONCURRENT_READS);
+      const results = await Promise.allSettled(some.map((name) => this.#scanFile(path, folder, name, scan)));
+      // Thrown once all have ended, so that a late result never replaces one of the next scan.
+      for (const result of results) if (result.status === "rejected") throw result.reason;
+    }
+  }
+
+  #dropFile(path: string, folder: KnownFolder, name: string, scan: Scan): void {
+    if (!folder.files.delete(name)) return;
+    this.#knownFiles -= 1;
+    scan.changed.add(childOf(path, name));
+  }
+
+  async #scanFile(path: string, folder: KnownFolder, name: string, scan: Scan): Promise<void> {
+    const filePath = childOf(path, name);
+    if (this.#muted.has(filePath)) return;
+    const known = folder.files.get(name);
+    if (known === undefined && this.#knownFiles >= MAX_KNOWN_FILES) return this.#scanUncompared(filePath, folder, scan);
+    const file = join(this.#options.folder, filePath);
+    // Times first, content second: a save in between leaves the older times with the newer content, and raises an event.
+    const nowMs = Date.now();
+    const stats = await orUndefined(lstat(file, { bigint: true }));
+    // A folder that has just replaced it raises an event.
+    if (stats === undefined || stats.isDirectory()) return this.#dropFile(path, folder, name, scan);
+    const signature = signatureOf(stats);
+    if (known?.isSettled === true && known.signature === signature) return;
+    const digest = await orUndefined(digestOf(file, stats));
+    if (digest === undefined) return this.#dropFile(path, folder, name, scan);
+    if (known === undefined) this.#knownFiles += 1;
+    folder.files.set(name, { digest, signature, isSettled: nowMs - changedAtMs(stats) >= SETTLED_AGE_MS });
+    if (known?.digest !== digest) scan.changed.add(filePath);
+  }
+
+  /** Reports a file beyond `MAX_KNOWN_FILES` by its time alone, since there is no content to compare with. */
+  async #scanUncompared(path: string, { scannedAtMs = 0 }: KnownFolder, scan: Scan): Promise<void> {
+    if (scan.isBaseline) return;
+    const stats = await orUndefined(lstat(join(this.#options.folder, path), { bigint: true }));
+    if (stats !== undefined && changedAtMs(stats) >= scannedAtMs - MAX_CLOCK_LAG_MS) scan.changed.add(path);
+  }
+
+  #report(changed: ReadonlySet<string>): void {
+    const reported = [...changed].filter((path) => !this.#muted.has(path) && !this.#isNoisy(path)).sort();
+    if (reported.length > 0 && !this.#closed) this.#options.onChange(reported);
+  }
+
+  #problem(message: string): void {
+    if (!this.#closed) this.#options.onProblem(message);
   }
 
   #isNoisy(name: string): boolean {
@@ -145,46 +321,59 @@ export class SourceWatch {
     if (recent.length <= NOISY_CHANGES) return false;
     this.#muted.add(name);
     this.#changesAtMs.delete(name);
-    this.#options.onProblem(
+    this.#problem(
       `${name} changed more than ${NOISY_CHANGES} times within a minute and is no longer watched; if the worker writes it, add it to watch.ignore in the manifest`,
     );
     return true;
   }
+}
 
-  async #scan(): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
-    const folders = [""];
-    for (let folder = folders.pop(); folder !== undefined && found.size < MAX_KNOWN_FILES; folder = folders.pop()) {
-      const entries = await readdir(join(this.#options.folder, folder), { withFileTypes: true }).catch(() => []);
-      for (const entry of entries) {
-        const name = folder === "" ? entry.name : `${folder}/${entry.name}`;
-        if (this.#ignored(name)) continue;
-        if (entry.isDirectory()) folders.push(name);
-        else if (found.size < MAX_KNOWN_FILES && this.#included(name)) found.set(name, (await digestOf(join(this.#options.folder, name))) ?? "");
-      }
-    }
-    return found;
+function childOf(path: string, name: string): string {
+  return path === "" ? name : `${path}/${name}`;
+}
+
+/** Undefined if there is no such folder. A folder that cannot be read counts as empty: the worker cannot read it either. */
+async function readFolder(folder: string): Promise<Dirent[] | undefined> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    if (isShortage(error)) throw error;
+    return [];
   }
 }
 
-/** Undefined when there is no such file. */
-async function digestOf(file: string): Promise<string | undefined> {
+/** Undefined if there is no such file, or it cannot be read: the worker cannot read it either. */
+async function orUndefined<T>(read: Promise<T>): Promise<T | undefined> {
   try {
-    const entry = await lstat(file);
-    if (!entry.isFile() || entry.size > MAX_HASHED_BYTES) return `${entry.size}:${entry.mtimeMs}`;
-    return createHash("sha256")
-      .update(await readFile(file))
-      .digest("base64");
-  } catch {
-    // Gone, or not ours to read: the process could not read it either.
+    return await read;
+  } catch (error) {
+    if (isShortage(error)) throw error;
     return undefined;
   }
 }
 
-function watchProblem(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "ENOSPC")
-    return "file changes are not noticed: the system's limit of watched files is reached; raise it with: sudo sysctl fs.inotify.max_user_watches=524288";
-  if (code === "EMFILE") return "file changes are not noticed: the limit of open files is reached; raise it with: ulimit -n 65536";
-  return `file changes are not noticed: ${message}`;
+/** True if the same read may succeed later, without any change of the file. */
+function isShortage(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "EMFILE" || code === "ENFILE" || code === "ENOMEM";
+}
+
+/** The time of change cannot be set back, as the time of modification can: copies and archives keep the latter. */
+function signatureOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
+}
+
+/** Wall clock, milliseconds. */
+function changedAtMs({ mtimeMs, ctimeMs }: BigIntStats): number {
+  return Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs);
+}
+
+async function digestOf(file: string, stats: BigIntStats): Promise<string> {
+  // Links are not followed: what they lead to may be anywhere.
+  if (stats.isSymbolicLink()) return `link:${await readlink(file)}`;
+  if (!stats.isFile() || stats.size > MAX_HASHED_BYTES) return `${stats.size}:${stats.mtimeNs}`;
+  return createHash("sha256")
+    .update(await readFile(file))
+    .digest("base64");
 }
