@@ -1,53 +1,46 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
-import { type FSWatcher, watch } from "chokidar";
+import { basename } from "node:path";
+import { PathWatch } from "../../file-events/path-watch.ts";
 import type { Clock } from "../../kernel/clock.ts";
 
-/** A file that is written anew is gone for a moment. */
+/** A file that is replaced may be missing for a moment. */
 const DEBOUNCE_MS = 300;
 
 export interface FileWatchOptions {
-  /** Absolute paths. */
+  /** Absolute paths. Files may be missing, and symbolic links are followed. */
   readonly files: readonly string[];
   readonly clock: Clock;
-  /** Told the names of files whose content is another than before. */
+  /** Called with the names of files whose content is not as it was. */
   readonly onChange: (names: readonly string[]) => void;
+  /** Called with a message for the user about what keeps files from being watched. */
   readonly onProblem: (message: string) => void;
 }
 
-/** Tells when single files change that lie outside of a worker's folder; those in it are watched with its sources. */
+/** Reports when single files outside of a worker's folder change; those in it are watched with its sources. */
 export class FileWatch {
   readonly #options: FileWatchOptions;
-  readonly #watcher: FSWatcher;
+  readonly #watch: PathWatch;
   readonly #known = new Map<string, string | undefined>();
   #cancelDebounce = (): void => {};
   #work: Promise<void>;
   #closed = false;
-  /** Resolves when changes from then on are noticed. */
+  /** Resolves when the content that later changes are compared with has been read. */
   readonly ready: Promise<void>;
 
   constructor(options: FileWatchOptions) {
     this.#options = options;
-    const files = new Set(options.files);
-    const folders = [...new Set(options.files.map((file) => dirname(file)))];
-    // Folders, not the files: a watch on a file stays with the old one when another is renamed over it.
-    this.#watcher = watch(folders, { depth: 0, ignoreInitial: true, ignored: (path) => !folders.includes(resolve(path)) && !files.has(resolve(path)) });
-    this.#watcher.on("all", () => this.#notice());
-    this.#watcher.on("error", (error) => options.onProblem(`changes of files are not noticed: ${String(error)}`));
-    this.ready = new Promise<void>((done) => this.#watcher.once("ready", () => done())).then(() => this.#rebase());
+    const { files, clock, onProblem } = options;
+    this.#watch = new PathWatch({ paths: files, clock, onEvent: () => this.#notice(), onProblem });
+    this.ready = this.#changes().then(() => {});
     this.#work = this.ready;
   }
 
-  /** Takes the files as they are now as known. */
-  async #rebase(): Promise<void> {
-    for (const file of this.#options.files) this.#known.set(file, await digestOf(file));
-  }
-
+  /** Stops watching. Nothing is called afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelDebounce();
-    await this.#watcher.close();
+    this.#watch.close();
     await this.#work;
   }
 
@@ -60,18 +53,26 @@ export class FileWatch {
   }
 
   async #compare(): Promise<void> {
+    const changed = await this.#changes();
+    if (changed.length > 0 && !this.#closed) this.#options.onChange(changed);
+  }
+
+  /** Returns the names of files whose content is not as it was at the last call. */
+  async #changes(): Promise<string[]> {
+    // Armed first, so that a change after the read raises an event.
+    this.#watch.arm();
     const changed: string[] = [];
     for (const file of this.#options.files) {
       const now = await digestOf(file);
-      if (now === this.#known.get(file)) continue;
+      if (this.#known.has(file) && now === this.#known.get(file)) continue;
       this.#known.set(file, now);
       changed.push(basename(file));
     }
-    if (changed.length > 0 && !this.#closed) this.#options.onChange(changed);
+    return changed;
   }
 }
 
-/** Undefined when it cannot be read: whoever uses it says why. */
+/** Undefined if the file cannot be read: whoever uses it reports why. */
 async function digestOf(file: string): Promise<string | undefined> {
   const content = await readFile(file).catch(() => undefined);
   return content && createHash("sha256").update(content).digest("base64");
