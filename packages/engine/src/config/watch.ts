@@ -1,6 +1,5 @@
-import { realpathSync } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
-import { watch } from "chokidar";
+import { resolve } from "node:path";
+import { PathWatch } from "../file-events/path-watch.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { readConfigText, revisionOf } from "./load.ts";
 import { ConfigError } from "./types.ts";
@@ -34,9 +33,6 @@ const DEFAULT_DEBOUNCE_MS = 200;
 /** A file that is suddenly empty or gone is often being written; it gets this many quiet times to come back. */
 const PATIENT_ROUNDS = 5;
 
-/** The watcher drops events that come within 50 ms of the last one, so each is followed by a look after that time too. */
-const DROPPED_EVENTS_MS = 60;
-
 type Content =
   | { readonly state: "text"; readonly text: string; readonly revision: string }
   | { readonly state: "unreadable"; readonly reason: string; readonly revision: undefined };
@@ -46,36 +42,10 @@ type Content =
  * and a symbolic link to the file. Saves that change nothing are not reported.
  */
 export function watchConfig(file: string, options: WatchOptions): ConfigWatch {
-  const path = resolve(file);
-  const follower = new Follower(path, options);
-  const targets = new Set([path, realPathOf(path)]);
-  const folders = [...new Set([...targets].map((target) => dirname(target)))];
-  // Folders, not the file: a watch on a file stays with the old file when another is renamed over it.
-  const watcher = watch(folders, {
-    depth: 0,
-    ignoreInitial: true,
-    ignored: (candidate) => !folders.includes(resolve(candidate)) && !targets.has(resolve(candidate)),
-  });
-  watcher.on("all", (_event, changed) => {
-    if (targets.has(resolve(changed))) follower.notice();
-  });
-  watcher.on("error", options.onError);
-  let announceReady = (): void => {};
-  const ready = new Promise<void>((fulfil) => {
-    announceReady = fulfil;
-  });
-  watcher.once("ready", () => {
-    // Whatever happened before the watch stood.
-    follower.notice();
-    announceReady();
-  });
-  return {
-    ready,
-    async close() {
-      await Promise.all([watcher.close(), follower.stop()]);
-      announceReady();
-    },
-  };
+  const follower = new Follower(resolve(file), options);
+  // Whatever happened before it was watched.
+  follower.notice();
+  return { ready: Promise.resolve(), close: () => follower.stop() };
 }
 
 /** Waits for quiet, reads, compares, reports. */
@@ -84,9 +54,9 @@ class Follower {
   readonly #options: WatchOptions;
   readonly #clock: Clock;
   readonly #debounceMs: number;
+  readonly #watch: PathWatch;
   #known: string | undefined;
   #patience = PATIENT_ROUNDS;
-  #owesSecondLook = false;
   #stopped = false;
   #cancel: () => void = () => {};
   #reports: Promise<void> = Promise.resolve();
@@ -97,17 +67,20 @@ class Follower {
     this.#clock = options.clock ?? systemClock;
     this.#debounceMs = options.debounceMs ?? DEFAULT_DEBOUNCE_MS;
     this.#known = options.revision ?? readContent(file).revision;
+    const onProblem = (message: string): void => options.onError(new Error(message));
+    this.#watch = new PathWatch({ paths: [file], clock: this.#clock, onEvent: () => this.notice(), onProblem });
+    this.#watch.arm();
   }
 
   notice(): void {
     this.#patience = PATIENT_ROUNDS;
-    this.#owesSecondLook = true;
     this.#lookAfter(this.#debounceMs);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
+    this.#watch.close();
     await this.#reports;
   }
 
@@ -118,10 +91,8 @@ class Follower {
   }
 
   #look(): void {
-    if (this.#owesSecondLook) {
-      this.#owesSecondLook = false;
-      this.#lookAfter(DROPPED_EVENTS_MS);
-    }
+    // Armed first, so that a change after the read raises an event.
+    this.#watch.arm();
     const content = readContent(this.#file);
     if (content.revision === this.#known) return;
     const mayBeHalfWritten = content.state === "unreadable" || content.text.trim() === "";
@@ -153,22 +124,5 @@ function readContent(file: string): Content {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { state: "unreadable", reason: error.message, revision: undefined };
-  }
-}
-
-/** The file behind a symbolic link; of a file that does not exist yet, the name under its folder's real path. */
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(realFolderOf(dirname(path)), basename(path));
-  }
-}
-
-function realFolderOf(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
   }
 }

@@ -1,7 +1,9 @@
 import { EventEmitter, once } from "node:events";
-import { mkdtemp, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { addWorkerToConfig } from "./edit.ts";
 import { revisionOf } from "./load.ts";
@@ -37,6 +39,11 @@ class Changes {
     const change = this.all[index];
     if (change === undefined) throw new Error("no change");
     return change;
+  }
+
+  /** Waits for a change, 5 s at most from the last one that came. */
+  async until(wanted: ConfigFileChange): Promise<void> {
+    while (!isDeepStrictEqual(await this.next(), wanted));
   }
 }
 
@@ -115,6 +122,59 @@ describe("watchConfig", () => {
     await writeFile(real, "# behind the link\n");
     expect(await changes.next()).toEqual(changedTo("# behind the link\n"));
     await rm(elsewhere, { recursive: true });
+  });
+
+  it("reports the last of several saves, however close they are", async () => {
+    const changes = await watchFile(file, { debounceMs: 1 });
+    for (let round = 0; round < 30; round++) {
+      for (const text of ["a", "b", "c"]) {
+        await writeFile(join(folder, "draft"), `# ${round}${text}\n`);
+        await rename(join(folder, "draft"), file);
+        for (let turn = 0; turn < round; turn++) await setImmediate();
+      }
+      await changes.until(changedTo(`# ${round}c\n`));
+    }
+  });
+
+  it.each(["exists", "is missing"])("follows a folder that is removed and created again with the file, if it %s at first", async (first) => {
+    const inner = join(folder, "etc", "svc");
+    const path = join(inner, "config.yaml");
+    const create = async (text: string, turns: number): Promise<void> => {
+      await mkdir(inner, { recursive: true });
+      for (let turn = 0; turn < turns; turn++) await setImmediate();
+      await writeFile(path, text);
+    };
+    if (first === "exists") await create("# first\n", 0);
+    const changes = await watchFile(path, { debounceMs: 1, revision: "none yet" });
+    for (let round = 0; round < 20; round++) {
+      await rm(join(folder, "etc"), { recursive: true, force: true });
+      await create(`# ${round}\n`, round);
+      await changes.until(changedTo(`# ${round}\n`));
+      await writeFile(path, `# ${round}, again\n`);
+      await changes.until(changedTo(`# ${round}, again\n`));
+    }
+  });
+
+  it("follows links that are changed to lead elsewhere, as those of a ConfigMap of Kubernetes", async () => {
+    for (const name of ["v1", "v2"]) {
+      await mkdir(join(folder, name));
+      await writeFile(join(folder, name, "config.yaml"), `# ${name}\n`);
+    }
+    await symlink("v1", join(folder, "..data"));
+    await unlink(file);
+    await symlink("..data/config.yaml", file);
+    const changes = await watchFile(file);
+    await symlink("v2", join(folder, "..next"));
+    await rename(join(folder, "..next"), join(folder, "..data"));
+    await changes.until(changedTo("# v2\n"));
+    await writeFile(join(folder, "v2", "config.yaml"), "# in place\n");
+    await changes.until(changedTo("# in place\n"));
+    await writeFile(join(folder, "v3.yaml"), "# v3\n");
+    await symlink("v3.yaml", join(folder, "next"));
+    await rename(join(folder, "next"), file);
+    await changes.until(changedTo("# v3\n"));
+    await writeFile(join(folder, "v3.yaml"), "# v3 in place\n");
+    await changes.until(changedTo("# v3 in place\n"));
   });
 
   it("calls one at a time, hands failures on, and calls nothing after it was closed", async () => {
