@@ -112,6 +112,21 @@ describe("a command of svc-exec (gap 72)", () => {
     expect(tail.filter((line) => line.startsWith("changed: "))).toEqual(["changed: src/deep/a.ts"]);
     expect(tail).toContain("bye");
   });
+
+  it("is watched from the time that its folder is there", async () => {
+    const later = join(project.folder, "later");
+    const entry = project.command("dev", "echo up $$ here; exec sleep 300", { path: later, watch: { include: [], ignore: [] } });
+    await project.start([], { commands: [entry] });
+    await project.statusWith("dev", ({ state }) => state === "backing_off");
+    await mkdir(later);
+    await writeFile(join(later, "a.ts"), "1");
+    const changes = (tail: readonly string[]): number => tail.filter((line) => line === "changed: a.ts").length;
+    await project.statusWith("dev", ({ tail }) => changes(tail) === 1);
+    const pid = await project.runningPid("dev");
+    await writeFile(join(later, "a.ts"), "2");
+    await project.statusWith("dev", ({ tail }) => changes(tail) === 2);
+    await project.runningPid("dev", [pid]);
+  });
 });
 
 describe("limits", () => {

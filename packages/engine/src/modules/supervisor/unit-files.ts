@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { relative, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { SupervisedEntry, WatchPatterns } from "../../config/types.ts";
@@ -9,9 +8,6 @@ import { FileWatch } from "./file-watch.ts";
 import type { RunPlan } from "./recipe.ts";
 import { SourceWatch } from "./source-watch.ts";
 
-/** A folder that is missing cannot be watched, so it is looked for. */
-const MISSING_FOLDER_LOOK_MS = 5_000;
-
 export interface UnitFilesOptions {
   /** Absolute paths of files of variables, in the folder and outside of it. */
   readonly envFiles: readonly string[];
@@ -20,7 +16,7 @@ export interface UnitFilesOptions {
   readonly onProblem: (message: string) => void;
 }
 
-/** The files of one unit: which of them are watched, and whether its folder is there at all. */
+/** The files of one unit that are watched: those of its folder, which may be missing, and files of variables elsewhere. */
 export class UnitFiles {
   readonly #entry: SupervisedEntry;
   readonly #options: UnitFilesOptions;
@@ -29,7 +25,6 @@ export class UnitFiles {
   readonly #filesWithin: readonly string[];
   #watched: { readonly patterns: WatchPatterns; readonly source: SourceWatch } | undefined;
   #elsewhere: FileWatch | undefined;
-  #endSearch: (() => void) | undefined;
 
   constructor(entry: SupervisedEntry, options: UnitFilesOptions) {
     this.#entry = entry;
@@ -39,7 +34,10 @@ export class UnitFiles {
     this.#filesWithin = options.envFiles.filter(isWithin).map((path) => relative(entry.path, path).split(sep).join("/"));
   }
 
-  /** Watches as the plan says; without a plan as the last one did. True when that is a new watch. */
+  /**
+   * Watches as the plan says, or as the entry says without a plan. Returns true if that is a new watch: it does not report what changed before,
+   * so the plan has to be read again.
+   */
   async watch(plan: RunPlan | undefined): Promise<boolean> {
     const { watch, path } = this.#entry;
     if (watch === false) return false;
@@ -48,9 +46,8 @@ export class UnitFiles {
       return false;
     }
     await this.#watchElsewhere();
-    const patterns = plan?.watch ?? this.#watched?.patterns ?? watch;
+    const patterns = plan?.watch ?? watch;
     if (this.#watched !== undefined && isDeepStrictEqual(this.#watched.patterns, patterns)) return false;
-    if (!(await isFolder(path))) return false;
     await this.#watched?.source.close();
     const { clock, onChange, onProblem } = this.#options;
     // How a worker is installed and run is of interest wherever its sources are.
@@ -59,6 +56,11 @@ export class UnitFiles {
     this.#watched = { patterns, source };
     await source.rebase();
     return true;
+  }
+
+  /** Watches as a former plan says, unless files are watched already. For when the present plan cannot be read. Returns what `watch` returns. */
+  async watchAsBefore(former: RunPlan | undefined): Promise<boolean> {
+    return this.#watched === undefined && this.watch(former);
   }
 
   /** What the files hold now is what later changes are told against. */
@@ -84,39 +86,8 @@ export class UnitFiles {
     this.#elsewhere ??= new FileWatch({ files: this.#filesElsewhere, clock, onChange, onProblem });
     await this.#elsewhere.ready;
   }
-
-  /** Looks for the folder, which cannot be watched before it is there, until it is found or the search is ended. */
-  search(onFound: () => void): void {
-    if (this.#watched !== undefined || this.#entry.watch === false) return;
-    this.endSearch();
-    let isOver = false;
-    const cancel = this.#options.clock.after(MISSING_FOLDER_LOOK_MS, () => {
-      // `isFolder` does not reject.
-      void isFolder(this.#entry.path).then((isThere) => {
-        if (isOver) return;
-        if (isThere) onFound();
-        else this.search(onFound);
-      });
-    });
-    this.#endSearch = () => {
-      isOver = true;
-      cancel();
-    };
-  }
-
-  endSearch(): void {
-    this.#endSearch?.();
-    this.#endSearch = undefined;
-  }
 }
 
 export function isManifest(path: string): boolean {
   return path === MANIFEST_FILE || path === REFERENCE_MANIFEST_FILE;
-}
-
-function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (entry) => entry.isDirectory(),
-    () => false,
-  );
 }

@@ -208,7 +208,6 @@ export class Unit {
     this.#isHeld = true;
     this.output.line("svc", "stop was asked for");
     this.#round.abort();
-    this.#files.endSearch();
     this.#enter({ name: "stopping" });
     // Processes are told at once; what the round that was called off still does comes first to its end.
     this.#work = Promise.all([this.#processes.stop({ graceMs: STOP_GRACE_MS }), this.#work])
@@ -226,7 +225,6 @@ export class Unit {
   async close(options: { readonly graceMs: number }): Promise<void> {
     const ran = !this.#isHeld;
     this.#ended = true;
-    this.#files.endSearch();
     this.#round.abort();
     this.#enter({ name: "stopping" });
     await Promise.all([this.#processes.stop(options), this.#work]);
@@ -263,7 +261,6 @@ export class Unit {
     this.#round.abort();
     const round = new AbortController();
     this.#round = round;
-    this.#files.endSearch();
     this.#work = this.#work
       .then(async () => {
         await this.#parts.cleared;
@@ -279,16 +276,13 @@ export class Unit {
   async #bringUp(signal: AbortSignal, reinstall: boolean): Promise<void> {
     // Everything is read after this, so that only later changes count.
     await this.#files.rebase();
-    let plan = await this.#read((recipe) => recipe.read());
-    if (signal.aborted || plan === undefined) return;
-    // A watch that begins now knows nothing of edits since the plan was read.
-    if (!this.#ended && (await this.#files.watch(plan))) plan = await this.#read((recipe) => recipe.read());
+    let plan = await this.#readWatched((recipe) => recipe.read());
     if (signal.aborted || plan === undefined) return;
     for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
     if (!this.#processes.anyRuns) await this.#endBackOff();
     if (!(await this.#prepare(plan, { signal, force: reinstall })) || signal.aborted) return;
     const prepared = plan;
-    plan = await this.#read((recipe) => recipe.withVariables(prepared));
+    plan = await this.#readWatched((recipe) => recipe.withVariables(prepared));
     if (signal.aborted || plan === undefined) return;
     if (!this.#processes.anyRuns) await this.#awaitOthers(signal);
     if (signal.aborted) return;
@@ -319,16 +313,28 @@ export class Unit {
     });
   }
 
+  /** Returns a plan that is as its files are, or will be reported not to be. Returns undefined after it has failed the unit. */
+  async #readWatched(how: (recipe: Recipe) => Promise<RunPlan>): Promise<RunPlan | undefined> {
+    let plan = await this.#read(how);
+    // A new watch does not report edits from before it began, and one of them may have changed what to watch.
+    while (plan !== undefined && !this.#ended && (await this.#files.watch(plan))) plan = await this.#read(how);
+    return plan;
+  }
+
+  /** Returns undefined after it has failed the unit. */
   async #read(how: (recipe: Recipe) => Promise<RunPlan>): Promise<RunPlan | undefined> {
-    try {
-      const plan = await how(this.#parts.recipe);
-      this.#runtime = plan.manifest?.kind;
-      return plan;
-    } catch (error) {
-      if (!(error instanceof RecipeError)) throw error;
-      if (!this.#ended) await this.#files.watch(this.#plan);
-      await this.#fail(error.message);
-      return undefined;
+    for (;;) {
+      try {
+        const plan = await how(this.#parts.recipe);
+        this.#runtime = plan.manifest?.kind;
+        return plan;
+      } catch (error) {
+        if (!(error instanceof RecipeError)) throw error;
+        // A new watch does not report edits from before it began. One of them may have fixed the error.
+        if (!this.#ended && (await this.#files.watchAsBefore(this.#plan))) continue;
+        await this.#fail(error.message);
+        return undefined;
+      }
     }
   }
 
@@ -382,7 +388,6 @@ export class Unit {
     const isOver = phase.name === "stopping" || phase.name === "stopped";
     if ((this.#ended || this.#isHeld) && !isOver) return;
     this.#phase = phase;
-    if (phase.name === "failed") this.#files.search(() => this.#begin());
     this.#parts.onChange();
   }
 }
