@@ -203,7 +203,14 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
       } while (after !== undefined);
       expect(new Set(seen).size).toBe(25);
       expect(seen).toHaveLength(25);
-      expect((await list(store, filters, { limit: 10, offset: 20 })).rows).toHaveLength(8);
+      let page = await list(store, filters, { limit: 10, offset: 20 });
+      let rest = page.rows.length;
+      // A search that takes long answers a short page.
+      while (page.next !== undefined) {
+        page = await list(store, filters, { limit: 10, after: page.next });
+        rest += page.rows.length;
+      }
+      expect(rest).toBe(8);
     },
   );
 

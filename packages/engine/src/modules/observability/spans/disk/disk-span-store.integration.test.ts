@@ -54,11 +54,13 @@ async function roots(store: SpanStore, filters: Record<string, unknown> = {}): P
 describe("spans on disk", () => {
   it("are there after a restart, and those that ran then are shown as interrupted (gap 44)", async () => {
     const file = freshFile();
-    const before = open(file);
+    // The clock stands still, so that the stop waits for the spans, however long the disk takes.
+    const clock = manualClock();
+    const before = open(file, { clock });
     before.ended(sampleSpan({ trace: 1, id: 1, attributes: { order: 7 } }));
     before.started(sampleSpan({ trace: 2, id: 2, tookMs: null }));
     await before.close();
-    const after = open(file);
+    const after = open(file, { clock });
     expect(await roots(after, { attributes: [["order", "7"]] })).toEqual(["span 1"]);
     const { rows } = await list(after);
     expect(rows.map(({ facts }) => statusOf(facts))).toEqual(["ok", "error"]);
@@ -70,6 +72,7 @@ describe("spans on disk", () => {
     const before = open(file);
     before.ended(sampleSpan({ trace: 1, id: 1, attributes: { "svc.function_id": "a::b" } }));
     before.ended(sampleSpan({ trace: 2, id: 2 }));
+    await before.flush();
     await before.close();
     const database = openDatabase(file);
     database.exec("ALTER TABLE traces DROP COLUMN functions; PRAGMA user_version=1");
@@ -119,30 +122,30 @@ describe("spans on disk", () => {
   it("are held to the limit while they come, not only from time to time", async () => {
     const limits = { maxBytes: 1024 * 1024, retentionMs: 1e9 };
     const store = open(freshFile(), { clock: manualClock(), limits });
-    for (let id = 1; id <= 3_000; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
+    for (let id = 1; id <= 1_500; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
     await store.flush();
     // The clock stands still: nothing looks at the limits but what was written.
-    await expect.poll(async () => (await store.stats()).bytes, { timeout: 10_000 }).toBeLessThanOrEqual(limits.maxBytes);
+    await expect.poll(async () => (await store.stats()).bytes, { timeout: 20_000 }).toBeLessThanOrEqual(limits.maxBytes);
     expect(await store.stats()).toMatchObject({ unwritten: 0 });
   });
 
   it("give way when less is allowed, and are shown with the keys of now", async () => {
     let keys: string[] = [];
     const store = open(freshFile(), { redactor: () => new Redactor(keys) });
-    for (let id = 1; id <= 2_000; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { iban: "DE02", filler: `${id} ${"x".repeat(1_000)}` } }));
+    for (let id = 1; id <= 1_500; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { iban: "DE02", filler: `${id} ${"x".repeat(1_000)}` } }));
     await store.flush();
     store.setLimits({ maxBytes: 1024 * 1024, retentionMs: 1e9 });
     await store.trim();
     expect((await store.stats()).bytes).toBeLessThanOrEqual(1024 * 1024);
     keys = ["iban"];
-    expect((await store.span(traceIdOf(2_000), spanIdOf(2_000)))?.attributes.iban).toBe("***");
+    expect((await store.span(traceIdOf(1_500), spanIdOf(1_500)))?.attributes.iban).toBe("***");
   });
 
   it("never take more room than they are given, whatever comes, and over a restart", async () => {
     const file = freshFile();
-    const maxBytes = 3 * 1024 * 1024;
+    const maxBytes = 2 * 1024 * 1024;
     let store = open(file, { limits: { ...NO_LIMITS, maxBytes } });
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       for (let n = 0; n < 500; n += 1) {
         const id = 500 * round + n;
         // One trace holds as much as all others.
@@ -153,7 +156,7 @@ describe("spans on disk", () => {
       expect((await store.stats()).bytes).toBeLessThanOrEqual(maxBytes);
     }
     const kept = await roots(store);
-    expect(kept).toContain("span 3999");
+    expect(kept).toContain("span 2499");
     expect(kept).not.toContain("span 1");
     await store.close();
     expect(statSync(file).size).toBeLessThan(2 * maxBytes);
