@@ -8,7 +8,10 @@ import { WebSocket } from "ws";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { freePorts } from "./support/ports.ts";
 
-const GIGABYTE = 1024 ** 3;
+const MB = 1024 ** 2;
+const BYTES = 512 * MB;
+/** Sent before the measurement: the engine's heap grows once for its first bodies, whatever their size. */
+const WARM_UP_BYTES = 64 * MB;
 const PIECE = Buffer.alloc(64 * 1024, 7);
 const MAX_GROWTH_MB = 50;
 
@@ -21,7 +24,7 @@ interface Frame {
   readonly type: string;
   readonly invocation_id: string;
   readonly function_id: string;
-  readonly data: { readonly request_body: ChannelRef; readonly response: ChannelRef };
+  readonly data: { readonly query_params: Readonly<Record<string, string>>; readonly request_body: ChannelRef; readonly response: ChannelRef };
 }
 
 const project = mkdtempSync(join(tmpdir(), "svc-http-streams-"));
@@ -37,7 +40,7 @@ function open({ channel_id, access_key, direction }: ChannelRef): WebSocket {
   return new WebSocket(`ws://127.0.0.1:${ports.bridge}/ws/channels/${channel_id}?key=${access_key}&dir=${direction}`);
 }
 
-/** A worker as a published client is on the wire: `up` counts the bytes of its body, `down` writes a gigabyte. */
+/** A worker as a published client is on the wire: `up` counts the bytes of its body, `down` writes as many as are asked for. */
 const handlers: Record<string, (frame: Frame) => void> = {
   up({ data, invocation_id, function_id }) {
     let bytes = 0;
@@ -49,9 +52,10 @@ const handlers: Record<string, (frame: Frame) => void> = {
   },
   down({ data, invocation_id, function_id }) {
     const channel = open(data.response);
+    const total = Number(data.query_params.bytes);
     let bytes = 0;
     const write = (): void => {
-      if (bytes >= GIGABYTE) {
+      if (bytes >= total) {
         channel.close(1000);
         return;
       }
@@ -109,8 +113,8 @@ function post(path: string): ClientRequest {
   return httpRequest({ host: "127.0.0.1", port: ports.http, path, method: "POST", headers: { "content-type": "application/octet-stream" } });
 }
 
-async function sendGigabyte(request: ClientRequest): Promise<void> {
-  for (let sent = 0; sent < GIGABYTE; sent += PIECE.length) if (!request.write(PIECE)) await once(request, "drain");
+async function sendBytes(request: ClientRequest, total: number): Promise<void> {
+  for (let sent = 0; sent < total; sent += PIECE.length) if (!request.write(PIECE)) await once(request, "drain");
   request.end();
 }
 
@@ -126,23 +130,25 @@ async function bytesOf(request: ClientRequest): Promise<{ readonly bytes: number
   return { bytes, last };
 }
 
-describe("a gigabyte", () => {
-  it(`goes up through a route while the engine grows by less than ${MAX_GROWTH_MB} MB`, async () => {
-    const growth = await growthDuring(async () => {
-      const request = post("/up");
-      const answer = bytesOf(request);
-      await sendGigabyte(request);
-      expect(JSON.parse((await answer).last)).toEqual({ bytes: GIGABYTE });
-    });
-    expect(growth).toBeLessThan(MAX_GROWTH_MB);
-  });
+async function upload(total: number): Promise<void> {
+  const request = post("/up");
+  const answer = bytesOf(request);
+  await sendBytes(request, total);
+  expect(JSON.parse((await answer).last)).toEqual({ bytes: total });
+}
 
-  it(`comes down through a route while the engine grows by less than ${MAX_GROWTH_MB} MB`, async () => {
-    const growth = await growthDuring(async () => {
-      const request = post("/down");
-      request.end();
-      expect((await bytesOf(request)).bytes).toBe(GIGABYTE);
-    });
-    expect(growth).toBeLessThan(MAX_GROWTH_MB);
+async function download(total: number): Promise<void> {
+  const request = post(`/down?bytes=${total}`);
+  request.end();
+  expect((await bytesOf(request)).bytes).toBe(total);
+}
+
+describe("half a gigabyte", () => {
+  it.each([
+    ["goes up", upload],
+    ["comes down", download],
+  ])(`%s through a route while the engine grows by less than ${MAX_GROWTH_MB} MB`, async (_way, transfer) => {
+    await transfer(WARM_UP_BYTES);
+    expect(await growthDuring(() => transfer(BYTES))).toBeLessThan(MAX_GROWTH_MB);
   });
 });

@@ -175,7 +175,9 @@ describe("the packages by themselves", () => {
   it("give a project of its own the SDK and the engine's test kit", async () => {
     const folder = join(work, "own");
     // npm installed each with its own dependencies below it.
-    for (const name of ["@svc/protocol", "@svc/sdk", "@svc/engine"]) cpSync(folderOf(name), join(folder, "node_modules", name), { recursive: true });
+    const modules = join(folder, "node_modules/@svc");
+    mkdirSync(modules, { recursive: true });
+    await runToEnd("cp", ["--archive", "--link", ...["protocol", "sdk", "engine"].map((name) => folderOf(`@svc/${name}`)), modules], { cwd: work });
     const script = `
       import { connect, silentLogger } from "@svc/sdk";
       import { startTestEngine } from "@svc/engine/test-kit";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { connectLooker } from "./state-load/look.ts";
 import { type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
 import { freePorts } from "./support/ports.ts";
 import { eventually, processesIn } from "./support/processes.ts";
@@ -12,7 +13,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const fixtures = join(root, "e2e/src/worker-kinds");
 const project = mkdtempSync(join(tmpdir(), "svc-kinds-"));
 const tools = ["npm/node_modules/.bin", "python/bin"].map((folder) => join(root, ".cache/toolchains", folder));
-const env = { PATH: [...tools, process.env.PATH ?? ""].join(delimiter), npm_config_audit: "false", npm_config_prefer_offline: "true" };
+const env = { PATH: [...tools, process.env.PATH ?? ""].join(delimiter) };
 const sdk = readdirSync(join(root, "packages/cli/assets"));
 const tarball = `../sdk/${sdk.find((name) => name.startsWith("svc-sdk-"))}`;
 const wheel = `../sdk/${sdk.find((name) => name.endsWith(".whl"))}`;
@@ -81,9 +82,13 @@ it("a worker of each kind is installed, is ready and answers (gap 61)", async ()
   const names = Object.keys(workers);
   const added = await svc(["worker", "add", "--json", ...names.map((name) => `./${name}`)], { cwd: project, url: url(), env });
   expect(added.code, added.stderr).toBe(0);
-  for (const [name, { answer }] of Object.entries(workers)) {
-    const { stdout, stderr } = await svc(["trigger", `--function-id=${name}::double`, '--payload={"n": 21}'], { cwd: project, url: url(), env });
-    expect([name, stderr, JSON.parse(stdout || "null")]).toEqual([name, "", { n: 42, ...answer }]);
+  const caller = connectLooker(url());
+  try {
+    for (const [name, { answer }] of Object.entries(workers)) {
+      expect([name, await caller.call({ function_id: `${name}::double`, payload: { n: 21 } })]).toEqual([name, { n: 42, ...answer }]);
+    }
+  } finally {
+    await caller.shutdown();
   }
 });
 
