@@ -3,8 +3,6 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Tests that hold the engine to a time or to a size of its memory. They run one after another, after all others. */
-const ALONE = ["e2e/src/supervision.test.ts", "e2e/src/http-streams.test.ts", "e2e/src/channels.test.ts"];
 /** Tests that start processes, use the disk, or wait for real time. */
 const INTEGRATION = ["packages/*/src/**/*.integration.test.{ts,tsx}", "scripts/*.integration.test.mjs"];
 /** Timeout of `expect.poll` where whole processes and a browser take part. */
@@ -67,7 +65,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["e2e/src/**/*.test.ts"],
-          exclude: ["e2e/src/compat/**", "e2e/src/faults/**", "e2e/src/console/**", ...ALONE],
+          exclude: ["e2e/src/compat/**", "e2e/src/faults/**", "e2e/src/console/**"],
           setupFiles: "./e2e/src/support/keep-evidence.ts",
           environment: "node",
           testTimeout: 240_000,
@@ -92,28 +90,13 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: "alone",
-          include: ALONE,
-          setupFiles: "./e2e/src/support/keep-evidence.ts",
-          environment: "node",
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
-          expect: { poll: POLL },
-          maxWorkers: 1,
-          fileParallelism: false,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        extends: true,
-        test: {
           name: "faults",
           include: ["e2e/src/faults/**/*.test.ts"],
           environment: "node",
           testTimeout: 300_000,
           maxWorkers: 1,
           fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -9,7 +9,6 @@ const SKIPPED = new Set(["node_modules", "dist", "bundle", "assets", "__pycache_
 const PROJECTS = [
   ["pytest", /^python\/tests\/test_\w+\.py$/],
   [undefined, /^e2e\/src\/faults\//],
-  ["alone", /^e2e\/src\/(?:supervision|http-streams|channels)\.test\.ts$/],
   ["compat", /^e2e\/src\/compat\/.*\.test\.ts$/],
   ["console", /^e2e\/src\/console\/.*\.test\.ts$/],
   ["e2e", /^e2e\/src\/.*\.test\.ts$/],

@@ -46,12 +46,12 @@ const PROGRAMS = [
 ];
 /** Steps that build something, with the test projects that need it. */
 const BUILDS = [
-  ["Bundling svc", bundleCli, ["integration", "compat", "e2e", "console", "alone", "pytest"]],
-  ["Building the console's page", buildConsolePage, ["integration", "e2e", "console", "alone"]],
+  ["Bundling svc", bundleCli, ["integration", "compat", "e2e", "console", "pytest"]],
+  ["Building the console's page", buildConsolePage, ["integration", "e2e", "console"]],
 ];
-const PACKED = ["integration", "e2e", "alone"];
+const PACKED = ["integration", "e2e"];
 /** Projects with tests in Python, or with workers in Python. */
-const PYTHON = ["pytest", "integration", "e2e", "alone"];
+const PYTHON = ["pytest", "integration", "e2e"];
 /** Tests install workers of every kind from the registries. One failed request must not fail the run. */
 const NETWORK_RETRIES = {
   npm_config_fetch_retries: "5",
