@@ -26,6 +26,6 @@ it("is live again by itself after the console was started again, with what was t
   console = await startConsole({ engine: system.ports, port });
   await live(page);
   await system.worker("orders");
-  await page.getByRole("row").filter({ hasText: "orders" }).waitFor({ timeout: 5_000 });
+  await page.getByRole("row").filter({ hasText: "orders" }).waitFor();
   expect(await search.inputValue()).toBe("order");
 });

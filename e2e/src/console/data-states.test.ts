@@ -175,7 +175,7 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
     await live(page);
     await shown(page, list).waitFor();
     await engine.goAway();
-    await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor({ timeout: 10_000 });
+    await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor();
     await shown(page, list).waitFor();
     const asked = "call" in source ? engine.asked(source.call) : 0;
     engine.beAnother(`another-${path}`);
@@ -216,7 +216,7 @@ it.each([
   await live(page);
   for (const name of names) await expect.poll(() => content(page).getByRole("button", { name, exact: true }).first().isEnabled()).toBe(true);
   await engine.goAway();
-  await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor({ timeout: 10_000 });
+  await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor();
   for (const name of names) {
     const button = content(page).getByRole("button", { name, exact: true }).first();
     expect(await button.isDisabled()).toBe(true);

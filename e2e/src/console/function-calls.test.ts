@@ -86,7 +86,7 @@ it.each([
   await pasteIntoEditor(page, JSON.stringify({ mode, name }));
   await page.getByLabel("Mode").selectOption({ label: mode });
   await runCopied(page, name);
-  await expect.poll(() => noted, { timeout: 10_000 }).toContainEqual({ mode, name });
+  await expect.poll(() => noted).toContainEqual({ mode, name });
 });
 
 it("shows past calls of every source, compares one with the one before, and makes one again", async () => {

@@ -25,7 +25,7 @@ describe("the Logs page", () => {
     const { page } = await openLive(`${system.console.url}/logs`);
     await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
     await log("warn", "something new");
-    await page.getByRole("row").nth(1).filter({ hasText: "something new" }).waitFor({ timeout: 5_000 });
+    await page.getByRole("row").nth(1).filter({ hasText: "something new" }).waitFor();
     const row = page.getByRole("row").filter({ hasText: "failed <img" });
     await row.getByText("ERROR", { exact: true }).click();
     // The list shows "status=503" too.

@@ -178,5 +178,5 @@ it("keeps what it shows while the engine is away, changes nothing then, and goes
   await scene.system.startEngine();
   await live(page);
   await set("users", "new one", 1);
-  await row(page, "new one").waitFor({ timeout: 10_000 });
+  await row(page, "new one").waitFor();
 });
