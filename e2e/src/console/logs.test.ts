@@ -63,7 +63,8 @@ describe("the Logs page", () => {
     const { page } = await openLive(`${system.console.url}/logs`);
     await checkEach(
       [
-        ["level=%5B%22ERROR%22%5D", ["level:ERROR"]],
+        // Without the engine's own entries: on a busy machine it reports itself as unhealthy, by an error.
+        ["level=%5B%22ERROR%22%5D&not=svc", ["level:ERROR"]],
         ["source=api&level=error", ["source:api", "level:error"]],
         ["not=shop&not=svc&not=writer&q=failed", ["-source:shop"]],
         ["attr=status:gte:500", ["attr.status>=500"]],

@@ -39,9 +39,14 @@ it("shows and opens again whatever key and value there can be", async () => {
     await page.getByRole("grid", { name: "Items of odd / keys" }).getByTitle(key, { exact: true }).click();
     const detail = page.getByRole("region", { name: key, exact: true });
     await detail.getByText(shown, { exact: true }).last().waitFor();
-    await page.reload();
+    // The address leads to the item again: the server has the document for it, and the page reads it.
+    const url = page.url();
+    expect((await fetch(url)).headers.get("content-type")).toContain("text/html");
+    await visit(page, new URL(url).pathname);
     await detail.getByText(shown, { exact: true }).last().waitFor();
   }
+  await page.reload();
+  await page.getByRole("region", { name: "digits", exact: true }).getByText("1.10", { exact: true }).last().waitFor();
 });
 
 it("pages through 50,000 items at the server, and searches there", async () => {
