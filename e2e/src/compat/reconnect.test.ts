@@ -14,25 +14,27 @@ beforeAll(async () => {
 afterAll(() => engine.stop());
 
 describe.each([node11, node22])("refused connections of $name", (client) => {
-  /** Milliseconds from the first of six attempts to the last. */
-  async function sixAttempts(wire: WireTap): Promise<number> {
+  /** Milliseconds between six attempts. */
+  async function gapsOfSixAttempts(wire: WireTap): Promise<number[]> {
     const worker = await start(client);
     await worker.run("connect", { address: wire.address, options: { ...quiet, reconnectionConfig: { initialDelayMs: 150, jitterFactor: 0 } } });
     await comesBack(wire, 6);
-    const times = wire.upgrades.map(({ atMs }) => atMs);
-    return (times[5] as number) - (times[0] as number);
+    const times = wire.upgrades.slice(0, 6).map(({ atMs }) => atMs);
+    return times.slice(1).map((time, at) => time - (times[at] as number));
   }
 
   it("statement 26: are tried again after ever longer waits when the upgrade is answered 401", async () => {
     const wire = await tap(engine.address, { onUpgrade: () => ({ refuse: "401 Unauthorized" }) });
-    expect(await sixAttempts(wire)).toBeGreaterThanOrEqual(150 * (1 + 2 + 4 + 8 + 16) * 0.95);
+    const total = (await gapsOfSixAttempts(wire)).reduce((sum, gap) => sum + gap, 0);
+    expect(total).toBeGreaterThanOrEqual(150 * (1 + 2 + 4 + 8 + 16) * 0.95);
   });
 
   it("statement 26: are tried again at the same pace when the socket is accepted and closed", async () => {
     const wire = await tap(undefined, { onPlay: ({ client: socket }) => socket.close(1008, "no") });
-    const took = await sixAttempts(wire);
-    expect(took).toBeGreaterThanOrEqual(150 * 5 * 0.95);
-    expect(took).toBeLessThan(150 * (1 + 2 + 4 + 8 + 16));
+    const gaps = await gapsOfSixAttempts(wire);
+    expect(gaps.reduce((sum, gap) => sum + gap, 0)).toBeGreaterThanOrEqual(150 * 5 * 0.95);
+    // A busy machine may delay an attempt; doubling waits would delay each of the last three.
+    expect(Math.min(...gaps.slice(2))).toBeLessThan(150 * 4 * 0.95);
   });
 });
 
