@@ -148,11 +148,11 @@ describe("svc mcp over standard input and output", () => {
       told += 1;
     });
     const { unregister } = worker.registerFunction("shop::later", () => "here");
-    await vi.waitFor(() => expect(told).toBe(1), { timeout: 20_000 });
+    await expect.poll(() => told).toBe(1);
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain("shop__later");
 
     unregister();
-    await vi.waitFor(() => expect(told).toBe(2), { timeout: 20_000 });
+    await expect.poll(() => told).toBe(2);
     expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain("shop__later");
   });
 });
@@ -169,7 +169,7 @@ it("speaks nothing but the protocol on standard output, and ends with standard i
   });
   const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
   child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: initialize })}\nnot json\n`);
-  await vi.waitFor(() => expect(out).toContain('"id":1'), { timeout: 30_000 });
+  await expect.poll(() => out).toContain('"id":1');
   child.stdin.end();
 
   expect(await once(child, "close")).toEqual([0, null]);
@@ -200,7 +200,7 @@ it("says that the engine is away, and fails calls at once, which do not run late
   const client = await connected(transport);
   try {
     await own.stop();
-    await vi.waitFor(() => expect(notes).toContain("the engine is away"), { timeout: 30_000 });
+    await expect.poll(() => notes).toContain("the engine is away");
 
     expect(await client.callTool({ name: "shop__count", arguments: {} })).toMatchObject({
       isError: true,
@@ -249,7 +249,7 @@ describe("svc mcp --http", () => {
       expect(await client.callTool({ name: "shop__order", arguments: { item: "tea" } })).toMatchObject({ structuredContent: { id: 7 } });
     }
     const { unregister } = worker.registerFunction("shop::later", () => "here");
-    await vi.waitFor(() => expect(told).toBe(2), { timeout: 20_000 });
+    await expect.poll(() => told).toBe(2);
     unregister();
     await Promise.all(clients.map((client) => client.close()));
   });

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
 import { connect, connectStreams, type StreamClient, type StreamUpdate, silentLogger, type Worker } from "@svc/sdk";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 let engine: TestEngine;
 let worker: Worker;
@@ -85,7 +85,7 @@ describe("a stream client", () => {
       onSync: (data, facts) => syncs.push([data, facts.itemIds]),
       onEvent: (update) => updates.push(update),
     });
-    await vi.waitFor(() => expect(subscription.status).toBe("live"));
+    await expect.poll(() => subscription.status).toBe("live");
     expect(syncs).toEqual([
       [
         [{ n: 0 }, { n: 1 }],
@@ -97,7 +97,7 @@ describe("a stream client", () => {
     await items.send({ type: "cheer", data: { loud: true } });
     await items.send({ id: "a", type: "wink" });
     await items.delete("b");
-    await vi.waitFor(() => expect(updates).toHaveLength(5));
+    await expect.poll(() => updates).toHaveLength(5);
     expect(updates[0]).toMatchObject({ type: "update", id: "a", data: { n: 5 }, version, seq });
     expect(updates.slice(1)).toMatchObject([
       { type: "update", id: "b", data: { n: 3 }, version: 2 },
@@ -117,7 +117,7 @@ describe("a stream client", () => {
     const truth = new Map<string, number>();
     for await (const { item_id, value } of items.entries({ pageSize: 7 })) truth.set(item_id, value);
     expect(truth.size).toBe(40);
-    await vi.waitFor(() => expect(new Map([...collection.items].sort())).toEqual(new Map([...truth].sort())));
+    await expect.poll(() => new Map([...collection.items].sort())).toEqual(new Map([...truth].sort()));
   });
 
   it("has every event once though its connection breaks time and again, and no gap while the engine stays (gap 41)", async () => {
@@ -137,12 +137,12 @@ describe("a stream client", () => {
         if (update.type !== "event") told.push(update.data);
       },
     });
-    await vi.waitFor(() => expect(subscription.status).toBe("live"));
+    await expect.poll(() => subscription.status).toBe("live");
     for (let n = 1; n <= 300; n++) {
       await items.set(`i${n % 3}`, n);
       if (n % 60 === 30) proxy.cut();
     }
-    await vi.waitFor(() => expect(told.at(-1)).toBe(300), { timeout: 10_000 });
+    await expect.poll(() => told.at(-1)).toBe(300);
     expect(told).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
     expect([syncs, gaps]).toEqual([1, []]);
     expect(proxy.connections).toBeGreaterThan(1);
@@ -160,20 +160,20 @@ describe("a stream client", () => {
     const seen: unknown[] = [];
     const client = open();
     const subscription = client.subscribe<number>({ ...group, id: "a" }, { onSync: (value) => seen.push(value), onEvent: (update) => seen.push(update.seq) });
-    await vi.waitFor(() => expect(subscription.status).toBe("live"));
+    await expect.poll(() => subscription.status).toBe("live");
     await items.set("b", 1);
     const { seq } = await items.set("a", 2);
-    await vi.waitFor(() => expect(seen).toEqual([null, seq]));
+    await expect.poll(() => seen).toEqual([null, seq]);
 
     worker.registerFunction("no::entry", () => ({ unauthorized: true }));
     const trigger = worker.registerTrigger({ type: "stream:join", function_id: "no::entry", config: { stream_name: "secrets" } });
     expect((await trigger.registered).status).toBe("active");
     const errors: string[] = [];
     const refused = client.subscribe({ streamName: "secrets", groupId: "g" }, { onError: ({ code }) => errors.push(code) });
-    await vi.waitFor(() => expect(refused.status).toBe("refused"));
+    await expect.poll(() => refused.status).toBe("refused");
     expect(errors).toHaveLength(1);
     trigger.unregister();
-    await vi.waitFor(() => expect(refused.status).toBe("live"), { timeout: 10_000 });
+    await expect.poll(() => refused.status).toBe("live");
   });
 });
 
@@ -182,7 +182,7 @@ it("a stream client waits for the worker that says who it is, as after a restart
   const client = connectStreams({ url: guarded.streamsUrl, logger: silentLogger, reconnect: { initialDelayMs: 10, maxDelayMs: 50 } });
   const clerk = connect(guarded.url, { handleSignals: false, logger: silentLogger });
   try {
-    await vi.waitFor(() => expect(guarded.logs.filter(({ message }) => message === "a stream connection was refused").length).toBeGreaterThan(1));
+    await expect.poll(() => guarded.logs.filter(({ message }) => message === "a stream connection was refused").length).toBeGreaterThan(1);
     clerk.registerFunction("clients::authenticate", () => ({ context: "ann" }));
     await client.connected();
   } finally {
@@ -249,7 +249,7 @@ describe("worker.state", () => {
     await worker.state.set("watched", "k", 1);
     await worker.state.set("watched", "k", 2);
     await worker.state.delete("watched", "k");
-    await vi.waitFor(() => expect(events).toHaveLength(2));
+    await expect.poll(() => events).toHaveLength(2);
     expect(events).toMatchObject([
       { type: "state", event_type: "state:created", scope: "watched", key: "k", old_value: null, new_value: 1, version: 1 },
       { type: "state", event_type: "state:deleted", old_value: 2, new_value: null, version: 3 },

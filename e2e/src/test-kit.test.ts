@@ -1,7 +1,7 @@
 // The engine's test kit as users have it: engine, worker and stream client in one process.
 import { manualClock, startTestEngine } from "@svc/engine/test-kit";
 import { connect, connectStreams, type StateEvent, silentLogger } from "@svc/sdk";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 
 it("a leap of a year ends what was to end, and breaks neither a connection nor a call in hand (gap 76)", async () => {
   const clock = manualClock(Date.UTC(2030, 5, 1));
@@ -23,13 +23,13 @@ it("a leap of a year ends what was to end, and breaks neither a connection nor a
     await worker.state.set("s", "month", 1, { expiresInMs: 30 * 86_400_000 });
     await worker.state.set("s", "week", 1, { expiresInMs: 7 * 86_400_000 });
     await worker.stream.set("board", "g", "note", "soon gone", { expiresInMs: 86_400_000 });
-    await vi.waitFor(() => expect(board.get("note")).toBe("soon gone"));
+    await expect.poll(() => board.get("note")).toBe("soon gone");
     const call = worker.call({ function_id: "slow", payload: null });
-    await vi.waitFor(() => expect(finish).toBeDefined());
+    await expect.poll(() => finish).toBeDefined();
 
     await clock.advance(365 * 86_400_000);
     expect(new Date(clock.now()).toISOString()).toBe("2031-06-01T00:00:00.000Z");
-    await vi.waitFor(() => expect([ended.toSorted(), board.size]).toEqual([["month", "week"], 0]));
+    await expect.poll(() => [ended.toSorted(), board.size]).toEqual([["month", "week"], 0]);
     finish?.();
     expect(await call).toBe("done");
     expect(lost).toEqual([]);

@@ -141,7 +141,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
     const [earlier, later] = workers as [ClientProcess, ClientProcess];
     await earlier.kill();
     // A call that was on its way to the one that went may fail; none does once the engine has noticed.
-    await expect.poll(() => engine.workers().then((names) => names.includes(`${prefix}-shared-1`))).toBe(false);
+    await expect.poll(() => engine.workers().then((names) => names.includes(`${prefix}-shared-1`)), { timeout: 30_000 }).toBe(false);
     for (let n = 0; n < 5; n++) expect(await ask()).toBe(1);
     await later.run("unregisterFunction", { id });
     await settled(later);

@@ -79,7 +79,7 @@ describe.each(publishedClients)("sockets of $name", (client) => {
 
   it("is known by what it said of itself", async () => {
     await connected(client, engine.address, { workerName: `named ${client.name}` });
-    await expect.poll(() => engine.workers()).toContain(`named ${client.name}`);
+    await expect.poll(() => engine.workers(), { timeout: 30_000 }).toContain(`named ${client.name}`);
   });
 
   it("statements 5 and 6: what it registered comes again in order after a lost connection, and works; only 0.22.1 asks first for its old place", async () => {

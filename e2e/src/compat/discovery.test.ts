@@ -146,7 +146,7 @@ describe.each(publishedClients)("what $name finds", (client) => {
       const said = await worker.run("trigger", { function_id: `engine::log::${level}`, payload: { message: `said ${level}`, data: { a: 1 } } });
       expect(said ?? null).toBeNull();
     }
-    await expect.poll(() => engine.output()).toContain("said error");
+    await expect.poll(() => engine.output(), { timeout: 30_000 }).toContain("said error");
     expect(await worker.run("trigger", { function_id: "engine::baggage::get_all", payload: {} })).toEqual({ baggage: {} });
     expect(await worker.run("trigger", { function_id: "engine::baggage::get", payload: { key: "k" } })).toEqual({ value: null });
     expect(await worker.run("trigger", { function_id: "engine::baggage::set", payload: { key: "k", value: "v" } })).toMatchObject({ success: true });

@@ -95,7 +95,7 @@ describe.each([
       error: { code: "trigger_registration_failed", message: expect.stringContaining("not this one") },
     });
     await settled(asks);
-    if (requester.isLater) await expect.poll(() => asks.output()).toContain("not this one");
+    if (requester.isLater) await expect.poll(() => asks.output(), { timeout: 30_000 }).toContain("not this one");
     else expect(asks.output()).not.toContain("not this one");
   });
 });
