@@ -27,11 +27,8 @@ export async function packSdks({ signal, note, outcome }) {
   await mkdir(assetsDir, { recursive: true });
   const staging = await mkdtemp(join(tmpdir(), "svc-pack-"));
   try {
-    const packages = [
-      await packTypescript("sdk", staging, { signal }),
-      await packTypescript("engine", staging, { signal }),
-      await packPython(staging, { signal, note }),
-    ];
+    const stages = [await stageWithProtocol("sdk", staging), await stageWithProtocol("engine", staging)];
+    const packages = [...(await npmPack(stages, staging, { signal })), await packPython(staging, { signal, note })];
     // Old versions must not travel into scaffolds; the hash goes first, so that a run that dies in between is repeated.
     await rm(assetsDir, { recursive: true, force: true });
     await mkdir(assetsDir, { recursive: true });
@@ -93,7 +90,8 @@ async function filesOf(path) {
     .sort();
 }
 
-async function packTypescript(name, staging, { signal }) {
+/** Stages a package with @svc/protocol inside it; resolves with the folder. */
+async function stageWithProtocol(name, staging) {
   const stage = join(staging, name);
   const facts = await stagePackage(name, stage);
   const inside = join(stage, "dist/protocol");
@@ -102,7 +100,7 @@ async function packTypescript(name, staging, { signal }) {
   await importByPath(join(stage, "dist"), { name: "@svc/protocol", inside });
   const { "@svc/protocol": _, ...dependencies } = { ...protocol.dependencies, ...facts.dependencies };
   await writeFile(join(stage, "package.json"), JSON.stringify({ ...facts, dependencies }, null, 2));
-  return await npmPack(stage, staging, { signal });
+  return stage;
 }
 
 /**

@@ -14,11 +14,9 @@ async function packAll({ signal, note }) {
   await mkdir(folder, { recursive: true });
   const staging = await mkdtemp(join(tmpdir(), "svc-pack-"));
   try {
-    const packages = PACKAGES.map(async (name) => {
-      await stagePackage(name, join(staging, name));
-      return await npmPack(join(staging, name), folder, { signal });
-    });
-    for (const file of await Promise.all([...packages, copyWheel()])) note(file);
+    const stages = PACKAGES.map((name) => join(staging, name));
+    await Promise.all(PACKAGES.map((name, at) => stagePackage(name, stages[at])));
+    for (const file of [...(await npmPack(stages, folder, { signal })), await copyWheel()]) note(file);
   } finally {
     await rm(staging, { recursive: true, force: true });
   }

@@ -29,6 +29,7 @@ const program = join(prefix, "bin/svc");
 /** Environment of a user without the repository. */
 const env = {
   PATH: [join(prefix, "bin"), ...(process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.startsWith(root))].join(delimiter),
+  npm_config_prefer_offline: "true",
 };
 const packages = ["@svc/protocol", "@svc/sdk", "@svc/engine", "svc-console", "svc"];
 const folderOf = (name: string): string => join(prefix, "lib/node_modules", name);
