@@ -27,8 +27,8 @@ export class TmuxClient {
       this.#errors += text;
     });
     this.#readLines();
-    // Answers new-session.
-    this.#pending.push({ resolve: () => {}, reject: () => this.#child.kill() });
+    // The reply to new-session.
+    this.#pending.push({ resolve: () => {}, reject: ({ message }) => this.#fail(message) });
     void this.command("set-option", "destroy-unattached", "on").catch(() => {});
   }
 
@@ -69,6 +69,7 @@ export class TmuxClient {
           const [, id] = /^%begin (.*)$/.exec(line) ?? [];
           if (id !== undefined) reply = { end: `%end ${id}`, error: `%error ${id}`, lines: [] };
           else if (line.startsWith("%output ")) this.#notify();
+          else if (line.startsWith("%exit")) this.#errors += `${line}\n`;
         } else if (line === reply.end || line === reply.error) {
           const output = reply.lines.join("\n");
           const command = this.#pending.shift();
@@ -84,6 +85,11 @@ export class TmuxClient {
     for (const listener of [...this.#listeners]) listener();
   }
 
+  #fail(message: string): void {
+    this.#errors += message;
+    this.#child.kill();
+  }
+
   #end(): void {
     this.#isClosed = true;
     for (const { reject } of this.#pending.splice(0)) reject(this.#ended());
@@ -91,6 +97,7 @@ export class TmuxClient {
   }
 
   #ended(): Error {
-    return new Error(`The terminal has ended. ${this.#errors}`);
+    const { exitCode, signalCode } = this.#child;
+    return new Error(`The terminal has ended (${signalCode ?? exitCode}): ${this.#errors}`);
   }
 }
