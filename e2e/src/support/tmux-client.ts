@@ -6,6 +6,12 @@ interface PendingCommand {
   readonly reject: (error: Error) => void;
 }
 
+/** The reply to a command, while it is read. */
+interface Reply {
+  readonly id: string;
+  readonly lines: string[];
+}
+
 /**
  * A tmux server with one session, driven over tmux's control mode: one process for all commands, which also reports the terminal's output.
  * Ends with this process, even if that is killed.
@@ -15,6 +21,7 @@ export class TmuxClient {
   readonly #closed: Promise<unknown>;
   readonly #pending: PendingCommand[] = [];
   readonly #listeners = new Set<() => void>();
+  #reply: Reply | undefined;
   #isClosed = false;
   #errors = "";
 
@@ -60,25 +67,33 @@ export class TmuxClient {
 
   #readLines(): void {
     let rest = "";
-    let reply: { readonly end: string; readonly error: string; readonly lines: string[] } | undefined;
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) {
-        if (reply === undefined) {
-          const [, id] = /^%begin (.*)$/.exec(line) ?? [];
-          if (id !== undefined) reply = { end: `%end ${id}`, error: `%error ${id}`, lines: [] };
-          else if (line.startsWith("%output ")) this.#notify();
-          else if (line.startsWith("%exit")) this.#errors += `${line}\n`;
-        } else if (line === reply.end || line === reply.error) {
-          const output = reply.lines.join("\n");
-          const command = this.#pending.shift();
-          if (line === reply.end) command?.resolve(output);
-          else command?.reject(new Error(`tmux: ${output}`));
-          reply = undefined;
-        } else reply.lines.push(line);
+        if (this.#reply === undefined) this.#readNotification(line);
+        else this.#readReply(line, this.#reply);
       }
     });
+  }
+
+  #readNotification(line: string): void {
+    const [, id] = /^%begin (.*)$/.exec(line) ?? [];
+    if (id !== undefined) this.#reply = { id, lines: [] };
+    else if (line.startsWith("%output ")) this.#notify();
+    else if (line.startsWith("%exit")) this.#errors += `${line}\n`;
+  }
+
+  #readReply(line: string, { id, lines }: Reply): void {
+    if (line !== `%end ${id}` && line !== `%error ${id}`) {
+      lines.push(line);
+      return;
+    }
+    this.#reply = undefined;
+    const command = this.#pending.shift();
+    const output = lines.join("\n");
+    if (line.startsWith("%end")) command?.resolve(output);
+    else command?.reject(new Error(`tmux: ${output}`));
   }
 
   #notify(): void {
