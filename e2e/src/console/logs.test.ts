@@ -146,7 +146,7 @@ describe("the Logs page", () => {
   });
 
   it("is accessible and fits the window in both themes, wide and narrow", async () => {
-    const { page } = await openLive(`${system.console.url}/logs?level=ERROR&level=INFO&off=level:warn`);
+    const { page } = await openLive(`${system.console.url}/logs?level=ERROR&level=INFO&off=level:warn&q=took%202`);
     const row = page.getByRole("row").filter({ hasText: "order 29" });
     await checkAccessibility(page, "the list", () => row.waitFor());
     await row.waitFor();
