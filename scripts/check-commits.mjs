@@ -38,7 +38,7 @@ BASE defaults to the upstream branch, else origin/main, else main~1.
 const MAIN = "refs/heads/main";
 const COMMAND_TIMEOUT_MS = 1_800_000;
 /** Lines of a failed command that are printed. */
-const SHOWN_LINES = 400;
+const SHOWN_LINES = 80;
 /** Folders kept between commits, in addition to node_modules. The set-up updates them. */
 const KEPT_FOLDERS = [".venv", ".cache"];
 /** Written by npm when it has installed the packages. */
