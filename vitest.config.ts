@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Tests that start processes, use the disk, or wait for real time. */
 const INTEGRATION = ["packages/*/src/**/*.integration.test.{ts,tsx}", "scripts/*.integration.test.mjs"];
-/** Timeout of `expect.poll` where whole processes and a browser take part. */
+/** Timeout of `expect.poll`: the machine may be busy with other work. */
 const POLL = { timeout: 20_000 };
 /** These tests wait more than they compute, so two workers per core keep every core busy. */
 const WORKERS = 2 * availableParallelism();
@@ -41,13 +41,14 @@ export default defineConfig({
           environment: "node",
           // The machine may be busy with other work.
           testTimeout: 30_000,
+          expect: { poll: POLL },
           // Loading the same modules again for each of hundreds of files takes longer than the tests. A test that changes shared state must undo it.
           isolate: false,
         },
       },
       {
         extends: true,
-        test: { name: "integration", include: INTEGRATION, environment: "node", testTimeout: 30_000, isolate: false },
+        test: { name: "integration", include: INTEGRATION, environment: "node", testTimeout: 30_000, expect: { poll: POLL }, isolate: false },
       },
       {
         extends: true,

@@ -1,12 +1,19 @@
-// Gives each test run a temporary folder of its own and removes it at the end: workers of the test runner are ended without a word, so
-// they cannot tidy up after themselves.
+// Gives each test run its own temporary folder and removes it at the end: workers of the test runner are killed, so they cannot clean up.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+const NAME = "SVC_TEST_FOLDER";
+
 export default function setup() {
+  // Called once for each project. One folder is enough, and nested ones make paths too long for Unix sockets.
+  if (process.env[NAME] !== undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "svc-tests-"));
+  process.env[NAME] = folder;
   process.env.TMPDIR = folder;
-  // A browser that ends with its worker may still write for a moment.
-  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  return () => {
+    delete process.env[NAME];
+    // A browser that ends with its worker may still write for a moment.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  };
 }
