@@ -19,6 +19,8 @@ interface Reply {
 export class TmuxClient {
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
+  /** Settled by the reply to new-session. A command that is sent before it may run first and find no session. */
+  readonly #started: Promise<unknown>;
   readonly #pending: PendingCommand[] = [];
   readonly #listeners = new Set<() => void>();
   #reply: Reply | undefined;
@@ -34,15 +36,22 @@ export class TmuxClient {
       this.#errors += text;
     });
     this.#readLines();
-    // The reply to new-session.
-    this.#pending.push({ resolve: () => {}, reject: ({ message }) => this.#fail(message) });
-    void this.command("set-option", "destroy-unattached", "on").catch(() => {});
+    this.#started = new Promise((resolve, reject) => {
+      this.#pending.push({ resolve, reject });
+    });
+    this.#started
+      .then(
+        () => this.command("set-option", "destroy-unattached", "on"),
+        ({ message }: Error) => this.#fail(message),
+      )
+      .catch(() => {});
   }
 
   /** Runs a tmux command. Resolves with its output; rejects if it fails or the server has ended. */
-  command(...words: readonly string[]): Promise<string> {
-    if (this.#isClosed) return Promise.reject(this.#ended());
-    return new Promise((resolve, reject) => {
+  async command(...words: readonly string[]): Promise<string> {
+    await this.#started;
+    if (this.#isClosed) throw this.#ended();
+    return await new Promise((resolve, reject) => {
       this.#pending.push({ resolve, reject });
       this.#child.stdin?.write(`${words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ")}\n`);
     });
