@@ -11,7 +11,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { startBrowser } from "./support/browser.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { type PageServer, servePage } from "./support/pages.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 /** What runs inside the page sees these globals. */
 declare const svc: { readonly connect: typeof connectPage };

@@ -8,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { type ChannelReader, type ChannelRef, type ChannelWriter, connect, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 import { eventually } from "./support/processes.ts";
 
 const MB = 1024 * 1024;

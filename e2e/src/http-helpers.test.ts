@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type ChannelWriter, connect, type HttpHandler, type HttpTriggerConfig, http, json, redirect, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 const project = mkdtempSync(join(tmpdir(), "svc-http-helpers-"));
 let ports: Ports;

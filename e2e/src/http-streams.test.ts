@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 const MB = 1024 ** 2;
 const BYTES = 512 * MB;

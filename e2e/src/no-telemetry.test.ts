@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, it } from "vitest";
 import { startEngine, svc } from "./support/cli.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 const dir = mkdtempSync(join(tmpdir(), "svc-quiet-"));
 const file = join(dir, "connections");

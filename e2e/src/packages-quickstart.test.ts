@@ -12,7 +12,7 @@ import { type CliResult, type EngineProcess, type Ports, startEngine, svc } from
 import { runToEnd } from "./support/commands.ts";
 import { type Instruction, readStages } from "./support/dockerfile.ts";
 import { follow, type StreamMessage } from "./support/live-updates.ts";
-import { freePort, freePorts } from "./support/ports.ts";
+import { freePort, freePorts } from "@svc/protocol/testing";
 import { commandOf, eventually, isRunning, processesIn } from "./support/processes.ts";
 import { uncomment } from "./support/uncomment.ts";
 

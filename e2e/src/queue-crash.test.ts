@@ -9,7 +9,7 @@ import { jobsOfLane, LANES, WORKERS } from "./queue-load/plan.ts";
 import { connectLooker, say } from "./state-load/look.ts";
 import { seeded } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 /** Jobs of all workers together. SVC_OPERATIONS=10000 makes a longer run. */
 const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 4_000);

@@ -7,7 +7,7 @@ import { startLoad } from "./state-load/load.ts";
 import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "./state-load/look.ts";
 import { allKeys, seeded, WORKERS } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 /** Writes of all workers together. SVC_OPERATIONS=10000 makes a longer run. */
 const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 4_000);

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startBrowser } from "./support/browser.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { type PageServer, servePage } from "./support/pages.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const GROUP = { streamName: "board", groupId: "g" };

@@ -7,7 +7,7 @@ import { BatchSpanProcessor, NodeTracerProvider } from "@opentelemetry/sdk-trace
 import { connect, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
-import { freePort, freePorts } from "./support/ports.ts";
+import { freePort, freePorts } from "@svc/protocol/testing";
 import { eventually, processesIn } from "./support/processes.ts";
 import { logsOf, outlineOf, spansOf, type Tree, type TreeSpan, treeOf, until } from "./support/traces.ts";
 import { edit, uncomment } from "./support/uncomment.ts";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { connectLooker } from "./state-load/look.ts";
 import { type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
-import { freePorts } from "./support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 import { eventually, processesIn } from "./support/processes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

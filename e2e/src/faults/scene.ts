@@ -6,7 +6,7 @@ import { type Load, startLoad } from "../state-load/load.ts";
 import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "../state-load/look.ts";
 import { seeded } from "../state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
-import { freePorts } from "../support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 /** An engine whose data lie on a disk that is going to fail, and the load of four workers. */
 export class Scene {

@@ -39,7 +39,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { connect, type Worker } from "@svc/sdk";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
-import { freePorts } from "../support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 import { type Sample, samplesOf } from "./samples.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));

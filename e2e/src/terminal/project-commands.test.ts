@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
-import { freePorts } from "../support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 import { openTerminal, type Terminal } from "../support/terminal.ts";
 
 /** Installs what pip would, in a tenth of the time. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
-import { freePorts } from "../../support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 const CONFIG = "workers:\n  - name: svc-http\n";
 

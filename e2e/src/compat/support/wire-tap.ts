@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
-import { freePort } from "../../support/ports.ts";
+import { freePort } from "@svc/protocol/testing";
 
 /** A frame as it passed the tap. `json` is undefined when the frame is not a JSON object. */
 export interface TappedFrame {

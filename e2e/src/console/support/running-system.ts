@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, silentLogger, type Worker } from "@svc/sdk";
 import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
-import { freePorts } from "../../support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 import { type ConsoleProcess, startConsole } from "./console-process.ts";
 
 const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event", "svc-queue"];

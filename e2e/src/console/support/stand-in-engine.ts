@@ -4,7 +4,7 @@ import { connect as connectTcp, createServer, type Server, type Socket } from "n
 import { CallError } from "@svc/sdk";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { Ports } from "../../support/cli.ts";
-import { freePorts } from "../../support/ports.ts";
+import { freePorts } from "@svc/protocol/testing";
 
 /** What a call is answered with. `real` has the engine behind answer it. Throw a CallError for an error; a promise that stays open for none at all. */
 export type CallScript = (payload: unknown, real: () => Promise<unknown>) => unknown;

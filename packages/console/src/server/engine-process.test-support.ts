@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningEngine, startEngine } from "@svc/engine";
+import { freePorts } from "@svc/protocol/testing";
 import type { EngineUrls } from "./running-console.test-support.ts";
 
 /** An engine that can be stopped and started again on its ports. */
@@ -19,7 +18,7 @@ export async function restartableEngine(): Promise<RestartableEngine> {
   const folder = mkdtempSync(join(tmpdir(), "svc-console-engine-"));
   const configFile = join(folder, "config.yaml");
   writeFileSync(configFile, "workers:\n  - name: svc-stream\n    config:\n      adapter: { name: in_memory }\n");
-  const [bridge, http, realtime] = [await freePort(), await freePort(), await freePort()];
+  const { bridge, http, realtime } = await freePorts();
   let running: RunningEngine | undefined;
   const stop = async (): Promise<void> => {
     await running?.stop({ graceMs: 0 });
@@ -38,19 +37,4 @@ export async function restartableEngine(): Promise<RestartableEngine> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** Below the range that the system gives to outgoing connections: one of those could take it while the engine is away. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const server = createServer();
-    const port = 15_000 + Math.floor(Math.random() * 17_000);
-    try {
-      await once(server.listen(port, "127.0.0.1"), "listening");
-    } catch {
-      continue;
-    }
-    await once(server.close(), "close");
-    return port;
-  }
 }

@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "@svc/protocol/testing";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { createLogger, type Logger, type LogRecord, silentLogger } from "../../kernel/logger.ts";
 import { selfSigned } from "../../outbound-http/testing/self-signed.ts";
 import type { ItemStore } from "../item-store.ts";
-import { freePort, type RedisServer, redisCli, startRedisServer } from "../testing/redis-server.ts";
+import { type RedisServer, redisCli, startRedisServer } from "../testing/redis-server.ts";
 import { newValue, newWrite, noticeFor, wholeScope, written } from "../testing/suite/harness.ts";
 import { openRedisItems } from "./redis.ts";
 

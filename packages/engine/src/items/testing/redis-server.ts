@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "@svc/protocol/testing";
 
 const START_TIMEOUT_MS = 30_000;
 
@@ -76,14 +76,4 @@ async function start(port: number, folder: string, options: readonly string[]): 
     });
   });
   return child;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("a listening server has no port");
-  server.close();
-  await once(server, "close");
-  return address.port;
 }

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { freePort } from "@svc/protocol/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Endpoint, endpoint, json, type Respond } from "../../outbound-http/testing/endpoint.ts";
 import { type HttpFunctionEngine, httpFunctionEngine, RELAXED } from "./testing/http-function-engine.ts";
@@ -20,15 +20,6 @@ async function engineWith(options: Parameters<typeof httpFunctionEngine>[0] = {}
   const engine = await httpFunctionEngine(options);
   started.push(engine);
   return engine;
-}
-
-/** A port of 127.0.0.1 on which nothing listens. */
-async function freePort(): Promise<number> {
-  const server = createTcpServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }
 
 const local = [{ address: "127.0.0.1", family: 4 }];

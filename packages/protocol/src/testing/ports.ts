@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { Ports } from "./cli.ts";
 
 // Below the range that the system gives to outgoing connections: one of those could take a port between the check and the use.
 const FIRST = 15_000;
@@ -12,18 +11,18 @@ const BLOCK_SIZE = 32;
 let next = 0;
 let end = 0;
 
-/** Returns three ports that are free and that no other process of any test run on this machine is given. */
-export async function freePorts(): Promise<Ports> {
-  return { bridge: await freePort(), http: await freePort(), realtime: await freePort() };
-}
-
-/** Returns one such port. Each port is given out once. */
+/** Returns a port that is free and that no other process of any test run on this machine is given. Each port is given out once. */
 export async function freePort(): Promise<number> {
   for (;;) {
     while (next === end) await reserveBlock();
     const port = next++;
     if (await isFree(port)) return port;
   }
+}
+
+/** Returns three such ports, for an engine. */
+export async function freePorts(): Promise<{ readonly bridge: number; readonly http: number; readonly realtime: number }> {
+  return { bridge: await freePort(), http: await freePort(), realtime: await freePort() };
 }
 
 /**
