@@ -1,5 +1,5 @@
 import { ArrowLeft, X } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { Group, Panel, Separator } from "react-resizable-panels";
 import { useHotkey } from "../lib/hotkeys.ts";
 import { Button } from "./button.tsx";
@@ -8,16 +8,17 @@ import { focusOn } from "./focus.ts";
 /** Narrower than this, in pixels, the detail takes the whole screen. */
 const NARROW = 900;
 
+/** Whether the window is narrower than `limit`, in pixels. */
 export function useIsNarrow(limit: number = NARROW): boolean {
-  const query = `(max-width: ${limit - 1}px)`;
-  const [is, setIs] = useState(() => matchMedia(query).matches);
-  useEffect(() => {
-    const media = matchMedia(query);
-    const changed = (): void => setIs(media.matches);
-    media.addEventListener("change", changed);
-    return () => media.removeEventListener("change", changed);
-  }, [query]);
-  return is;
+  const media = useMemo(() => matchMedia(`(max-width: ${limit - 1}px)`), [limit]);
+  const subscribe = useCallback(
+    (changed: () => void) => {
+      media.addEventListener("change", changed);
+      return () => media.removeEventListener("change", changed);
+    },
+    [media],
+  );
+  return useSyncExternalStore(subscribe, () => media.matches);
 }
 
 /** A list with the detail of what is chosen beside it; on a narrow screen the detail covers the list and has a way back. */
