@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePorts } from "@svc/protocol/testing";
 import { type CallError, connect, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 
 const project = mkdtempSync(join(tmpdir(), "svc-balance-"));
 const wheel = fileURLToPath(new URL("../../packages/cli/assets/svc-0.1.0-py3-none-any.whl", import.meta.url));

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "@svc/protocol/testing";
 import { type ChannelReader, type ChannelWriter, connect, type Worker } from "@svc/sdk";
 import type { connect as connectPage } from "@svc/sdk/browser";
 import type { Browser, Page } from "playwright-core";
@@ -11,7 +12,6 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { startBrowser } from "./support/browser.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { type PageServer, servePage } from "./support/pages.ts";
-import { freePorts } from "@svc/protocol/testing";
 
 /** What runs inside the page sees these globals. */
 declare const svc: { readonly connect: typeof connectPage };

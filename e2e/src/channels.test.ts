@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { freePorts } from "@svc/protocol/testing";
 import { type ChannelReader, type ChannelRef, type ChannelWriter, connect, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 import { eventually } from "./support/processes.ts";
 
 const MB = 1024 * 1024;

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePort, freePorts } from "@svc/protocol/testing";
 import { connect, silentLogger, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePort, freePorts } from "@svc/protocol/testing";
 import { eventually } from "./support/processes.ts";
 
 const program = fileURLToPath(new URL("./support/otlp-collector.mjs", import.meta.url));

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "@svc/protocol/testing";
 import { type ChannelWriter, connect, type HttpHandler, type HttpTriggerConfig, http, json, redirect, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 
 const project = mkdtempSync(join(tmpdir(), "svc-http-helpers-"));
 let ports: Ports;

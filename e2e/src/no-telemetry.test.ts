@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { freePorts } from "@svc/protocol/testing";
 import { afterAll, expect, it } from "vitest";
 import { startEngine, svc } from "./support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 
 const dir = mkdtempSync(join(tmpdir(), "svc-quiet-"));
 const file = join(dir, "connections");

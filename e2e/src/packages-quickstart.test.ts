@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { basename, delimiter, join, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePort, freePorts } from "@svc/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliResult, type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
 import { runToEnd } from "./support/commands.ts";
 import { type Instruction, readStages } from "./support/dockerfile.ts";
 import { follow, type StreamMessage } from "./support/live-updates.ts";
-import { freePort, freePorts } from "@svc/protocol/testing";
 import { commandOf, eventually, isRunning, processesIn } from "./support/processes.ts";
 import { uncomment } from "./support/uncomment.ts";
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "@svc/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemsOf, problemsWithoutFaults } from "./queue-load/check-history.ts";
 import { Load } from "./queue-load/load.ts";
@@ -9,7 +10,6 @@ import { jobsOfLane, LANES, WORKERS } from "./queue-load/plan.ts";
 import { connectLooker, say } from "./state-load/look.ts";
 import { seeded } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 
 /** Jobs of all workers together. SVC_OPERATIONS=10000 makes a longer run. */
 const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 4_000);

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "@svc/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemsOf } from "./state-load/check-history.ts";
 import { startLoad } from "./state-load/load.ts";
 import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "./state-load/look.ts";
 import { allKeys, seeded, WORKERS } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 
 /** Writes of all workers together. SVC_OPERATIONS=10000 makes a longer run. */
 const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 4_000);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePorts } from "@svc/protocol/testing";
 import { connect, silentLogger, type Worker } from "@svc/sdk";
 import type { connectStreams as connectPageStreams, StreamCollection } from "@svc/sdk/browser";
 import type { Browser, Page } from "playwright-core";
@@ -12,7 +13,6 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startBrowser } from "./support/browser.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { type PageServer, servePage } from "./support/pages.ts";
-import { freePorts } from "@svc/protocol/testing";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const GROUP = { streamName: "board", groupId: "g" };

@@ -4,11 +4,11 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePorts } from "@svc/protocol/testing";
 import type { Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectLooker } from "./state-load/look.ts";
 import { type EngineProcess, startEngine, svc } from "./support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 import { eventually, isRunning, processesIn } from "./support/processes.ts";
 
 // One engine for the whole file: five workers of every temper, a command, and one worker that cannot come up.

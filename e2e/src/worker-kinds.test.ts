@@ -3,10 +3,10 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePorts } from "@svc/protocol/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { connectLooker } from "./state-load/look.ts";
 import { type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 import { eventually, processesIn } from "./support/processes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

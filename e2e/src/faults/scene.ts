@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePorts } from "@svc/protocol/testing";
 import type { Worker } from "@svc/sdk";
 import { problemsOf } from "../state-load/check-history.ts";
 import { type Load, startLoad } from "../state-load/load.ts";
 import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "../state-load/look.ts";
 import { seeded } from "../state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 
 /** An engine whose data lie on a disk that is going to fail, and the load of four workers. */
 export class Scene {

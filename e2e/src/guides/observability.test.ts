@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "@svc/protocol/testing";
 import parsePrometheus from "parse-prometheus-text-format";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { otlpReceiver } from "../support/otlp-receiver.ts";
-import { freePort } from "@svc/protocol/testing";
 import { type Outline, outlineOf, type Tree, until } from "../support/traces.ts";
 import { type Guide, openGuide } from "./run-guide.ts";
 

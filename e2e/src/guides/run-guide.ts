@@ -37,9 +37,9 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { freePorts } from "@svc/protocol/testing";
 import { connect, type Worker } from "@svc/sdk";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 import { type Sample, samplesOf } from "./samples.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "@svc/protocol/testing";
 import { connect, silentLogger, type Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 import { type Executed, openTerminal, type Terminal } from "../support/terminal.ts";
 
 // What a user types at a running system, and what is then on the screen. One project, one engine and one terminal for all of it.

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { freePorts } from "@svc/protocol/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 import { isRunning, killHard } from "../support/processes.ts";
 import { type Executed, openTerminal, type Terminal } from "../support/terminal.ts";
 import { type WorkerProject, workerProject } from "../support/worker-project.ts";

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
 import { freePorts } from "@svc/protocol/testing";
+import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
 
 const CONFIG = "workers:\n  - name: svc-http\n";
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { type RawData, WebSocket, WebSocketServer } from "ws";
 import { freePort } from "@svc/protocol/testing";
+import { type RawData, WebSocket, WebSocketServer } from "ws";
 
 /** A frame as it passed the tap. `json` is undefined when the frame is not a JSON object. */
 export interface TappedFrame {

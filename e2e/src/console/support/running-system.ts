@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "@svc/protocol/testing";
 import { connect, silentLogger, type Worker } from "@svc/sdk";
 import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 import { type ConsoleProcess, startConsole } from "./console-process.ts";
 
 const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event", "svc-queue"];

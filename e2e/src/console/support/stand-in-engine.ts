@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { connect as connectTcp, createServer, type Server, type Socket } from "node:net";
+import { freePorts } from "@svc/protocol/testing";
 import { CallError } from "@svc/sdk";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { Ports } from "../../support/cli.ts";
-import { freePorts } from "@svc/protocol/testing";
 
 /** What a call is answered with. `real` has the engine behind answer it. Throw a CallError for an error; a promise that stays open for none at all. */
 export type CallScript = (payload: unknown, real: () => Promise<unknown>) => unknown;
