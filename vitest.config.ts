@@ -7,8 +7,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const INTEGRATION = ["packages/*/src/**/*.integration.test.{ts,tsx}", "scripts/*.integration.test.mjs"];
 /** Timeout of `expect.poll`: the machine may be busy with other work. */
 const POLL = { timeout: 20_000 };
-/** These tests wait more than they compute, so two workers per core keep every core busy. */
-const WORKERS = 2 * availableParallelism();
+/** Tests of processes wait more than they compute, so two workers per core keep every core busy. Unit tests alone compute more than they wait. */
+const WORKERS = process.env.SVC_TEST_UNIT === "1" ? availableParallelism() + 1 : 2 * availableParallelism();
 /** Projects with long files first: short files at the end leave no core idle. */
 const ORDER = ["e2e", "compat", "console", "integration", "unit"];
 
@@ -39,6 +39,8 @@ export default defineConfig({
           include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts", "scripts/*.test.mjs"],
           exclude: INTEGRATION,
           environment: "node",
+          // Threads start faster than processes; a test that needs a process of its own is an integration test.
+          pool: "threads",
           // The machine may be busy with other work.
           testTimeout: 30_000,
           expect: { poll: POLL },

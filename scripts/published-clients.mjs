@@ -24,7 +24,7 @@ export async function installPublishedPython({ signal, note, outcome }) {
     return;
   }
   // Wheels only: a black box must not run code while it is installed.
-  const args = ["install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--no-deps", "--requirement", requirements];
+  const args = ["install", "--quiet", "--no-compile", "--disable-pip-version-check", "--only-binary", ":all:", "--no-deps", "--requirement", requirements];
   await runCommand(python, ["-m", "pip", ...args], {
     signal,
     timeoutMs: INSTALL_TIMEOUT_MS,

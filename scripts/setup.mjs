@@ -132,7 +132,7 @@ export async function installPythonTools({ signal, note, outcome }) {
     outcome("up to date");
     return python;
   }
-  await runCommand(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--editable", `${join(root, "python")}[dev]`], {
+  await runCommand(python, ["-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "--editable", `${join(root, "python")}[dev]`], {
     signal,
     timeoutMs: INSTALL_TIMEOUT_MS,
     fix: "pip needs the network for this; look at its output above, then run the command again.",

@@ -147,7 +147,9 @@ async function runVitest({ projects, files, name }) {
     ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
     ...files.filter((file) => !file.endsWith(".py")),
   ];
-  const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], { stdio: "inherit" });
+  // vitest.config.ts takes another number of workers then.
+  const unitOnly = own.length === 1 && own[0] === "unit" ? { SVC_TEST_UNIT: "1" } : {};
+  const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], { env: unitOnly, stdio: "inherit" });
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
   return outcome("vitest", code, content.numPassedTests ?? 0, vitestFailures(content));
 }
@@ -172,8 +174,8 @@ function outcome(runner, code, passed, failures) {
   return { passed, failures: [...failures, ...ofRunner] };
 }
 
-async function run(command, args, { cwd = root, stdio }) {
-  const child = spawn(command, args, { cwd, env: { ...NETWORK_RETRIES, ...process.env }, stdio: ["ignore", stdio, stdio] });
+async function run(command, args, { cwd = root, env = {}, stdio }) {
+  const child = spawn(command, args, { cwd, env: { ...NETWORK_RETRIES, ...process.env, ...env }, stdio: ["ignore", stdio, stdio] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text) => {

@@ -25,11 +25,15 @@ export async function installToolchains({ signal, note, outcome }) {
     return;
   }
   const python = await ensureVenv({ signal, note }, ".cache/toolchains/python");
-  await runCommand(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", join(wantedDir, "requirements.txt")], {
-    signal,
-    timeoutMs: TIMEOUT_MS,
-    fix: FIX,
-  });
+  await runCommand(
+    python,
+    ["-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "--requirement", join(wantedDir, "requirements.txt")],
+    {
+      signal,
+      timeoutMs: TIMEOUT_MS,
+      fix: FIX,
+    },
+  );
   await mkdir(join(cacheDir, "npm"), { recursive: true });
   await copyFile(join(wantedDir, "package.json"), join(cacheDir, "npm/package.json"));
   // Bun and Deno fetch their programs while they are installed. Outside of the repository's workspaces, so that npm leaves those alone.

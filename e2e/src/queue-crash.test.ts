@@ -11,9 +11,9 @@ import { connectLooker, say } from "./state-load/look.ts";
 import { seeded } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 
-/** Jobs of all workers together. SVC_OPERATIONS=10000 makes a longer run. */
-const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 4_000);
-const KILLS = 10;
+/** Jobs of all workers together. `SVC_OPERATIONS=10000 SVC_KILLS=20` makes a longer run. */
+const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 2_000);
+const KILLS = Number(process.env.SVC_KILLS ?? 5);
 const OPERATIONS_WITHOUT_FAULTS = 1_000;
 
 const config = `workers:
@@ -48,7 +48,7 @@ async function stopEngine(): Promise<void> {
   rmSync(project, { recursive: true, force: true });
 }
 
-describe("thousands of jobs from four workers, with an engine that is killed with -9 ten times and a worker that is killed once", () => {
+describe("thousands of jobs from four workers, with an engine that is killed with -9 several times and a worker that is killed once", () => {
   it("end done, or dead with their true error; none is lost or stuck, and groups keep their order (gap 3) (gap 4) (gap 5) (gap 8) (Q-1) (Q-2) (Q-6)", async () => {
     const { seed, random } = seeded();
     say(`seed ${seed}; SVC_SEED=${seed} repeats the jobs and the moments`);

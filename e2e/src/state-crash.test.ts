@@ -9,9 +9,9 @@ import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } 
 import { allKeys, seeded, WORKERS } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 
-/** Writes of all workers together. SVC_OPERATIONS=10000 makes a longer run. */
-const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 4_000);
-const KILLS = 10;
+/** Writes of all workers together. `SVC_OPERATIONS=10000 SVC_KILLS=20` makes a longer run. */
+const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 2_000);
+const KILLS = Number(process.env.SVC_KILLS ?? 5);
 /** Writes in flight, per worker. */
 const IN_FLIGHT = 8;
 
@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-describe("an engine that is killed with -9 ten times under thousands of sets and updates from four workers", () => {
+describe("an engine that is killed with -9 several times under thousands of sets and updates from four workers", () => {
   it("keeps every acknowledged write, leaves no gap in versions, and tells of every change at least once and in order (gap 34) (gap 38) (S-1) (S-3)", async () => {
     const { seed, random } = seeded();
     say(`seed ${seed}; SVC_SEED=${seed} repeats the operations and the moments`);

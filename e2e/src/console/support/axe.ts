@@ -5,10 +5,13 @@ import { expect } from "vitest";
 import { widthOverflow } from "./watched-page.ts";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** The rules of WCAG 2.2 AA and what axe calls best practice. */
-const ALL_RULES = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
+/** The rules of WCAG 2.2 AA and what axe calls best practice. `hidden-content` finds no violations, it only says what axe could not see. */
+const ALL_RULES = {
+  runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] },
+  rules: { "hidden-content": { enabled: false } },
+};
 /** The rules among them whose result depends on colours, and so on the theme. */
-const COLOUR_RULES = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+const COLOUR_RULES = { runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } };
 /** Sizes of a wide and of a narrow window. */
 const SIZES = [
   { width: 1440, height: 900 },
@@ -30,7 +33,7 @@ const TWO_FRAMES = "new Promise((resolve) => requestAnimationFrame(() => request
  * Runs axe. axe reads a page piece by piece: if an element changes meanwhile, it may combine what it read before with what it reads after, e.g. a button that
  * is enabled with the colour of a disabled one. So the result says whether anything but text changed.
  */
-function script(runOnly: object): string {
+function script(rules: object, within: string | undefined): string {
   return `(async () => {
     // The end of one transition may start another, e.g. of a colour that an element inherits.
     for (;;) {
@@ -42,20 +45,23 @@ function script(runOnly: object): string {
     let hasChanged = false;
     const observer = new MutationObserver(() => { hasChanged = true; });
     observer.observe(document, { subtree: true, childList: true, attributes: true });
-    const { violations } = await axe.run(document, { runOnly: ${JSON.stringify(runOnly)}, resultTypes: ["violations"] });
+    const { violations } = await axe.run(${within === undefined ? "document" : JSON.stringify(within)}, ${JSON.stringify({ ...rules, resultTypes: ["violations"] })});
     hasChanged ||= observer.takeRecords().length > 0;
     observer.disconnect();
     return { violations, hasChanged };
   })()`;
 }
 
-/** Returns the violations that axe finds on the page, one line each. A violation found while the page changes counts if it is found again. */
-export async function axeViolations(page: Page, runOnly: object = ALL_RULES): Promise<string[]> {
+/**
+ * Returns the violations that axe finds on the page, or below the elements that the selector `within` finds, one line each. A violation found while the page
+ * changes counts if it is found again.
+ */
+export async function axeViolations(page: Page, rules: object = ALL_RULES, within?: string): Promise<string[]> {
   // Through the protocol: the page's security policy allows no foreign scripts.
   if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(source);
   let violations: readonly Violation[] = [];
   for (let run = 0; run < MAX_RUNS; run++) {
-    const result = (await page.evaluate(script(runOnly))) as { readonly violations: readonly Violation[]; readonly hasChanged: boolean };
+    const result = (await page.evaluate(script(rules, within))) as { readonly violations: readonly Violation[]; readonly hasChanged: boolean };
     violations = result.violations;
     if (violations.length === 0 || !result.hasChanged) break;
   }
@@ -64,22 +70,31 @@ export async function axeViolations(page: Page, runOnly: object = ALL_RULES): Pr
   );
 }
 
+/** Pages whose frame (header, navigation) was checked: it is the same at each address of a page, and axe takes long. */
+const framesChecked = new WeakSet<Page>();
+
 /**
- * Checks that the page is accessible and no wider than the window, in a wide and in a narrow window and in both themes. All of it on one page: a new page for
- * each of the four costs more than axe. `ready` resolves when the page shows what is checked, in each of the windows.
+ * Checks that the page is accessible and no wider than the window, in a wide and in a narrow window and in both themes: with all rules when wide and light, and
+ * when narrow and dark; with the rules about colours when wide and dark. Outside of `main` only once for each page. All of it on one page: a new page for each
+ * costs more than axe. `ready` resolves when the page shows what is checked, in each of the windows.
  */
 export async function checkAccessibility(page: Page, what: string, ready: () => Promise<unknown> = async () => undefined): Promise<void> {
+  const [wide, narrow] = SIZES;
+  const within = framesChecked.has(page) ? "main" : undefined;
   try {
-    for (const size of SIZES) {
-      await page.setViewportSize(size);
-      await page.evaluate(TWO_FRAMES);
-      await ready();
-      expect(await axeViolations(page), `${what}, ${size.width} pixels wide`).toEqual([]);
-      expect(await widthOverflow(page), `${what}, ${size.width} pixels wide`).toBe(0);
-      await setTheme(page, "dark");
-      expect(await axeViolations(page, COLOUR_RULES), `${what}, ${size.width} pixels wide, dark`).toEqual([]);
-      await setTheme(page, "light");
-    }
+    await page.setViewportSize(wide);
+    await page.evaluate(TWO_FRAMES);
+    await ready();
+    expect(await axeViolations(page, ALL_RULES, within), `${what}, wide`).toEqual([]);
+    expect(await widthOverflow(page), `${what}, wide`).toBe(0);
+    await setTheme(page, "dark");
+    expect(await axeViolations(page, COLOUR_RULES, within), `${what}, wide and dark`).toEqual([]);
+    await page.setViewportSize(narrow);
+    await page.evaluate(TWO_FRAMES);
+    await ready();
+    expect(await axeViolations(page, ALL_RULES, within), `${what}, narrow and dark`).toEqual([]);
+    expect(await widthOverflow(page), `${what}, narrow`).toBe(0);
+    framesChecked.add(page);
   } finally {
     await page.emulateMedia({ colorScheme: "light" });
     await page.setViewportSize(SIZES[0]);
