@@ -27,7 +27,7 @@ export async function stagePackage(name, target) {
 /** The entries of `exports` that lead to files which are published. */
 function withoutSources(exports) {
   if (exports === undefined) return undefined;
-  return JSON.parse(JSON.stringify(exports, (key, value) => (key === "@svc/source" || key === "./testing" ? undefined : value)));
+  return JSON.parse(JSON.stringify(exports, (key, value) => (key === "@svc/source" || key.startsWith("./testing") ? undefined : value)));
 }
 
 function ignoreMissing(error) {

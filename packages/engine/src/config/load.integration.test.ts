@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { character } from "@svc/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -429,7 +430,7 @@ engine:
       fc.property(
         fc.oneof(
           fc.array(token, { maxLength: 40 }).map((parts) => parts.join("")),
-          fc.string({ unit: "binary" }),
+          fc.string({ unit: character }),
           fc.json(),
         ),
         (text) => {

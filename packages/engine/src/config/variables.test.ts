@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables of a config file are written this way
+import { character } from "@svc/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
@@ -96,7 +97,7 @@ describe("readPlainScalar", () => {
 describe("variables in a file", () => {
   const value = fc.oneof(
     fc.string(),
-    fc.string({ unit: "binary" }),
+    fc.string({ unit: character }),
     fc.constantFrom("a: b", "- x", "]", "}", "\n  injected: true", "# c", "&a", "*a", "!!map", "'", '"', "${X}", "null", "---"),
   );
 

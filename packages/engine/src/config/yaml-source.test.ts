@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables of a config file are written this way
+import { character } from "@svc/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatKey, readYaml } from "./yaml-source.ts";
@@ -90,7 +91,7 @@ describe("readYaml", () => {
       fc.property(
         fc.oneof(
           fc.array(token, { maxLength: 60 }).map((parts) => parts.join("")),
-          fc.string({ unit: "binary" }),
+          fc.string({ unit: character }),
         ),
         (text) => {
           for (const problem of read(text).problems) expect(problem.line).toBeGreaterThan(0);

@@ -1,8 +1,9 @@
+import { character } from "@svc/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compareKeys, endOfPrefix } from "./key-order.ts";
 
-const text = fc.string({ unit: "binary", maxLength: 8 });
+const text = fc.string({ unit: character, maxLength: 8 });
 
 describe("the order of keys", () => {
   it("is that of their UTF-8 bytes", () => {
