@@ -28,6 +28,8 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
   let stalled = false;
   const toEngine: (() => void)[] = [];
   const toClient: string[] = [];
+  /** Bytes of `toClient`. */
+  let queuedBytes = 0;
   const received: string[] = [];
   const receivedBinary: Uint8Array[] = [];
   const waiting: { wanted: (frame: Record<string, unknown>) => boolean; resolve: (frame: Record<string, unknown>) => void; reject: (error: Error) => void }[] =
@@ -52,6 +54,7 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
 
   function flushToClient(): void {
     if (stalled) return;
+    queuedBytes = 0;
     for (const frame of toClient.splice(0)) {
       const parsed = JSON.parse(frame) as Record<string, unknown>;
       const at = waiting.findIndex(({ wanted }) => wanted(parsed));
@@ -72,7 +75,9 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
     },
     send(frame: Frame) {
       if (!open) return;
-      toClient.push(frameText(frame));
+      const text = frameText(frame);
+      toClient.push(text);
+      queuedBytes += Buffer.byteLength(text);
       queueMicrotask(flushToClient);
     },
     sendBinary(bytes) {
@@ -83,7 +88,7 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
       return toClient.length;
     },
     get queuedBytes() {
-      return toClient.reduce((sum, frame) => sum + Buffer.byteLength(frame), 0);
+      return queuedBytes;
     },
     pause() {
       paused = true;
