@@ -7,8 +7,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const INTEGRATION = ["packages/*/src/**/*.integration.test.{ts,tsx}", "scripts/*.integration.test.mjs"];
 /** Timeout of `expect.poll`: the machine may be busy with other work. */
 const POLL = { timeout: 20_000 };
-/** Tests of processes wait more than they compute, so two workers per core keep every core busy. Unit tests alone compute more than they wait. */
-const WORKERS = process.env.SVC_TEST_UNIT === "1" ? availableParallelism() + 1 : 2 * availableParallelism();
+/** One more than there are cores, since tests also wait. With two for each core the same tests take a tenth more processor time. */
+const WORKERS = availableParallelism() + 1;
 /** Projects with long files first: short files at the end leave no core idle. */
 const ORDER = ["e2e", "compat", "console", "integration", "unit"];
 

@@ -52,8 +52,12 @@ const BUILDS = [
 const PACKED = ["integration", "e2e"];
 /** Projects with tests in Python, or with workers in Python. */
 const PYTHON = ["pytest", "integration", "e2e"];
-/** Tests install workers of every kind from the registries. One failed request must not fail the run. */
-const NETWORK_RETRIES = {
+/** Tests install workers of every kind from the registries. One failed request must not fail the run, and what is cached is asked for once. */
+const INSTALLERS = {
+  npm_config_prefer_offline: "true",
+  npm_config_audit: "false",
+  npm_config_fund: "false",
+  npm_config_update_notifier: "false",
   npm_config_fetch_retries: "5",
   npm_config_fetch_retry_factor: "2",
   npm_config_fetch_retry_mintimeout: "1000",
@@ -147,9 +151,7 @@ async function runVitest({ projects, files, name }) {
     ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
     ...files.filter((file) => !file.endsWith(".py")),
   ];
-  // vitest.config.ts takes another number of workers then.
-  const unitOnly = own.length === 1 && own[0] === "unit" ? { SVC_TEST_UNIT: "1" } : {};
-  const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], { env: unitOnly, stdio: "inherit" });
+  const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], { stdio: "inherit" });
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
   return outcome("vitest", code, content.numPassedTests ?? 0, vitestFailures(content));
 }
@@ -174,8 +176,8 @@ function outcome(runner, code, passed, failures) {
   return { passed, failures: [...failures, ...ofRunner] };
 }
 
-async function run(command, args, { cwd = root, env = {}, stdio }) {
-  const child = spawn(command, args, { cwd, env: { ...NETWORK_RETRIES, ...process.env, ...env }, stdio: ["ignore", stdio, stdio] });
+async function run(command, args, { cwd = root, stdio }) {
+  const child = spawn(command, args, { cwd, env: { ...INSTALLERS, ...process.env }, stdio: ["ignore", stdio, stdio] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text) => {
