@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { FEATURES } from "@svc/protocol";
+import { FEATURES, type FunctionId } from "@svc/protocol";
 import { isExposed } from "./config/bind-rule.ts";
 import {
   type ConfigDiff,
@@ -17,6 +17,7 @@ import {
 import { settingsOfThisRun } from "./config/settings-of-this-run.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
 import type { ListenAddress } from "./config/types.ts";
+import { withdrawFromRestricted } from "./kernel/access/principals.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
 import { createKernel } from "./kernel/create-kernel.ts";
 import type { Kernel } from "./kernel/kernel.ts";
@@ -313,7 +314,8 @@ class Engine implements RunningEngine {
 
   #reserveIds(): void {
     const { bridgeAccess, bridges } = this.#config.engine;
-    this.#kernel.reservedIds.configure([bridgeAccess, ...bridges.map(({ access }) => access)]);
+    const deciders = this.#kernel.reservedIds.configure([bridgeAccess, ...bridges.map(({ access }) => access)]);
+    for (const id of deciders) withdrawFromRestricted(id as FunctionId, this.#kernel, "decides over access now");
   }
 
   #announce(): void {

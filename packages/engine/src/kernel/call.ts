@@ -1,4 +1,5 @@
 import type { CallError, Caller, FunctionId, InvocationId, Job, Payload } from "@svc/protocol";
+import type { Principal } from "./access/principal.ts";
 import type { DeadlineItem } from "./deadlines.ts";
 import type { CallSpan } from "./telemetry-contract.ts";
 
@@ -56,8 +57,8 @@ export interface Provider {
   readonly name: string;
   /** Modules come before workers: a worker cannot take over what the engine provides. */
   readonly builtIn: boolean;
-  /** Whose functions these are, where access is restricted: nobody else may provide the same ones. Undefined: an unrestricted provider. */
-  readonly principal?: string | undefined;
+  /** Whose functions these are: nobody else may provide the same ones. */
+  readonly principal: Principal;
   /** Calls handed over and not yet settled. */
   readonly inFlight: number;
   refusal(): Refusal | undefined;

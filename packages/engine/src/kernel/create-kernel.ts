@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import type { FunctionId } from "@svc/protocol";
+import { withdrawFromRestricted } from "./access/principals.ts";
 import { ReservedIds } from "./access/reserved-ids.ts";
 import { WatchedTargets } from "./access/watched-targets.ts";
 import { Changes } from "./changes.ts";
@@ -50,12 +52,14 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
       functionIsLive: (functionId) => registry.find(functionId) !== undefined,
     },
     clock,
+    onNeededByTrusted: (id) => withdrawFromRestricted(id, { registry, sessions, triggers, reservedIds }, "decides over a trigger of a trusted worker now"),
     onChange: (binding, op) => {
       changes.emit({ kind: "trigger", id: binding.id, op });
       // A function's listing names its triggers.
       if (op !== "updated" && registry.find(binding.functionId) !== undefined) changes.emit({ kind: "function", id: binding.functionId, op: "updated" });
     },
   });
+  const reservedIds = new ReservedIds((id) => triggers.isNeededByTrusted(id as FunctionId));
   const heartbeat = new Heartbeat(clock);
   const instanceId = randomUUID();
   const streams = new StreamHub({ clock, log, epoch: instanceId, onChange: (id, op) => changes.emit({ kind: "stream", id, op }) });
@@ -76,7 +80,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     clock,
     log,
     limits: { ...WORKER_LIMITS, ...options.limits },
-    reservedIds: new ReservedIds(),
+    reservedIds,
     watchedTargets,
     identity: { version: options.version, instanceId, startedAtMs: clock.now() },
     formats: options.formats ?? noFormatChecks,

@@ -1,4 +1,5 @@
 import { CallError } from "@svc/protocol";
+import type { Principal } from "./access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import type { DelegatedCall, RunDelegatedCall } from "./module.ts";
 import type { Router } from "./router.ts";
@@ -32,7 +33,7 @@ export class DelegatedProvider implements Provider {
     return this.#session.name;
   }
 
-  get principal(): string | undefined {
+  get principal(): Principal {
     return this.#session.principal;
   }
 

@@ -180,7 +180,7 @@ export class LiveDirectory implements Directory {
       trigger_types: [...session.triggerTypeIds].sort(compare),
       trigger_count: session.triggerCount,
       active_invocations: session.inFlight,
-      principal: session.access === undefined ? null : (session.principal ?? session.access.grants.subject),
+      principal: session.principal.isTrusted ? null : session.principal.id,
       configured_worker: this.#triggers.configuredWorkerOf(session.workerId) ?? null,
     };
   }

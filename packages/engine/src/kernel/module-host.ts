@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { CallError, type FunctionId, nameProblem, Payload, type TriggerTypeId } from "@svc/protocol";
 import { callerAccess } from "./access/caller-access.ts";
+import { TRUSTED } from "./access/principal.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import { resolveChannels } from "./channels/resolve-channels.ts";
 import { takeChannelReader } from "./channels/take-channel-reader.ts";
@@ -326,6 +327,7 @@ export class ModuleHost {
         workerId: provider.workerId,
         workerName: provider.name,
         builtIn: true,
+        principal: TRUSTED,
         attach: (binding) => {
           const settings = spec.settings.safeParse(binding.config ?? {});
           if (!settings.success) {
@@ -337,8 +339,8 @@ export class ModuleHost {
             key: binding.key,
             functionId: binding.functionId,
             settings: settings.data,
-            get isRestricted() {
-              return binding.isRestricted;
+            get principal() {
+              return binding.principal;
             },
             get isAway() {
               return binding.isAway;
@@ -346,7 +348,7 @@ export class ModuleHost {
             get ended() {
               return binding.ended;
             },
-            onRestriction: (listener) => binding.onRestriction(listener),
+            onPrincipalChange: (listener) => binding.onPrincipalChange(listener),
             callRefusal: (functionId) => binding.callRefusal(functionId as FunctionId),
             fire: (payload, options) => binding.fire(payload, options),
             passes: (payload, options) => binding.passes(payload, options),

@@ -1,4 +1,5 @@
 import { CallError, MAX_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
+import { TRUSTED } from "./access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { schemaOf } from "./late-schema.ts";
@@ -17,6 +18,7 @@ export class ModuleProvider implements Provider {
   readonly workerId: string;
   readonly name: string;
   readonly builtIn = true;
+  readonly principal = TRUSTED;
   readonly #router: Router;
   readonly #log: Logger;
   readonly #accessOf: (workerId: string) => CallerAccess | undefined;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallError, Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
 import type { z } from "zod";
+import type { Principal } from "./access/principal.ts";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
 import type { ComponentReport, HealthProbe } from "./health-contract.ts";
@@ -9,6 +10,8 @@ import type { Logger } from "./logger.ts";
 import type { Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { Telemetry } from "./telemetry-contract.ts";
+
+export { isSamePrincipal, type Principal } from "./access/principal.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -118,12 +121,12 @@ export interface TriggerBinding<Settings> {
   readonly functionId: FunctionId;
   readonly settings: Settings;
   /**
-   * Only restricted connections ask for it. What two bindings cannot both have goes to the one that is not, whichever came first. May
-   * change while the binding lives.
+   * Who asks for it: the trusted one where a trusted worker does, else the first. What two bindings cannot both have goes to the trusted one,
+   * whichever came first. May change while the binding lives.
    */
-  readonly isRestricted: boolean;
-  /** Calls `listener` when `isRestricted` has become another; one at a time. */
-  onRestriction(listener: () => void): Undo;
+  readonly principal: Principal;
+  /** Calls `listener` when `principal` has become another; one at a time. */
+  onPrincipalChange(listener: () => void): Undo;
   /** The last worker that asked for it has gone and may come back: what it would answer is out of service, wherever the function lives. */
   readonly isAway: boolean;
   /**

@@ -14,6 +14,7 @@ import {
   type UndecodableFrame,
   type WorkerId,
 } from "@svc/protocol";
+import { type Principal, TRUSTED } from "./access/principal.ts";
 import type { SessionAccess } from "./access/session-access.ts";
 import { refusalToCall } from "./access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
@@ -155,8 +156,8 @@ export class Session implements Provider, TriggerOwner {
     return this.introduction?.name ?? "";
   }
 
-  get principal(): string | undefined {
-    return this.access?.grants.principal;
+  get principal(): Principal {
+    return this.access?.grants.principal ?? TRUSTED;
   }
 
   get caller(): Caller {

@@ -1,9 +1,9 @@
 import { CallError, type FunctionId, type Payload, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { TriggerStatus } from "./directory.ts";
 import { fireMetadata } from "./fire-metadata.ts";
 import type { CallOptions } from "./module.ts";
-import { moduleHint } from "./module-of-type.ts";
 import type { Undo } from "./scope.ts";
 
 export interface TriggerRequest {
@@ -18,8 +18,7 @@ export interface TriggerRequest {
 export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
-  /** Where access is restricted: who it is. Undefined: an unrestricted worker. */
-  readonly principal?: string | undefined;
+  readonly principal: Principal;
   /** Where access is restricted: why it may not call the function; undefined when it may. */
   callRefusal?(functionId: FunctionId): string | undefined;
   /** Tells the worker how its request stands, or that a standing one went wrong. */
@@ -38,8 +37,8 @@ export interface TriggerTypeProvider {
    * those of the engine are kept for a while (decision 11) and answered at once.
    */
   readonly builtIn: boolean;
-  /** Where access is restricted: whose type it is. Undefined: an unrestricted provider. */
-  readonly principal?: string | undefined;
+  /** Whose type it is. */
+  readonly principal: Principal;
   /** Starts to watch for the occasion; throws CallError when the config is refused. */
   attach(binding: Binding): Undo;
 }
@@ -49,6 +48,8 @@ export interface BindingHost {
   call(functionId: FunctionId, payload: Payload, options: CallOptions): Promise<Payload>;
   functionIsLive(functionId: FunctionId): boolean;
   changed(binding: Binding): void;
+  /** Why nobody serves the binding, in a sentence. */
+  whyUnattached(binding: Binding): string;
   /** From now on the binding cannot do without these functions, instead of those in `needed`. */
   needs(binding: Binding, ids: readonly FunctionId[]): void;
 }
@@ -65,8 +66,8 @@ export class Binding {
   readonly functionId: FunctionId;
   readonly config: unknown;
   metadata: unknown;
-  /** Whose word the metadata is, where access is restricted: who asked first, until an unrestricted worker asks. */
-  metadataFrom: string | undefined;
+  /** Whose word the metadata is: who asked first, until a trusted worker asks. */
+  metadataFrom: Principal;
   /** Each owner's request, by owner and trigger id. */
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
   /** Set while the last unrestricted owner is away and the binding is kept for its return; restricted ones may hold it meanwhile. */
@@ -81,9 +82,9 @@ export class Binding {
   #unconfirmedBy: TriggerTypeProvider | undefined;
   #attaching = false;
   #needed: readonly FunctionId[] = [];
-  #toldRestricted: boolean;
+  #toldPrincipal: Principal;
   /** The provider's, while it is attached. */
-  #onRestriction: (() => void) | undefined;
+  #onPrincipalChange: (() => void) | undefined;
   readonly #host: BindingHost;
 
   constructor(id: TriggerId, request: TriggerRequest, owner: TriggerOwner, host: BindingHost) {
@@ -95,7 +96,7 @@ export class Binding {
     this.#id = id;
     this.#workerName = owner.name;
     this.metadataFrom = owner.principal;
-    this.#toldRestricted = owner.principal !== undefined;
+    this.#toldPrincipal = owner.principal;
     this.#host = host;
   }
 
@@ -115,11 +116,20 @@ export class Binding {
     return this.#workerName;
   }
 
-  /** Only restricted connections ask for it: it must not keep anything from what an unrestricted one asks for. */
+  /** Who asks for it: the trusted one where a trusted worker does or may come back, else the first. */
+  get principal(): Principal {
+    if (this.kept !== undefined) return TRUSTED;
+    let first: Principal | undefined;
+    for (const { owner } of this.owners.values()) {
+      if (owner.principal.isTrusted) return owner.principal;
+      first ??= owner.principal;
+    }
+    return first ?? this.#toldPrincipal;
+  }
+
+  /** Only restricted connections ask for it: it must not keep anything from what a trusted one asks for. */
   get isRestricted(): boolean {
-    if (this.kept !== undefined) return false;
-    for (const { owner } of this.owners.values()) if (owner.principal === undefined) return false;
-    return true;
+    return !this.principal.isTrusted;
   }
 
   /** Nobody who asked for it is there. */
@@ -139,20 +149,20 @@ export class Binding {
     return refusal === undefined ? undefined : new CallError("FORBIDDEN", refusal);
   }
 
-  /** One listener at a time, that of the provider; called when `isRestricted` has become another. */
-  onRestriction(listener: () => void): Undo {
-    this.#onRestriction = listener;
+  /** One listener at a time, that of the provider; called when `principal` has become another. */
+  onPrincipalChange(listener: () => void): Undo {
+    this.#onPrincipalChange = listener;
     return () => {
-      if (this.#onRestriction === listener) this.#onRestriction = undefined;
+      if (this.#onPrincipalChange === listener) this.#onPrincipalChange = undefined;
     };
   }
 
   /** Call when owners came or went. */
   ownersChanged(): void {
-    const { isRestricted } = this;
-    if (isRestricted === this.#toldRestricted) return;
-    this.#toldRestricted = isRestricted;
-    this.#onRestriction?.();
+    const { principal } = this;
+    if (isSamePrincipal(principal, this.#toldPrincipal)) return;
+    this.#toldPrincipal = principal;
+    this.#onPrincipalChange?.();
   }
 
   get attached(): boolean {
@@ -166,7 +176,7 @@ export class Binding {
 
   get standing(): { readonly status: TriggerStatus; readonly reason: string | undefined } {
     if (this.#problem !== undefined) return { status: "error", reason: this.#problem };
-    if (!this.attached) return { status: "inactive", reason: `no one provides the trigger type ${this.type}${moduleHint(this.type)}` };
+    if (!this.attached) return { status: "inactive", reason: this.#host.whyUnattached(this) };
     if (this.owners.size === 0) return { status: "inactive", reason: "the worker that asked for it is away" };
     if (!this.#host.functionIsLive(this.functionId)) return { status: "inactive", reason: `no live worker provides ${this.functionId}` };
     const missing = this.#needed.find((id) => !this.#host.functionIsLive(id));

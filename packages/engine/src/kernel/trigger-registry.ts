@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { FunctionId, TriggerId, TriggerTypeId } from "@svc/protocol";
+import { isSamePrincipal } from "./access/principal.ts";
 import { BindingsByFunction } from "./bindings-by-function.ts";
 import { BoundedBindings } from "./bounded-bindings.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Clock } from "./clock.ts";
 import type { FormatCheck } from "./format-check.ts";
+import { moduleHint } from "./module-of-type.ts";
 import type { Undo } from "./scope.ts";
 import { Binding, type BindingHost, bindingKey, type TriggerOwner, type TriggerRequest, type TriggerTypeProvider } from "./trigger-binding.ts";
 import type { WorkerClaims } from "./worker-claims.ts";
@@ -57,18 +59,22 @@ export class TriggerRegistry implements WorkerClaims {
   readonly #configuredWorkers = new Map<string, string>();
   /** How to call off the wait for a provider's word. */
   readonly #awaited = new Map<Binding, () => void>();
-  readonly #host: Omit<BindingHost, "changed" | "needs">;
+  readonly #host: Omit<BindingHost, "changed" | "needs" | "whyUnattached">;
   readonly #clock: Clock;
   readonly #onChange: (binding: Binding, op: "created" | "updated" | "removed") => void;
+  readonly #onNeededByTrusted: (id: FunctionId) => void;
 
   constructor(options: {
-    readonly host: Omit<BindingHost, "changed" | "needs">;
+    readonly host: Omit<BindingHost, "changed" | "needs" | "whyUnattached">;
     readonly clock: Clock;
     readonly onChange: (binding: Binding, op: "created" | "updated" | "removed") => void;
+    /** A binding of a trusted worker cannot do without the function from now on. */
+    readonly onNeededByTrusted: (id: FunctionId) => void;
   }) {
     this.#host = options.host;
     this.#clock = options.clock;
     this.#onChange = options.onChange;
+    this.#onNeededByTrusted = options.onNeededByTrusted;
   }
 
   types(): IterableIterator<TriggerTypeEntries> {
@@ -120,18 +126,29 @@ export class TriggerRegistry implements WorkerClaims {
 
   /** Hands the bindings of the type to whoever serves it now, if that has changed. */
   #serve(id: TriggerTypeId, before: TriggerTypeEntry | undefined): void {
-    const now = this.typeById(id);
-    if (now === before) return;
+    if (this.typeById(id) === before) return;
     for (const binding of this.#bindings.values()) {
       if (binding.type !== id) continue;
-      if (now === undefined) {
+      const provider = this.#providerFor(binding);
+      if (provider !== undefined) {
+        this.#attach(binding, provider);
+      } else {
         binding.detach();
         this.#tellOwners(binding, undefined);
-      } else {
-        this.#attach(binding, now.provider);
       }
       this.#onChange(binding, "updated");
     }
+  }
+
+  /** Who serves the binding. A restricted provider is not told what trusted workers bind, since their configs may hold secrets. */
+  #providerFor(binding: Binding): TriggerTypeProvider | undefined {
+    const provider = this.typeById(binding.type)?.provider;
+    return provider?.principal.isTrusted || binding.isRestricted ? provider : undefined;
+  }
+
+  #whyUnattached(type: TriggerTypeId): string {
+    if (this.typeById(type) === undefined) return `no one provides the trigger type ${type}${moduleHint(type)}`;
+    return `only a restricted connection provides the trigger type ${type}; it is not told what trusted workers bind`;
   }
 
   /** Attaches the binding and tells its owners, at once or when the provider has answered. */
@@ -177,6 +194,7 @@ export class TriggerRegistry implements WorkerClaims {
         ...this.#host,
         changed: (changed) => this.#reported(changed),
         needs: (needing, ids) => this.#needs(needing, ids),
+        whyUnattached: ({ type }) => this.#whyUnattached(type),
       });
       this.#bindings.set(key, binding);
       this.#byId.set(id, binding);
@@ -184,11 +202,13 @@ export class TriggerRegistry implements WorkerClaims {
     }
     if (!this.#byId.has(request.id)) this.#byId.set(request.id, binding);
     // What an unrestricted worker may come back to stays so when a restricted one joins and goes.
-    if (owner.principal === undefined) this.#cancelKeeping(binding);
+    if (owner.principal.isTrusted) this.#cancelKeeping(binding);
     const isRemarked = remark(binding, owner, request);
     binding.owners.set(ownerKey, { owner, request });
     binding.ownersChanged();
-    const provider = this.typeById(request.type)?.provider;
+    if (owner.principal.isTrusted) for (const id of binding.needed) this.#onNeededByTrusted(id);
+    const provider = this.#providerFor(binding);
+    if (provider === undefined) binding.detach();
     // A worker that provides the type hands on the metadata itself, so it must hear of new ones.
     if (provider !== undefined && (!binding.attached || (isRemarked && !provider.builtIn))) this.#attach(binding, provider);
     else if (!binding.isUnconfirmed) owner.notify(request, { ...binding.standing, error: undefined });
@@ -199,6 +219,12 @@ export class TriggerRegistry implements WorkerClaims {
       remove: () => this.#release(held, ownerKey, owner, "explicit"),
       leave: () => this.#release(held, ownerKey, owner, "gone"),
     };
+  }
+
+  /** Whether a binding of a trusted worker cannot do without the function, e.g. its condition. */
+  isNeededByTrusted(id: FunctionId): boolean {
+    for (const binding of this.#needing.of(id)) if (!binding.isRestricted) return true;
+    return false;
   }
 
   /** A function came or went, so the status of its bindings may have changed. */
@@ -242,8 +268,8 @@ export class TriggerRegistry implements WorkerClaims {
     const { id } = hold.request;
     if (id !== binding.id && this.#byId.get(id) === binding) this.#byId.delete(id);
     const builtIn = this.typeById(binding.type)?.provider.builtIn ?? false;
-    const wasLastUnrestricted = owner.principal === undefined && binding.isRestricted;
-    if (how === "gone" && builtIn && wasLastUnrestricted) this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
+    const wasLastTrusted = owner.principal.isTrusted && ![...binding.owners.values()].some((other) => other.owner.principal.isTrusted);
+    if (how === "gone" && builtIn && wasLastTrusted) this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
     if (binding.isAway && binding.kept === undefined) {
       this.#remove(binding, "withdrawn");
       return;
@@ -287,6 +313,7 @@ export class TriggerRegistry implements WorkerClaims {
   #needs(binding: Binding, ids: readonly FunctionId[]): void {
     for (const id of binding.needed) this.#needing.delete(id, binding);
     for (const id of ids) this.#needing.add(id, binding);
+    if (!binding.isRestricted) for (const id of ids) this.#onNeededByTrusted(id);
   }
 
   #reported(binding: Binding): void {
@@ -306,8 +333,8 @@ export class TriggerRegistry implements WorkerClaims {
  * what the other's function is told, and an unrestricted one does not leave it at a restricted one's word.
  */
 function remark(binding: Binding, { principal }: TriggerOwner, { metadata }: TriggerRequest): boolean {
-  if (principal !== undefined && principal !== binding.metadataFrom) return false;
-  const isTakenOver = principal !== binding.metadataFrom;
+  const isTakenOver = !isSamePrincipal(principal, binding.metadataFrom);
+  if (isTakenOver && !principal.isTrusted) return false;
   binding.metadataFrom = principal;
   if (metadata === undefined && !isTakenOver) return false;
   if (canonicalJson(metadata ?? null) === canonicalJson(binding.metadata ?? null)) return false;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
 import type { SessionAccess } from "./access/session-access.ts";
 import { refusalToBind, refusalToCall, targetsOf } from "./access/target-refusal.ts";
 import type { WatchedTargets } from "./access/watched-targets.ts";
@@ -23,7 +24,7 @@ export class EngineTriggers implements UnownedTriggers {
   readonly #sessions: Sessions;
   readonly #registry: Registry;
   readonly #watchedTargets: WatchedTargets;
-  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Session["principal"]; readonly unwatch: Undo; readonly size: number }>();
+  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Principal; readonly unwatch: Undo; readonly size: number }>();
   #characters = 0;
 
   constructor(parts: {
@@ -40,7 +41,7 @@ export class EngineTriggers implements UnownedTriggers {
 
   register({ triggerType, functionId, config, metadata }: UnownedTrigger, caller: Caller | undefined): Promise<string> {
     const session = this.#sessionOf(caller);
-    const madeBy = session?.principal;
+    const madeBy = session?.principal ?? TRUSTED;
     if (this.#held.size >= MAX_UNOWNED) {
       return Promise.reject(new CallError("registration_refused", `the engine holds ${MAX_UNOWNED} triggers without an owner, which is the limit`));
     }
@@ -84,7 +85,8 @@ export class EngineTriggers implements UnownedTriggers {
   remove(id: string, caller: Caller | undefined): boolean {
     const session = this.#sessionOf(caller);
     const held = this.#held.get(id);
-    const isOthers = held !== undefined && session?.principal !== undefined && held.madeBy !== session.principal;
+    const asker = session?.principal ?? TRUSTED;
+    const isOthers = held !== undefined && !asker.isTrusted && !isSamePrincipal(held.madeBy, asker);
     if (!isOthers && this.#take(id)) return true;
     if (session?.triggers.has(id as TriggerId)) {
       session.removeTrigger(id as TriggerId);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { CallError } from "@svc/protocol";
 import { askAuthFunction } from "../kernel/access/ask-auth-function.ts";
-import { ANONYMOUS, type Grants, grantsOfRole, UNRESTRICTED } from "../kernel/access/grants.ts";
+import { ANONYMOUS, type Grants, grantsOfRole, THROUGH_MIDDLEWARE } from "../kernel/access/grants.ts";
 import { policyOf } from "../kernel/access/policy.ts";
 import { SessionAccess } from "../kernel/access/session-access.ts";
 import type { AccessSettings, RbacSettings } from "../kernel/access/settings.ts";
@@ -43,7 +43,7 @@ export class Admissions {
     if (credentials.kind !== "none") return this.#refuse(request, unauthorized(WRONG_TOKEN));
     if (settings.tokenRequired) return this.#refuse(request, unauthorized(MISSING_TOKEN));
     if (rbac !== undefined) return this.#admit(ANONYMOUS, settings);
-    return settings.middlewareFunctionId === undefined ? { admitted: true, access: undefined } : this.#admit(UNRESTRICTED, settings);
+    return settings.middlewareFunctionId === undefined ? { admitted: true, access: undefined } : this.#admit(THROUGH_MIDDLEWARE, settings);
   }
 
   async #ask(request: IncomingMessage, authFunctionId: string, settings: AccessSettings, signal: AbortSignal): Promise<Admission> {

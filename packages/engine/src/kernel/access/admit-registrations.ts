@@ -1,4 +1,4 @@
-import { CallError, type FunctionId, functionIdSchema, type MessageOf, nameProblem, type TriggerTypeId, triggerTypeIdSchema } from "@svc/protocol";
+import { CallError, functionIdSchema, type MessageOf, nameProblem, type TriggerTypeId, triggerTypeIdSchema } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { askHook, type HookAnswer } from "./ask-hook.ts";
@@ -30,7 +30,7 @@ export function admitFunction(
     const named = functionIdSchema.safeParse(answer.fields.function_id ?? message.id);
     if (!named.success) return deny("the registration hook answered with a function_id that is none");
     const id = access.withPrefix(named.data);
-    const problem = nameProblem(id, "function id") ?? reservation(id, access, kernel);
+    const problem = nameProblem(id, "function id") ?? kernel.reservedIds.refusalOfFunction(id, access.grants.prefix);
     if (problem !== undefined) return deny(problem);
     const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
     const metadata = Object.hasOwn(answer.fields, "metadata") ? answer.fields.metadata : message.metadata;
@@ -44,17 +44,6 @@ export function admitFunction(
 
 function functionHookInput({ id, description, metadata }: FunctionMessage, access: SessionAccess): Readonly<Record<string, unknown>> {
   return { function_id: id, description: description ?? null, metadata: metadata ?? null, context: access.grants.context };
-}
-
-/** What is below a prefix belongs to who has it; what decides over access belongs to nobody who is subject to it. */
-function reservation(id: FunctionId, access: SessionAccess, kernel: Kernel): string | undefined {
-  if (access.policy.exposeRules === undefined) return undefined;
-  // The engine hands it everybody's jobs.
-  if (id.startsWith("engine::")) return `${id} is reserved: ids that begin with engine:: are not for restricted connections`;
-  if (kernel.reservedIds.decides(id)) return `${id} decides over access and cannot be provided by a restricted connection`;
-  const prefix = kernel.reservedIds.prefixOf(id);
-  if (prefix !== undefined && prefix !== access.grants.prefix) return `${id} is reserved: ids that begin with ${prefix}:: belong to another`;
-  return undefined;
 }
 
 export function admitTriggerType(

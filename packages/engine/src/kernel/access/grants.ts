@@ -2,17 +2,15 @@ import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
 import { patternOfMatch } from "./match-form.ts";
 import { NameList } from "./name-list.ts";
+import { type Principal, restrictedPrincipal } from "./principal.ts";
 import type { RoleSettings } from "./settings.ts";
 
 /** What one connection may do. A connection without grants is not restricted. */
 export interface Grants {
   /** Who, for the audit log, e.g. `role reader`. */
   readonly subject: string;
-  /**
-   * Connections with the same principal may provide the same function and trigger type; nobody else may join them. Those of one prefix are
-   * one principal. Undefined: as connections without grants.
-   */
-  readonly principal: string | undefined;
+  /** Connections with the same principal may provide the same function and trigger type. Those of one prefix are one principal. Never a trusted one. */
+  readonly principal: Principal;
   readonly allowed: NameList;
   readonly forbidden: NameList;
   /** Undefined: any. */
@@ -73,7 +71,7 @@ export function grantsOfRole(role: RoleSettings): Grants {
 /** For a listener with rules and without an auth function: registering is free, calls follow the listener's rules. */
 export const ANONYMOUS: Grants = {
   subject: "an anonymous connection",
-  principal: "anonymous",
+  principal: restrictedPrincipal("anonymous"),
   allowed: NameList.empty,
   forbidden: NameList.empty,
   triggerTypes: undefined,
@@ -84,11 +82,18 @@ export const ANONYMOUS: Grants = {
   admin: false,
 };
 
-/** For a listener that has a middleware and no rules. */
-export const UNRESTRICTED: Grants = { ...ANONYMOUS, subject: "a connection through the middleware", principal: undefined };
+/**
+ * For a listener that has a middleware and no rules: calls are free, but each goes through the middleware. It is not trusted, since it could
+ * otherwise provide the middleware itself.
+ */
+export const THROUGH_MIDDLEWARE: Grants = {
+  ...ANONYMOUS,
+  subject: "a connection through the middleware",
+  principal: restrictedPrincipal("through the middleware"),
+};
 
-function principalOf(source: string, prefix: string | undefined): string {
-  return prefix === undefined ? source : `prefix ${prefix}`;
+function principalOf(source: string, prefix: string | undefined): Principal {
+  return restrictedPrincipal(prefix === undefined ? source : `prefix ${prefix}`);
 }
 
 /** On the wire an entry is an id; `match("…")` is understood as well. */

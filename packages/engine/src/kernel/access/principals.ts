@@ -1,36 +1,62 @@
 import { CallError, type FunctionId, type TriggerTypeId } from "@svc/protocol";
-import type { Kernel } from "../kernel.ts";
+import type { Registry } from "../registry.ts";
 import type { Session } from "../session.ts";
+import type { Sessions } from "../sessions.ts";
+import type { TriggerRegistry } from "../trigger-registry.ts";
+import { isSamePrincipal } from "./principal.ts";
+import type { ReservedIds } from "./reserved-ids.ts";
+
+/** What the rules look at. */
+interface Parts {
+  readonly registry: Registry;
+  readonly sessions: Sessions;
+  readonly triggers: TriggerRegistry;
+  readonly reservedIds: ReservedIds;
+}
 
 /**
  * Several workers may provide one function only when they have the same principal: a restricted connection cannot join another's function, and
- * what it took before an unrestricted worker came is taken away from it. Returns why the session may not register the id.
+ * a trusted one takes from it what it had before. Returns why the session may not register the id.
  */
-export function settlePrincipal(id: FunctionId, session: Session, kernel: Kernel): string | undefined {
-  const strangers = kernel.registry.find(id)?.registrations.filter(({ provider }) => provider.principal !== session.principal) ?? [];
-  if (strangers.length === 0) return undefined;
-  if (session.principal !== undefined) return `${id} belongs to another principal`;
-  for (const { provider } of strangers) {
-    const displaced = kernel.sessions.byId(provider.workerId);
-    displaced?.withdrawFunction(id);
-    displaced?.sendError(takenOver("registerfunction", id));
+export function settlePrincipal(id: FunctionId, session: Session, parts: Parts): string | undefined {
+  if (session.principal.isTrusted) {
+    withdrawFromRestricted(id, parts, "was taken over by a trusted worker");
+    parts.reservedIds.remember("function", id);
+    return undefined;
   }
-  return undefined;
+  const isTaken = parts.registry.find(id)?.registrations.some(({ provider }) => !isSamePrincipal(provider.principal, session.principal));
+  if (isTaken) return `${id} belongs to another principal`;
+  return parts.reservedIds.isOfTrusted("function", id) ? `${id} belongs to a trusted worker that is away` : undefined;
 }
 
 /** The same for a trigger type: who stands by for another would hear of all its bindings as soon as that one is away. */
-export function settleTypePrincipal(id: TriggerTypeId, session: Session, kernel: Kernel): string | undefined {
-  const strangers = kernel.triggers.providersOf(id).filter((provider) => provider.principal !== session.principal);
-  if (strangers.length === 0) return undefined;
-  if (session.principal !== undefined) return `the trigger type ${id} belongs to another principal`;
-  for (const { workerId } of strangers) {
-    const displaced = kernel.sessions.byId(workerId);
-    displaced?.withdrawTriggerType(id);
-    displaced?.sendError(takenOver("registertriggertype", id));
+export function settleTypePrincipal(id: TriggerTypeId, session: Session, parts: Parts): string | undefined {
+  const providers = parts.triggers.providersOf(id);
+  if (session.principal.isTrusted) {
+    for (const { principal, workerId } of providers) {
+      if (principal.isTrusted) continue;
+      const restricted = parts.sessions.byId(workerId);
+      restricted?.withdrawTriggerType(id);
+      restricted?.sendError(withdrawn("registertriggertype", id, "was taken over by a trusted worker"));
+    }
+    parts.reservedIds.remember("trigger type", id);
+    return undefined;
   }
-  return undefined;
+  const isTaken = providers.some(({ principal }) => !isSamePrincipal(principal, session.principal));
+  if (isTaken) return `the trigger type ${id} belongs to another principal`;
+  return parts.reservedIds.isOfTrusted("trigger type", id) ? `the trigger type ${id} belongs to a trusted worker that is away` : undefined;
 }
 
-function takenOver(messageType: string, id: string): CallError {
-  return new CallError("registration_refused", `${id} was taken over by a worker that is not restricted`, { details: { message_type: messageType, id } });
+/** Takes the function away from restricted connections that provide it. `reason` completes a sentence that begins with the id. */
+export function withdrawFromRestricted(id: FunctionId, { registry, sessions }: Parts, reason: string): void {
+  const restricted = registry.find(id)?.registrations.filter(({ provider }) => !provider.principal.isTrusted) ?? [];
+  for (const { provider } of restricted) {
+    const session = sessions.byId(provider.workerId);
+    session?.withdrawFunction(id);
+    session?.sendError(withdrawn("registerfunction", id, reason));
+  }
+}
+
+function withdrawn(messageType: string, id: string, reason: string): CallError {
+  return new CallError("registration_refused", `${id} ${reason}`, { details: { message_type: messageType, id } });
 }

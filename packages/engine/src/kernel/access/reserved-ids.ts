@@ -1,15 +1,26 @@
 import type { Undo } from "../scope.ts";
 import type { AccessSettings } from "./settings.ts";
 
-/** Ids that restricted connections may not register: functions that decide over access, and what lies below another's prefix. */
+/** Ids that the engine remembers of trusted connections that left, for functions and for trigger types. Beyond it the oldest are forgotten. */
+const MAX_REMEMBERED = 100_000;
+
+/** Ids that restricted connections may not register. */
 export class ReservedIds {
   #deciders: ReadonlySet<string> = new Set();
   #configuredPrefixes: ReadonlySet<string> = new Set();
   /** Prefixes of live connections, with how many have each. */
   readonly #livePrefixes = new Map<string, number>();
+  /** Ids that trusted connections registered and did not take back, also when they left. */
+  readonly #trusted = { function: new Set<string>(), "trigger type": new Set<string>() };
+  readonly #isNeededByTrustedTrigger: (functionId: string) => boolean;
 
-  /** Takes what the listeners' settings reserve, in place of what was taken before. */
-  configure(listeners: readonly AccessSettings[]): void {
+  /** @param isNeededByTrustedTrigger whether a trigger of a trusted worker names the function as its condition or middleware */
+  constructor(isNeededByTrustedTrigger: (functionId: string) => boolean) {
+    this.#isNeededByTrustedTrigger = isNeededByTrustedTrigger;
+  }
+
+  /** Takes what the listeners' settings reserve, in place of what was taken before. Returns the ids that decide over access now. */
+  configure(listeners: readonly AccessSettings[]): readonly string[] {
     const deciders = listeners.flatMap(({ middlewareFunctionId, rbac }) => [
       middlewareFunctionId,
       rbac?.authFunctionId,
@@ -20,6 +31,7 @@ export class ReservedIds {
     const prefixes = listeners.flatMap(({ rbac }) => rbac?.roles ?? []).map((role) => role.functionRegistrationPrefix);
     this.#deciders = new Set(deciders.filter((id) => id !== undefined));
     this.#configuredPrefixes = new Set(prefixes.filter((prefix) => prefix !== undefined));
+    return [...this.#deciders];
   }
 
   /** A connection with this prefix is there. */
@@ -32,12 +44,37 @@ export class ReservedIds {
     };
   }
 
-  decides(id: string): boolean {
-    return this.#deciders.has(id);
+  /** A trusted connection registered the id: it stays reserved when that connection leaves. */
+  remember(kind: "function" | "trigger type", id: string): void {
+    const ids = this.#trusted[kind];
+    ids.delete(id);
+    ids.add(id);
+    if (ids.size > MAX_REMEMBERED) for (const oldest of ids.keys()) return void ids.delete(oldest);
+  }
+
+  /** A trusted connection took the id back: others may have it. */
+  release(kind: "function" | "trigger type", id: string): void {
+    this.#trusted[kind].delete(id);
+  }
+
+  /** Why a restricted connection may not provide the function; undefined when it may. `ownPrefix` is the connection's. */
+  refusalOfFunction(id: string, ownPrefix: string | undefined): string | undefined {
+    // The engine hands it everybody's jobs.
+    if (id.startsWith("engine::")) return `${id} is reserved: ids that begin with engine:: are not for restricted connections`;
+    if (this.#deciders.has(id)) return `${id} decides over access: only a trusted connection can provide it, e.g. one with the engine's token`;
+    if (this.#isNeededByTrustedTrigger(id)) return `${id} decides over a trigger of a trusted worker: only a trusted connection can provide it`;
+    const prefix = this.#prefixOf(id);
+    if (prefix !== undefined && prefix !== ownPrefix) return `${id} is reserved: ids that begin with ${prefix}:: belong to another`;
+    return undefined;
+  }
+
+  /** Whether the id belongs to trusted workers, which may be away. */
+  isOfTrusted(kind: "function" | "trigger type", id: string): boolean {
+    return this.#trusted[kind].has(id);
   }
 
   /** The longest reserved prefix that the id lies below; undefined when it lies below none. */
-  prefixOf(id: string): string | undefined {
+  #prefixOf(id: string): string | undefined {
     for (let cut = id.lastIndexOf("::"); cut > 0; cut = id.lastIndexOf("::", cut - 1)) {
       const prefix = id.slice(0, cut);
       if (this.#configuredPrefixes.has(prefix) || this.#livePrefixes.has(prefix)) return prefix;

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock } from "../../testing/index.ts";
 import { defineModule } from "../module.ts";
-import { ANONYMOUS, authResultSchema, type Grants, grantsOfAuthResult, UNRESTRICTED } from "./grants.ts";
+import { ANONYMOUS, authResultSchema, type Grants, grantsOfAuthResult, THROUGH_MIDDLEWARE } from "./grants.ts";
 import { policyOf } from "./policy.ts";
 import { SessionAccess } from "./session-access.ts";
 import type { AccessSettings, RbacSettings } from "./settings.ts";
@@ -33,6 +33,20 @@ const accessTo = (rules: AccessSettings, grants: Grants = ANONYMOUS): SessionAcc
 async function settled(worker: InMemoryWorker): Promise<void> {
   worker.say({ type: "ping" });
   await worker.next((frame) => frame.type === "pong");
+}
+
+const trigger = (function_id: string, config: unknown = {}, trigger_type = "tick") => ({
+  type: "registertrigger",
+  id: crypto.randomUUID(),
+  trigger_type,
+  function_id,
+  config,
+});
+
+/** What the engine's next `error` frame refuses: type of message, id, code. */
+async function refused(worker: InMemoryWorker): Promise<unknown[]> {
+  const { error } = (await worker.next((frame) => frame.type === "error")) as { error: { code: string; details: { message_type: string; id: string } } };
+  return [error.details.message_type, error.details.id, error.code];
 }
 
 const denials = (engine: InMemoryEngine): unknown[] => engine.logs.filter(({ message }) => message === "access denied").map(({ fields }) => fields.id);
@@ -174,6 +188,68 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     expect(engine.directory.functions().map((view) => view.function_id)).toEqual(["evil::acme::greet"]);
   });
 
+  it("cannot take an id that a trusted worker had, until that one gives it up", async () => {
+    const engine = await start();
+    const owner = await engine.connectWorker();
+    owner.serve("payments::charge", () => "charged");
+    owner.say({ type: "registertriggertype", id: "tick", description: "" });
+    await settled(owner);
+    owner.close();
+    await owner.closed;
+    const guest = await engine.connectWorker({ access: accessTo(settings()) });
+    guest.say({ type: "registerfunction", id: "payments::charge" });
+    expect(await refused(guest)).toEqual(["registerfunction", "payments::charge", "registration_refused"]);
+    guest.say({ type: "registertriggertype", id: "tick", description: "" });
+    expect(await refused(guest)).toEqual(["registertriggertype", "tick", "registration_refused"]);
+    const back = await engine.connectWorker();
+    back.serve("payments::charge", () => "charged");
+    back.say({ type: "registertriggertype", id: "tick", description: "" });
+    back.say({ type: "unregisterfunction", id: "payments::charge" });
+    back.say({ type: "unregistertriggertype", id: "tick" });
+    await settled(back);
+    guest.say({ type: "registerfunction", id: "payments::charge" });
+    guest.say({ type: "registertriggertype", id: "tick", description: "" });
+    await settled(guest);
+    expect(guest.received).toEqual([]);
+  });
+
+  it("cannot take a function that a trigger of a trusted worker cannot do without, nor keep it", async () => {
+    const conditions = defineModule({
+      name: "conditions",
+      summary: "",
+      config: z.unknown(),
+      start(context) {
+        context.provideTrigger({
+          type: "tick",
+          summary: "",
+          settings: z.object({ condition_function_id: z.string().optional() }),
+          bind(binding) {
+            binding.needs(binding.settings.condition_function_id === undefined ? [] : [binding.settings.condition_function_id]);
+            return () => {};
+          },
+        });
+        return { stop: () => {} };
+      },
+    });
+    const engine = await start({ modules: [conditions] });
+    const guest = await engine.connectWorker({ access: accessTo(settings()) });
+    guest.serve("may::pay", () => true);
+    guest.say(trigger("own", { condition_function_id: "may::refund" }));
+    await settled(guest);
+    const owner = await engine.connectWorker();
+    owner.serve("pay", () => "paid");
+    owner.say(trigger("pay", { condition_function_id: "may::pay" }));
+    await settled(owner);
+    expect(await refused(guest)).toEqual(["registerfunction", "may::pay", "registration_refused"]);
+    expect(engine.directory.functionById("may::pay")).toBeUndefined();
+    guest.say({ type: "registerfunction", id: "may::pay" });
+    expect(await refused(guest)).toEqual(["registerfunction", "may::pay", "FORBIDDEN"]);
+    // Its own triggers may have conditions of its own.
+    guest.serve("may::refund", () => true);
+    await settled(guest);
+    expect(engine.directory.functionById("may::refund")).toBeDefined();
+  });
+
   it("of trigger types cannot take over another owner's", async () => {
     const engine = await start();
     const owner = await engine.connectWorker();
@@ -207,13 +283,40 @@ describe("a restricted worker's trigger types (gap 56)", () => {
   });
 });
 
+describe("a restricted worker's trigger types (gap 56), for bindings of trusted workers", () => {
+  it("are not told of them, whoever came first", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_trigger_type_registration: true })) });
+    const owner = await engine.connectWorker({ features: ["registration_results"] });
+    owner.say(trigger("pay", { secret: 1 }, "early"));
+    await owner.next((frame) => frame.type === "triggerregistrationresult");
+    for (const id of ["early", "late"]) guest.say({ type: "registertriggertype", id, description: "" });
+    guest.say({ type: "registerfunction", id: "own" });
+    guest.say(trigger("own", { mine: 1 }, "late"));
+    await settled(guest);
+    owner.say(trigger("pay", { secret: 1 }, "late"));
+    expect(await owner.next((frame) => frame.trigger_type === "late")).toMatchObject({
+      status: "inactive",
+      reason: "only a restricted connection provides the trigger type late; it is not told what trusted workers bind",
+    });
+    await settled(guest);
+    expect(guest.received.filter((frame) => frame.includes('"registertrigger"'))).toMatchObject([expect.stringContaining('"mine":1')]);
+  });
+});
+
 describe("a restricted worker's triggers (gap 56)", () => {
-  const trigger = (function_id: string, config: unknown = {}, trigger_type = "tick") => ({
-    type: "registertrigger",
-    id: crypto.randomUUID(),
-    trigger_type,
-    function_id,
-    config,
+  it("below its prefix bind what nobody has, not what a trusted worker provides there", async () => {
+    const engine = await start();
+    const owner = await engine.connectWorker();
+    owner.serve("acme::trusted", () => 1);
+    await settled(owner);
+    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    guest.say(trigger("trusted"));
+    expect(await guest.next()).toMatchObject({ type: "triggerregistrationresult", function_id: "trusted", error: { code: "FORBIDDEN" } });
+    guest.say(trigger("mine", { condition_function_id: "acme::trusted" }));
+    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("acme::trusted") } });
+    guest.say(trigger("later"));
+    expect(await guest.next()).toMatchObject({ function_id: "later", status: "inactive" });
   });
 
   it("bind its own functions and those that it may call, and none else", async () => {
@@ -427,12 +530,14 @@ describe("a registration hook", () => {
     const engine = await start();
     const boss = await engine.connectWorker();
     boss.serve("hook::type", () => ({ trigger_type_id: "acme.tick" }));
+    boss.serve("hook::trigger", () => ({}));
     boss.serve("f", () => 1);
     await settled(boss);
     const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ allow_trigger_type_registration: true })) });
     guest.say({ type: "registertriggertype", id: "tick", description: "" });
     await settled(guest);
-    boss.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "acme.tick", function_id: "f", config: { every: 1 } });
+    const user = await engine.connectWorker({ access: accessTo(hooked, granted({ allowed_functions: ["f"] })) });
+    user.say(trigger("f", { every: 1 }, "acme.tick"));
     const bind = await guest.next((frame) => frame.type === "registertrigger");
     expect(bind).toMatchObject({ trigger_type: "tick", function_id: "f" });
     guest.say({ type: "triggerregistrationresult", id: bind.id, trigger_type: "tick", function_id: "f", error: { code: "x", message: "not today" } });
@@ -509,15 +614,65 @@ describe("a middleware function", () => {
     expect(codeOf(await guest.call("api::x"))).toBe("function_not_found");
   });
 
-  it("on a listener without rbac is not called for its own calls", async () => {
-    const engine = await start();
+  describe("on a listener without rbac", () => {
     const open = settings({ rbac: undefined, middlewareFunctionId: "mw" });
-    const boss = await engine.connectWorker({ access: accessTo(open, UNRESTRICTED) });
-    boss.serve("x", () => "x");
-    boss.serve("mw", async (data) => `mw ${String((await boss.call((data as { function_id: string }).function_id)).result)}`);
-    await settled(boss);
-    const other = await engine.connectWorker({ access: accessTo(open, UNRESTRICTED) });
-    expect(await other.call("x")).toMatchObject({ result: "mw x" });
+
+    async function openSite() {
+      const engine = await start();
+      engine.kernel.reservedIds.configure([open]);
+      const boss = await engine.connectWorker();
+      const asked: string[] = [];
+      boss.serve("x", () => "x");
+      boss.serve("mw", async (data) => {
+        const { function_id, payload } = data as { function_id: string; payload: unknown };
+        asked.push(function_id);
+        return `mw ${String((await boss.call(function_id, payload)).result)}`;
+      });
+      await settled(boss);
+      const guest = await engine.connectWorker({ access: accessTo(open, THROUGH_MIDDLEWARE) });
+      return { engine, boss, guest, asked };
+    }
+
+    it("is called for every call, its own id among them", async () => {
+      const { guest, asked } = await openSite();
+      expect(await guest.call("x")).toMatchObject({ result: "mw x" });
+      await guest.call("mw", { function_id: "x", context: { tenant: "forged" } });
+      expect(asked[1]).toBe("mw");
+    });
+
+    it("cannot be provided by those who are subject to it, whoever came first", async () => {
+      const { engine, boss, guest } = await openSite();
+      guest.say({ type: "registerfunction", id: "mw" });
+      expect(await refused(guest)).toEqual(["registerfunction", "mw", "FORBIDDEN"]);
+      boss.close();
+      guest.say({ type: "registerfunction", id: "mw" });
+      expect(await refused(guest)).toEqual(["registerfunction", "mw", "FORBIDDEN"]);
+      const back = await engine.connectWorker();
+      back.serve("mw", () => "mw");
+      await settled(back);
+      for (let call = 0; call < 4; call++) expect(await guest.call("x")).toMatchObject({ result: "mw" });
+    });
+
+    it("is called for a job, also when the queue's function is called by its own id", async () => {
+      const { guest, asked } = await openSite();
+      await guest.call("engine::queue::enqueue", { queue: "q", function_id: "x", data: 1 });
+      expect(asked).toEqual(["engine::queue::enqueue"]);
+    });
+
+    it("is not passed by over a trigger: those may call functions of the connection itself only", async () => {
+      const { engine, guest } = await openSite();
+      guest.serve("own", () => 1);
+      guest.say(trigger("x"));
+      expect(await guest.next((frame) => frame.type === "triggerregistrationresult")).toMatchObject({ function_id: "x", error: { code: "FORBIDDEN" } });
+      guest.say(trigger("own"));
+      guest.say(trigger("later"));
+      await settled(guest);
+      expect(engine.directory.triggers().map(({ function_id }) => function_id)).toEqual(["own", "later"]);
+      const other = await engine.connectWorker();
+      other.serve("later", () => 1);
+      expect(await guest.next((frame) => frame.error !== undefined)).toMatchObject({ function_id: "later", error: { code: "FORBIDDEN" } });
+      expect(engine.directory.triggers().map(({ function_id }) => function_id)).toEqual(["own"]);
+    });
   });
 });
 

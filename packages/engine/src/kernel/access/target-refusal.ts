@@ -2,6 +2,7 @@ import type { FunctionId } from "@svc/protocol";
 import type { Registry } from "../registry.ts";
 import { callRefusal } from "./decide-call.ts";
 import { functionReferences } from "./function-references.ts";
+import { isSamePrincipal } from "./principal.ts";
 import type { SessionAccess } from "./session-access.ts";
 
 /** Why a connection may not call the function; undefined when it may. What its own principal provides it may, unless it is forbidden. */
@@ -13,16 +14,22 @@ export function refusalToCall(id: string, access: SessionAccess, registry: Regis
 
 /** Why a trigger of the connection may not call the function: it must be the connection's principal's, or one that it may call. */
 function refusalAsTarget(id: string, access: SessionAccess, registry: Registry): string | undefined {
-  const { prefix } = access.grants;
-  if (prefix !== undefined && id.startsWith(`${prefix}::`)) return undefined;
   if (isOwn(id, access, registry)) return undefined;
+  const isProvided = registry.find(id as FunctionId) !== undefined;
+  // Nobody but a trusted worker can take an id below the prefix. Once somebody does, this is decided again.
+  const { prefix } = access.grants;
+  if (!isProvided && prefix !== undefined && id.startsWith(`${prefix}::`)) return undefined;
+  const { middlewareFunctionId } = access.policy;
+  if (isProvided && middlewareFunctionId !== undefined) {
+    return `calls of this connection go through ${middlewareFunctionId}, which triggers would not: bind a function of its own`;
+  }
   return refusalToCall(id, access, registry);
 }
 
 /** Provided by connections of the same principal, and by nobody else. */
 function isOwn(id: string, { grants }: SessionAccess, registry: Registry): boolean {
   const entry = registry.find(id as FunctionId);
-  return entry?.registrations.every(({ provider }) => !provider.builtIn && provider.principal === grants.principal) ?? false;
+  return entry?.registrations.every(({ provider }) => !provider.builtIn && isSamePrincipal(provider.principal, grants.principal)) ?? false;
 }
 
 /** A trigger as far as it names functions. */

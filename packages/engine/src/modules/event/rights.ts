@@ -8,8 +8,8 @@ const LISTENS = ["event::list", "event::emit", "publish"];
 const READS_VALUES = "state::get";
 
 /** Where access is restricted: why the subscriber may not be told; undefined when it may. `isState`: of a change of state. */
-export function refusalToListen(binding: Pick<TriggerBinding<SubscriptionSettings>, "callRefusal" | "isRestricted">, isState: boolean): CallError | undefined {
-  if (!binding.isRestricted) return undefined;
+export function refusalToListen(binding: Pick<TriggerBinding<SubscriptionSettings>, "callRefusal" | "principal">, isState: boolean): CallError | undefined {
+  if (binding.principal.isTrusted) return undefined;
   const refusals = LISTENS.map((id) => binding.callRefusal(id));
   if (refusals.every((refusal) => refusal !== undefined)) {
     return new CallError("FORBIDDEN", `triggers on events are for who may call one of ${LISTENS.join(", ")}, which this connection may not`);

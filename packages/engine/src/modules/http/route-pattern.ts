@@ -10,6 +10,7 @@ export interface RoutePattern {
   readonly parameterNames: readonly string[];
   /** Name of the tail that takes the rest of the path, when there is one. */
   readonly tailName: string | undefined;
+  readonly segments: readonly Segment[];
 }
 
 /** Longest path of a route, in characters. */
@@ -41,7 +42,7 @@ export function parseRoutePattern(apiPath: string): RoutePattern | { readonly pr
   }
   const parameterNames = segments.flatMap((segment) => (segment.kind === "parameter" ? [segment.name] : []));
   const tail = segments.find((segment) => segment.kind === "tail");
-  return { path, shape: shapeOf(segments), parameterNames, tailName: tail?.name };
+  return { path, shape: shapeOf(segments), parameterNames, tailName: tail?.name, segments };
 }
 
 /** What is wrong with a segment where it stands. */
@@ -66,6 +67,37 @@ function shapeOf(segments: readonly Segment[]): string {
     return segment.kind === "tail" ? "*" : segment.text.replaceAll(":", "::");
   });
   return `/${parts.join("/")}`;
+}
+
+/** Whether some path matches both patterns. */
+export function overlaps(a: RoutePattern, b: RoutePattern): boolean {
+  for (let at = 0; ; at++) {
+    const [one, other] = [a.segments[at], b.segments[at]];
+    if (one === undefined || other === undefined) return one === other;
+    if (one.kind === "literal" && other.kind === "literal") {
+      if (one.text !== other.text) return false;
+      // Parameters and tails take at least one character.
+    } else if (isEmpty(one) || isEmpty(other)) return false;
+    if (one.kind === "tail" || other.kind === "tail") return true;
+  }
+}
+
+/** Whether every path that matches `narrow` matches `wide` as well. */
+export function covers(wide: RoutePattern, narrow: RoutePattern): boolean {
+  for (let at = 0; ; at++) {
+    const [one, other] = [wide.segments[at], narrow.segments[at]];
+    if (one === undefined || other === undefined) return one === other;
+    if (one.kind === "literal") {
+      if (other.kind !== "literal" || one.text !== other.text) return false;
+    } else if (isEmpty(other)) return false;
+    else if (one.kind === "tail") return true;
+    else if (other.kind === "tail") return false;
+  }
+}
+
+/** What stands behind a trailing slash. */
+function isEmpty(segment: Segment): boolean {
+  return segment.kind === "literal" && segment.text === "";
 }
 
 type Segment =

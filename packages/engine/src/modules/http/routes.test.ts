@@ -2,16 +2,19 @@ import type { FunctionId } from "@svc/protocol";
 import { character } from "@svc/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { type Principal, restrictedPrincipal, TRUSTED } from "../../kernel/access/principal.ts";
 import { readTarget } from "./path.ts";
 import { type RouteMethod, type RouteSettings, routeSettingsSchema } from "./route-settings.ts";
 import { type RouteBinding, type RouteMatch, RouteTable } from "./routes.ts";
 
+const GUESTS = restrictedPrincipal("role guest");
+
 interface Bound extends RouteBinding {
   /** What was last reported. */
   problem: string | undefined;
-  isRestricted: boolean;
+  principal: Principal;
   /** As the kernel does when owners came or went. */
-  become(restriction: "restricted" | "unrestricted"): void;
+  become(principal: Principal): void;
 }
 
 function binding(functionId: string, apiPath: string, more: Partial<RouteSettings> = {}): Bound {
@@ -22,16 +25,16 @@ function binding(functionId: string, apiPath: string, more: Partial<RouteSetting
     functionId: functionId as FunctionId,
     settings: { ...routeSettingsSchema.parse({ api_path: apiPath }), ...more },
     problem: undefined,
-    isRestricted: false,
+    principal: TRUSTED,
     isAway: false,
     ended: undefined,
     callRefusal: () => undefined,
-    onRestriction(listener) {
+    onPrincipalChange(listener) {
       tell = listener;
       return () => {};
     },
-    become(restriction) {
-      bound.isRestricted = restriction === "restricted";
+    become(principal) {
+      bound.principal = principal;
       tell();
     },
     fire: () => Promise.reject(new Error("a route table fires nothing")),
@@ -126,21 +129,90 @@ describe("a route table", () => {
   it("gives a route to whoever is not restricted, also when that changes while it is served", () => {
     const table = new RouteTable();
     const [guest, later, trusted] = [binding("guest", "/a"), binding("later", "/a"), binding("trusted", "/a")];
-    guest.isRestricted = true;
-    later.isRestricted = true;
+    guest.principal = GUESTS;
+    later.principal = GUESTS;
     for (const each of [guest, later]) table.add(each);
     expect([guest.problem, later.problem]).toEqual([undefined, "route taken by guest"]);
     const leave = table.add(trusted);
     expect([guest.problem, later.problem, trusted.problem]).toEqual(["route taken by trusted", "route taken by trusted", undefined]);
-    later.become("unrestricted");
+    later.become(TRUSTED);
     expect(lookup(table, "/a")).toEqual(["trusted", {}]);
-    trusted.become("restricted");
+    trusted.become(GUESTS);
     expect(lookup(table, "/a")).toEqual(["later", {}]);
-    later.become("restricted");
+    later.become(GUESTS);
     expect(lookup(table, "/a")).toEqual(["later", {}]);
-    trusted.become("unrestricted");
+    trusted.become(TRUSTED);
     leave();
     expect([lookup(table, "/a"), later.problem, guest.problem]).toEqual([["later", {}], undefined, "route taken by later"]);
+  });
+
+  describe("of workers with different rights", () => {
+    const role = (name: string): Principal => restrictedPrincipal(`role ${name}`);
+    function restricted(functionId: string, apiPath: string, more: Partial<RouteSettings> = {}, principal = GUESTS): Bound {
+      const bound = binding(functionId, apiPath, more);
+      bound.principal = principal;
+      return bound;
+    }
+
+    it.each(["first", "last"])("keeps for a trusted worker every path that one of its routes matches, when it came %s", (when) => {
+      const table = new RouteTable();
+      const trusted = [binding("user", "/users/:id"), binding("file", "/files/*rest")];
+      const guests = [
+        restricted("me", "/users/me"),
+        restricted("two", "/files/:a/:b"),
+        restricted("head", "/users/:id", { method: "HEAD" }),
+        restricted("options", "/users/:id", { method: "OPTIONS" }),
+        restricted("post", "/users/:id", { method: "POST" }),
+      ];
+      for (const each of when === "first" ? [...trusted, ...guests] : [...guests, ...trusted]) table.add(each);
+      expect(lookup(table, "/users/me")).toEqual(["user", { id: "me" }]);
+      expect(lookup(table, "/users/me", "HEAD")).toEqual(["user", { id: "me" }]);
+      expect(lookup(table, "/users/me", "POST")).toBe("wrong method");
+      expect(lookup(table, "/users/1", "OPTIONS")).toBe("wrong method");
+      expect(table.methodsOf("/users/1")).toEqual(["GET", "HEAD", "OPTIONS"]);
+      expect(lookup(table, "/files/a/b")).toEqual(["file", { rest: "a/b" }]);
+      expect(guests.map(({ problem }) => problem)).toEqual([
+        "path taken by user, which serves GET /users/:id",
+        "path taken by file, which serves GET /files/*rest",
+        expect.stringMatching(/taken by user/),
+        "path taken by user, which serves GET /users/:id",
+        "path taken by user, which serves GET /users/:id",
+      ]);
+    });
+
+    it("gives a restricted one what trusted ones leave, and all of it once they have gone", () => {
+      const table = new RouteTable();
+      const leave = table.add(binding("me", "/users/me"));
+      const guest = restricted("user", "/users/:id");
+      table.add(guest);
+      expect([guest.problem, lookup(table, "/users/1"), lookup(table, "/users/me")]).toEqual([undefined, ["user", { id: "1" }], ["me", {}]]);
+      leave();
+      expect(lookup(table, "/users/me")).toEqual(["user", { id: "me" }]);
+    });
+
+    it("keeps a path for the restricted principal that came first, also from a narrower route and another method", () => {
+      const table = new RouteTable();
+      const [acme, evil] = [role("acme"), role("evil")];
+      const leave = table.add(restricted("acme", "/shop/:id", {}, acme));
+      const own = restricted("acme::me", "/shop/me", {}, acme);
+      table.add(own);
+      const others = [
+        restricted("evil", "/shop/me", {}, evil),
+        restricted("evil", "/shop/:x", { method: "POST" }, evil),
+        restricted("evil", "/other", {}, evil),
+      ];
+      for (const each of others) table.add(each);
+      expect([own, ...others].map(({ problem }) => problem)).toEqual([
+        undefined,
+        "path taken by acme, which serves GET /shop/:id",
+        "path taken by acme, which serves GET /shop/:id",
+        undefined,
+      ]);
+      expect([lookup(table, "/shop/me"), lookup(table, "/shop/1", "POST")]).toEqual([["acme::me", {}], "wrong method"]);
+      leave();
+      expect([lookup(table, "/shop/me"), lookup(table, "/shop/1")]).toEqual([["acme::me", {}], "none"]);
+      expect(others.map(({ problem }) => problem)).toEqual(["route taken by acme::me", "path taken by acme::me, which serves GET /shop/me", undefined]);
+    });
   });
 
   it("lets one that waits leave without a trace", () => {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import createRouter from "find-my-way";
-import type { TriggerBinding } from "../../kernel/module.ts";
+import { isSamePrincipal, type Principal, type TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
-import { parameterKey, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
+import { covers, overlaps, parameterKey, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
 import type { RouteMethod, RouteSettings } from "./route-settings.ts";
 import { ROUTE_METHODS } from "./route-settings.ts";
 
@@ -13,8 +13,10 @@ export interface RouteHolder {
   readonly binding: RouteBinding;
   readonly pattern: RoutePattern;
   readonly method: RouteMethod;
-  /** As the line of holders was last sorted by. */
-  isRestricted: boolean;
+  /** As the holder was last placed by. */
+  principal: Principal;
+  /** The holder that serves in its place; undefined while it serves itself. */
+  behind: RouteHolder | undefined;
 }
 
 export type RouteMatch =
@@ -23,41 +25,39 @@ export type RouteMatch =
   | { readonly kind: "wrong method"; readonly allow: readonly string[] }
   | { readonly kind: "none" };
 
-/**
- * One method and shape of path. The first holder owns it, the others wait in the order they came; those that only restricted
- * connections ask for behind all others.
- */
-interface Route {
-  readonly method: RouteMethod;
-  readonly shape: string;
-  readonly holders: RouteHolder[];
-}
-
 type Router = createRouter.Instance<createRouter.HTTPVersion.V1>;
 
 /**
- * Who answers which method and path. A static segment beats a parameter, a parameter beats a tail. Case and the trailing slash
- * count. Parameters and tails take at least one character.
+ * Who answers which method and path. A path that a trusted worker serves, by whatever method, is served by trusted workers alone; a restricted
+ * connection gets what is left. Of two restricted principals the one that came first keeps a path. Among the routes of one principal a static
+ * segment beats a parameter, a parameter beats a tail, and of equal routes the first serves. Case and the trailing slash count. Parameters and tails
+ * take at least one character.
  */
 export class RouteTable {
-  readonly #routes = new Map<string, Route>();
-  // Taking a route out of the router rebuilds it whole, so leaving routes (a worker with a thousand of them goes) only void it.
-  #router: Router | undefined;
+  /** In the order they came; one that became trusted or restricted came anew. */
+  readonly #trusted = new Set<RouteHolder>();
+  #restricted: Set<RouteHolder> = new Set();
+  /** Those trusted that serve, by method and shape. */
+  readonly #serving = new Map<string, RouteHolder>();
+  // Taking a route out of a router rebuilds it whole, so leaving routes (a worker with a thousand of them goes) only void it.
+  #trustedRouter: Router | undefined;
+  #restrictedRouter: Router | undefined;
   #neededByAll: readonly string[] = [];
 
+  /** Number of routes that are served. */
   get size(): number {
-    return this.#routes.size;
+    return this.owners().length;
   }
 
-  /** Who serves each route, in the order the routes came. */
+  /** Who serves each route. */
   owners(): RouteHolder[] {
-    return [...this.#routes.values()].flatMap(({ holders: [owner] }) => (owner === undefined ? [] : [owner]));
+    return [...this.#trusted, ...this.#restricted].filter(({ behind }) => behind === undefined);
   }
 
   /** Functions that every route needs: the middleware of svc-http. */
   setNeededByAll(functionIds: readonly string[]): void {
     this.#neededByAll = functionIds;
-    for (const { holders } of this.#routes.values()) for (const { binding } of holders) this.#tellNeeds(binding);
+    for (const { binding } of [...this.#trusted, ...this.#restricted]) this.#tellNeeds(binding);
   }
 
   #tellNeeds(binding: RouteBinding): void {
@@ -66,128 +66,178 @@ export class RouteTable {
     binding.needs([...condition, ...middleware.map(({ functionId }) => functionId), ...this.#neededByAll]);
   }
 
-  /**
-   * Adds a binding as the owner of its route, or behind the owner. One that is not restricted takes the route from one that is. The undo
-   * hands the route to the next in line.
-   */
+  /** Adds a binding, which serves its route or waits behind who does. The undo hands the route to the next in line. */
   add(binding: RouteBinding): Undo {
     const { method, apiPath } = binding.settings;
     const pattern = parseRoutePattern(apiPath);
     if ("problem" in pattern) throw new TypeError(`api_path: ${pattern.problem}`);
-    const holder: RouteHolder = { binding, pattern, method, isRestricted: binding.isRestricted };
-    const key = `${method} ${pattern.shape}`;
-    const route = this.#routes.get(key) ?? this.#create(key, method, pattern.shape);
-    standInLine(route.holders, holder, "last of its kind");
+    const holder: RouteHolder = { binding, pattern, method, principal: binding.principal, behind: undefined };
     this.#tellNeeds(binding);
-    reportStanding(route);
-    const stopListening = binding.onRestriction(() => {
-      if (holder.isRestricted === binding.isRestricted) return;
-      holder.isRestricted = binding.isRestricted;
-      route.holders.splice(route.holders.indexOf(holder), 1);
-      // Who has fallen behind served before those who waited; who was raised came after those who were there.
-      standInLine(route.holders, holder, holder.isRestricted ? "first of its kind" : "last of its kind");
-      reportStanding(route);
+    this.#place(holder, "last");
+    const stopListening = binding.onPrincipalChange(() => {
+      this.#remove(holder);
+      holder.principal = binding.principal;
+      // Who was raised comes after those who were there; who has fallen behind served before those who wait.
+      this.#place(holder, holder.principal.isTrusted ? "last" : "first");
     });
     return () => {
       stopListening();
-      this.#remove(key, route, holder);
+      this.#remove(holder);
     };
+  }
+
+  #place(holder: RouteHolder, where: "first" | "last"): void {
+    const isTrusted = holder.principal.isTrusted;
+    if (isTrusted) this.#trusted.add(holder);
+    else if (where === "last") this.#restricted.add(holder);
+    else {
+      this.#restricted = new Set([holder, ...this.#restricted]);
+      this.#restrictedRouter = undefined;
+    }
+    this.#settle(holder);
+    if (holder.behind !== undefined) return;
+    this.#served(holder);
+    // A restricted route that serves may have been there before.
+    if (isTrusted || where === "first")
+      this.#settleRestricted((other) => other !== holder && other.behind === undefined && overlaps(holder.pattern, other.pattern));
+  }
+
+  #remove(holder: RouteHolder): void {
+    if (!this.#trusted.delete(holder) && !this.#restricted.delete(holder)) return;
+    if (holder.behind === undefined) this.#voidRouter(holder);
+    const isFreed = ({ behind }: RouteHolder): boolean => behind === holder;
+    for (const other of this.#trusted) if (isFreed(other)) this.#settleAgain(other);
+    this.#settleRestricted(isFreed);
+  }
+
+  /** In the order they came: one that is served takes the place of later ones. */
+  #settleRestricted(concerns: (holder: RouteHolder) => boolean): void {
+    for (const other of this.#restricted) if (concerns(other)) this.#settleAgain(other);
+  }
+
+  #settleAgain(holder: RouteHolder): void {
+    const before = holder.behind;
+    this.#settle(holder);
+    if (before !== undefined && holder.behind === undefined) this.#served(holder);
+    else if (before === undefined && holder.behind !== undefined) {
+      this.#voidRouter(holder);
+      // Those that waited for it wait for whoever serves now, or serve what that one leaves.
+      this.#settleRestricted(({ behind }) => behind === holder);
+    }
+  }
+
+  /** Decides who serves in the holder's place, and tells its binding how it stands. */
+  #settle(holder: RouteHolder): void {
+    holder.behind = this.#servingInPlaceOf(holder);
+    holder.binding.report(holder.behind === undefined ? undefined : problemBehind(holder.behind, holder));
+  }
+
+  #servingInPlaceOf(holder: RouteHolder): RouteHolder | undefined {
+    if (holder.principal.isTrusted) return this.#serving.get(keyOf(holder));
+    for (const other of this.#serving.values()) if (covers(other.pattern, holder.pattern)) return other;
+    for (const other of this.#restricted) {
+      if (other === holder) return undefined;
+      if (other.behind !== undefined) continue;
+      if (isSamePrincipal(other.principal, holder.principal) ? keyOf(other) === keyOf(holder) : overlaps(other.pattern, holder.pattern)) return other;
+    }
+    return undefined;
+  }
+
+  #served(holder: RouteHolder): void {
+    if (holder.principal.isTrusted) this.#serving.set(keyOf(holder), holder);
+    const router = holder.principal.isTrusted ? this.#trustedRouter : this.#restrictedRouter;
+    if (router !== undefined) addTo(router, holder);
+  }
+
+  #voidRouter(holder: RouteHolder): void {
+    if (!holder.principal.isTrusted) this.#restrictedRouter = undefined;
+    else {
+      this.#serving.delete(keyOf(holder));
+      this.#trustedRouter = undefined;
+    }
   }
 
   /** Finds the route of a decoded path. HEAD falls back to GET. */
   match(method: string, path: string): RouteMatch {
-    const found = isRouteMethod(method) ? (this.#find(method, path) ?? (method === "HEAD" ? this.#find("GET", path) : undefined)) : undefined;
-    if (found !== undefined) return found;
-    const allow = this.methodsOf(path);
-    return allow.length === 0 ? { kind: "none" } : { kind: "wrong method", allow };
+    for (const router of this.#routers()) {
+      const found = isRouteMethod(method) ? (find(router, method, path) ?? (method === "HEAD" ? find(router, "GET", path) : undefined)) : undefined;
+      if (found !== undefined) return found;
+      const allow = allowedMethods(router, path);
+      if (allow.length > 0) return { kind: "wrong method", allow };
+    }
+    return { kind: "none" };
   }
 
   /** The methods of a decoded path, sorted, with HEAD and OPTIONS where they are answered without a route. */
   methodsOf(path: string): readonly string[] {
-    const methods = ROUTE_METHODS.filter((candidate) => this.#find(candidate, path) !== undefined);
-    if (methods.length === 0) return [];
-    const allow = new Set<string>([...methods, "OPTIONS"]);
-    if (allow.has("GET")) allow.add("HEAD");
-    return [...allow].sort();
-  }
-
-  #find(method: RouteMethod, path: string): Extract<RouteMatch, { kind: "found" }> | undefined {
-    this.#router ??= this.#build();
-    const found = this.#router.find(method, path);
-    if (found === null) return undefined;
-    const holder = (found.store as Route).holders[0];
-    if (holder === undefined) return undefined;
-    const pathParams = Object.create(null) as Record<string, string>;
-    const { parameterNames, tailName } = holder.pattern;
-    for (const [position, name] of parameterNames.entries()) {
-      const value = found.params[parameterKey(position)];
-      if (value === undefined || value === "") return undefined;
-      pathParams[name] = value;
+    for (const router of this.#routers()) {
+      const allow = allowedMethods(router, path);
+      if (allow.length > 0) return allow;
     }
-    if (tailName !== undefined) {
-      const tail = found.params["*"];
-      if (tail === undefined || tail === "") return undefined;
-      pathParams[tailName] = tail;
-    }
-    return { kind: "found", holder, pathParams };
+    return [];
   }
 
-  #create(key: string, method: RouteMethod, shape: string): Route {
-    const route: Route = { method, shape, holders: [] };
-    this.#routes.set(key, route);
-    if (this.#router !== undefined) addTo(this.#router, route);
-    return route;
-  }
-
-  #remove(key: string, route: Route, holder: RouteHolder): void {
-    const at = route.holders.indexOf(holder);
-    if (at === -1) return;
-    route.holders.splice(at, 1);
-    if (route.holders.length > 0) {
-      reportStanding(route);
-      return;
-    }
-    this.#routes.delete(key);
-    this.#router = undefined;
-  }
-
-  #build(): Router {
-    // No limit of its own for parameters: the listener bounds the request line.
-    const router = createRouter({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: Number.POSITIVE_INFINITY });
-    for (const route of this.#routes.values()) addTo(router, route);
-    return router;
+  /** That of trusted workers first: what one of its routes matches is not looked for in the other. */
+  #routers(): readonly Router[] {
+    this.#trustedRouter ??= routerOf(this.#trusted);
+    this.#restrictedRouter ??= routerOf(this.#restricted);
+    return [this.#trustedRouter, this.#restrictedRouter];
   }
 }
 
-function addTo(router: Router, route: Route): void {
-  router.on(route.method, route.shape, noHandler, route);
+function keyOf({ method, pattern }: RouteHolder): string {
+  return `${method} ${pattern.shape}`;
+}
+
+function allowedMethods(router: Router, path: string): readonly string[] {
+  const methods = ROUTE_METHODS.filter((candidate) => find(router, candidate, path) !== undefined);
+  if (methods.length === 0) return [];
+  const allow = new Set<string>([...methods, "OPTIONS"]);
+  if (allow.has("GET")) allow.add("HEAD");
+  return [...allow].sort();
+}
+
+function find(router: Router, method: RouteMethod, path: string): Extract<RouteMatch, { kind: "found" }> | undefined {
+  const found = router.find(method, path);
+  if (found === null) return undefined;
+  const holder = found.store as RouteHolder;
+  const pathParams = Object.create(null) as Record<string, string>;
+  const { parameterNames, tailName } = holder.pattern;
+  for (const [position, name] of parameterNames.entries()) {
+    const value = found.params[parameterKey(position)];
+    if (value === undefined || value === "") return undefined;
+    pathParams[name] = value;
+  }
+  if (tailName !== undefined) {
+    const tail = found.params["*"];
+    if (tail === undefined || tail === "") return undefined;
+    pathParams[tailName] = tail;
+  }
+  return { kind: "found", holder, pathParams };
+}
+
+function routerOf(holders: Iterable<RouteHolder>): Router {
+  // No limit of its own for parameters: the listener bounds the request line.
+  const router = createRouter({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: Number.POSITIVE_INFINITY });
+  for (const holder of holders) if (holder.behind === undefined) addTo(router, holder);
+  return router;
+}
+
+function addTo(router: Router, holder: RouteHolder): void {
+  router.on(holder.method, holder.pattern.shape, noHandler, holder);
 }
 
 // The router is only asked where a path leads; what happens there is not its business.
 function noHandler(): void {}
 
-/** Those that are not restricted stand before those that are. */
-function standInLine(line: RouteHolder[], holder: RouteHolder, where: "first of its kind" | "last of its kind"): void {
-  const firstRestricted = line.findIndex(({ isRestricted }) => isRestricted);
-  const border = firstRestricted === -1 ? line.length : firstRestricted;
-  if (holder.isRestricted) line.splice(where === "first of its kind" ? border : line.length, 0, holder);
-  else line.splice(where === "first of its kind" ? 0 : border, 0, holder);
-}
-
 function isRouteMethod(method: string): method is RouteMethod {
   return (ROUTE_METHODS as readonly string[]).includes(method);
 }
 
-/** Tells every holder of a route how it stands: the first serves it, the others learn who has it. */
-function reportStanding(route: Route): void {
-  const [owner, ...waiting] = route.holders;
-  if (owner === undefined) return;
-  owner.binding.report(undefined);
-  for (const holder of waiting) holder.binding.report(problemBehind(owner, holder));
-}
-
 /** What keeps a binding from being served by the owner of its route. */
-function problemBehind(owner: RouteHolder, { binding, pattern }: RouteHolder): string | undefined {
+function problemBehind(owner: RouteHolder, holder: RouteHolder): string | undefined {
+  const { binding, pattern } = holder;
+  if (keyOf(owner) !== keyOf(holder)) return `path taken by ${owner.binding.functionId}, which serves ${owner.method} ${owner.pattern.path}`;
   if (!answersAlike(binding, owner.binding)) return `route taken by ${owner.binding.functionId}`;
   if (isDeepStrictEqual(namesIn(pattern), namesIn(owner.pattern))) return undefined;
   return `route served as ${owner.pattern.path}, whose parameters have other names: the function gets those`;
