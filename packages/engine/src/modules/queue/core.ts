@@ -5,7 +5,7 @@ import type { Undo } from "../../kernel/scope.ts";
 import { ExpiryTimer } from "./expiry-timer.ts";
 import { newJobOf, refuseTooLarge } from "./new-job.ts";
 import { QueueClock } from "./queue-clock.ts";
-import type { JobRequest, JobServer, QueueCore } from "./queue-core.ts";
+import type { JobRequest, JobServer, QueueCore, RedriveOptions } from "./queue-core.ts";
 import { LEASE_MS, QueueRunner } from "./queue-runner.ts";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
 import type { AddedJob, QueueCounts } from "./store/job.ts";
@@ -171,13 +171,19 @@ class Core implements QueueCore {
     if (left?.unblocked) runner?.wake();
   }
 
-  async redrive(queue: string, { ids, data }: Parameters<QueueCore["redrive"]>[1] = {}): Promise<number> {
+  async redrive(queue: string, { ids, data, mayRun }: RedriveOptions = {}): Promise<number> {
     const payload = data === undefined ? undefined : this.#payloadFor(queue, data);
     const now = this.#clock.now();
-    const redriven =
-      ids === undefined
-        ? await inSteps((limit) => this.store.call("redrive", { queue, payload, limit, now }))
-        : await this.store.call("redrive", { queue, ids, payload, limit: ids.length, now });
+    const functions: string[] = [];
+    const step = async (limit: number): Promise<number> => {
+      for (;;) {
+        const answer = await this.store.call("redrive", { queue, ids, payload, functions: mayRun && functions, limit, now });
+        if (typeof answer === "number") return answer;
+        mayRun?.(answer.functionId);
+        functions.push(answer.functionId);
+      }
+    };
+    const redriven = ids === undefined ? await inSteps(step) : await step(ids.length);
     if (redriven > 0) this.#runners.get(queue)?.wake();
     return redriven;
   }

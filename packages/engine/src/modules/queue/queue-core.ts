@@ -35,6 +35,12 @@ export interface JobServer {
   run(job: TakenJob, payload: Payload, options: CallOptions): Promise<unknown>;
 }
 
+export interface RedriveOptions {
+  readonly ids?: readonly string[] | undefined;
+  readonly data?: Payload | undefined;
+  readonly mayRun?: ((functionId: string) => void) | undefined;
+}
+
 /**
  * Durable jobs: stored, taken, run, tried again, buried. Functions, triggers and topics are built on it.
  * A queue must be declared before anything is put on it, and jobs of a queue that is not declared wait until it is.
@@ -64,9 +70,10 @@ export interface QueueCore {
   cancel(jobId: string): Promise<void>;
   /**
    * Answers how many. Rejects with `job_not_found` when one of `ids` is no dead letter of the queue, with `payload_too_large` or `queue_full` when the
-   * queue does not take `data` in place of theirs; then none of `ids` is redriven, and without `ids` none that has not been.
+   * queue does not take `data` in place of theirs; then none of `ids` is redriven, and without `ids` none that has not been. `mayRun` is asked for each
+   * function that would run, and throws when it may not.
    */
-  redrive(queue: string, options?: { readonly ids?: readonly string[] | undefined; readonly data?: Payload | undefined }): Promise<number>;
+  redrive(queue: string, options?: RedriveOptions): Promise<number>;
   discard(queue: string, ids?: readonly string[]): Promise<number>;
   /** Of one queue, from counts that are kept; all zero when it was never used. */
   counts(queue: string): Promise<QueueCounts>;

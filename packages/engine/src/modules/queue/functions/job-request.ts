@@ -32,10 +32,15 @@ export function jobRequestOf(input: JobInput, core: Pick<QueueCore, "settingsOf"
   };
 }
 
-/** A job runs with the rights of the engine: who may not call the function may not have it called. */
+/** A job runs with the rights of the engine: who may not call the function may not have it called. Throws CallError `FORBIDDEN`. */
 function refuseForeign(functionId: string | null | undefined, access: CallerAccess | undefined): void {
   const refusal = functionId == null ? undefined : access?.callRefusal(functionId);
   if (refusal !== undefined) throw refusal;
+}
+
+/** The same for dead letters: called with the function of each. Undefined when the caller is not restricted. */
+export function mayRun(access: CallerAccess | undefined): ((functionId: string) => void) | undefined {
+  return access && ((functionId) => refuseForeign(functionId, access));
 }
 
 /** Throws CallError `invalid_input`, in words that clients know. */

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { accessTo } from "../../../testing/restricted.ts";
 import { type ModuleEngine, moduleEngine } from "../testing/module-engine.ts";
 
 let running: ModuleEngine | undefined;
@@ -208,5 +209,27 @@ describe("management by the published ids", () => {
     const ids: readonly string[] = shown.map(({ function_id }) => function_id);
     expect(ids).toContain("svc::durable::publish");
     expect(ids.filter((id) => id.startsWith("iii::"))).toEqual([]);
+  });
+});
+
+describe("a restricted caller that may manage queues", () => {
+  it("has dead letters run again only for functions that it may call, with its own data or with theirs", async () => {
+    const { engine, call, ids, heal, ran } = await withLetters(2);
+    heal();
+    const guest = await engine.connectWorker({ access: accessTo(['match("queue::*")', 'match("svc::queue::*")']) });
+    const asks: readonly [string, Record<string, unknown>][] = [
+      ["queue::redrive", { queue: "q", payload: { card: "stolen" } }],
+      ["queue::redrive", { queue: "q", job_ids: [ids[0]], payload: { card: "stolen" } }],
+      ["queue::redrive", { queue: "q" }],
+      ["svc::queue::redrive", { queue: "q" }],
+      ["svc::queue::redrive_message", { queue: "q", message_id: ids[1] }],
+    ];
+    for (const [id, payload] of asks) {
+      const { error } = (await guest.call(id, payload)) as { error?: { code: string; message: string } };
+      expect([id, error?.code, error?.message]).toEqual([id, "FORBIDDEN", expect.stringContaining("'mail'")]);
+    }
+    expect([await call("queue::stats", { queue: "q" }), ran]).toMatchObject([{ dead: 2 }, []]);
+    const mailer = await engine.connectWorker({ access: accessTo(['match("queue::*")', "mail"]) });
+    expect(await mailer.call("queue::redrive", { queue: "q", payload: { card: "new" } })).toMatchObject({ result: { redriven: 2 } });
   });
 });

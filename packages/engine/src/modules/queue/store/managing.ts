@@ -61,8 +61,10 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
       for (const job of found) jobs.end(jobs.find(job.seq) ?? job, "cancelled");
       return found.length;
     }),
-    redrive: write(({ queue, ids, payload, limit, now }) => {
+    redrive: write(({ queue, ids, payload, functions, limit, now }) => {
       const letters = lettersOf(queue, ids, limit);
+      const other = functions === undefined ? undefined : letters.find((job) => job.function !== "" && !functions.includes(job.function));
+      if (other !== undefined) return { functionId: other.function };
       if (payload !== undefined) refuseBeyondBytes(queue, letters, payload);
       for (const job of letters) redriveOne(job, payload, now);
       return letters.length;

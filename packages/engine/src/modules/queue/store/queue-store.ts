@@ -79,17 +79,19 @@ export type JobProcedures = {
   /**
    * Dead letters wait again, at the end of their queue and group, with all their attempts before them. `ids` undefined: `limit` of them, the oldest
    * first; ask again until none. With `ids` all of them or none: refuses `job_not_found` when one is not a dead letter of the queue. Refuses `queue_full`
-   * when other data makes the queue hold more than `maxBytes`.
+   * when other data makes the queue hold more than `maxBytes`. With `functions` letters for other functions are not touched: if one is among those
+   * asked for, nothing is changed and the answer names its function.
    */
   readonly redrive: Write<
     {
       readonly queue: string;
       readonly ids?: readonly string[] | undefined;
       readonly payload?: { readonly data: string; readonly bytes: number; readonly maxBytes: number } | undefined;
+      readonly functions?: readonly string[] | undefined;
       readonly limit: number;
       readonly now: number;
     },
-    number
+    number | { readonly functionId: string }
   >;
   /** Takes out dead letters. All of `ids` or none: refuses `job_not_found`. `ids` undefined: `limit` of them. */
   readonly discard: Write<{ readonly queue: string; readonly ids?: readonly string[] | undefined; readonly limit: number }, number>;
