@@ -1,6 +1,7 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
 import { patternOfMatch } from "../kernel/access/match-form.ts";
+import { httpPathPrefixSchema } from "../kernel/access/principal.ts";
 import type { RbacSettings, RoleSettings } from "../kernel/access/settings.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 
@@ -26,6 +27,7 @@ const roleSchema = z.strictObject({
   allow_function_registration: z.boolean().optional().meta({ description: "Default true" }),
   allow_trigger_type_registration: z.boolean().optional().meta({ description: "Default false" }),
   function_registration_prefix: functionId.optional().meta({ description: "Ids that it registers become PREFIX::id" }),
+  http_path_prefix: httpPathPrefixSchema.optional().meta({ description: "Path that its HTTP routes must lie below, e.g. /acme. Default anywhere" }),
   context: z.record(z.string(), z.unknown()).optional().meta({ description: "Given to hooks and to the middleware" }),
   admin: z.boolean().optional().meta({ description: "May call functions that administer the engine (worker::*, engine::config::*). Default false" }),
 });
@@ -92,6 +94,7 @@ function roleSettings(name: string, role: z.output<typeof roleSchema>): RoleSett
     allowTriggerTypeRegistration: role.allow_trigger_type_registration ?? false,
     allowFunctionRegistration: role.allow_function_registration ?? true,
     functionRegistrationPrefix: role.function_registration_prefix,
+    httpPathPrefix: role.http_path_prefix,
     context: role.context ?? {},
     admin: role.admin ?? false,
   };

@@ -2,7 +2,7 @@ import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
 import { patternOfMatch } from "./match-form.ts";
 import { NameList } from "./name-list.ts";
-import { type Principal, restrictedPrincipal } from "./principal.ts";
+import { httpPathPrefixSchema, type Principal, restrictedPrincipal } from "./principal.ts";
 import type { RoleSettings } from "./settings.ts";
 
 /** What one connection may do. A connection without grants is not restricted. */
@@ -34,6 +34,7 @@ export const authResultSchema = z.object({
   allow_function_registration: z.boolean().nullish(),
   context: z.record(z.string(), z.unknown()).nullish(),
   function_registration_prefix: functionIdSchema.nullish(),
+  http_path_prefix: httpPathPrefixSchema.nullish(),
 });
 
 /** Grants that an auth function gave. */
@@ -41,7 +42,7 @@ export function grantsOfAuthResult(result: z.output<typeof authResultSchema>, au
   const prefix = result.function_registration_prefix ?? undefined;
   return {
     subject: `whoever ${authFunctionId} let in`,
-    principal: principalOf(authFunctionId, prefix),
+    principal: principalOf(authFunctionId, prefix, result.http_path_prefix ?? undefined),
     allowed: listOf(result.allowed_functions ?? []),
     forbidden: listOf(result.forbidden_functions ?? []),
     triggerTypes: result.allowed_trigger_types == null ? undefined : new Set(result.allowed_trigger_types),
@@ -56,7 +57,7 @@ export function grantsOfAuthResult(result: z.output<typeof authResultSchema>, au
 export function grantsOfRole(role: RoleSettings): Grants {
   return {
     subject: `role ${role.name}`,
-    principal: principalOf(`role ${role.name}`, role.functionRegistrationPrefix),
+    principal: principalOf(`role ${role.name}`, role.functionRegistrationPrefix, role.httpPathPrefix),
     allowed: listOfPatterns(role.allowedFunctions),
     forbidden: listOfPatterns(role.forbiddenFunctions),
     triggerTypes: role.allowedTriggerTypes === undefined ? undefined : new Set(role.allowedTriggerTypes),
@@ -92,8 +93,8 @@ export const THROUGH_MIDDLEWARE: Grants = {
   principal: restrictedPrincipal("through the middleware"),
 };
 
-function principalOf(source: string, prefix: string | undefined): Principal {
-  return restrictedPrincipal(prefix === undefined ? source : `prefix ${prefix}`);
+function principalOf(source: string, prefix: string | undefined, httpPathPrefix: string | undefined): Principal {
+  return restrictedPrincipal(prefix === undefined ? source : `prefix ${prefix}`, httpPathPrefix);
 }
 
 /** On the wire an entry is an id; `match("…")` is understood as well. */

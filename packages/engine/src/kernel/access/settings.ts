@@ -13,6 +13,8 @@ export interface RoleSettings {
   readonly allowFunctionRegistration: boolean;
   /** Ids registered become `PREFIX::id`. */
   readonly functionRegistrationPrefix: string | undefined;
+  /** HTTP routes must lie below this path. */
+  readonly httpPathPrefix?: string | undefined;
   /** Given to hooks and to the middleware. */
   readonly context: Readonly<Record<string, unknown>>;
   /** May call functions that administer the engine. */

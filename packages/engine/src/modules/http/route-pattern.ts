@@ -69,6 +69,17 @@ function shapeOf(segments: readonly Segment[]): string {
   return `/${parts.join("/")}`;
 }
 
+/** Whether all paths that match begin with the segments of `prefix`, a path such as `/acme`. */
+export function liesBelow(pattern: RoutePattern, prefix: string): boolean {
+  return prefix
+    .slice(1)
+    .split("/")
+    .every((text, at) => {
+      const segment = pattern.segments[at];
+      return segment?.kind === "literal" && segment.text === text;
+    });
+}
+
 /** Whether some path matches both patterns. */
 export function overlaps(a: RoutePattern, b: RoutePattern): boolean {
   for (let at = 0; ; at++) {

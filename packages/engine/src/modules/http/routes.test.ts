@@ -180,6 +180,16 @@ describe("a route table", () => {
       ]);
     });
 
+    it("takes from a principal with a path prefix only what lies below it", () => {
+      const table = new RouteTable();
+      const acme = restrictedPrincipal("role acme", "/acme/v1");
+      for (const path of ["/acme/v1", "/acme/v1/", "/%61cme/v1/:id", "/acme/v1/*rest"]) table.add(restricted(path, path, {}, acme));
+      for (const path of ["/", "/acme", "/acme/v10", "/acme/v1x/a", "/:a/v1", "/acme/*rest", "/evil/acme/v1"]) {
+        expect(() => table.add(restricted(path, path, {}, acme))).toThrow(`routes of this connection must lie below /acme/v1, e.g. /acme/v1${path}`);
+      }
+      expect(table.size).toBe(4);
+    });
+
     it("gives a restricted one what trusted ones leave, and all of it once they have gone", () => {
       const table = new RouteTable();
       const leave = table.add(binding("me", "/users/me"));

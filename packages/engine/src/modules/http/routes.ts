@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import { CallError } from "@svc/protocol";
 import createRouter from "find-my-way";
 import { isSamePrincipal, type Principal, type TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
-import { covers, overlaps, parameterKey, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
+import { covers, liesBelow, overlaps, parameterKey, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
 import type { RouteMethod, RouteSettings } from "./route-settings.ts";
 import { ROUTE_METHODS } from "./route-settings.ts";
 
@@ -71,6 +72,10 @@ export class RouteTable {
     const { method, apiPath } = binding.settings;
     const pattern = parseRoutePattern(apiPath);
     if ("problem" in pattern) throw new TypeError(`api_path: ${pattern.problem}`);
+    const { httpPathPrefix } = binding.principal;
+    if (httpPathPrefix !== undefined && !liesBelow(pattern, httpPathPrefix)) {
+      throw new CallError("FORBIDDEN", `routes of this connection must lie below ${httpPathPrefix}, e.g. ${httpPathPrefix}${pattern.path}`);
+    }
     const holder: RouteHolder = { binding, pattern, method, principal: binding.principal, behind: undefined };
     this.#tellNeeds(binding);
     this.#place(holder, "last");
