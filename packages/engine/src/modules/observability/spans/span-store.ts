@@ -51,6 +51,9 @@ export interface SpanStore extends SpanSink {
   close(): Promise<void>;
 }
 
+/** What functions read of a store. */
+export type SpanReader = Pick<SpanStore, "storage" | "list" | "spansOf" | "span">;
+
 /** What rows are sorted by. */
 export function sortValueOf(facts: TraceFacts, sortBy: TraceSort): string | number {
   switch (sortBy) {

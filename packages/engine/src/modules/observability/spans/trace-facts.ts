@@ -67,6 +67,15 @@ export function newFacts(span: SpanRecord): TraceFacts {
   };
 }
 
+/** Undefined when there is no span. */
+export function factsOf(spans: readonly SpanRecord[]): TraceFacts | undefined {
+  const [first] = spans;
+  if (first === undefined) return undefined;
+  const facts = newFacts(first);
+  for (const span of spans) addToFacts(facts, span);
+  return facts;
+}
+
 /** Takes in one span more; `instead` is the state of the same span that was taken in before. */
 export function addToFacts(facts: TraceFacts, span: SpanRecord, instead?: Pick<SpanRecord, "endUnixNano" | "status">): void {
   if (instead === undefined) facts.spanCount += 1;

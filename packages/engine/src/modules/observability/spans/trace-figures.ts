@@ -1,7 +1,7 @@
 import type { SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { allTraces } from "./all-traces.ts";
-import type { SpanStore, TraceRow } from "./span-store.ts";
+import type { SpanReader, TraceRow } from "./span-store.ts";
 import { durationUsOf, statusOf } from "./trace-facts.ts";
 import type { TraceFilters } from "./trace-query.ts";
 
@@ -24,7 +24,7 @@ const FACTS: Readonly<Record<string, (row: TraceRow) => readonly (string | undef
 export const DEFAULT_FACETS = ["status", "service", "function_id", "trigger_type"];
 
 /** How many traces have which value. A name that is no fact of a trace is an attribute of any of its spans. */
-export async function traceFacets(store: SpanStore, filters: TraceFilters, names: readonly string[]) {
+export async function traceFacets(store: SpanReader, filters: TraceFilters, names: readonly string[]) {
   const counts = new Map(names.map((name) => [name, new Map<string, number>()]));
   const needsSpans = names.some((name) => !Object.hasOwn(FACTS, name));
   let total = 0;
@@ -65,7 +65,7 @@ function mostFrequent(counts: ReadonlyMap<string, number>): { value: string; cou
 }
 
 /** Traces over time, in buckets of equal length from the first beginning to the last, and over their durations, in buckets that grow by a constant factor. */
-export async function traceHistogram(store: SpanStore, filters: TraceFilters, buckets: number) {
+export async function traceHistogram(store: SpanReader, filters: TraceFilters, buckets: number) {
   const starts: { readonly ms: number; readonly error: boolean }[] = [];
   const durations: number[] = [];
   let exact = true;
@@ -142,7 +142,7 @@ function countSpan(group: Group, span: SpanRecord, label: string | undefined): v
 
 /** Traces that share the value of an attribute, e.g. a session. */
 export async function groupTraces(
-  store: SpanStore,
+  store: SpanReader,
   filters: TraceFilters,
   options: { readonly attribute: string; readonly label: string | undefined; readonly limit: number },
 ) {

@@ -5,10 +5,11 @@ import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { SpanRecord } from "../model.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";
-import { statusOf, type TraceFacts } from "./trace-facts.ts";
+import { factsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 import { TraceFeed } from "./trace-feed.ts";
 import { factsMatcher } from "./trace-match.ts";
 import { traceFiltersSchema } from "./trace-query.ts";
+import { visibleSpans } from "./visible-spans.ts";
 
 const DELAY_MS = 300;
 /** Traces that are remembered as told, and as our own doing. */
@@ -51,12 +52,14 @@ interface Bound {
 /** The trigger type `trace`: fires with `{trace_ids}` for traces that have ended, each once, never for those that its own firings are. */
 export class TraceTriggers {
   readonly #context: ModuleContext<unknown>;
+  readonly #store: SpanStore;
   readonly #feed: TraceFeed;
   readonly #bound = new Set<Bound>();
   readonly #own = new Recent();
 
   constructor(context: ModuleContext<unknown>, store: SpanStore) {
     this.#context = context;
+    this.#store = store;
     this.#feed = new TraceFeed({ store, clock: context.clock, log: context.log, delayMs: DELAY_MS, tell: (rows) => this.#tell(rows) });
     context.provideTrigger({
       type: "trace",
@@ -93,14 +96,33 @@ export class TraceTriggers {
   #tell(rows: readonly TraceRow[]): void {
     const ended = rows.map(({ facts }) => facts).filter((facts) => statusOf(facts) !== "pending" && !this.#own.has(facts.traceId));
     for (const bound of this.#bound) {
-      const ids = ended.filter((facts) => !bound.told.has(facts.traceId) && bound.matches(facts)).map(({ traceId }) => traceId);
-      if (ids.length === 0 || bound.underWay >= MAX_UNDER_WAY) continue;
-      for (const id of ids) bound.told.add(id);
+      const untold = ended.filter((facts) => !bound.told.has(facts.traceId));
+      if (untold.length === 0 || bound.underWay >= MAX_UNDER_WAY) continue;
       bound.underWay += 1;
-      void this.#fire(bound.binding, ids).finally(() => {
+      void this.#tellOne(bound, untold).finally(() => {
         bound.underWay -= 1;
       });
     }
+  }
+
+  /** Never rejects. */
+  async #tellOne(bound: Bound, untold: readonly TraceFacts[]): Promise<void> {
+    try {
+      const seen = bound.binding.principal.isTrusted ? untold : await this.#asSeenBy(bound.binding, untold);
+      const ids = seen.filter((facts) => bound.matches(facts) && !bound.told.has(facts.traceId)).map(({ traceId }) => traceId);
+      if (ids.length === 0) return;
+      for (const id of ids) bound.told.add(id);
+      await this.#fire(bound.binding, ids);
+    } catch (error) {
+      this.#context.log.warn("a trace trigger could not be fired", { function: bound.binding.functionId, error });
+    }
+  }
+
+  /** Traces as far as those who asked for the binding may see them. */
+  async #asSeenBy(binding: TriggerBinding<Settings>, traces: readonly TraceFacts[]): Promise<TraceFacts[]> {
+    const mayCall = (functionId: string): boolean => binding.callRefusal(functionId) === undefined;
+    const seen = await Promise.all(traces.map(async ({ traceId }) => factsOf(visibleSpans(await this.#store.spansOf(traceId), mayCall))));
+    return seen.filter((facts) => facts !== undefined);
   }
 
   /** Never rejects. */

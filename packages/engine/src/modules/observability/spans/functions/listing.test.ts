@@ -24,7 +24,7 @@ async function answerFor(page: Omit<TracePage, "rows" | "total" | "totalIsExact"
     summary: "",
     config: observabilityConfigSchema,
     start(context) {
-      provideListing(context, { store: () => store });
+      provideListing(context, { store: () => store, spansFor: () => store });
       return { stop: () => {} };
     },
   });

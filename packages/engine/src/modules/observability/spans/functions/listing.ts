@@ -21,8 +21,8 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
     id: "engine::traces::list",
     summary: "Traces that match, the newest first: the root span of each with what the trace is like",
     input: traceListSchema,
-    async handle(input) {
-      const store = functions.store();
+    async handle(input, { access }) {
+      const store = functions.spansFor(access);
       const { offset, limit, cursor, sort_by: sortBy, sort_order, ...filters } = input;
       const asOf = context.clock.now();
       const after = cursor === undefined ? undefined : positionIn(cursor, sortBy);
@@ -45,8 +45,8 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
     id: "engine::traces::facets",
     summary: "How many of the traces that match have which status, service, function, trigger type or attribute",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, facets: z.array(attributeName).min(1).max(20).default(DEFAULT_FACETS) }),
-    async handle({ facets, ...filters }) {
-      const { exact, ...counted } = await traceFacets(functions.store(), filters, facets);
+    async handle({ facets, ...filters }, { access }) {
+      const { exact, ...counted } = await traceFacets(functions.spansFor(access), filters, facets);
       return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }) };
     },
   });
@@ -54,8 +54,8 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
     id: "engine::traces::histogram",
     summary: "The traces that match over time, and over their durations",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, buckets: z.int().min(1).max(1_000).default(60) }),
-    async handle({ buckets, ...filters }) {
-      const { exact, ...counted } = await traceHistogram(functions.store(), filters, buckets);
+    async handle({ buckets, ...filters }, { access }) {
+      const { exact, ...counted } = await traceHistogram(functions.spansFor(access), filters, buckets);
       return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }) };
     },
   });
@@ -70,9 +70,9 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
         include_internal: z.boolean().default(false),
         label_attribute: attributeName.optional().meta({ description: "Attribute whose value names the group; default the value itself" }),
       }),
-    async handle({ attribute, since_ms, limit, include_internal, label_attribute }) {
+    async handle({ attribute, since_ms, limit, include_internal, label_attribute }, { access }) {
       const filters = schemaOf(traceFiltersSchema).parse({ include_internal, start_time: since_ms, filters: [{ key: attribute, op: "exists" }] });
-      return { groups: await groupTraces(functions.store(), filters, { attribute, label: label_attribute, limit }) };
+      return { groups: await groupTraces(functions.spansFor(access), filters, { attribute, label: label_attribute, limit }) };
     },
   });
 }

@@ -4,11 +4,11 @@ import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { SpanRecord } from "../../model.ts";
 import { cursorSchema, readCursor, writeCursor } from "../../query/cursor.ts";
 import { compareTraces } from "../compare-traces.ts";
-import { MAX_READ_SPANS, type SpanStore } from "../span-store.ts";
+import { MAX_READ_SPANS, type SpanReader } from "../span-store.ts";
 import { textMatcher } from "../span-text.ts";
 import { growForest, preorder, type SpanNode, servicesOf } from "../span-tree.ts";
 import { leanSpan, type StoredSpan, storedSpan, traceSummary } from "../stored-span.ts";
-import { addToFacts, newFacts } from "../trace-facts.ts";
+import { factsOf } from "../trace-facts.ts";
 import type { TraceFunctions } from "./provide-traces.ts";
 
 const traceId = z
@@ -40,7 +40,7 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
         limit: z.int().min(1).max(20_000).default(2_000),
         cursor: cursorSchema.optional(),
       }),
-    handle: async (input) => treePage(await functions.store().spansOf(input.trace_id), input),
+    handle: async (input, { access }) => treePage(await functions.spansFor(access).spansOf(input.trace_id), input),
   });
   context.provideFunction({
     id: "engine::traces::spans",
@@ -56,8 +56,8 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
           .default("full")
           .meta({ description: "lean: without attributes, links, baggage and resource, events by name and time; ids: only the spans' ids" }),
       }),
-    async handle({ trace_id, cursor, limit, text, detail }) {
-      const kept = await functions.store().spansOf(trace_id);
+    async handle({ trace_id, cursor, limit, text, detail }, { access }) {
+      const kept = await functions.spansFor(access).spansOf(trace_id);
       const all = text === undefined ? kept : kept.filter(textMatcher(text));
       const { page, next } = pageAfter(all, { kind: "spans", cursor, limit, idOf: (span) => span.spanId });
       return { spans: page.map<object>(FORMS[detail]), total: all.length, cursor: next };
@@ -67,8 +67,8 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
     id: "engine::traces::get_span",
     summary: "One span with its events, links, baggage and resource; null when it is not kept",
     input: () => z.object({ trace_id: traceId, span_id: spanId }),
-    async handle({ trace_id, span_id }) {
-      const span = await functions.store().span(trace_id, span_id);
+    async handle({ trace_id, span_id }, { access }) {
+      const span = await functions.spansFor(access).span(trace_id, span_id);
       return span === undefined ? null : storedSpan(span);
     },
   });
@@ -76,26 +76,24 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
     id: "engine::traces::compare",
     summary: "Two traces over each other: what came, what went, what took longer",
     input: () => z.object({ a: traceId, b: traceId }),
-    async handle({ a, b }) {
-      const [left, right] = await Promise.all([spansThatAreThere(functions.store(), a), spansThatAreThere(functions.store(), b)]);
+    async handle({ a, b }, { access }) {
+      const store = functions.spansFor(access);
+      const [left, right] = await Promise.all([spansThatAreThere(store, a), spansThatAreThere(store, b)]);
       const { rows, truncated } = compareTraces(left, right);
       return { rows, a: summaryOf(left), b: summaryOf(right), ...(truncated ? { truncated } : {}) };
     },
   });
 }
 
-async function spansThatAreThere(store: SpanStore, id: string): Promise<readonly SpanRecord[]> {
+async function spansThatAreThere(store: SpanReader, id: string): Promise<readonly SpanRecord[]> {
   const spans = await store.spansOf(id);
   if (spans.length === 0) throw new CallError("NOT_FOUND", `Trace '${id}' is not kept: it never came, or it had to go for newer ones`);
   return spans;
 }
 
 function summaryOf(spans: readonly SpanRecord[]) {
-  const [first] = spans;
-  if (first === undefined) return null;
-  const facts = newFacts(first);
-  for (const span of spans) addToFacts(facts, span);
-  return traceSummary(facts);
+  const facts = factsOf(spans);
+  return facts === undefined ? null : traceSummary(facts);
 }
 
 function treePage(

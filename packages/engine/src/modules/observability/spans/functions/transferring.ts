@@ -6,7 +6,7 @@ import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { DropCounter, SpanRecord } from "../../model.ts";
 import { readLines, writeLines } from "../../transfer/line-channel.ts";
 import { allTraces } from "../all-traces.ts";
-import { MAX_LISTED_SPANS, type SpanStore } from "../span-store.ts";
+import { MAX_LISTED_SPANS, type SpanReader, type SpanStore } from "../span-store.ts";
 import { storedSpan } from "../stored-span.ts";
 import { type TraceFilters, traceFiltersSchema } from "../trace-query.ts";
 import type { TraceFunctions } from "./provide-traces.ts";
@@ -34,8 +34,8 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
     summary: "Writes the spans of the traces that match into a channel, a line of JSON each; with otlp_json a line is an OTLP request of one trace",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, format: formatSchema }),
     output: () => z.object({ lines }),
-    handle({ format, ...filters }, { caller }) {
-      const store = functions.store();
+    handle({ format, ...filters }, { access, caller }) {
+      const store = functions.spansFor(access);
       enter();
       const channel = context.createChannel({ ownedBy: caller });
       // Does not reject.
@@ -75,7 +75,7 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
   });
 }
 
-async function* exportedLines(store: SpanStore, filters: TraceFilters, format: Format): AsyncGenerator<string> {
+async function* exportedLines(store: SpanReader, filters: TraceFilters, format: Format): AsyncGenerator<string> {
   const linesOfTrace = format === "ndjson" ? storedLines : await otlpLines();
   for await (const { facts, spans } of allTraces(store, filters, "all")) {
     yield* linesOfTrace(facts.spanCount > MAX_LISTED_SPANS ? await store.spansOf(facts.traceId) : spans);

@@ -1,0 +1,121 @@
+import type { CallerAccess } from "../../../kernel/module.ts";
+import type { SpanRecord } from "../model.ts";
+import { attributeOf } from "../query/attributes.ts";
+import type { SpanReader, SpanStore, TracePage, TraceRow } from "./span-store.ts";
+import { factsOf } from "./trace-facts.ts";
+import { factsMatcher, matchesSpans, spanConditions, traceIdsOf } from "./trace-match.ts";
+import type { TraceFilters, TraceListRequest, TracePosition } from "./trace-query.ts";
+
+/** Pages of the store that one request looks through; a further request goes on. */
+const MAX_PAGES = 50;
+
+/** The store as the caller sees it: all of it, or what `visibleSpans` leaves of it. */
+export function spansFor(store: SpanStore, access: CallerAccess | undefined): SpanReader {
+  return access === undefined ? store : new VisibleSpans(store, (functionId) => access.callRefusal(functionId) === undefined);
+}
+
+/**
+ * The spans that belong to functions which the caller may call. A span belongs to the function that it names, else to that of the nearest span above it that
+ * names one. One that belongs to none (an HTTP request, a span from outside) is visible when the caller may call every function of the trace.
+ */
+export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId: string) => boolean): SpanRecord[] {
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const judged = new Map<string, boolean>();
+  const may = (functionId: string): boolean => {
+    const known = judged.get(functionId) ?? mayCall(functionId);
+    judged.set(functionId, known);
+    return known;
+  };
+  const owners = new Map<SpanRecord, string | undefined>();
+  for (const span of spans) {
+    const path: SpanRecord[] = [];
+    let owner: string | undefined;
+    let at: SpanRecord | undefined = span;
+    // Parents that lead in a circle end it as well.
+    while (at !== undefined && !path.includes(at)) {
+      if (owners.has(at)) {
+        owner = owners.get(at);
+        break;
+      }
+      path.push(at);
+      owner = functionOf(at);
+      if (owner !== undefined) break;
+      at = at.parentSpanId === undefined ? undefined : byId.get(at.parentSpanId);
+    }
+    for (const each of path) owners.set(each, owner);
+  }
+  const seesAll = [...owners.values()].every((owner) => owner === undefined || may(owner));
+  return spans.filter((span) => {
+    const owner = owners.get(span);
+    return owner === undefined ? seesAll : may(owner);
+  });
+}
+
+function functionOf(span: SpanRecord): string | undefined {
+  const value = attributeOf(span.attributes, "svc.function_id");
+  return typeof value === "string" ? value : undefined;
+}
+
+class VisibleSpans implements SpanReader {
+  readonly #store: SpanStore;
+  readonly #mayCall: (functionId: string) => boolean;
+
+  constructor(store: SpanStore, mayCall: (functionId: string) => boolean) {
+    this.#store = store;
+    this.#mayCall = mayCall;
+  }
+
+  get storage(): SpanStore["storage"] {
+    return this.#store.storage;
+  }
+
+  async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
+    return visibleSpans(await this.#store.spansOf(traceId), this.#mayCall);
+  }
+
+  async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
+    return (await this.spansOf(traceId)).find((span) => span.spanId === spanId);
+  }
+
+  /** The filters are applied to what is visible: else they would tell what is hidden. Totals count the rows of this page and those before it. */
+  async list(request: TraceListRequest): Promise<TracePage> {
+    const { filters, limit, offset } = request;
+    const matchesFacts = factsMatcher(filters);
+    const conditions = spanConditions(filters);
+    const rows: TraceRow[] = [];
+    let skipped = 0;
+    let after: TracePosition | undefined = request.after;
+    let pages = 0;
+    do {
+      const wanted = offset - skipped + limit - rows.length;
+      const page = await this.#store.list({ ...request, filters: shared(filters), after, offset: 0, limit: Math.min(wanted, limit), spans: "all" });
+      for (const { spans } of page.rows) {
+        const visible = visibleSpans(spans, this.#mayCall);
+        const facts = factsOf(visible);
+        if (facts === undefined || !matchesFacts(facts) || !matchesSpans(conditions, visible)) continue;
+        if (skipped < offset) skipped += 1;
+        else rows.push({ facts, spans: spansAsked(request.spans, visible, facts.rootSpanId) });
+      }
+      after = page.next;
+      pages += 1;
+    } while (after !== undefined && rows.length < limit && pages < MAX_PAGES);
+    return { rows, total: skipped + rows.length, totalIsExact: after === undefined && request.after === undefined, next: after };
+  }
+}
+
+/** The part of the filters that tells nothing about hidden spans: which traces by their ids, and a time that no visible span may be outside of. */
+function shared(filters: TraceFilters): TraceFilters {
+  const ids = traceIdsOf(filters);
+  return {
+    include_internal: true,
+    search_all_spans: false,
+    ...(ids === undefined ? {} : { trace_ids: [...ids] }),
+    ...(filters.start_time === undefined ? {} : { start_time: filters.start_time }),
+    ...(filters.end_time === undefined ? {} : { end_time: filters.end_time }),
+  };
+}
+
+function spansAsked(what: TraceListRequest["spans"], spans: readonly SpanRecord[], rootId: string): readonly SpanRecord[] {
+  if (what === "all") return spans;
+  return what === "none" ? [] : spans.filter(({ spanId }) => spanId === rootId);
+}
