@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Database, type DriverName, openDatabase, resultCodes, SqlError } from "./driver.ts";
 import { folderProblem } from "./folder-problem.ts";
+import { keepPrivate } from "./private-file.ts";
 
 /** Why a database file cannot be used. The message names the file, what is wrong, and what to do; it is meant for the person who starts the engine. */
 export class DatabaseRefused extends Error {
@@ -41,6 +42,7 @@ export function openDatabaseFile(options: OpenFileOptions): Database {
   let database: Database | undefined;
   try {
     const mustCheck = options.check === "always" || endedUncleanly(options.file);
+    keepPrivate(options.file);
     database = openDatabase(options.file, options.driver);
     database.exec(`${SETTINGS}; ${SYNCHRONOUS[options.durability ?? "durable"]}`);
     if (mustCheck) refuseDamage(options.file, database);
@@ -115,7 +117,11 @@ function upgrade(file: string, database: Database, schema: readonly string[]): v
       `the database ${file} has format version ${version}, this engine knows versions up to ${schema.length}; start the newer engine that wrote it, or give this one another data folder`,
     );
   }
-  if (version > 0) database.prepare("VACUUM INTO ?").run(`${file}.v${version}.${Date.now()}.bak`);
+  if (version > 0) {
+    const backup = `${file}.v${version}.${Date.now()}.bak`;
+    keepPrivate(backup);
+    database.prepare("VACUUM INTO ?").run(backup);
+  }
   database.exec(`BEGIN IMMEDIATE; ${schema.slice(version).join(";\n")}; PRAGMA user_version=${schema.length}; COMMIT`);
 }
 

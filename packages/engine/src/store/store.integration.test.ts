@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { systemClock } from "../kernel/clock.ts";
 import { createLogger, type LogRecord, silentLogger } from "../kernel/logger.ts";
+import { snapshotDatabase } from "./snapshot.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
 import type { LedgerProcedures } from "./testing/ledger-procedures.ts";
 
@@ -25,6 +27,23 @@ function open(options: Partial<StoreOptions> = {}): Promise<Store<LedgerProcedur
 }
 
 describe("the store", () => {
+  it("keeps its files for their owner alone, whatever the modes of the folder and of the files that it finds", async () => {
+    const folder = mkdtempSync(join(root, "open-"));
+    chmodSync(folder, 0o777);
+    const [fresh, found] = [join(folder, "fresh.db"), join(folder, "found.db")];
+    const before = await open({ file: found });
+    await before.close();
+    chmodSync(found, 0o644);
+    const stores = [await open({ file: fresh }), await open({ file: found })];
+    for (const store of stores) await store.call("add", "secret");
+    await snapshotDatabase({ file: found, target: join(folder, "copy.db"), clock: systemClock, signal: new AbortController().signal });
+    const modes = readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]);
+    for (const store of stores) await store.close();
+    expect(Object.fromEntries(modes)).toEqual(
+      Object.fromEntries(["copy.db", ...["fresh", "found"].flatMap((name) => [`${name}.db`, `${name}.db-shm`, `${name}.db-wal`])].map((name) => [name, "600"])),
+    );
+  });
+
   it("answers requests in the order of their calls", async () => {
     const store = await open();
     const settled: string[] = [];
