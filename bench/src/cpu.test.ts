@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { cpuTimeUs, openFileLimit, residentBytes } from "./cpu.ts";
 
@@ -11,6 +13,13 @@ describe.skipIf(process.platform !== "linux")("cpu", () => {
     const seen = cpuTimeUs(process.pid) - before;
     expect(seen).toBeGreaterThan(40_000);
     expect(seen).toBeLessThan((used.user + used.system) * 2 + 100_000);
+  });
+
+  it("counts threads that have ended", async () => {
+    const before = cpuTimeUs(process.pid);
+    const thread = new Worker("const own = process.cpuUsage(); let x = 0; while (process.cpuUsage(own).user < 200_000) x += Math.sqrt(x + 1);", { eval: true });
+    await once(thread, "exit");
+    expect(cpuTimeUs(process.pid) - before).toBeGreaterThan(100_000);
   });
 
   it("reads resident memory in bytes", () => {

@@ -5,10 +5,11 @@ const PAGE_BYTES = 4096;
 
 /**
  * CPU time a process has used so far, on all its threads, user and system together, in microseconds. Reads the scheduler's
- * nanosecond count where the kernel has one; otherwise utime + stime, which step by 10 ms. Linux only.
+ * nanosecond count where the kernel has one and all threads are there; otherwise utime + stime, which step by 10 ms. Linux only.
  */
 export function cpuTimeUs(pid: number): number {
-  return scheduledUs(pid) ?? utimeAndStimeUs(pid);
+  // The scheduler's count lacks threads that have ended.
+  return Math.max(scheduledUs(pid) ?? 0, utimeAndStimeUs(pid));
 }
 
 function scheduledUs(pid: number): number | undefined {

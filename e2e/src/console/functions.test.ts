@@ -128,8 +128,17 @@ it("shows an error where the result would be, and a big result only on request",
 
 it("sends nothing that is not JSON, and what does not fit the schema only when it is meant", async () => {
   const { page } = await open("/functions/orders::create?tab=invoke");
+  const invoke = page.getByRole("button", { name: "Invoke", exact: true });
+  await invoke.waitFor();
+  // A button that moves while it is clicked is not clicked. The place is noted at each frame.
+  await page.evaluate(`globalThis.places = new Set();
+    const button = [...document.querySelectorAll("button")].find(({ role, textContent }) => role !== "tab" && textContent === "Invoke");
+    const note = () => { places.add(button.getBoundingClientRect().top); requestAnimationFrame(note); };
+    note();`);
   await pasteIntoEditor(page, '{"item":');
-  await page.getByRole("button", { name: "Invoke", exact: true }).click();
+  await page.getByRole("list", { name: "Problems of the input" }).waitFor();
+  expect(await page.evaluate("[...places]")).toHaveLength(1);
+  await invoke.click();
   await page.getByRole("alert").getByText("The payload is not JSON").waitFor();
   await pasteIntoEditor(page, '{"item":"a","amount":1}');
   await page.getByRole("list", { name: "Problems of the input" }).getByText("/amount").waitFor();

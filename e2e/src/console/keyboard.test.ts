@@ -70,6 +70,15 @@ it("the key / goes to the search of every page, Escape empties and leaves it", a
   );
 });
 
+it("takes Enter in the palette before anything is found, and opens what is found then", async () => {
+  const { page } = await open("/");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Command palette" }).waitFor();
+  await page.keyboard.type("piano::play");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/functions\/piano(?:::|%3A%3A)play/);
+});
+
 it("calls a function by keyboard alone, from the palette to the result", async () => {
   const { page } = await open("/");
   await page.keyboard.press("Control+k");

@@ -2,7 +2,7 @@ import { useRouter } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import { CornerDownRight, History, type LucideIcon } from "lucide-react";
 import { Dialog } from "radix-ui";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { type Hotkey, hotkeys, keysText } from "../lib/hotkeys.ts";
 import { recentItems } from "../lib/recent.ts";
 import { DialogContent } from "../ui/dialog-content.tsx";
@@ -31,9 +31,22 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const [pointed, setPointed] = useState("");
   const chosen = useRef<Choice>(undefined);
   const { sections, isSearching } = useSections(text);
-  const values = sections.flatMap(({ choices }) => choices.map(({ value }) => value));
+  const choices = sections.flatMap((section) => section.choices);
+  const values = choices.map(({ value }) => value);
+  /** The text for which Enter was pressed before anything was found. */
+  const [entered, setEntered] = useState<string>();
   // What was pointed at may be gone with the next letter; what is found comes later than it is typed.
   const active = values.includes(pointed) ? pointed : (values[0] ?? "");
+  const choose = (choice: Choice): void => {
+    chosen.current = choice;
+    onClose();
+  };
+  const [first] = choices;
+  useEffect(() => {
+    if (entered !== text) return;
+    if (first !== undefined) choose(first);
+    else if (!isSearching) setEntered(undefined);
+  });
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
@@ -45,7 +58,22 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
           className="-translate-x-1/2 fixed top-[12vh] left-1/2 z-50 w-[min(40rem,calc(100vw-2rem))] overflow-hidden rounded-lg border border-line bg-surface shadow-pop"
         >
           <Dialog.Title className="sr-only">Command palette</Dialog.Title>
-          <Command label="Command palette" shouldFilter={false} loop value={active} onValueChange={setPointed}>
+          <Command
+            label="Command palette"
+            shouldFilter={false}
+            loop
+            value={active}
+            onValueChange={setPointed}
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+              // The list marks its choice a moment after it is drawn, and does nothing until then: Enter would be lost.
+              const choice = choices.find(({ value }) => value === active);
+              if (choice === undefined && !isSearching) return;
+              event.preventDefault();
+              if (choice === undefined) setEntered(text);
+              else choose(choice);
+            }}
+          >
             <Command.Input
               value={text}
               onValueChange={setText}
@@ -54,18 +82,11 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
             />
             <Command.List className="max-h-[60vh] overflow-auto p-2 [&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-[11px] [&_[cmdk-group-heading]]:text-ink-3">
               {values.length === 0 && <p className="p-4 text-center text-ink-2">{isSearching ? "Searching…" : "Nothing is called that."}</p>}
-              {sections.map(({ heading, choices, problem }) => (
+              {sections.map(({ heading, choices: own, problem }) => (
                 <Command.Group key={heading} heading={heading}>
                   {problem !== undefined && <p className="px-2.5 py-1 text-danger">{`${heading} could not be searched: ${problem}`}</p>}
-                  {choices.map((choice) => (
-                    <Item
-                      key={choice.value}
-                      choice={choice}
-                      onSelect={() => {
-                        chosen.current = choice;
-                        onClose();
-                      }}
-                    />
+                  {own.map((choice) => (
+                    <Item key={choice.value} choice={choice} onSelect={() => choose(choice)} />
                   ))}
                 </Command.Group>
               ))}

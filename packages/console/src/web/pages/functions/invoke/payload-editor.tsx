@@ -46,7 +46,10 @@ export function PayloadEditor({
       ) : (
         <JsonEditor label={label} value={text} schema={schema} onChange={onChange} onSubmit={onSubmit} className="max-h-[45vh] min-h-24" />
       )}
-      <CheckResult check={check} />
+      {/* Reserved before the check is done: else it would move the buttons below while somebody clicks them. */}
+      <div className="flex min-h-6 items-start">
+        <CheckResult check={check} />
+      </div>
     </>
   );
 }
