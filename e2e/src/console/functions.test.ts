@@ -130,6 +130,7 @@ it("sends nothing that is not JSON, and what does not fit the schema only when i
   const { page } = await open("/functions/orders::create?tab=invoke");
   const invoke = page.getByRole("button", { name: "Invoke", exact: true });
   await invoke.waitFor();
+  await page.locator(".cm-content").waitFor();
   // A button that moves while it is clicked is not clicked. The place is noted at each frame.
   await page.evaluate(`globalThis.places = new Set();
     const button = [...document.querySelectorAll("button")].find(({ role, textContent }) => role !== "tab" && textContent === "Invoke");
@@ -137,7 +138,8 @@ it("sends nothing that is not JSON, and what does not fit the schema only when i
     note();`);
   await pasteIntoEditor(page, '{"item":');
   await page.getByRole("list", { name: "Problems of the input" }).waitFor();
-  expect(await page.evaluate("[...places]")).toHaveLength(1);
+  // The line of the check has about 20 pixels.
+  expect(await page.evaluate("Math.max(...places) - Math.min(...places)")).toBeLessThan(4);
   await invoke.click();
   await page.getByRole("alert").getByText("The payload is not JSON").waitFor();
   await pasteIntoEditor(page, '{"item":"a","amount":1}');
