@@ -140,7 +140,7 @@ export class TriggerRegistry implements WorkerClaims {
     }
   }
 
-  /** Who serves the binding. A restricted provider is not told what trusted workers bind, since their configs may hold secrets. */
+  /** Who serves the binding. A restricted provider does not receive bindings of trusted workers, whose configs may hold secrets. */
   #providerFor(binding: Binding): TriggerTypeProvider | undefined {
     const provider = this.typeById(binding.type)?.provider;
     return provider?.principal.isTrusted || binding.isRestricted ? provider : undefined;
@@ -148,7 +148,7 @@ export class TriggerRegistry implements WorkerClaims {
 
   #whyUnattached(type: TriggerTypeId): string {
     if (this.typeById(type) === undefined) return `no one provides the trigger type ${type}${moduleHint(type)}`;
-    return `only a restricted connection provides the trigger type ${type}; it is not told what trusted workers bind`;
+    return `only a restricted connection provides the trigger type ${type}; it does not receive bindings of trusted workers`;
   }
 
   /** Attaches the binding and tells its owners, at once or when the provider has answered. */

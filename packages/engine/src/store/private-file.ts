@@ -12,6 +12,15 @@ export function keepPrivate(file: string): void {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, "a", PRIVATE));
   for (const each of [file, `${file}-wal`, `${file}-shm`]) {
     const stats = statSync(each, { throwIfNoEntry: false });
-    if (stats !== undefined && (stats.mode & 0o077) !== 0) chmodSync(each, PRIVATE);
+    if (stats !== undefined && (stats.mode & 0o077) !== 0) restrict(each);
+  }
+}
+
+/** A file of another owner, or on a file system without modes, stays as it is. */
+function restrict(file: string): void {
+  try {
+    chmodSync(file, PRIVATE);
+  } catch (error) {
+    if (!["EPERM", "ENOTSUP", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 }

@@ -44,8 +44,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const [first] = choices;
   useEffect(() => {
     if (entered !== text) return;
+    if (first === undefined && isSearching) return;
+    setEntered(undefined);
     if (first !== undefined) choose(first);
-    else if (!isSearching) setEntered(undefined);
   });
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
@@ -76,7 +77,10 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
           >
             <Command.Input
               value={text}
-              onValueChange={setText}
+              onValueChange={(next) => {
+                setText(next);
+                setEntered(undefined);
+              }}
               placeholder="A page, function, worker, trigger, state key, trace or log"
               className="h-11 w-full border-line border-b bg-transparent px-4 text-[14px] outline-none placeholder:text-ink-3"
             />

@@ -49,7 +49,7 @@ export class ReservedIds {
     const ids = this.#trusted[kind];
     ids.delete(id);
     ids.add(id);
-    if (ids.size > MAX_REMEMBERED) for (const oldest of ids.keys()) return void ids.delete(oldest);
+    if (ids.size > MAX_REMEMBERED) ids.delete(ids.keys().next().value ?? "");
   }
 
   /** A trusted connection took the id back: others may have it. */

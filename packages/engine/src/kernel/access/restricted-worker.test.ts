@@ -284,7 +284,7 @@ describe("a restricted worker's trigger types (gap 56)", () => {
 });
 
 describe("a restricted worker's trigger types (gap 56), for bindings of trusted workers", () => {
-  it("are not told of them, whoever came first", async () => {
+  it("do not receive them, whichever is registered first", async () => {
     const engine = await start();
     const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_trigger_type_registration: true })) });
     const owner = await engine.connectWorker({ features: ["registration_results"] });
@@ -297,7 +297,7 @@ describe("a restricted worker's trigger types (gap 56), for bindings of trusted 
     owner.say(trigger("pay", { secret: 1 }, "late"));
     expect(await owner.next((frame) => frame.trigger_type === "late")).toMatchObject({
       status: "inactive",
-      reason: "only a restricted connection provides the trigger type late; it is not told what trusted workers bind",
+      reason: "only a restricted connection provides the trigger type late; it does not receive bindings of trusted workers",
     });
     await settled(guest);
     expect(guest.received.filter((frame) => frame.includes('"registertrigger"'))).toMatchObject([expect.stringContaining('"mine":1')]);
@@ -640,7 +640,7 @@ describe("a middleware function", () => {
       expect(asked[1]).toBe("mw");
     });
 
-    it("cannot be provided by those who are subject to it, whoever came first", async () => {
+    it("cannot be provided by connections behind it, whichever is registered first", async () => {
       const { engine, boss, guest } = await openSite();
       guest.say({ type: "registerfunction", id: "mw" });
       expect(await refused(guest)).toEqual(["registerfunction", "mw", "FORBIDDEN"]);

@@ -188,6 +188,13 @@ describe("a route table", () => {
         expect(() => table.add(restricted(path, path, {}, acme))).toThrow(`routes of this connection must lie below /acme/v1, e.g. /acme/v1${path}`);
       }
       expect(table.size).toBe(4);
+      // Asked for by a trusted worker too, until that one leaves.
+      const shared = binding("shared", "/other");
+      table.add(shared);
+      shared.become(acme);
+      expect([shared.problem, lookup(table, "/other")]).toEqual(["routes of this connection must lie below /acme/v1, e.g. /acme/v1/other", "none"]);
+      shared.become(TRUSTED);
+      expect([shared.problem, lookup(table, "/other")]).toEqual([undefined, ["shared", {}]]);
     });
 
     it("gives a restricted one what trusted ones leave, and all of it once they have gone", () => {

@@ -35,7 +35,7 @@ type Router = createRouter.Instance<createRouter.HTTPVersion.V1>;
  * take at least one character.
  */
 export class RouteTable {
-  /** In the order they came; one that became trusted or restricted came anew. */
+  /** In order of registration. A route whose principal changes is registered again. */
   readonly #trusted = new Set<RouteHolder>();
   #restricted: Set<RouteHolder> = new Set();
   /** Those trusted that serve, by method and shape. */
@@ -72,16 +72,19 @@ export class RouteTable {
     const { method, apiPath } = binding.settings;
     const pattern = parseRoutePattern(apiPath);
     if ("problem" in pattern) throw new TypeError(`api_path: ${pattern.problem}`);
-    const { httpPathPrefix } = binding.principal;
-    if (httpPathPrefix !== undefined && !liesBelow(pattern, httpPathPrefix)) {
-      throw new CallError("FORBIDDEN", `routes of this connection must lie below ${httpPathPrefix}, e.g. ${httpPathPrefix}${pattern.path}`);
-    }
+    const refusal = outsidePrefix(binding, pattern);
+    if (refusal !== undefined) throw new CallError("FORBIDDEN", refusal);
     const holder: RouteHolder = { binding, pattern, method, principal: binding.principal, behind: undefined };
     this.#tellNeeds(binding);
     this.#place(holder, "last");
     const stopListening = binding.onPrincipalChange(() => {
       this.#remove(holder);
       holder.principal = binding.principal;
+      const outside = outsidePrefix(binding, pattern);
+      if (outside !== undefined) {
+        binding.report(outside);
+        return;
+      }
       // Who was raised comes after those who were there; who has fallen behind served before those who wait.
       this.#place(holder, holder.principal.isTrusted ? "last" : "first");
     });
@@ -188,6 +191,12 @@ export class RouteTable {
     this.#restrictedRouter ??= routerOf(this.#restricted);
     return [this.#trustedRouter, this.#restrictedRouter];
   }
+}
+
+/** Why the principal of the binding may not have the route, by its path prefix. */
+function outsidePrefix({ principal: { httpPathPrefix } }: RouteBinding, pattern: RoutePattern): string | undefined {
+  if (httpPathPrefix === undefined || liesBelow(pattern, httpPathPrefix)) return undefined;
+  return `routes of this connection must lie below ${httpPathPrefix}, e.g. ${httpPathPrefix}${pattern.path}`;
 }
 
 function keyOf({ method, pattern }: RouteHolder): string {

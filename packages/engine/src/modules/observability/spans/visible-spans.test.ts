@@ -80,6 +80,12 @@ describe("a restricted caller of engine::traces::*", () => {
   });
 });
 
+it("visibleSpans hides spans that belong to no function while it has not all spans of the trace", () => {
+  const spans = [sampleSpan({ trace: 1, id: 1 }), sampleSpan({ trace: 1, id: 2, parent: 1, ...of("a::open") })];
+  expect(visibleSpans(spans, () => true, true)).toHaveLength(2);
+  expect(visibleSpans(spans, () => true, false).map(({ spanId }) => spanId)).toEqual([spanIdOf(2)]);
+});
+
 it("visibleSpans ends where parents lead in a circle", () => {
   const spans = [
     sampleSpan({ trace: 1, id: 1, parent: 2 }),

@@ -1,7 +1,7 @@
 import type { CallerAccess } from "../../../kernel/module.ts";
 import type { SpanRecord } from "../model.ts";
 import { attributeOf } from "../query/attributes.ts";
-import type { SpanReader, SpanStore, TracePage, TraceRow } from "./span-store.ts";
+import { MAX_READ_SPANS, type SpanReader, type SpanStore, type TracePage, type TraceRow } from "./span-store.ts";
 import { factsOf } from "./trace-facts.ts";
 import { factsMatcher, matchesSpans, spanConditions, traceIdsOf } from "./trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition } from "./trace-query.ts";
@@ -16,9 +16,10 @@ export function spansFor(store: SpanStore, access: CallerAccess | undefined): Sp
 
 /**
  * The spans that belong to functions which the caller may call. A span belongs to the function that it names, else to that of the nearest span above it that
- * names one. One that belongs to none (an HTTP request, a span from outside) is visible when the caller may call every function of the trace.
+ * names one. One that belongs to none (an HTTP request, a span from outside) is visible when the caller may call every function of the trace, which is not
+ * known unless `isWhole`: `spans` are all spans of the trace.
  */
-export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId: string) => boolean): SpanRecord[] {
+export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId: string) => boolean, isWhole = spans.length < MAX_READ_SPANS): SpanRecord[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const judged = new Map<string, boolean>();
   const may = (functionId: string): boolean => {
@@ -28,23 +29,23 @@ export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId:
   };
   const owners = new Map<SpanRecord, string | undefined>();
   for (const span of spans) {
-    const path: SpanRecord[] = [];
+    const path = new Set<SpanRecord>();
     let owner: string | undefined;
     let at: SpanRecord | undefined = span;
     // Parents that lead in a circle end it as well.
-    while (at !== undefined && !path.includes(at)) {
+    while (at !== undefined && !path.has(at)) {
       if (owners.has(at)) {
         owner = owners.get(at);
         break;
       }
-      path.push(at);
+      path.add(at);
       owner = functionOf(at);
       if (owner !== undefined) break;
       at = at.parentSpanId === undefined ? undefined : byId.get(at.parentSpanId);
     }
     for (const each of path) owners.set(each, owner);
   }
-  const seesAll = [...owners.values()].every((owner) => owner === undefined || may(owner));
+  const seesAll = isWhole && [...owners.values()].every((owner) => owner === undefined || may(owner));
   return spans.filter((span) => {
     const owner = owners.get(span);
     return owner === undefined ? seesAll : may(owner);
@@ -77,7 +78,7 @@ class VisibleSpans implements SpanReader {
     return (await this.spansOf(traceId)).find((span) => span.spanId === spanId);
   }
 
-  /** The filters are applied to what is visible: else they would tell what is hidden. Totals count the rows of this page and those before it. */
+  /** The filters are applied to the visible spans: otherwise a filter could find out what hidden ones hold. Totals count the rows of this page and those before it. */
   async list(request: TraceListRequest): Promise<TracePage> {
     const { filters, limit, offset } = request;
     const matchesFacts = factsMatcher(filters);
@@ -89,8 +90,8 @@ class VisibleSpans implements SpanReader {
     do {
       const wanted = offset - skipped + limit - rows.length;
       const page = await this.#store.list({ ...request, filters: shared(filters), after, offset: 0, limit: Math.min(wanted, limit), spans: "all" });
-      for (const { spans } of page.rows) {
-        const visible = visibleSpans(spans, this.#mayCall);
+      for (const row of page.rows) {
+        const visible = visibleSpans(row.spans, this.#mayCall, row.facts.spanCount <= row.spans.length);
         const facts = factsOf(visible);
         if (facts === undefined || !matchesFacts(facts) || !matchesSpans(conditions, visible)) continue;
         if (skipped < offset) skipped += 1;
