@@ -129,14 +129,12 @@ it("shows an error where the result would be, and a big result only on request",
 it("sends nothing that is not JSON, and what does not fit the schema only when it is meant", async () => {
   const { page } = await open("/functions/orders::create?tab=invoke");
   const invoke = page.getByRole("button", { name: "Invoke", exact: true });
-  await invoke.waitFor();
-  await page.locator(".cm-content").waitFor();
-  // A button that moves while it is clicked is not clicked. The place is noted at each frame.
+  await pasteIntoEditor(page, '{"item":');
+  // A button that moves while it is clicked is not clicked. The text is checked a moment after the last change of it; until then the place is noted at each frame.
   await page.evaluate(`globalThis.places = new Set();
     const button = [...document.querySelectorAll("button")].find(({ role, textContent }) => role !== "tab" && textContent === "Invoke");
     const note = () => { places.add(button.getBoundingClientRect().top); requestAnimationFrame(note); };
     note();`);
-  await pasteIntoEditor(page, '{"item":');
   await page.getByRole("list", { name: "Problems of the input" }).waitFor();
   // The line of the check has about 20 pixels.
   expect(await page.evaluate("Math.max(...places) - Math.min(...places)")).toBeLessThan(4);
