@@ -35,9 +35,15 @@ const originSchema = z
   .string()
   .refine(isOrigin, { message: "must be an origin such as http://localhost:5173: scheme, host and port, nothing behind; `null` and * are never allowed" });
 
-const hostNameSchema = z.string().refine((host) => isIP(host) !== 0 || isHostName(host), {
-  message: "must be a host name such as my-box.example, without scheme, port or *",
-});
+const hostNameSchema = z
+  .string()
+  .refine(isHostWithOrWithoutPort, { message: "must be a host name such as my-box.example or localhost:8080, without scheme or *" });
+
+function isHostWithOrWithoutPort(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  const [, bracketed, name] = /^(?:\[([^\]]+)\]|([^:]+))(?::[1-9][0-9]{0,4})?$/.exec(text) ?? [];
+  return bracketed === undefined ? name !== undefined && (isIP(name) !== 0 || isHostName(name)) : isIP(bracketed) === 6;
+}
 
 /** The `engine:` block of the config file. */
 export const engineBlockSchema = z.strictObject({
@@ -64,7 +70,12 @@ export const engineBlockSchema = z.strictObject({
   legacy_call_timeout_ms: deadlineSchema.optional().meta({ description: "Deadline for clients that cannot name one, in milliseconds. Default 900000" }),
   drain_ms: z.int().min(0).max(3_600_000).optional().meta({ description: "How long a stop waits for calls in flight, in milliseconds. Default 10000" }),
   allowed_origins: z.array(originSchema).optional().meta({ description: "Browser origins that may connect besides the engine's own. Default none" }),
-  allowed_hosts: z.array(hostNameSchema).optional().meta({ description: "Names accepted in the Host header besides the loopback ones. Default none" }),
+  allowed_hosts: z
+    .array(hostNameSchema)
+    .optional()
+    .meta({
+      description: "Names accepted in the Host header besides the loopback ones, with any port, or with the one that is written behind them. Default none",
+    }),
   console_invoke: z.boolean().optional().meta({ description: "Whether POST /_console/invoke is served. Default true" }),
   validate_requests: z
     .boolean()

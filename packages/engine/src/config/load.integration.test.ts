@@ -376,6 +376,8 @@ engine:
     ["engine: {allowed_origins: ['*']}\n", expect.stringContaining("must be an origin")],
     ["engine: {allowed_origins: ['null']}\n", expect.stringContaining("must be an origin")],
     ["engine: {allowed_hosts: ['http://x']}\n", expect.stringContaining("must be a host name")],
+    ["engine: {allowed_hosts: ['localhost:0']}\n", expect.stringContaining("must be a host name")],
+    ["engine: {allowed_hosts: ['*:80']}\n", expect.stringContaining("must be a host name")],
     ["engine: 5\n", "1 engine: must be a block of keys, got 5"],
     ["data_dir: x\n", "1 data_dir: is not known at the top of the file; write it as engine.data_dir"],
     ["workers:\n  - name: svc-http\n    config: {port: 1}\n  - name: svc-http\n    config: {port: 2}\n", expect.stringContaining("an earlier entry says 1")],

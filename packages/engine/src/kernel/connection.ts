@@ -88,7 +88,11 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       const signal = signalOfFrame(bytes);
       if (signal !== undefined) {
         const worker = { id: this.session.workerId, name: this.session.name };
-        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), { worker, address: this.#socket.remoteAddress });
+        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), {
+          worker,
+          address: this.#socket.remoteAddress,
+          principal: this.session.principal,
+        });
         return;
       }
     }

@@ -1,4 +1,5 @@
 import type { CallError, Payload } from "@svc/protocol";
+import type { Principal } from "./access/principal.ts";
 
 /** Checks values by a format that a worker registered. */
 export interface FormatCheck {
@@ -14,6 +15,8 @@ export interface FormatRequest {
   readonly format: unknown;
   /** Whether the registration asked: true and false are its word; undefined leaves it to the engine's setting. */
   readonly wanted: boolean | undefined;
+  /** Who registers it. The formats of a restricted one share a budget of time. */
+  readonly principal: Principal;
 }
 
 /** Makes checks of formats. The kernel knows no schema language; the engine brings one. */

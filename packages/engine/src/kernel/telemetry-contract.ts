@@ -1,4 +1,5 @@
 import type { CallError, Caller, FunctionId, Job, Payload } from "@svc/protocol";
+import type { Principal } from "./access/principal.ts";
 import type { Awaitable } from "./module.ts";
 import type { Undo } from "./scope.ts";
 
@@ -83,6 +84,8 @@ export interface IngestSource {
   readonly worker: { readonly id: string; readonly name: string } | undefined;
   /** `ip:port`. */
   readonly address: string | undefined;
+  /** Whose connection it is. */
+  readonly principal: Principal;
 }
 
 /** Takes what the kernel and the modules tell of their work. Called on the hot path: nothing here may block, throw or wait. */

@@ -4,6 +4,7 @@ import { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts"
 import type { SessionAccess } from "./access/session-access.ts";
 import { refusalToBind, refusalToCall, targetsOf } from "./access/target-refusal.ts";
 import type { WatchedTargets } from "./access/watched-targets.ts";
+import { withoutSvc } from "./caller-metadata.ts";
 import type { UnownedTrigger, UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
 import type { Undo } from "./scope.ts";
@@ -55,7 +56,7 @@ export class EngineTriggers implements UnownedTriggers {
       type: triggerType as TriggerTypeId,
       functionId: functionId as FunctionId,
       config: config ?? null,
-      metadata: metadata ?? undefined,
+      metadata: withoutSvc(metadata ?? undefined),
     };
     const { id } = request;
     return new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { type Principal, TRUSTED } from "../kernel/access/principal.ts";
 import type { SessionAccess } from "../kernel/access/session-access.ts";
 import type { AccessSettings } from "../kernel/access/settings.ts";
 import type { Channel } from "../kernel/channels/channel.ts";
@@ -88,7 +89,10 @@ export class Bridge {
     if (path === "/")
       this.#admit(request, stream, (access) => acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, access)));
     // Refusing it would hang a published client's shutdown.
-    else if (path === "/otel") this.#admit(request, stream, () => acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket)));
+    else if (path === "/otel")
+      this.#admit(request, stream, (access) =>
+        acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket, access?.grants.principal ?? TRUSTED)),
+      );
     else if (path.startsWith("/ws/channels/")) this.#openChannel(request, stream, head);
     else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
   }
@@ -139,7 +143,7 @@ export class Bridge {
     acceptWebSocket(request, stream, head, (socket) => this.#kernel.channelSockets.attach(channel, direction, socket));
   }
 
-  #takeTelemetry(socket: FrameSocket): void {
+  #takeTelemetry(socket: FrameSocket, principal: Principal): void {
     const { clock, heartbeat } = this.#kernel;
     let lastHeardAt = clock.monotonic();
     const heard = (): void => {
@@ -158,7 +162,7 @@ export class Bridge {
         heard();
         const signal = kind === "binary" ? signalOfFrame(bytes) : undefined;
         if (signal === undefined) return;
-        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), { worker: undefined, address: socket.remoteAddress });
+        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), { worker: undefined, address: socket.remoteAddress, principal });
       },
       onAlive: heard,
       onClosed: () => {

@@ -4,20 +4,31 @@ import type { IncomingMessage } from "node:http";
 export interface AccessRules {
   /** Origins that may open sockets and call `/_console/*`, e.g. `http://localhost:5173`. */
   readonly allowedOrigins: readonly string[];
-  /** Host names accepted in the Host header besides the loopback ones. */
+  /** Accepted in the Host header besides the loopback names: names, which stand for every port of them, and names with a port. Lower case. */
   readonly allowedHosts: readonly string[];
 }
 
+/** Why a request is not for this listener, by its Host and by the authority of its target, in one sentence; undefined when it is. */
+export function misdirection(request: IncomingMessage, port: number, rules: AccessRules): string | undefined {
+  const { host } = request.headers;
+  if (host === undefined) return "the request names no Host";
+  // The authority of a target in absolute form takes the place of the Host (RFC 9112, section 3.2.2).
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(request.url ?? "")?.[1];
+  const foreign = [host, ...(authority === undefined ? [] : [authority])].find((named) => !hostIsOurs(named, port, rules, request));
+  return foreign === undefined ? undefined : `the Host ${JSON.stringify(foreign)} is not served here; add ${JSON.stringify(foreign)} to engine.allowed_hosts`;
+}
+
 /**
- * True when the Host header names this listener: a loopback name or an allowed one, with the listener's own port. A page
+ * True when the Host header names this listener: a loopback name with the listener's own port, or an allowed one. A page
  * whose name was made to resolve to this machine (DNS rebinding) still sends its own name. `0.0.0.0` is not a name of ours.
  */
 export function hostIsOurs(host: string | undefined, port: number, rules: AccessRules, request?: Pick<IncomingMessage, "socket">): boolean {
   if (host === undefined) return false;
   const split = splitHost(host.toLowerCase());
   if (split === undefined) return false;
-  // Behind a proxy or tunnel a name stands without port.
-  if (rules.allowedHosts.includes(split.name) && (split.port === undefined || split.port === port)) return true;
+  // Behind a proxy or tunnel a name stands without port, or with that of the proxy.
+  const names = [split.name, split.name.replace(/^\[|\]$/g, ""), host.toLowerCase()];
+  if (names.some((name) => rules.allowedHosts.includes(name))) return true;
   const isTls = request?.socket !== undefined && "encrypted" in request.socket;
   if ((split.port ?? (isTls ? 443 : 80)) !== port) return false;
   return (
@@ -55,14 +66,9 @@ export interface UpgradeRefusal {
 
 /** Why a WebSocket handshake is not accepted, or undefined when it may go on. There is no same-origin rule for sockets but this. */
 export function upgradeRefusal(request: IncomingMessage, port: number, rules: AccessRules): UpgradeRefusal | undefined {
-  const { host, origin } = request.headers;
-  if (!hostIsOurs(host, port, rules, request)) {
-    return {
-      status: "421 Misdirected Request",
-      code: "misdirected_request",
-      message: `the Host ${JSON.stringify(host ?? "")} is not served here; add it to engine.allowed_hosts`,
-    };
-  }
+  const { origin } = request.headers;
+  const misdirected = misdirection(request, port, rules);
+  if (misdirected !== undefined) return { status: "421 Misdirected Request", code: "misdirected_request", message: misdirected };
   if (!originIsAllowed(origin, rules)) {
     return {
       status: "403 Forbidden",

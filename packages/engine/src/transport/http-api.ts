@@ -4,7 +4,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { HttpMount } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
 import { CONSOLE_HEADERS, consoleRefusal, isConsolePath } from "./console-guard.ts";
-import { type AccessRules, hostIsOurs } from "./guards.ts";
+import { type AccessRules, misdirection } from "./guards.ts";
 import { answerError, answerJson, Listener, REQUEST_TIMEOUT_MS } from "./listener.ts";
 import type { ListenerAccess } from "./realtime.ts";
 
@@ -79,8 +79,9 @@ export class HttpApi {
     const isConsole = isConsolePath(path);
     // Off loopback any name may lead here; what only the engine's clients may use then wants its token.
     const isForAnyHost = (this.#access.takesAnyHost?.(isConsole) ?? false) === true;
-    if (!isForAnyHost && !hostIsOurs(host, this.listener.port, this.#rules(), request)) {
-      answerError(response, 421, "misdirected_request", `the Host ${JSON.stringify(host ?? "")} is not served here; add it to engine.allowed_hosts`);
+    const misdirected = isForAnyHost ? undefined : misdirection(request, this.listener.port, this.#rules());
+    if (misdirected !== undefined) {
+      answerError(response, 421, "misdirected_request", misdirected);
       return undefined;
     }
     if (isConsole) {

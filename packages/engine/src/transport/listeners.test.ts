@@ -3,6 +3,7 @@ import { createServer, request as httpRequest } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
+import { engineBlockSchema } from "../config/engine-settings.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { createKernel } from "../kernel/create-kernel.ts";
 import type { ComponentReport } from "../kernel/health-contract.ts";
@@ -14,7 +15,7 @@ import { ListenError } from "./listener.ts";
 import { Realtime } from "./realtime.ts";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
-const rules = { allowedOrigins: ["http://app.example"], allowedHosts: ["dev.example"] };
+const rules = { allowedOrigins: ["http://app.example"], allowedHosts: ["dev.example", "localhost:8080"] };
 const undo: (() => void)[] = [];
 afterEach(() => {
   for (const close of undo.splice(0).reverse()) close();
@@ -81,9 +82,13 @@ describe("the guard of the listeners", () => {
     ["127.0.0.1:80", true],
     ["[::1]:80", true],
     ["dev.example:80", true],
-    // A proxy or tunnel in front stands at the scheme's own port.
+    // A proxy in front stands at the scheme's own port, or at another.
     ["dev.example", true],
-    ["dev.example:81", false],
+    ["dev.example:8443", true],
+    // A tunnel from another port of the browser's machine.
+    ["localhost:8080", true],
+    ["LOCALHOST:8080", true],
+    ["127.0.0.1:8080", false],
     ["localhost", true],
     ["localhost:81", false],
     ["0.0.0.0:80", false],
@@ -239,7 +244,22 @@ describe("the HTTP listener", () => {
 
   it("refuses a foreign Host with 421 on every path (W5)", async () => {
     const { port } = await api();
-    expect(await get(port, "/healthz", { host: `evil.example:${port}` })).toMatchObject({ status: 421 });
+    const refused = await get(port, "/healthz", { host: "localhost:9090" });
+    expect(refused).toMatchObject({ status: 421, body: expect.stringContaining("localhost:9090") });
+    // What the answer says to add is taken by the config.
+    const advice = /add \\"(.*?)\\" to engine.allowed_hosts/.exec(refused.body)?.[1];
+    expect(engineBlockSchema.safeParse({ allowed_hosts: [advice] }).success).toBe(true);
+    expect(hostIsOurs("localhost:9090", port, { allowedOrigins: [], allowedHosts: [String(advice)] })).toBe(true);
+  });
+
+  it("refuses a target in absolute form whose authority is foreign, whatever the Host says", async () => {
+    const { made, port } = await api();
+    made.mount({ prefix: "/", handle: (_request, response) => void response.end("root") });
+    const ask = (target: string): Promise<string> => sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n\r\n`).closed;
+    for (const target of ["http://evil.example/", `HTTP://evil.example:${port}/healthz`, "http://localhost:1/", "http:///healthz"]) {
+      expect([target, await ask(target)]).toEqual([target, expect.stringMatching(/^HTTP\/1\.1 421 /)]);
+    }
+    expect(await ask(`http://localhost:${port}/`)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it("refuses two Hosts with 400 and over 100 header lines with 431, of which none may go unread (1.4)", async () => {

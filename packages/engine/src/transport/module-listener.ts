@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isLoopback } from "../config/listen-address.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ListenOptions, ModuleListener } from "../kernel/module.ts";
-import { type AccessRules, fetchSiteIsSafe, hostIsOurs, originIsAllowed } from "./guards.ts";
+import { type AccessRules, fetchSiteIsSafe, misdirection, originIsAllowed } from "./guards.ts";
 import { answerError, Listener } from "./listener.ts";
 import type { Refusal } from "./token-guard.ts";
 
@@ -21,15 +21,10 @@ export interface ModuleListenerRules {
  */
 export async function openModuleListener(options: ListenOptions, rules: ModuleListenerRules): Promise<ModuleListener> {
   const { host, what } = options;
-  const isServedHere = (request: IncomingMessage): boolean =>
-    // Off loopback any name may lead here, and the token decides.
-    !isLoopback(host) || hostIsOurs(request.headers.host, listener.port, rules.access(), request);
-
   function refusalOf(request: IncomingMessage): { readonly status: number; readonly code: string; readonly message: string } | Refusal | undefined {
-    if (!isServedHere(request)) {
-      const named = JSON.stringify(request.headers.host ?? "");
-      return { status: 421, code: "misdirected_request", message: `the Host ${named} is not served here; add it to engine.allowed_hosts` };
-    }
+    // Off loopback any name may lead here, and the token decides.
+    const misdirected = isLoopback(host) ? misdirection(request, listener.port, rules.access()) : undefined;
+    if (misdirected !== undefined) return { status: 421, code: "misdirected_request", message: misdirected };
     const { origin } = request.headers;
     if (!originIsAllowed(origin, rules.access())) {
       return { status: 403, code: "FORBIDDEN", message: `the origin ${JSON.stringify(origin)} may not do this; add it to engine.allowed_origins` };

@@ -1,21 +1,38 @@
 import { createRequire } from "node:module";
 import type { Ajv2020 as Ajv2020Type, AnySchema, ValidateFunction } from "ajv/dist/2020.js";
+import { linearPattern } from "./linear-pattern.ts";
+
+/**
+ * How patterns are matched: `native` by JavaScript, which takes exponential time for some; `linear` in time that grows with the text, without what makes
+ * that impossible (look-around, back-references).
+ */
+export type Patterns = "native" | "linear";
 
 const require = createRequire(import.meta.url);
-let shared: Ajv2020Type | undefined;
-/** False while it compiles, and after a compilation that the time limit broke off in the midst: what that left behind nobody tidies up. */
-let isTidy = true;
-/** Names that the validator itself knows. */
-let ownRefs: ReadonlySet<string> = new Set();
+
+interface Shared {
+  readonly ajv: Ajv2020Type;
+  /** Names that the validator itself knows. */
+  readonly ownRefs: ReadonlySet<string>;
+  /** False while it compiles, and after a compilation that the time limit broke off in the midst: what that left behind nobody tidies up. */
+  isTidy: boolean;
+}
+
+const shared: Partial<Record<Patterns, Shared>> = {};
 
 /**
  * The validator, loaded when the first check is asked for: it takes a tenth of a second, and most engines never need it.
  * `format` only describes, as JSON Schema 2020-12 has it; unknown keywords are passed over.
  */
-export function validator(): Ajv2020Type {
-  if (shared !== undefined && isTidy) return shared;
+export function validator(patterns: Patterns = "native"): Ajv2020Type {
+  return sharedValidator(patterns).ajv;
+}
+
+function sharedValidator(patterns: Patterns): Shared {
+  const known = shared[patterns];
+  if (known?.isTidy === true) return known;
   const { Ajv2020 } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
-  shared = new Ajv2020({
+  const ajv = new Ajv2020({
     strict: false,
     validateFormats: false,
     // A member is there only when the value has it itself: every object has a `constructor` and a `toString`.
@@ -26,26 +43,28 @@ export function validator(): Ajv2020Type {
     // Without it a schema that refers to itself often is written out again and again.
     inlineRefs: false,
     logger: false,
+    ...(patterns === "linear" ? { code: { regExp: linearPattern } } : {}),
   });
   // The first compilation also compiles the schema of schemas.
-  shared.compile({ type: "object" });
-  ownRefs = new Set(Object.keys(shared.refs));
-  isTidy = true;
-  return shared;
+  ajv.compile({ type: "object" });
+  const made = { ajv, ownRefs: new Set(Object.keys(ajv.refs)), isTidy: true };
+  shared[patterns] = made;
+  return made;
 }
 
 /** Compiles a JSON Schema of draft 2020-12, or an older one that says nothing else. Throws with the reason. */
-export function compileSchema(format: unknown): ValidateFunction {
-  const ajv = validator();
+export function compileSchema(format: unknown, patterns: Patterns = "native"): ValidateFunction {
+  const made = sharedValidator(patterns);
+  const { ajv, ownRefs } = made;
   const schema = typeof format === "boolean" ? format : withoutIdentity(format as Readonly<Record<string, unknown>>);
-  isTidy = false;
+  made.isTidy = false;
   try {
     return ajv.compile(schema as AnySchema);
   } finally {
     // It keeps every schema it has seen, otherwise, and the `$id` of every part of one.
     ajv.removeSchema(schema as AnySchema);
     for (const name of Object.keys(ajv.refs)) if (!ownRefs.has(name)) delete ajv.refs[name];
-    isTidy = true;
+    made.isTidy = true;
   }
 }
 

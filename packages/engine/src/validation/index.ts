@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { CallError, type Payload } from "@svc/protocol";
+import type { Principal } from "../kernel/access/principal.ts";
 import type { FormatCheck, FormatChecks, FormatRequest } from "../kernel/format-check.ts";
 import { compileSchema, validator } from "./compiler.ts";
 import { inspectFormat } from "./limits.ts";
 import { misfitOf } from "./misfit.ts";
+import { TimeBudget } from "./time-budget.ts";
 import { TimeLimitError, withinTime } from "./time-limit.ts";
 
 /** How long one check, or one compilation, may hold up the engine, in milliseconds; a busy machine takes many times what an idle one does. */
@@ -15,6 +17,8 @@ const PAUSE_MS = 10 * CHECK_MS;
 const LARGE_BYTES = 64 * 1024;
 /** Compiled formats that are kept; the one that was made first goes. */
 const KEPT_FORMATS = 1_000;
+/** Restricted principals whose time is counted; the one that came first goes. */
+const KEPT_BUDGETS = 10_000;
 
 interface Validator {
   readonly validate: ReturnType<typeof compileSchema>;
@@ -24,43 +28,62 @@ interface Validator {
 }
 
 type Compiled = Validator | { readonly problem: string };
+/** Its principal has no time left just now: it is compiled when it is needed. */
+type CompiledOrLater = Compiled | "later";
 
 /** Checks payloads by JSON Schema. `enforceAll` is the engine's setting for registrations that say nothing themselves. */
 export class JsonSchemaChecks implements FormatChecks {
   readonly #enforceAll: () => boolean;
   /** By the hash of the format: replicas bring the same ones. */
   readonly #compiled = new Map<string, Compiled>();
+  /** By principal; trusted ones have none. */
+  readonly #budgets = new Map<string, TimeBudget>();
 
   constructor(enforceAll: () => boolean) {
     this.#enforceAll = enforceAll;
   }
 
-  checkFor({ format, wanted }: FormatRequest): FormatCheck | undefined {
+  checkFor({ format, wanted, principal }: FormatRequest): FormatCheck | undefined {
     if (wanted === false || (format === undefined && wanted === undefined)) return undefined;
+    const budget = principal.isTrusted ? undefined : this.#budgetOf(principal);
     return new Check({
-      format,
+      budget,
       isWanted: () => wanted ?? this.#enforceAll(),
       // Known at once where the registration asked, so that the answer to it can say so.
       compileNow: wanted === true,
-      compile: () => this.#compile(format),
+      compile: () => this.#compile(format, budget),
     });
   }
 
-  #compile(format: unknown): Compiled {
+  #budgetOf({ id }: Principal): TimeBudget {
+    const known = this.#budgets.get(id);
+    if (known !== undefined) return known;
+    const made = new TimeBudget();
+    if (this.#budgets.size >= KEPT_BUDGETS) this.#budgets.delete(this.#budgets.keys().next().value ?? "");
+    this.#budgets.set(id, made);
+    return made;
+  }
+
+  #compile(format: unknown, budget: TimeBudget | undefined): CompiledOrLater {
     if (format === undefined) return { problem: "there is none" };
     const { problem, isCostly } = inspectFormat(format);
     if (problem !== undefined) return { problem };
-    const key = createHash("sha256").update(JSON.stringify(format)).digest("base64");
+    const patterns = budget === undefined ? "native" : "linear";
+    const key = `${patterns} ${createHash("sha256").update(JSON.stringify(format)).digest("base64")}`;
     const known = this.#compiled.get(key);
     if (known !== undefined) return known;
+    if (budget?.isSpent(performance.now())) return "later";
     let compiled: Compiled;
     // Loaded outside the limit, which is for what this format costs.
-    validator();
+    validator(patterns);
+    const startedAt = performance.now();
     try {
-      compiled = { validate: withinTime(COMPILE_MS, () => compileSchema(format)), isCostly, pausedUntil: 0 };
+      const validate = withinTime(budget === undefined ? COMPILE_MS : CHECK_MS, () => compileSchema(format, patterns));
+      compiled = { validate, isCostly, pausedUntil: 0 };
     } catch (error) {
       compiled = { problem: (error as Error).message };
     }
+    budget?.spend(performance.now() - startedAt, performance.now());
     if (this.#compiled.size >= KEPT_FORMATS) this.#compiled.delete(this.#compiled.keys().next().value ?? "");
     this.#compiled.set(key, compiled);
     return compiled;
@@ -68,14 +91,21 @@ export class JsonSchemaChecks implements FormatChecks {
 }
 
 class Check implements FormatCheck {
+  readonly #budget: TimeBudget | undefined;
   readonly #isWanted: () => boolean;
-  readonly #compile: () => Compiled;
+  readonly #compile: () => CompiledOrLater;
   #compiled: Compiled | undefined;
 
-  constructor(options: { readonly format: unknown; readonly isWanted: () => boolean; readonly compileNow: boolean; readonly compile: () => Compiled }) {
+  constructor(options: {
+    readonly budget: TimeBudget | undefined;
+    readonly isWanted: () => boolean;
+    readonly compileNow: boolean;
+    readonly compile: () => CompiledOrLater;
+  }) {
+    this.#budget = options.budget;
     this.#isWanted = options.isWanted;
     this.#compile = options.compile;
-    if (options.compileNow) this.#compiled = options.compile();
+    if (options.compileNow) this.#compileNow();
   }
 
   isOn(): boolean {
@@ -87,8 +117,8 @@ class Check implements FormatCheck {
   }
 
   problemOf(payload: Payload, what: string): CallError | undefined {
-    this.#compiled ??= this.#compile();
-    const compiled = this.#compiled;
+    const compiled = this.#compiled ?? this.#compileNow();
+    if (compiled === undefined) return this.#outOfTime(what);
     if ("problem" in compiled) return undefined;
     let value: unknown;
     try {
@@ -97,21 +127,36 @@ class Check implements FormatCheck {
       return CallError.from(thrown);
     }
     const { validate } = compiled;
-    const isLimited = compiled.isCostly || payload.byteLength > LARGE_BYTES;
-    if (isLimited && performance.now() < compiled.pausedUntil) {
+    const isLimited = this.#budget !== undefined || compiled.isCostly || payload.byteLength > LARGE_BYTES;
+    const startedAt = isLimited ? performance.now() : 0;
+    if (isLimited && startedAt < compiled.pausedUntil) {
       return new CallError("overloaded", `${what}: payloads are not checked just now, because one took longer than ${CHECK_MS} ms; try again`);
     }
+    if (this.#budget?.isSpent(startedAt)) return this.#outOfTime(what);
     try {
       if (isLimited ? withinTime(CHECK_MS, () => validate(value)) : validate(value)) return undefined;
     } catch (error) {
       if (error instanceof TimeLimitError) compiled.pausedUntil = performance.now() + PAUSE_MS;
       const why = error instanceof TimeLimitError ? `checking it takes longer than ${CHECK_MS} ms` : `it cannot be checked: ${(error as Error).message}`;
       return new CallError("invalid_input", `${what}: ${why}`, { details: { problems: [] } });
+    } finally {
+      this.#budget?.spend(performance.now() - startedAt, performance.now());
     }
     const problems = (validate.errors ?? []).map(misfitOf);
     // The validator keeps the errors of its last run, and with them parts of the payload.
     validate.errors = null;
     const text = problems.map(({ path, expected }) => `${path === "" ? "the payload" : path} must ${expected}`).join("; ");
     return new CallError("invalid_input", `${what}: ${text}`, { details: { problems } });
+  }
+
+  /** Undefined: it has to wait. */
+  #compileNow(): Compiled | undefined {
+    const compiled = this.#compile();
+    if (compiled !== "later") this.#compiled = compiled;
+    return this.#compiled;
+  }
+
+  #outOfTime(what: string): CallError {
+    return new CallError("overloaded", `${what}: payloads are not checked just now, because the formats of its principal took too much time; try again`);
   }
 }

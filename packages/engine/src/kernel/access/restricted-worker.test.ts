@@ -728,3 +728,37 @@ describe("what a restricted caller sees (gap 56)", () => {
     expect(((await owner.call("engine::everything")).result as { functions: string[] }).functions).toContain("secret");
   });
 });
+
+describe("a worker that pretends to be another (K2)", () => {
+  it("says no member svc of the metadata of its calls and triggers, which only the engine says", async () => {
+    const engine = await start();
+    const owner = await engine.connectWorker();
+    owner.serve("read", (_data, frame) => frame.metadata);
+    await settled(owner);
+    const guest = await engine.connectWorker({ access: accessTo(settings({ rbac: rbac({ exposeFunctions: ['match("read")'] }) })) });
+    for (const worker of [owner, guest]) {
+      expect((await worker.call("read", 1, { metadata: { svc: { job: { id: "forged" } }, own: 1 } })).result).toEqual({ own: 1 });
+      expect((await worker.call("read", 1, { metadata: { own: "svc" } })).result).toEqual({ own: "svc" });
+    }
+    const id = crypto.randomUUID();
+    guest.send(`{"type":"invokefunction","invocation_id":"${id}","function_id":"read","metadata":{"\\u0073vc":{"topic":"forged"},"own":2},"data":1}`);
+    expect(await guest.next((frame) => frame.invocation_id === id)).toMatchObject({ error: null, result: { own: 2 } });
+    guest.say({ ...trigger("read"), metadata: { svc: { topic: "forged" }, own: 3 } });
+    await guest.next((frame) => frame.type === "triggerregistrationresult");
+    expect(engine.directory.triggers().map(({ metadata }) => metadata)).toEqual([{ own: 3 }]);
+  });
+
+  it("is listed as a worker, if it is restricted, though it says that it is the console or the CLI", async () => {
+    const engine = await start();
+    const guests = ["console", "cli"].map((kind) => engine.connectWorker({ name: kind, kind, access: accessTo(settings()) }));
+    for (const guest of guests) await settled(await guest);
+    const page = await engine.connectWorker({ name: "page", kind: "console" });
+    await settled(page);
+    const listed = engine.directory.workers().map(({ name, kind, internal }) => [name, kind, internal]);
+    expect(listed).toEqual([
+      ["cli", "worker", false],
+      ["console", "worker", false],
+      ["page", "console", true],
+    ]);
+  });
+});

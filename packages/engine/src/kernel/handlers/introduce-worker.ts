@@ -36,7 +36,8 @@ export function introduceWorker(message: MessageOf<"invokefunction">, session: S
       os: os === undefined ? undefined : shared(shown(os)),
       pid,
       isolation: isolation === undefined ? undefined : shared(shown(isolation)),
-      kind: kind ?? "worker",
+      // The console and the CLI are left out of listings, and what they do is not held against workers: nobody else may pass for them.
+      kind: session.principal.isTrusted ? (kind ?? "worker") : "worker",
     },
     featureSet(features ?? []),
   );

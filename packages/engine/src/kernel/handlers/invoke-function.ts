@@ -1,6 +1,7 @@
 import { CallError, type FunctionId, type InvocationId, type MessageOf, Payload } from "@svc/protocol";
 import { admitCall } from "../access/admit-call.ts";
 import type { CallRequest, Outcome } from "../call.ts";
+import { metadataOfCaller } from "../caller-metadata.ts";
 import type { Kernel } from "../kernel.ts";
 import { newInvocationId } from "../router.ts";
 import type { Session } from "../session.ts";
@@ -75,7 +76,7 @@ function requestOf(message: MessageOf<"invokefunction">, session: Session, kerne
     fallbackTimeoutMs: session.features.has("deadlines") ? deadlines.defaultTimeoutMs : deadlines.legacyCallTimeoutMs,
     traceparent: cleanTraceparent(message.traceparent),
     baggage: cleanBaggage(message.baggage),
-    metadata: message.metadata,
+    metadata: metadataOfCaller(message.metadata),
     caller: session.caller,
     job: undefined,
     // A worker with calls in its hands may need further calls to finish them.

@@ -25,7 +25,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
     session.sendError(new CallError(provider.code, provider.message, { details: { ...provider.details, message_type: "registerfunction", id } }));
     return false;
   }
-  const check = kernel.formats.checkFor({ format: message.request_format, wanted: message.validate });
+  const check = kernel.formats.checkFor({ format: message.request_format, wanted: message.validate, principal: session.principal });
   reportFormatProblem(check, message, session);
   const replaced = session.functions.get(id);
   const undo = session.scope.add(

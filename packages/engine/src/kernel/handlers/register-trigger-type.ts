@@ -33,7 +33,7 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   // Last, since it takes the type away from others.
   const dispute = settleTypePrincipal(id, session, kernel);
   if (dispute !== undefined) return refuse(dispute);
-  const check = kernel.formats.checkFor({ format: message.trigger_request_format, wanted: message.validate ?? false });
+  const check = kernel.formats.checkFor({ format: message.trigger_request_format, wanted: message.validate ?? false, principal: session.principal });
   reportFormatProblem(check, message, session);
   const provider: TriggerTypeProvider = {
     workerId: session.workerId,

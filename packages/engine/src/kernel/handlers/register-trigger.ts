@@ -1,5 +1,6 @@
 import { CallError, type MessageOf } from "@svc/protocol";
 import { admitTrigger, type TargetWatch } from "../access/admit-registrations.ts";
+import { withoutSvc } from "../caller-metadata.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { bindingKey, type TriggerRequest } from "../trigger-binding.ts";
@@ -36,7 +37,7 @@ function addTrigger(message: MessageOf<"registertrigger">, session: Session, ker
     refuse(message, session, new CallError("registration_refused", `this connection has ${maxTriggers} triggers, which is the limit`));
     return;
   }
-  const request: TriggerRequest = { id, type, functionId, config: message.config ?? null, metadata: message.metadata };
+  const request: TriggerRequest = { id, type, functionId, config: message.config ?? null, metadata: withoutSvc(message.metadata) };
   // First the old, then the new: a provider must never see two bindings of one id.
   if (replaced !== undefined && replaced.hold.key !== bindingKey(request)) replaced.hold.remove();
   const hold = kernel.triggers.register(session, request);

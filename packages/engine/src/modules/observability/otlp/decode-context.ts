@@ -11,6 +11,8 @@ export interface Origin {
   readonly isFrame: boolean;
   /** True when a connected worker of that id has the address that this came from. */
   readonly mayBeWorker: (workerId: string) => boolean;
+  /** Id of the principal, where the sender is restricted: the name of its service tells whose it is. Undefined: a trusted sender. */
+  readonly restrictedTo?: string | undefined;
 }
 
 export interface DecodeContext {
@@ -48,7 +50,7 @@ function readScope(value: unknown): ScopeNames {
   return { scopeName: short(asText(scope?.name)), scopeVersion: short(asText(scope?.version)) };
 }
 
-/** Whoever sends may name any service. Which worker it is, is known by its connection, or else held against the address it came from. */
+/** A trusted sender may name any service; the service of a restricted one is its worker's name with its principal. Which worker it is, is known by its connection, or else held against the address it came from. */
 export function readResource(resource: JsonObject, context: DecodeContext, signal: "spans" | "logs" | "metrics", claimed?: string): Resource {
   const { origin } = context;
   const given = readAttributes(resource.attributes, new RecordBudget(signal, context.drops));
@@ -60,6 +62,7 @@ export function readResource(resource: JsonObject, context: DecodeContext, signa
   // What is not known to be so is not shown as if it were.
   delete attributes["svc.worker.id"];
   if (workerId !== undefined) attributes["svc.worker.id"] = workerId;
-  const service = typeof name === "string" && name !== "" ? name : (origin.worker?.name ?? "unknown_service");
+  const named = typeof name === "string" && name !== "" ? name : (origin.worker?.name ?? "unknown_service");
+  const service = origin.restrictedTo === undefined ? named : `${origin.worker?.name ?? "unknown_service"} (${origin.restrictedTo})`;
   return { service: service.slice(0, MAX_KEY_BYTES), workerId, attributes };
 }

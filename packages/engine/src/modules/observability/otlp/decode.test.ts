@@ -190,6 +190,13 @@ test("a resource may not claim another's worker", () => {
   ]);
 });
 
+test("a service of a restricted sender bears its principal, whatever its resource names", () => {
+  const claim = { attributes: [pair("service.name", { stringValue: "payments" })] };
+  telemetry.decode("traces", traces([span()], claim), { worker: { id: "w-1", name: "guest" }, restrictedTo: "role reader" });
+  telemetry.decode("traces", traces([span()], claim), { restrictedTo: "prefix acme" });
+  expect(telemetry.ended.map(({ resource }) => resource.service)).toEqual(["guest (role reader)", "unknown_service (prefix acme)"]);
+});
+
 test("what names no service is its worker's", () => {
   telemetry.decode("traces", traces([span()]), { worker: { id: "w-1", name: "math-worker" } });
   telemetry.decode("traces", traces([span()]));

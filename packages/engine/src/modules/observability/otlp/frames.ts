@@ -5,11 +5,18 @@ import { parseJsonBody } from "./json-body.ts";
 
 /** Takes what workers send as frames (protocol section 9): OTLP/JSON, never answered. */
 export function takeFrame(ingest: Ingest, directory: Pick<Directory, "workerById">, signal: Signal, body: Uint8Array, source: IngestSource): void {
-  const { worker, address } = source;
+  const { worker, address, principal } = source;
+  const isOfSender = workersAt(directory, address);
+  const restrictedTo = principal.isTrusted ? undefined : principal.id;
   ingest.offer(worker?.id ?? address ?? "unknown", {
     signal,
     bytes: body.byteLength,
-    origin: { worker, isFrame: true, mayBeWorker: workersAt(directory, address) },
+    origin: {
+      worker,
+      isFrame: true,
+      mayBeWorker: (id) => isOfSender(id) && (principal.isTrusted || directory.workerById(id)?.principal === principal.id),
+      restrictedTo,
+    },
     parse: () => parseJsonBody(body),
     onDone: undefined,
   });

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import { TRUSTED } from "../../../kernel/access/principal.ts";
 import { encodeTraces } from "./encode.ts";
 import { takeFrame } from "./frames.ts";
 import { Ingest, type IngestOutcome } from "./ingest.ts";
@@ -35,7 +36,7 @@ function offer(ingest: Ingest, source: string, body: unknown, bytes = 100): Prom
 
 test("a frame of a worker's is read soon, and named as its worker's", async () => {
   const { ingest, telemetry } = start();
-  takeFrame(ingest, NOBODY, "traces", Buffer.from(JSON.stringify(request(2))), { worker: { id: "w-1", name: "math" }, address: undefined });
+  takeFrame(ingest, NOBODY, "traces", Buffer.from(JSON.stringify(request(2))), { worker: { id: "w-1", name: "math" }, address: undefined, principal: TRUSTED });
   await offer(ingest, "other", request(1));
   expect(telemetry.ended.map(({ resource }) => resource.workerId)).toEqual(["w-1", "w-1", undefined]);
 });
@@ -44,9 +45,9 @@ test("a worker's id from a socket without a worker counts only from that worker'
   const { ingest, telemetry } = start();
   const body = Buffer.from(JSON.stringify(encodeTraces([someSpan()])));
   const directory = { workerById: () => ({ ip_address: "10.0.0.7:5000" }) as never };
-  takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.7:6000" });
-  takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.8:6000" });
-  takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "[::ffff:10.0.0.7]:6000" });
+  takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.7:6000", principal: TRUSTED });
+  takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.8:6000", principal: TRUSTED });
+  takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "[::ffff:10.0.0.7]:6000", principal: TRUSTED });
   await offer(ingest, "10.0.0.9", request(1));
   ingest.stop(1_000);
   expect(telemetry.ended.filter(({ resource }) => resource.workerId === "w-1")).toHaveLength(2);
@@ -90,7 +91,7 @@ test("what does not fit is refused and counted, and room comes back", async () =
 test("a body that cannot be parsed spoils nothing else", async () => {
   const { ingest, telemetry } = start();
   for (const text of ["", "{", "null", "[]", '"x"', "\u0000", "1e999"]) {
-    takeFrame(ingest, NOBODY, "traces", Buffer.from(text), { worker: undefined, address: "a:1" });
+    takeFrame(ingest, NOBODY, "traces", Buffer.from(text), { worker: undefined, address: "a:1", principal: TRUSTED });
   }
   expect(await offer(ingest, "a:1", request(1))).toMatchObject({ accepted: 1 });
   expect(telemetry.counts.get("spans malformed_body")).toBe(7);

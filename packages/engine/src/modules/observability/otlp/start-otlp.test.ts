@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import { TRUSTED } from "../../../kernel/access/principal.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { observability } from "../index.ts";
 import { encodeMetrics, encodeTraces } from "./encode.ts";
@@ -73,7 +74,11 @@ test("an own span of a call that was not sampled is in the trace if that is kept
     const [encoded] = encodeTraces([span]).resourceSpans[0]?.scopeSpans[0]?.spans ?? [];
     const body = { resourceSpans: [{ resource, scopeSpans: [{ spans: [{ ...encoded, flags: Number(flags) }] }] }] };
     sent += 1;
-    running.kernel.telemetry.collector?.ingest("traces", Buffer.from(JSON.stringify(body)), { worker: { id: "w", name: "shop" }, address: undefined });
+    running.kernel.telemetry.collector?.ingest("traces", Buffer.from(JSON.stringify(body)), {
+      worker: { id: "w", name: "shop" },
+      address: undefined,
+      principal: TRUSTED,
+    });
     if ((data as { readonly waits?: true }).waits === true) await expect.poll(accepted).toBe(sent);
     if ((data as { readonly fails?: true }).fails === true) throw new Error("sold out");
     return null;
@@ -97,7 +102,8 @@ test("an own span of a call that was not sampled is in the trace if that is kept
 test("frames that come before the code that reads them are read as well", async () => {
   const { status } = await start({});
   const frame = Buffer.from(JSON.stringify(encodeTraces([someSpan()])));
-  for (let count = 0; count < 3; count += 1) engine?.kernel.telemetry.collector?.ingest("traces", frame, { worker: undefined, address: "10.0.0.1:5" });
+  for (let count = 0; count < 3; count += 1)
+    engine?.kernel.telemetry.collector?.ingest("traces", frame, { worker: undefined, address: "10.0.0.1:5", principal: TRUSTED });
   await expect.poll(async () => (await status()).receivers[0]?.accepted).toBe(3);
 });
 
