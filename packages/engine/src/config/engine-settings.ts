@@ -70,12 +70,9 @@ export const engineBlockSchema = z.strictObject({
   legacy_call_timeout_ms: deadlineSchema.optional().meta({ description: "Deadline for clients that cannot name one, in milliseconds. Default 900000" }),
   drain_ms: z.int().min(0).max(3_600_000).optional().meta({ description: "How long a stop waits for calls in flight, in milliseconds. Default 10000" }),
   allowed_origins: z.array(originSchema).optional().meta({ description: "Browser origins that may connect besides the engine's own. Default none" }),
-  allowed_hosts: z
-    .array(hostNameSchema)
-    .optional()
-    .meta({
-      description: "Names accepted in the Host header besides the loopback ones, with any port, or with the one that is written behind them. Default none",
-    }),
+  allowed_hosts: z.array(hostNameSchema).optional().meta({
+    description: "Names accepted in the Host header besides the loopback ones, with any port, or with the one that is written behind them. Default none",
+  }),
   console_invoke: z.boolean().optional().meta({ description: "Whether POST /_console/invoke is served. Default true" }),
   validate_requests: z
     .boolean()
