@@ -189,6 +189,8 @@ export interface ItemStore {
   snapshot(file: string): Promise<{ readonly bytes: number }>;
   /** Why nothing can be written at present; undefined when it can. */
   problem(): string | undefined;
+  /** What was lost or is damaged although the store works; undefined when nothing is known. */
+  damage(): string | undefined;
   /** Finishes what was asked for. Calls after it are refused with `draining`. */
   close(): Promise<void>;
 }

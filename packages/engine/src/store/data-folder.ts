@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { closeQuietly, DatabaseRefused } from "./database-file.ts";
+import { DatabaseRefused } from "./damage.ts";
+import { closeQuietly } from "./database-file.ts";
 import { type Database, openDatabase, resultCodes, SqlError } from "./driver.ts";
 import { folderProblem } from "./folder-problem.ts";
 

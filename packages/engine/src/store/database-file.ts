@@ -1,23 +1,16 @@
-import { statSync } from "node:fs";
+import { copyFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { DatabaseRefused, damageText, refuseDamage } from "./damage.ts";
 import { type Database, type DriverName, openDatabase, resultCodes, SqlError } from "./driver.ts";
 import { folderProblem } from "./folder-problem.ts";
 import { keepPrivate } from "./private-file.ts";
-
-/** Why a database file cannot be used. The message names the file, what is wrong, and what to do; it is meant for the person who starts the engine. */
-export class DatabaseRefused extends Error {
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = "DatabaseRefused";
-  }
-}
+import { finishRenewal } from "./renewal.ts";
+import { readWal } from "./wal-file.ts";
 
 export interface OpenFileOptions {
   /** Absolute path. Its folder must exist. */
   readonly file: string;
   readonly schema: readonly string[];
-  /** Checks the whole file even after a clean stop. */
-  readonly check: "after-unclean-stop" | "always";
   readonly driver?: DriverName | undefined;
   /** `durable` (default): a commit returns when the log is on the disk. `relaxed`: the log is synced by others, see log-sync.ts. */
   readonly durability?: StoreDurability | undefined;
@@ -31,27 +24,35 @@ const SYNCHRONOUS = { durable: "PRAGMA synchronous=FULL", relaxed: "PRAGMA synch
 // The size limit is for the log after a burst, 64 MiB.
 const SETTINGS = "PRAGMA busy_timeout=5000; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864";
 
-/** Most damage that a message quotes; the rest is found by whoever repairs the file. */
-const QUOTED_PROBLEMS = 3;
+export interface OpenedFile {
+  readonly database: Database;
+  /** The last stop was not clean, so the file may be damaged in a way that the check at the opening does not see. */
+  readonly wasUnclean: boolean;
+  /** What was found and is lost, as a sentence for people. */
+  readonly damage: string | undefined;
+}
 
 /**
  * Opens a database for the store: checked when the last stop was not clean, write-ahead log, schema brought up to date.
  * Throws DatabaseRefused for a damaged file, one of a newer version, and one that cannot be read or written.
  */
-export function openDatabaseFile(options: OpenFileOptions): Database {
+export function openDatabaseFile(options: OpenFileOptions): OpenedFile {
   let database: Database | undefined;
   try {
-    const mustCheck = options.check === "always" || endedUncleanly(options.file);
+    finishRenewal(options.file);
+    const wasUnclean = endedUncleanly(options.file);
+    // Before SQLite opens the log: it reads up to the first bad frame and overwrites the rest.
+    const damage = wasUnclean ? keepDamagedLog(options.file) : undefined;
     keepPrivate(options.file);
     database = openDatabase(options.file, options.driver);
     database.exec(`${SETTINGS}; ${SYNCHRONOUS[options.durability ?? "durable"]}`);
-    if (mustCheck) refuseDamage(options.file, database);
+    if (wasUnclean) refuseDamage(options.file, database);
     // The pragma answers with the mode it ended up in, e.g. "delete" on a file system that cannot share memory.
     const mode = database.prepare("PRAGMA journal_mode=WAL").get()?.journal_mode;
     if (mode !== "wal")
       throw new DatabaseRefused(`the database ${options.file} cannot use a write-ahead log here (SQLite answered "${mode}"); put it on a local disk`);
     upgrade(options.file, database, options.schema);
-    return database;
+    return { database, wasUnclean, damage };
   } catch (thrown) {
     closeQuietly(database);
     throw refusalOf(options.file, thrown);
@@ -79,32 +80,19 @@ function endedUncleanly(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-function refuseDamage(file: string, database: Database): void {
-  const problems = findDamage(database);
-  if (problems.length === 1 && problems[0] === "ok") return;
-  const quoted = problems.slice(0, QUOTED_PROBLEMS).map((problem) => problem.replaceAll("\n", " "));
-  throw new DatabaseRefused(damageText(file, quoted.join("; ")));
-}
-
-/** What the check found; `ok` alone when it found nothing. It looks at pages first, and then may fail on what it reads from them: with a limit of one finding it does not get that far. */
-function findDamage(database: Database): string[] {
-  try {
-    return database
-      .prepare<CheckRow>("PRAGMA quick_check(10)")
-      .all()
-      .map((row) => row.quick_check);
-  } catch (thrown) {
-    if (!(thrown instanceof SqlError) || thrown.resultCode !== resultCodes.corrupt) throw thrown;
-    return [database.prepare<CheckRow>("PRAGMA quick_check(1)").get()?.quick_check ?? thrown.message];
+/** Keeps a copy of a log of which SQLite is going to ignore a part, and says what is lost. Undefined when the log is whole. */
+function keepDamagedLog(file: string): string | undefined {
+  const { readable, unreadable } = readWal(`${file}-wal`) ?? { readable: 0, unreadable: 0 };
+  if (unreadable === 0) return undefined;
+  // Its name is that of a database with its log, so that tools for SQLite open both.
+  const copy = `${file}.damaged.${Date.now()}`;
+  for (const end of ["", "-wal"]) {
+    copyFileSync(`${file}${end}`, `${copy}${end}`);
+    keepPrivate(`${copy}${end}`);
   }
-}
-
-type CheckRow = { readonly quick_check: string };
-
-function damageText(file: string, finding: string): string {
   return (
-    `the database ${file} is damaged: ${finding}. Nothing was changed. To go on: copy ${file} and the files beside it that begin with its name to a safe place, then restore a backup, ` +
-    `or recover what is readable with \`sqlite3 ${file} .recover | sqlite3 ${file}.recovered\` and put the recovered file in its place`
+    `the log ${file}-wal is damaged: the first ${readable} pages in it are used, at least ${unreadable} later ones cannot be, so the last writes before the stop are lost. ` +
+    `A copy of both files is kept as ${copy}`
   );
 }
 

@@ -9,7 +9,7 @@ import { folderProblem } from "./folder-problem.ts";
 const root = mkdtempSync(join(tmpdir(), "svc-folder-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const open = (file: string) => openDatabaseFile({ file, schema: ["CREATE TABLE t (a)"], check: "after-unclean-stop" });
+const open = (file: string) => openDatabaseFile({ file, schema: ["CREATE TABLE t (a)"] });
 
 it("finds nothing wrong with a folder that can be written into", () => {
   expect(folderProblem(root)).toBeUndefined();

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 
 /** Mode of files that only their owner may read and write. */
-const PRIVATE = 0o600;
+export const PRIVATE = 0o600;
 
 /**
  * Makes a database readable for its owner only, whatever the mode of its folder: it holds what users store. SQLite gives the files beside it the same

@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, copyFileSync, mkdtempSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -7,6 +7,7 @@ import type { ProceduresModule } from "./procedures.ts";
 import { Session } from "./session.ts";
 import * as ledger from "./testing/ledger-procedures.ts";
 import type { Answer } from "./thread-messages.ts";
+import { readWal } from "./wal-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-session-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -109,6 +110,7 @@ describe("a batch of requests", () => {
     expect(answers).toEqual([failed, failed, failed, done([])]);
     expect(run(session, texts)).toEqual([done([])]);
     expect(session.problem).toMatch(/full/);
+    run(session, ["freeDisk", null]);
     session.probe();
     expect(session.problem).toBeUndefined();
     expect(run(session, ["add", long])).toEqual([done(1)]);
@@ -116,28 +118,127 @@ describe("a batch of requests", () => {
   });
 });
 
-describe("a relaxed session", () => {
-  it("writes its log back before it writes again once the log could not be synced", () => {
+describe("a session after a failed sync", () => {
+  const failed = (reason: string, unclear: object = {}): Answer => ({ status: "failed", message: expect.stringContaining(reason), ...unclear });
+
+  it.each(["durable", "relaxed"] as const)("answers no write of a %s store as done before all of it is in a new file", (durability) => {
     const file = freshFile();
-    const session = new Session(file, ledger, defaultDriver(), "relaxed");
-    run(session, ["add", "x".repeat(100_000)]);
-    const before = statSync(`${file}-wal`).size;
-    session.noteUnsynced("EIO: i/o error, fdatasync");
-    expect(session.problem).toMatch(/cannot sync .*the writes of the last second would not survive a power cut: EIO/);
-    expect(run(session, texts)).toMatchObject([{ status: "done" }]);
-    expect(session.problem).toMatch(/cannot sync/);
-    run(session, ["add", "small"]);
+    const session = new Session(file, ledger, defaultDriver(), durability);
+    run(session, ["add", "before"]);
+    if (durability === "relaxed") session.noteUnsynced("EIO: i/o error, fdatasync");
+    else expect(run(session, ["add", "lost"], ["breakDisk", null])).toEqual(Array(2).fill(failed("disk I/O error (during breakDisk)", { isUnclear: true })));
+    expect(run(session, ["add", "refused"], texts)).toEqual([failed("cannot sync"), done(["before"])]);
+    session.probe();
+    expect(session.isRenewed).toBe(true);
+    // A power cut at this moment leaves nothing of the log, which no sync wrote.
+    for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`);
+    const next = open(file);
+    expect(run(next, texts, ["add", "after"])).toEqual([done(["before"]), done(1)]);
+    expect(readdirSync(root).filter((name) => name.startsWith(`${files}.db.`))).toEqual([]);
+    next.close();
+  });
+
+  it("renews the file at the next start, if it is killed before", () => {
+    const file = freshFile();
+    const session = open(file);
+    run(session, ["add", "before"], ["breakDisk", null]);
+    run(session, ["add", "kept"]);
+    const next = open(file);
+    expect(run(next, ["add", "a"])).toEqual([failed("a sync failed before the last stop")]);
+    next.probe();
+    expect(next.isRenewed).toBe(true);
+  });
+
+  it("does not renew from a log that the disk has lost meanwhile", () => {
+    const file = freshFile();
+    const session = open(file);
+    run(session, ["add", "a"]);
+    run(session, ["add", "b"]);
+    run(session, ["breakDisk", null]);
+    damage(`${file}-wal`, statSync(`${file}-wal`).size - 100);
+    session.probe();
+    expect(session.isRenewed).toBe(false);
+    expect(session.problem).toMatch(/pages of its log can no longer be read; restart the engine/);
+  });
+});
+
+describe("a session whose file is moved away", () => {
+  it("acknowledges nothing until it is back", () => {
+    const file = freshFile();
+    const session = open(file);
+    run(session, ["add", "a"]);
+    renameSync(file, `${file}.moved`);
+    expect(run(session, ["add", "b"], texts)).toEqual([
+      { status: "failed", message: expect.stringMatching(/\.db was moved or removed while the engine used it; put it back/) },
+      done(["a"]),
+    ]);
+    writeFileSync(file, "");
+    session.checkPlace();
+    expect(session.problem).toMatch(/was replaced by another file/);
+    renameSync(`${file}.moved`, file);
+    session.probe();
     expect(session.problem).toBeUndefined();
-    expect(statSync(`${file}-wal`).size).toBeLessThan(before);
-    expect(statSync(file).size).toBeGreaterThan(100_000);
+    expect(run(session, ["add", "b"], texts)).toEqual([done(1), done(["a", "b"])]);
     session.close();
   });
 
-  it("finds out by itself that its log can be synced again", () => {
-    const session = new Session(freshFile(), ledger, defaultDriver(), "relaxed");
-    session.noteUnsynced("EIO");
-    session.probe();
-    expect(session.problem).toBeUndefined();
+  it("says that a write into it is unclear", () => {
+    const file = freshFile();
+    const session = open(file, {
+      ...ledger,
+      openProcedures: (database, gather) => ({
+        ...ledger.openProcedures(database, gather),
+        moveAway: { kind: "write", run: () => renameSync(file, `${file}.moved`) },
+      }),
+    });
+    expect(run(session, ["add", "a"], ["moveAway", null])).toMatchObject([
+      { status: "failed", isUnclear: true },
+      { status: "failed", isUnclear: true },
+    ]);
+  });
+});
+
+describe("a log that is damaged", () => {
+  /** A database as a killed process leaves it: three commits in its log. */
+  function killed(): string {
+    const file = freshFile();
+    const session = open(file);
+    for (const text of ["a", "b", "c"]) run(session, ["add", text]);
+    const copy = freshFile();
+    copyFileSync(file, copy);
+    copyFileSync(`${file}-wal`, `${copy}-wal`);
+    session.close();
+    return copy;
+  }
+
+  it("is named, and kept, when writes behind the damage are lost", () => {
+    const file = killed();
+    const whole = readWal(`${file}-wal`);
+    damage(`${file}-wal`, 200);
+    expect(readWal(`${file}-wal`)).toMatchObject({ readable: 0 });
+    const session = open(file);
+    expect(session.damage).toMatch(/-wal is damaged: the first 0 pages in it are used, at least \d+ later ones cannot be.*A copy of both files is kept as/);
+    expect(run(session, texts)).not.toEqual([done(["a", "b", "c"])]);
+    const copies = readdirSync(root).filter((name) => name.startsWith(`${files}.db.damaged.`));
+    expect(copies).toHaveLength(2);
+    expect(whole).toMatchObject({ unreadable: 0 });
+    session.close();
+  });
+
+  it("is also found when its header is damaged", () => {
+    const file = killed();
+    damage(`${file}-wal`, 17);
+    const session = open(file);
+    expect(session.damage).toMatch(/-wal is damaged/);
+    session.close();
+  });
+
+  it("is not what a power cut leaves: a last transaction that is there in part", () => {
+    const file = killed();
+    damage(`${file}-wal`, statSync(`${file}-wal`).size - 100);
+    const session = open(file);
+    expect(session.damage).toBeUndefined();
+    expect(run(session, texts)).toEqual([done(["a", "b"])]);
     session.close();
   });
 });
@@ -202,6 +303,13 @@ describe("opening a database", () => {
     expect(() => open(join(root, "missing", "x.db"))).toThrow(/missing\/x\.db cannot be opened: the folder .*missing does not exist; its folder must exist/);
   });
 });
+
+/** Changes one bit of a file. */
+function damage(file: string, at: number): void {
+  const content = readFileSync(file);
+  content[at] = (content[at] ?? 0) ^ 1;
+  writeFileSync(file, content);
+}
 
 /** A cleanly closed database with a page in the middle overwritten. */
 function damagedDatabase(): string {

@@ -1,9 +1,19 @@
 import type { HealthProbe } from "../kernel/health-contract.ts";
 
-/** Health of a store by what it says of itself: unhealthy while nothing can be written. */
-export function storeHealth(problem: () => string | undefined): HealthProbe {
+/** A store, as far as its health is concerned. */
+export interface StoreState {
+  /** Why nothing can be written at present. */
+  problem(): string | undefined;
+  /** What was lost or is damaged although writes work. */
+  damage(): string | undefined;
+}
+
+/** Unhealthy while nothing can be written, degraded when something was found to be damaged. */
+export function storeHealth(store: StoreState): HealthProbe {
   return () => {
-    const found = problem();
-    return found === undefined ? { status: "healthy", details: "takes writes" } : { status: "unhealthy", details: found };
+    const problem = store.problem();
+    if (problem !== undefined) return { status: "unhealthy", details: problem };
+    const damage = store.damage();
+    return damage === undefined ? { status: "healthy", details: "takes writes" } : { status: "degraded", details: damage };
   };
 }

@@ -1,12 +1,14 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { DatabaseRefused } from "./database-file.ts";
+import { DatabaseRefused } from "./damage.ts";
 import { LogSync } from "./log-sync.ts";
 import type { ProceduresModule } from "./procedures.ts";
 import { Session } from "./session.ts";
 import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
 
 /** How often a store that cannot write tries again by itself, in milliseconds. */
-const PROBE_MS = 2_000;
+const PROBE_MS = 500;
+/** How often a store looks whether its files are still in their place, in milliseconds. */
+const PLACE_CHECK_MS = 1_000;
 
 const port = parentPort;
 if (port === null) throw new Error("store-thread.ts is the entry of a worker thread; use openStore of store.ts");
@@ -30,9 +32,16 @@ function reportHealth(current: Session): void {
   } else {
     probe ??= setInterval(() => {
       current.probe();
+      if (current.isRenewed) return end();
       reportHealth(current);
     }, PROBE_MS).unref();
   }
+}
+
+/** Ends the thread, which closes its connections for good. */
+function end(): void {
+  post({ kind: "renewed" });
+  process.exit();
 }
 
 /** Closing a file syncs what is left of its log. */
@@ -73,5 +82,10 @@ if (session !== undefined) {
     reportHealth(current);
     post({ kind: "answers", answers });
   });
-  post({ kind: "open" });
+  setInterval(() => {
+    current.checkPlace();
+    reportHealth(current);
+  }, PLACE_CHECK_MS).unref();
+  post({ kind: "open", wasUnclean: current.wasUnclean, damage: current.damage });
+  reportHealth(current);
 }

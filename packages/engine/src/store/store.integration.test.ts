@@ -1,12 +1,13 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { createLogger, type LogRecord, silentLogger } from "../kernel/logger.ts";
+import { openDatabase } from "./driver.ts";
 import { snapshotDatabase } from "./snapshot.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
-import type { LedgerProcedures } from "./testing/ledger-procedures.ts";
+import { type LedgerProcedures, schema } from "./testing/ledger-procedures.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-store-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -23,6 +24,17 @@ function open(options: Partial<StoreOptions> = {}): Promise<Store<LedgerProcedur
     procedures: new URL("./testing/ledger-procedures.ts", import.meta.url),
     log: silentLogger,
     ...options,
+  });
+}
+
+/** Paths of the files that this process has open; of a removed one with " (deleted)" at the end. */
+function openFiles(): string[] {
+  return readdirSync("/proc/self/fd").flatMap((handle) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${handle}`)];
+    } catch {
+      return [];
+    }
   });
 }
 
@@ -103,6 +115,49 @@ describe("the store", () => {
     await expect(store.call("breakCommit", null)).rejects.toMatchObject({ code: "storage_failed" });
     await recovered;
     expect(store.problem()).toBeUndefined();
+    await store.close();
+  });
+
+  it("writes everything to a new file after a failed sync, and then goes on, with no file of the old one open", async () => {
+    const file = freshFile();
+    const store = await open({ file });
+    await store.call("add", "before");
+    const old = statSync(file).ino;
+    await expect(store.call("breakDisk", null)).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "unknown" } });
+    await expect(store.call("add", "refused")).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "not_written" } });
+    expect(store.problem()).toMatch(/cannot sync/);
+    expect(await store.call("texts", null)).toEqual(["before"]);
+    await expect.poll(() => store.problem()).toBeUndefined();
+    await store.call("add", "after");
+    expect(await store.call("texts", null)).toEqual(["before", "after"]);
+    expect(statSync(file).ino).not.toBe(old);
+    expect(openFiles().filter((path) => path.startsWith(file) && path.endsWith("(deleted)"))).toEqual([]);
+    await store.close();
+  });
+
+  it("opens no more files the more often writes fail", async () => {
+    const file = freshFile();
+    const store = await open({ file });
+    const failing = () => expect(store.call("breakCommit", null)).rejects.toMatchObject({ code: "storage_failed" });
+    await failing();
+    const before = openFiles().filter((path) => path.startsWith(file)).length;
+    for (let time = 0; time < 20; time++) await failing();
+    expect(openFiles().filter((path) => path.startsWith(file))).toHaveLength(before);
+    await store.close();
+  });
+
+  it("finds after an unclean stop that an index does not fit its table", async () => {
+    const file = freshFile();
+    const broken = openDatabase(file);
+    broken.exec(`PRAGMA journal_mode=WAL; ${schema.join(";")}; PRAGMA user_version=${schema.length}; INSERT INTO lines (text) VALUES ('a'), ('b');
+      PRAGMA writable_schema=ON; DELETE FROM sqlite_schema WHERE name='extra'`);
+    broken.exec("CREATE INDEX extra ON notes (line); INSERT INTO notes (line) VALUES (1); PRAGMA wal_checkpoint(TRUNCATE)");
+    broken.exec("UPDATE sqlite_schema SET sql='CREATE INDEX extra ON notes (line) WHERE line > 1' WHERE name='extra'");
+    const copy = freshFile();
+    for (const end of ["", "-wal"]) copyFileSync(`${file}${end}`, `${copy}${end}`);
+    broken.close();
+    const store = await open({ file: copy });
+    await expect.poll(() => store.damage()).toMatch(/is damaged: .*extra/);
     await store.close();
   });
 

@@ -1,8 +1,10 @@
 import { CallError } from "@svc/protocol";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { damageText } from "./damage.ts";
 import type { StoreDurability } from "./database-file.ts";
 import { type DriverName, defaultDriver } from "./driver.ts";
+import { integrityProblem } from "./integrity.ts";
 import type { InputOf, OutputOf, ProcedureTable } from "./procedures.ts";
 import { startThread, type Thread } from "./thread.ts";
 import type { Answer, Request } from "./thread-messages.ts";
@@ -47,6 +49,8 @@ export interface Store<Procedures extends ProcedureTable> {
   ): Promise<OutputOf<Procedures[Name]>>;
   /** Why the store cannot write at present; undefined when it can. */
   problem(): string | undefined;
+  /** What was lost or is damaged although the store works; undefined when nothing is known. */
+  damage(): string | undefined;
   /** Finishes what was asked for, writes the log back into the file and ends the thread. */
   close(): Promise<void>;
 }
@@ -96,6 +100,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #bytes = 0;
   #flushScheduled = false;
   #problem: string | undefined;
+  #damage: string | undefined;
+  readonly #abort = new AbortController();
   #cancelSweep: (() => void) | undefined;
   #closing: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
@@ -110,8 +116,31 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 
   async open(): Promise<void> {
-    const thread = await this.#startThread();
+    this.#begin(await this.#startThread());
+  }
+
+  #begin(thread: Thread): void {
     this.#state = { name: "ready", thread };
+    if (thread.damage !== undefined) this.#noteDamage(thread.damage);
+    if (thread.wasUnclean) this.#checkContent();
+  }
+
+  #noteDamage(damage: string): void {
+    this.#damage = damage;
+    this.#log.warn("store is damaged", { file: this.#options.file, damage });
+  }
+
+  /** Looks for damage that the check at the opening does not find, such as an index that does not fit its table. */
+  #checkContent(): void {
+    const { file, driver } = this.#options;
+    integrityProblem({ file, driver, clock: this.#clock, signal: this.#abort.signal }).then(
+      (problem) => {
+        if (problem !== undefined) this.#noteDamage(damageText(file, problem));
+      },
+      (error: Error) => {
+        if (!this.#abort.signal.aborted) this.#log.warn("store was not checked after an unclean stop", { file, error });
+      },
+    );
   }
 
   // Not an async function: its promise must settle in the same turn as the answer arrives, which is what keeps the order of answers.
@@ -139,7 +168,12 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     return this.#state.name === "down" ? this.#state.reason : this.#problem;
   }
 
+  damage(): string | undefined {
+    return this.#damage;
+  }
+
   close(): Promise<void> {
+    this.#abort.abort();
     this.#closing ??= this.#close();
     return this.#closing;
   }
@@ -235,6 +269,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       {
         onAnswers: (answers) => this.#settle(answers),
         onHealth: (problem) => this.#noteHealth(problem),
+        onRenewed: () => this.#renew(),
         onCrash: (reason) => this.#recover(reason),
       },
     );
@@ -244,6 +279,16 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     if (problem === undefined) this.#log.info("store writes again", { file: this.#options.file });
     else this.#log.error("store cannot write", { file: this.#options.file, problem });
     this.#problem = problem;
+  }
+
+  /** What the last thread did not begin goes to the next one. */
+  #renew(): void {
+    this.#log.info("store was written to a new file after a failed sync", { file: this.#options.file });
+    const unanswered = this.#underWay.filter(({ expired }) => !expired);
+    for (const pending of this.#underWay) if (pending.expired) this.#forget(pending);
+    this.#underWay = [];
+    this.#waiting = [...unanswered, ...this.#waiting];
+    this.#restart();
   }
 
   /** The thread is gone: whatever it held fails, what waits goes to the next thread. */
@@ -257,8 +302,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#state = { name: "starting" };
     this.#startThread().then(
       (thread) => {
-        this.#problem = undefined;
-        this.#state = { name: "ready", thread };
+        if (this.#problem !== undefined) this.#noteHealth(undefined);
+        this.#begin(thread);
         this.#flush();
         this.#sayIdle();
       },

@@ -25,11 +25,14 @@ export type Answer =
 export type ToThread = { readonly kind: "batch"; readonly requests: readonly Request[] } | { readonly kind: "close" };
 
 export type FromThread =
-  | { readonly kind: "open" }
+  /** `damage`: what was found to be lost. After an unclean stop the content is worth a thorough check. */
+  | { readonly kind: "open"; readonly wasUnclean: boolean; readonly damage: string | undefined }
   | { readonly kind: "refused"; readonly message: string }
   /** In the order of the requests; when they are large, of the first of them, and the others were not begun. */
   | { readonly kind: "answers"; readonly answers: readonly Answer[] }
   /** Whether the store can write; sent on each change. Undefined means that it can again. */
   | { readonly kind: "health"; readonly problem: string | undefined }
+  /** The database was written to a new file, which the next thread uses. This one ends, and begins none of the requests that follow. */
+  | { readonly kind: "renewed" }
   /** `problem`: the log could not be written back into the file; nothing is lost, the next start reads it from the log. */
   | { readonly kind: "closed"; readonly problem: string | undefined };

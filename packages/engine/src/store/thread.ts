@@ -17,12 +17,18 @@ export interface ThreadOptions {
 export interface ThreadEvents {
   onAnswers(answers: readonly Answer[]): void;
   onHealth(problem: string | undefined): void;
+  /** The thread ended so that a new one uses the new file. It began nothing of what it did not answer. Comes at most once. */
+  onRenewed(): void;
   /** The thread ended without having been asked to. Comes at most once, and not before `startThread` resolved. */
   onCrash(reason: string): void;
 }
 
 /** A store thread that is open. */
 export interface Thread {
+  /** The last stop was not clean. */
+  readonly wasUnclean: boolean;
+  /** What the opening found to be lost, as a sentence for people. */
+  readonly damage: string | undefined;
   post(message: ToThread): void;
   /** Resolves when the thread is gone, with what went wrong while closing. */
   close(): Promise<string | undefined>;
@@ -47,7 +53,9 @@ class WorkerThread implements Thread {
   readonly #clock: Clock;
   readonly #exited: Promise<void>;
   #closeProblem: string | undefined;
-  #state: "opening" | "open" | "closing" | "ended" = "opening";
+  #state: "opening" | "open" | "renewed" | "closing" | "ended" = "opening";
+  wasUnclean = false;
+  damage: string | undefined;
 
   constructor(worker: Worker, options: ThreadOptions, events: ThreadEvents) {
     this.#worker = worker;
@@ -58,16 +66,18 @@ class WorkerThread implements Thread {
     });
     this.#exited = new Promise((resolve) => {
       worker.once("exit", (code) => {
-        const wasOpen = this.#state === "open";
+        const before = this.#state;
         this.#state = "ended";
         resolve();
-        if (wasOpen) events.onCrash(`${lastError} (exit code ${code})`);
+        if (before === "renewed") events.onRenewed();
+        if (before === "open") events.onCrash(`${lastError} (exit code ${code})`);
       });
     });
     this.opened = this.#untilOpen(options, () => lastError);
     worker.on("message", (message: FromThread) => {
       if (message.kind === "answers") events.onAnswers(message.answers);
       else if (message.kind === "health") events.onHealth(message.problem);
+      else if (message.kind === "renewed" && this.#state === "open") this.#state = "renewed";
       else if (message.kind === "closed") this.#closeProblem = message.problem;
     });
   }
@@ -77,7 +87,10 @@ class WorkerThread implements Thread {
   }
 
   async close(): Promise<string | undefined> {
-    if (this.#state !== "open") return undefined;
+    if (this.#state !== "open") {
+      if (this.#state === "renewed") await this.#exited;
+      return undefined;
+    }
     this.#state = "closing";
     this.#closeProblem = "the thread ended before it closed the file";
     this.post({ kind: "close" });
@@ -99,6 +112,8 @@ class WorkerThread implements Thread {
       this.#worker.on("message", (message: FromThread) => {
         if (message.kind === "open") {
           this.#state = "open";
+          this.wasUnclean = message.wasUnclean;
+          this.damage = message.damage;
           cancel();
           resolve();
         } else if (message.kind === "refused") {

@@ -187,6 +187,10 @@ export class FileItems implements ItemStore {
     return this.#store.problem();
   }
 
+  damage(): string | undefined {
+    return this.#store.damage();
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -180,6 +180,10 @@ class MemoryItems implements ItemStore {
     return undefined;
   }
 
+  damage(): undefined {
+    return undefined;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#scopes.clear();

@@ -208,6 +208,10 @@ class RedisItems implements ItemStore {
     return this.#link.problem();
   }
 
+  damage(): undefined {
+    return undefined;
+  }
+
   close(): Promise<void> {
     return this.#link.close();
   }

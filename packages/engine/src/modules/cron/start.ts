@@ -14,10 +14,7 @@ export async function startCron(context: ModuleContext<CronConfig>): Promise<Run
   }
   const store = await CronStore.open({ dataDir, log });
   const jobs = new CronJobs(context, store);
-  context.reportHealth(
-    "store",
-    storeHealth(() => store.problem()),
-  );
+  context.reportHealth("store", storeHealth(store));
   provideFunctions(context, jobs);
   jobs.start();
   return {

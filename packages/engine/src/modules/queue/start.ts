@@ -38,10 +38,7 @@ function runsAlready(directory: Directory): boolean {
 
 async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Promise<RunningModule<QueueConfig>> {
   const { config, clock, log } = context;
-  context.reportHealth(
-    "store",
-    storeHealth(() => store.problem()),
-  );
+  context.reportHealth("store", storeHealth(store));
   const core = await startQueueCore(context, store);
   context.telemetry.provideMeasurements(await queueMeasure(core));
   const queues = new DeclaredQueues(core);

@@ -19,6 +19,7 @@ async function startOnFailingDisk() {
       return Promise.reject(new CallError("storage_failed", "database or disk is full"));
     },
     problem: () => (disk.isBroken ? "database or disk is full" : undefined),
+    damage: () => undefined,
     close: () => store.close(),
   });
   running = await queueEngine({}, { around });

@@ -35,10 +35,7 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
   const exports = new Exports({ store, clock, log });
   const services = { store, reads: new Reads(store), writes, clock, limits };
 
-  context.reportHealth(
-    config.adapter.name === "redis" ? "adapters" : "store",
-    storeHealth(() => store.problem()),
-  );
+  context.reportHealth(config.adapter.name === "redis" ? "adapters" : "store", storeHealth(store));
   // Before there is anything to write with: no change is to be missed.
   await triggers.start();
   provideReading(context, services.reads);

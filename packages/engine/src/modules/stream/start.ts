@@ -61,10 +61,7 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
       );
     let publisher = serve();
     await stored.start();
-    context.reportHealth(
-      config.adapter.name === "redis" ? "adapters" : "store",
-      storeHealth(() => stores.problem()),
-    );
+    context.reportHealth(config.adapter.name === "redis" ? "adapters" : "store", storeHealth(stores));
     provideStreamFunctions(context, streams);
     return {
       reconfigure(next) {

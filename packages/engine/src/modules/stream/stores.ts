@@ -26,11 +26,11 @@ export class Stores {
   }
 
   problem(): string | undefined {
-    for (const store of this.all) {
-      const problem = store.problem();
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+    return this.all.map((store) => store.problem()).find((problem) => problem !== undefined);
+  }
+
+  damage(): string | undefined {
+    return this.all.map((store) => store.damage()).find((damage) => damage !== undefined);
   }
 
   async close(): Promise<void> {

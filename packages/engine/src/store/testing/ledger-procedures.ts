@@ -1,4 +1,4 @@
-import type { Database } from "../driver.ts";
+import { type Database, resultCodes, SqlError } from "../driver.ts";
 import { type Gathering, type ProcedureTable, Refusal, read, write } from "../procedures.ts";
 
 /** A small set of procedures for the store's own tests: a list of numbered lines, and ways to go wrong. */
@@ -37,8 +37,13 @@ export function openProcedures(database: Database, gather: (gathering: Gathering
     }),
     /** Breaks a rule that SQLite looks at only when it commits. */
     breakCommit: write((_: null) => note.run(4711).changes),
+    /** Fails as on a disk that cannot sync. */
+    breakDisk: write((_: null): never => {
+      throw new SqlError("disk I/O error", resultCodes.ioError, undefined);
+    }),
     /** From now on the file may not grow: writes fail as on a full disk. */
     fillDisk: write((_: null) => database.prepare("PRAGMA max_page_count=1").get()?.max_page_count ?? null),
+    freeDisk: read((_: null) => database.prepare("PRAGMA max_page_count=1000000").get()?.max_page_count ?? null),
     endThread: read((_: null): never => process.exit(3)),
     waitMs: read((ms: number) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

@@ -82,6 +82,10 @@ export class CronStore {
     return this.#store.problem();
   }
 
+  damage(): string | undefined {
+    return this.#store.damage();
+  }
+
   close(): Promise<void> {
     this.#flush();
     return this.#store.close();

@@ -24,6 +24,7 @@ export function openMemoryStore(): QueueStore {
       return answer.output as never;
     },
     problem: () => undefined,
+    damage: () => undefined,
     async close() {
       if (!closed) database.close();
       closed = true;

@@ -21,6 +21,7 @@ export async function openQueueStore(
     return {
       call: (name, input, options) => store.call(name, input, options),
       problem: () => store.problem(),
+      damage: () => store.damage(),
       async close() {
         await store.close();
         release();
