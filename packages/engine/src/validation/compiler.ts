@@ -45,8 +45,8 @@ function sharedValidator(patterns: Patterns): Shared {
     logger: false,
     ...(patterns === "linear" ? { code: { regExp: linearPattern } } : {}),
   });
-  // The first compilation also compiles the schema of schemas.
-  ajv.compile({ type: "object" });
+  // The first compilation also compiles the schema of schemas, and loads the library for patterns.
+  ajv.compile({ type: "string", pattern: "^a$" });
   const made = { ajv, ownRefs: new Set(Object.keys(ajv.refs)), isTidy: true };
   shared[patterns] = made;
   return made;

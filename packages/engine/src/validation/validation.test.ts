@@ -123,6 +123,9 @@ describe("a function that asks for validation", () => {
       guest.serve(id, () => "handled");
       guest.say({ type: "registerfunction", id, request_format, validate: true });
     };
+    register("g::look", { type: "string", pattern: "^(?=a)b$" });
+    const told = await guest.next((frame) => frame.type === "error");
+    expect(told).toMatchObject({ error: { code: "format_not_enforced", message: expect.stringContaining("linear time") } });
     for (let index = 0; index < 120; index++) register(`g::${index}`, { type: "string", pattern: `^(a+)+$|x${index}` });
     guest.say({ type: "ping" });
     await guest.next((frame) => frame.type === "pong");
@@ -132,9 +135,6 @@ describe("a function that asks for validation", () => {
     // Each of JavaScript's own patterns would hold the engine up for 250 ms.
     expect(errors.filter(({ message }) => message.includes("takes longer than"))).toEqual([]);
 
-    register("g::look", { type: "string", pattern: "^(?=a)b$" });
-    const told = await guest.next((frame) => frame.type === "error");
-    expect(told).toMatchObject({ error: { code: "format_not_enforced", message: expect.stringContaining("linear time") } });
     // What costs more than linear time by other keywords is paid for by all formats of the principal.
     register("g::unique", { type: "array", uniqueItems: true });
     const many = Array.from({ length: 3_000 }, (_, index) => ({ index, text: "x".repeat(20) }));
@@ -185,8 +185,16 @@ describe("the validator that all formats share", () => {
 
   it("is replaced after a compilation that the time limit broke off", () => {
     const before = validator();
-    const large = { anyOf: Array.from({ length: 3_000 }, (_none, index) => ({ const: index })) };
-    expect(() => withinTime(5, () => compileSchema(large))).toThrow(TimeLimitError);
+    const endless = {
+      properties: {
+        a: {
+          get type(): string {
+            for (;;);
+          },
+        },
+      },
+    };
+    expect(() => withinTime(5, () => compileSchema(endless))).toThrow(TimeLimitError);
     expect(validator()).not.toBe(before);
     expect(compileSchema({ type: "string" })("text")).toBe(true);
     expect(validator()).toBe(validator());

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { freePort } from "@svc/protocol/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Endpoint, endpoint, json, type Respond } from "../../outbound-http/testing/endpoint.ts";
+import { manualClock } from "../../testing/index.ts";
 import { type HttpFunctionEngine, httpFunctionEngine, RELAXED } from "./testing/http-function-engine.ts";
 
 const started: { stop(): Promise<void> }[] = [];
@@ -142,7 +143,7 @@ describe("a request to a function reached over HTTP", () => {
   });
 
   it("is not tried again when the pause would end after the deadline: the failure in hand says more", async () => {
-    const engine = await engineWith({ random: () => 1 });
+    const engine = await engineWith({ random: () => 1, engine: { clock: manualClock() } });
     await engine.register("f", { url: `http://127.0.0.1:${await freePort()}/`, timeout_ms: 150 });
     await expect(engine.call("f")).rejects.toMatchObject({ message: expect.stringContaining("ECONNREFUSED") });
   });

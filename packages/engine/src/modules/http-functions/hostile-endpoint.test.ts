@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Endpoint, endpoint, json, type Respond } from "../../outbound-http/testing/endpoint.ts";
+import { manualClock } from "../../testing/index.ts";
 import { type HttpFunctionEngine, httpFunctionEngine, RELAXED, STRICT } from "./testing/http-function-engine.ts";
 
 const started: { stop(): Promise<void> }[] = [];
@@ -41,9 +42,9 @@ async function engineWith(options: Parameters<typeof httpFunctionEngine>[0] = {}
   return engine;
 }
 
-async function functionAt(port: number, more: Readonly<Record<string, unknown>> = {}): Promise<HttpFunctionEngine> {
+async function functionAt(port: number): Promise<HttpFunctionEngine> {
   const engine = await engineWith();
-  expect(await engine.register("f", { url: `http://127.0.0.1:${port}/`, ...more })).toBeUndefined();
+  expect(await engine.register("f", { url: `http://127.0.0.1:${port}/` })).toBeUndefined();
   return engine;
 }
 
@@ -97,9 +98,17 @@ describe("the address of a function reached over HTTP", () => {
   });
 
   it("that cannot be resolved fails the call before its deadline, even when the resolver hangs", async () => {
-    const engine = await engineWith({ resolve: () => new Promise(() => {}) });
+    const clock = manualClock();
+    let sayAsked = (): void => {};
+    const asked = new Promise<void>((resolve) => {
+      sayAsked = resolve;
+    });
+    const engine = await engineWith({ resolve: () => new Promise(() => sayAsked()), engine: { clock } });
     await engine.register("f", { url: "http://api.example/", timeout_ms: 50 });
-    await expect(engine.call("f")).rejects.toMatchObject({ code: "http_request_failed" });
+    const call = engine.call("f");
+    await asked;
+    clock.advance(50);
+    await expect(call).rejects.toMatchObject({ code: "http_request_failed" });
   });
 });
 
@@ -129,9 +138,13 @@ describe("a hostile or broken endpoint", () => {
       }, 10);
       socket.on("close", () => clearInterval(timer));
     });
-    const engine = await functionAt(port, { timeout_ms: 150 });
-    await expect(engine.call("f")).rejects.toMatchObject({ code: "http_request_failed", message: expect.stringContaining("150 ms") });
-    expect(drips).toBeGreaterThan(0);
+    const clock = manualClock();
+    const engine = await engineWith({ engine: { clock } });
+    await engine.register("f", { url: `http://127.0.0.1:${port}/`, timeout_ms: 150 });
+    const call = engine.call("f");
+    await expect.poll(() => drips).toBeGreaterThan(0);
+    clock.advance(150);
+    await expect(call).rejects.toMatchObject({ code: "http_request_failed", message: expect.stringContaining("150 ms") });
   });
 
   it("cannot fill the memory with an endless body, announced or not", async () => {

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Endpoint, endpoint, json, type Respond } from "../../outbound-http/testing/endpoint.ts";
 import { type SelfSigned, selfSigned } from "../../outbound-http/testing/self-signed.ts";
+import { manualClock } from "../../testing/index.ts";
 import { type HttpFunctionEngine, httpFunctionEngine, RELAXED } from "./testing/http-function-engine.ts";
 
 const started: { stop(): Promise<void> }[] = [];
@@ -169,12 +170,19 @@ describe("a function reached over HTTP (gap 70)", () => {
       open++;
       response.on("close", () => open--);
     });
-    const engine = await engineWith();
+    const clock = manualClock();
+    const engine = await engineWith({ engine: { clock } });
     const url = `http://127.0.0.1:${server.port}/`;
     await engine.register("patient", { url });
-    await expect(engine.call("patient", 1, { timeoutMs: 60 })).rejects.toMatchObject({ code: "call_timeout" });
+    const patient = engine.call("patient", 1, { timeoutMs: 60 });
+    await server.next();
+    clock.advance(1_000);
+    await expect(patient).rejects.toMatchObject({ code: "call_timeout" });
     await engine.register("hasty", { url, timeout_ms: 60 });
-    await expect(engine.call("hasty", 1, { timeoutMs: 60_000 })).rejects.toMatchObject({
+    const hasty = engine.call("hasty", 1, { timeoutMs: 60_000 });
+    await server.next();
+    clock.advance(60);
+    await expect(hasty).rejects.toMatchObject({
       code: "http_request_failed",
       message: "hasty: did not answer within 60 ms",
     });
