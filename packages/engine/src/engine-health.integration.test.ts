@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -19,6 +19,7 @@ interface Started {
   readonly token: string;
   /** As who holds the engine's token, or as anybody. */
   ready(token?: string): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
+  call(functionId: string, payload: unknown): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
   check(): Promise<{ readonly status: string; readonly components: Readonly<Record<string, Record<string, unknown>>> }>;
 }
 
@@ -31,6 +32,14 @@ async function start(workers: string): Promise<Started> {
   const logger = createLogger({ level: "info", now: () => Date.now(), write: ({ level, message }) => lines.push(`${level} ${message}`) });
   const engine = await startEngine({ configFile, logger, env: {}, overrides: { bridgePort: 0, realtimePort: 0 } });
   cleanUps.push(() => engine.stop({ graceMs: 0 }));
+  const call: Started["call"] = async (functionId, payload) => {
+    const response = await fetch(`${engine.addresses.http}/_console/invoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ function_id: functionId, payload }),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
   return {
     engine,
     lines,
@@ -39,14 +48,8 @@ async function start(workers: string): Promise<Started> {
       const response = await fetch(`${engine.addresses.http}/readyz`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     },
-    async check() {
-      const response = await fetch(`${engine.addresses.http}/_console/invoke`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ function_id: "engine::health::check", payload: {} }),
-      });
-      return (await response.json()) as Awaited<ReturnType<Started["check"]>>;
-    },
+    call,
+    check: async () => (await call("engine::health::check", {})).body as unknown as Awaited<ReturnType<Started["check"]>>,
   };
 }
 
@@ -56,6 +59,25 @@ describe("the health of an engine", () => {
     const { components } = await check();
     expect(components).toMatchObject({ store: { status: "healthy" }, queues: { status: "healthy" }, adapters: { status: "disabled" } });
     expect((await ready()).status).toBe(200);
+  });
+
+  it("acknowledges nothing and is not ready once its data folder was moved away, and works again once it is back", async () => {
+    const { engine, ready, call } = await start("  - name: svc-state\n");
+    const set = (key: string) => call("state::set", { scope: "s", key, value: 1 });
+    expect((await set("before")).status).toBe(200);
+    const { dataDir } = engine.config.engine;
+    renameSync(dataDir, `${dataDir}.moved`);
+    expect(await set("lost")).toMatchObject({ status: 503, body: { code: "storage_failed" } });
+    expect((await ready()).status).toBe(503);
+    renameSync(`${dataDir}.moved`, dataDir);
+    await vi.waitFor(async () => expect((await ready()).status).toBe(200), patience);
+    expect((await set("after")).status).toBe(200);
+  });
+
+  it("is not ready within seconds after its data folder was moved away, also if nobody writes", async () => {
+    const { engine, ready } = await start("  - name: svc-queue\n");
+    renameSync(engine.config.engine.dataDir, `${engine.config.engine.dataDir}.moved`);
+    await vi.waitFor(async () => expect((await ready()).status).toBe(503), patience);
   });
 
   it("names the Redis server that is gone, in /readyz and engine::health::check, and is well once it is back (gap 48)", { timeout: 60_000 }, async () => {

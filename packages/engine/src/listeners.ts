@@ -171,6 +171,7 @@ export class Listeners {
   startServing(): void {
     this.#isServing = true;
     for (const bridge of this.#bridges) bridge.startServing();
+    this.#http.startServing();
   }
 
   /** New HTTP requests and clients of streams are refused from now on. */

@@ -78,6 +78,7 @@ export class ModuleHost {
   readonly #running = new Map<string, Running>();
   readonly #failed = new Map<string, { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }>();
   readonly #starting = new Set<string>();
+  readonly #startingWorkers = new Set<() => readonly string[]>();
   readonly #draining = new AbortController();
 
   constructor(options: {
@@ -286,6 +287,11 @@ export class ModuleHost {
         collect: (collector) => scope.add(kernel.telemetry.collect(collector)),
       },
       reportReadiness: (problem) => scope.add(this.#mounts.reportReadiness(problem)),
+      reportStartingWorkers: (names) => {
+        this.#startingWorkers.add(names);
+        return scope.add(() => this.#startingWorkers.delete(names));
+      },
+      startingWorkers: () => [...this.#startingWorkers].flatMap((names) => names()),
       reportHealth: (component, probe) => scope.add(kernel.health.report(component, provider.name, probe)),
       health: () => kernel.health.read(),
     };

@@ -365,6 +365,9 @@ export interface ModuleContext<Config> {
   readonly telemetry: Telemetry;
   /** While `problem` answers a sentence, `/readyz` answers 503 and lists it. For what is not there yet; what is unwell is reported as health. */
   reportReadiness(problem: () => string | undefined): Undo;
+  /** Names of configured workers that are installing, starting or restarting: what they serve may not be registered yet. */
+  reportStartingWorkers(names: () => readonly string[]): Undo;
+  startingWorkers(): readonly string[];
   /**
    * Says how a component is whenever somebody asks; several modules may speak for one, and the worst counts. `/readyz` answers 503 while one is
    * unhealthy, and `engine::health::check` shows all. `component` e.g. `store`, `adapters`, `queues`.

@@ -24,6 +24,7 @@ export class HttpApi {
   readonly #mounts: HttpMount[] = [];
   readonly #readiness = new Set<() => string | undefined>();
   #draining = false;
+  #isStarting = true;
 
   constructor(log: Logger, rules: () => AccessRules, access: HttpAccess = {}) {
     this.#access = access;
@@ -51,6 +52,11 @@ export class HttpApi {
     const own = (): string | undefined => problem();
     this.#readiness.add(own);
     return () => this.#readiness.delete(own);
+  }
+
+  /** All modules are open. Until then `/readyz` answers 503, and so does a path that nothing serves yet. */
+  startServing(): void {
+    this.#isStarting = false;
   }
 
   /** From now on `/readyz` answers 503 and connections are closed after their answer. */
@@ -101,6 +107,11 @@ export class HttpApi {
       answerError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
       return undefined;
     }
+    // No worker is connected yet, so no route is there that could answer.
+    if (this.#isStarting && !isConsole) {
+      answerError(response, 503, "starting", "the engine is starting; try again shortly", { "retry-after": "1" });
+      return undefined;
+    }
     const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
     if (mount === undefined) {
       answerError(response, 404, "NOT_FOUND", `nothing is served at ${path}; to serve functions over HTTP: svc worker add svc-http`);
@@ -122,6 +133,7 @@ export class HttpApi {
       return;
     }
     const reasons = [...this.#readiness].map((problem) => problem()).filter((reason) => reason !== undefined);
+    if (this.#isStarting) reasons.unshift("starting: not all modules are open yet");
     if (this.#draining) reasons.unshift("the engine is shutting down");
     // Details tell of folders and other servers. Who may know asks with the token, or engine::health::check.
     const isTold = this.#access.isTrusted?.(request) ?? false;

@@ -166,6 +166,7 @@ describe("the bridge", () => {
 describe("the HTTP listener", () => {
   async function api() {
     const made = new HttpApi(silentLogger, () => rules);
+    made.startServing();
     await made.listener.bind(LOOPBACK);
     undo.push(() => made.listener.close());
     return { made, port: made.listener.port };
@@ -183,9 +184,25 @@ describe("the HTTP listener", () => {
     expect(await get(port, "/readyz", host)).toMatchObject({ status: 503 });
   });
 
+  it("answers 503 with Retry-After until the modules are open, and says that it starts", async () => {
+    const made = new HttpApi(silentLogger, () => rules);
+    made.mount({ prefix: "/", handle: (_request, response) => void response.end("root") });
+    await made.listener.bind(LOOPBACK);
+    undo.push(() => made.listener.close());
+    const host = { host: `localhost:${made.listener.port}` };
+    const ask = (path: string) => get(made.listener.port, path, host);
+    expect(await ask("/healthz")).toMatchObject({ status: 200 });
+    expect(await ask("/readyz")).toMatchObject({ status: 503, body: expect.stringContaining("starting") });
+    expect(await ask("/orders")).toMatchObject({ status: 503, body: expect.stringContaining("the engine is starting") });
+    made.startServing();
+    expect(await ask("/readyz")).toMatchObject({ status: 200 });
+    expect(await ask("/orders")).toMatchObject({ status: 200, body: "root" });
+  });
+
   it("is ready while a component is degraded, not while one is unhealthy, and names it; since when and what to do it tells the token's holder (gap 48)", async () => {
     let reports: readonly ComponentReport[] = [{ component: "disk", status: "healthy", details: "5 GB free", sinceMs: 1 }];
     const made = new HttpApi(silentLogger, () => rules, { health: () => reports, isTrusted: ({ headers }) => headers.authorization === "Bearer t" });
+    made.startServing();
     await made.listener.bind(LOOPBACK);
     undo.push(() => made.listener.close());
     const { port } = made.listener;

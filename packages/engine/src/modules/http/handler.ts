@@ -122,6 +122,7 @@ export class RequestHandler {
     // Who waited in line finds the routes that are there now.
     const match = whole === undefined && visit.match !== undefined ? visit.match : this.#match(method, target.path);
     const destination = match.kind === "found" ? destinationOf(match) : this.#forUnknown(match, config);
+    if (destination === undefined && match.kind === "none") this.#refuseWhileStarting(method, target);
     if (destination === undefined) return { answer: answerWithoutRoute(match, method, target.rawPath), stream: undefined };
 
     const { binding } = destination;
@@ -172,6 +173,17 @@ export class RequestHandler {
     if (cors === undefined || cors === false) return undefined;
     const methods = this.#routes.methodsOf(target.path);
     return { status: 204, headers: ["Allow", methods.join(", "), ...preflightHeaders(cors, preflight, methods)], body: undefined, dropped: [] };
+  }
+
+  /** A path without a route may be one of a worker that is not up yet. */
+  #refuseWhileStarting(method: string, target: RequestTarget): void {
+    const names = this.#context.startingWorkers();
+    if (names.length === 0) return;
+    const who = this.#context.production ? "a worker" : names.slice(0, 3).join(", ");
+    const are = names.length === 1 || this.#context.production ? "is" : "are";
+    throw new Refusal(
+      unavailable("function_not_found", `no route for ${method} ${target.rawPath.slice(0, 200)} yet: ${who} ${are} starting; try again shortly`),
+    );
   }
 
   /** The configured function for paths that no route has, while someone provides it. */

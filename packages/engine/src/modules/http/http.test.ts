@@ -99,6 +99,27 @@ describe("a route", () => {
     expect([options.status, options.headers.get("allow"), await options.text()]).toEqual([204, "DELETE, GET, HEAD, OPTIONS", ""]);
   });
 
+  it("answers 503 with Retry-After for a path that is not there while a worker that may serve it is starting", async () => {
+    let names: readonly string[] = ["orders"];
+    const starting = defineModule({
+      name: "test-starting",
+      summary: "Says that a worker is starting",
+      config: z.unknown(),
+      start(context) {
+        context.reportStartingWorkers(() => names);
+        return { stop: () => {} };
+      },
+    }) as unknown as Module<never>;
+    const { worker, url } = await site({ modules: [starting] });
+    await serve(worker, "/thing", () => 1);
+    const early = await fetch(`${url}/orders/1`);
+    expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect((await errorOf(early)).message).toBe("no route for GET /orders/1 yet: orders is starting; try again shortly");
+    expect((await fetch(`${url}/thing`)).status).toBe(200);
+    names = [];
+    expect((await fetch(`${url}/orders/1`)).status).toBe(404);
+  });
+
   it("answers 404 for a path that is not there and 405 with Allow for a method that is not", async () => {
     const { worker, url } = await site();
     await serve(worker, "/thing/:id", () => 1);

@@ -24,6 +24,7 @@ export function createSupervisor(deps: SupervisorDeps): Module<SupervisorConfig>
       const supervisor = new Supervisor(context, deps);
       provideWorkerFunctions(context, supervisor);
       context.reportReadiness(() => supervisor.readinessProblem());
+      context.reportStartingWorkers(() => supervisor.startingWorkers());
       supervisor.apply(context.config);
       return {
         reconfigure: (next) => supervisor.apply(next),

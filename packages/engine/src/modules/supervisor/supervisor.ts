@@ -23,6 +23,8 @@ import { WaitList } from "./wait-list.ts";
 import type { ProcessKind } from "./worker-process.ts";
 import type { WorkerState } from "./worker-state.ts";
 
+/** States of a worker that is about to serve, without anybody's help. */
+const STARTING: ReadonlySet<WorkerState> = new Set(["installing", "starting", "backing_off"]);
 /** The engine cuts a module off that takes 10 s to stop, so its workers get a little less then. */
 const ENGINE_STOP_GRACE_MS = 9_000;
 /** What each group of workers is left of it at least, where some depend on others. */
@@ -144,6 +146,10 @@ export class Supervisor {
   readinessProblem(): string | undefined {
     const awaited = [...this.#units.values()].filter((unit) => unit.isAwaited).map((unit) => `${unit.entry.name} (${unit.standing.state})`);
     return awaited.length === 0 ? undefined : `workers are not ready yet: ${awaited.join(", ")}`;
+  }
+
+  startingWorkers(): string[] {
+    return [...this.#units.values()].filter(({ standing }) => STARTING.has(standing.state)).map(({ entry }) => entry.name);
   }
 
   async list(options: { readonly includeRemote: boolean }): Promise<WorkerStatus[]> {
