@@ -67,7 +67,7 @@ describe("the health of an engine", () => {
     expect((await set("before")).status).toBe(200);
     const { dataDir } = engine.config.engine;
     renameSync(dataDir, `${dataDir}.moved`);
-    expect(await set("lost")).toMatchObject({ status: 503, body: { code: "storage_failed" } });
+    expect(await set("lost")).toMatchObject({ status: 503, body: { error: { code: "storage_failed" } } });
     expect((await ready()).status).toBe(503);
     renameSync(`${dataDir}.moved`, dataDir);
     await vi.waitFor(async () => expect((await ready()).status).toBe(200), patience);

@@ -260,6 +260,10 @@ class Engine implements RunningEngine {
       this.#log.error("the config file cannot be read; the running configuration stays", { reason: change.reason });
       return;
     }
+    if (change.kind === "shrunk") {
+      this.#warnOfShrunkFile(change.waitMs);
+      return;
+    }
     let next: LoadedConfig;
     try {
       next = this.#load();
@@ -293,6 +297,20 @@ class Engine implements RunningEngine {
       this.#log.error("the config file could not be applied; the running configuration stays", { error });
     }
     await this.#goBackTo(before, undoMoves);
+  }
+
+  /** Says what the text that stands there now would stop. */
+  #warnOfShrunkFile(waitMs: number): void {
+    let removed: readonly string[];
+    try {
+      removed = describeDiff(diffConfig(this.#config, this.#load())).removed ?? [];
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      // A text with mistakes is never applied.
+      return;
+    }
+    if (removed.length === 0) return;
+    this.#log.warn(`the config file lost most of its text; it is applied if it stays so for ${waitMs / 1000} s`, { would_stop: removed });
   }
 
   async #goBackTo(before: LoadedConfig, undoMoves: readonly (() => Promise<void>)[]): Promise<void> {

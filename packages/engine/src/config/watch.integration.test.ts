@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { manualClock } from "../testing/index.ts";
 import { addWorkerToConfig } from "./edit.ts";
 import { revisionOf } from "./load.ts";
 import { type ConfigFileChange, type ConfigWatch, type WatchOptions, watchConfig } from "./watch.ts";
@@ -96,13 +97,37 @@ describe("watchConfig", () => {
     expect(changes.all).toHaveLength(1);
   });
 
-  it("does not report a file that is empty only while it is being written", async () => {
-    const changes = await watchFile(file, { debounceMs: 60 });
-    await writeFile(file, "");
-    await writeFile(file, "# written\n");
-    expect(await changes.next()).toEqual(changedTo("# written\n"));
-    await writeFile(file, "");
-    expect(await changes.next()).toEqual(changedTo(""));
+  describe("takes a file that lost most of its text only once it has stood for 5 s", () => {
+    const whole = `workers:\n${Array.from({ length: 9 }, (_, at) => `  - name: worker-${at}\n`).join("")}`;
+
+    it.each([
+      ["that is empty", ""],
+      ["that was cut off", whole.slice(0, 60)],
+      ["without workers, written in place", "workers: []\n"],
+    ])("%s", async (_what, text) => {
+      await writeFile(file, whole);
+      const clock = manualClock();
+      const changes = await watchFile(file, { clock });
+      await writeFile(file, text);
+      clock.advance(100);
+      expect(await changes.next()).toEqual({ kind: "shrunk", waitMs: 5_000 });
+      await writeFile(file, whole);
+      clock.advance(10_000);
+      await writeFile(file, text);
+      clock.advance(4_000);
+      expect(await changes.next()).toEqual({ kind: "shrunk", waitMs: 5_000 });
+      expect(changes.all).toHaveLength(2);
+      clock.advance(5_100);
+      expect(await changes.next()).toEqual(changedTo(text));
+    });
+
+    it("but at once if another file was put in its place, as editors and the CLI do", async () => {
+      await writeFile(file, whole);
+      const changes = await watchFile(file);
+      await writeFile(join(folder, "new.yaml"), "workers: []\n");
+      await rename(join(folder, "new.yaml"), file);
+      expect(await changes.next()).toEqual(changedTo("workers: []\n"));
+    });
   });
 
   it("reports an edit made between loading and watching", async () => {

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { PathWatch } from "../file-events/path-watch.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
@@ -7,6 +8,8 @@ import { ConfigError } from "./types.ts";
 export type ConfigFileChange =
   /** New content. `revision` is the one that `loadConfig` gives to the same content. */
   | { readonly kind: "changed"; readonly revision: string }
+  /** Empty, or less than half of what it was: a program may be writing it. It is reported as `changed` if it stays so for `waitMs`. */
+  | { readonly kind: "shrunk"; readonly waitMs: number }
   /** Gone, no file any more, or unreadable; `reason` says which, naming the file. It is watched for on. */
   | { readonly kind: "unreadable"; readonly reason: string };
 
@@ -30,11 +33,13 @@ export interface ConfigWatch {
 }
 
 const DEFAULT_DEBOUNCE_MS = 200;
-/** A file that is suddenly empty or gone is often being written; it gets this many quiet times to come back. */
+/** A file that is gone or cannot be read is often being replaced; it gets this many quiet times to come back. */
 const PATIENT_ROUNDS = 5;
+/** How long a file that lost much of its text is left alone, in milliseconds: it may be cut off by an editor that writes, or by a full disk. */
+const SHRUNK_MS = 5_000;
 
 type Content =
-  | { readonly state: "text"; readonly text: string; readonly revision: string }
+  | { readonly state: "text"; readonly text: string; readonly revision: string; readonly identity: string }
   | { readonly state: "unreadable"; readonly reason: string; readonly revision: undefined };
 
 /**
@@ -56,6 +61,10 @@ class Follower {
   readonly #debounceMs: number;
   readonly #watch: PathWatch;
   #known: string | undefined;
+  /** The last text that was reported. */
+  #taken: Extract<Content, { readonly state: "text" }> | undefined;
+  /** The revision of a text that lost much, and since when it stands (monotonic). */
+  #shrunk: { readonly revision: string; readonly sinceMs: number } | undefined;
   #patience = PATIENT_ROUNDS;
   #stopped = false;
   #cancel: () => void = () => {};
@@ -66,7 +75,9 @@ class Follower {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#debounceMs = options.debounceMs ?? DEFAULT_DEBOUNCE_MS;
-    this.#known = options.revision ?? readContent(file).revision;
+    const content = readContent(file);
+    this.#known = options.revision ?? content.revision;
+    if (content.state === "text" && content.revision === this.#known) this.#taken = content;
     const onProblem = (message: string): void => options.onError(new Error(message));
     this.#watch = new PathWatch({ paths: [file], clock: this.#clock, onEvent: () => this.notice(), onProblem });
     this.#watch.arm();
@@ -94,15 +105,43 @@ class Follower {
     // Armed first, so that a change after the read raises an event.
     this.#watch.arm();
     const content = readContent(this.#file);
-    if (content.revision === this.#known) return;
-    const mayBeHalfWritten = content.state === "unreadable" || content.text.trim() === "";
-    if (mayBeHalfWritten && this.#patience > 0) {
-      this.#patience -= 1;
-      this.#lookAfter(this.#debounceMs);
+    if (content.revision === this.#known) {
+      this.#shrunk = undefined;
       return;
     }
+    if (content.state === "unreadable") {
+      if (this.#patience > 0) {
+        this.#patience -= 1;
+        this.#lookAfter(this.#debounceMs);
+        return;
+      }
+      this.#known = undefined;
+      this.#report({ kind: "unreadable", reason: content.reason });
+      return;
+    }
+    if (this.#mayBeCutOff(content) && !this.#hasStood(content.revision)) return;
+    this.#shrunk = undefined;
+    this.#taken = content;
     this.#known = content.revision;
-    this.#report(content.state === "text" ? { kind: "changed", revision: content.revision } : { kind: "unreadable", reason: content.reason });
+    this.#report({ kind: "changed", revision: content.revision });
+  }
+
+  /** A file that was put in the place of the former one is whole; one that was written in place may lack its end. */
+  #mayBeCutOff({ text, identity }: Extract<Content, { readonly state: "text" }>): boolean {
+    if (text.trim() === "") return true;
+    return this.#taken !== undefined && identity === this.#taken.identity && text.length * 2 < this.#taken.text.length;
+  }
+
+  /** Whether the text has stood long enough; asks again when it will have. */
+  #hasStood(revision: string): boolean {
+    const now = this.#clock.monotonic();
+    if (this.#shrunk?.revision !== revision) {
+      this.#shrunk = { revision, sinceMs: now };
+      this.#report({ kind: "shrunk", waitMs: SHRUNK_MS });
+    }
+    const leftMs = this.#shrunk.sinceMs + SHRUNK_MS - now;
+    if (leftMs > 0) this.#lookAfter(leftMs);
+    return leftMs <= 0;
   }
 
   #report(change: ConfigFileChange): void {
@@ -120,9 +159,15 @@ class Follower {
 function readContent(file: string): Content {
   try {
     const text = readConfigText(file);
-    return { state: "text", text, revision: revisionOf(text) };
+    return { state: "text", text, revision: revisionOf(text), identity: identityOf(file) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { state: "unreadable", reason: error.message, revision: undefined };
   }
+}
+
+/** The number of a removed file may be given to the next one; the time of its making tells them apart. */
+function identityOf(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? "" : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;
 }
