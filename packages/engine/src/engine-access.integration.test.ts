@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { tokenSubprotocols } from "@svc/protocol";
+import { freePort } from "@svc/protocol/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ClientOptions, WebSocket } from "ws";
 import { type RunningEngine, startEngine } from "./engine.ts";
@@ -33,6 +34,8 @@ interface Options {
   readonly dir?: string;
   readonly env?: Record<string, string>;
   readonly overrides?: Parameters<typeof startEngine>[0]["overrides"];
+  /** The config file says the port of the HTTP listener, so that it can be changed. */
+  readonly hasHttpPort?: boolean;
 }
 
 function folder(): string {
@@ -41,7 +44,7 @@ function folder(): string {
   return dir;
 }
 
-async function start(config: string, { dir = folder(), env = {}, overrides = {} }: Options = {}): Promise<Site> {
+async function start(config: string, { dir = folder(), env = {}, overrides = {}, hasHttpPort = false }: Options = {}): Promise<Site> {
   const file = join(dir, "config.yaml");
   writeFileSync(file, config);
   const records: LogRecord[] = [];
@@ -54,7 +57,12 @@ async function start(config: string, { dir = folder(), env = {}, overrides = {} 
       for (const watcher of watchers) watcher();
     },
   });
-  const engine = await startEngine({ configFile: file, logger, env, overrides: { bridgePort: 0, httpPort: 0, realtimePort: 0, ...overrides } });
+  const engine = await startEngine({
+    configFile: file,
+    logger,
+    env,
+    overrides: { bridgePort: 0, ...(hasHttpPort ? {} : { httpPort: 0 }), realtimePort: 0, ...overrides },
+  });
   undo.push(() => engine.stop({ graceMs: 0 }));
   return {
     engine,
@@ -411,6 +419,41 @@ describe("a hostile page", () => {
 });
 
 describe("connections (gap 58)", () => {
+  it("are closed when their token is removed or their rules change, others are not, also if a listener moves in the same save", async () => {
+    const http = (port: number): string => `workers: [{name: svc-http, config: {port: ${port}}}]\n`;
+    const rules = (roles: string, tokens: string, port = 0): string => `${http(port)}engine: {bridge: {rbac: {roles: {${roles}}, tokens: [${tokens}]}}}\n`;
+    const token = (name: string): string => `{token: ${name}-token-that-is-long, role: ${name}}`;
+    const [three, two] = ["kept: {}, removed: {}, changed: {}", "kept: {}, removed: {}, changed: {allowed_functions: [a]}"];
+    const { engine, dir, edit, logged } = await start(rules(three, ["kept", "removed", "changed"].map(token).join(", ")), { hasHttpPort: true });
+    const url = engine.addresses.bridge;
+    const open = async (credential: string): Promise<WebSocket> => {
+      const socket = await dial(url, bearer(credential));
+      if (!(socket instanceof WebSocket)) throw new Error(`refused: ${socket.body}`);
+      return socket;
+    };
+    const holder = await open(readFileSync(join(dir, ".svc", "token"), "utf8").trim());
+    const [kept, removed, changed, anonymous] = [
+      await open("kept-token-that-is-long"),
+      await open("removed-token-that-is-long"),
+      await open("changed-token-that-is-long"),
+      (await dial(url)) as WebSocket,
+    ];
+    const closed = [removed, changed].map((socket) => once(socket, "close"));
+    const moved = await freePort();
+    edit(rules(two, ["kept", "changed"].map(token).join(", "), moved));
+    await Promise.all(closed);
+    expect(await logged("connections were closed, because the rules for them changed")).toMatchObject({ fields: { connections: 2 } });
+    expect(await dial(url, bearer("removed-token-that-is-long"))).toMatchObject({ status: 401 });
+    expect(await dial(url, bearer("changed-token-that-is-long"))).toBeInstanceOf(WebSocket);
+    expect([holder, kept, anonymous].map(({ readyState }) => readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN, WebSocket.OPEN]);
+    expect(new URL(engine.addresses.http).port).toBe(String(moved));
+    // Without rules nobody is anonymous any more.
+    const all = [kept, anonymous].map((socket) => once(socket, "close"));
+    edit(http(moved));
+    await Promise.all(all);
+    expect(holder.readyState).toBe(WebSocket.OPEN);
+  });
+
   it("have a limit for each address on every listener, and room again when one goes (W11)", async () => {
     const { engine } = await start("engine: {max_connections_per_address: 3}\n");
     for (const url of [engine.addresses.bridge, engine.addresses.realtime, engine.addresses.http]) {

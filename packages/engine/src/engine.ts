@@ -285,6 +285,7 @@ class Engine implements RunningEngine {
       this.#config = { ...next, engine: settingsOfThisRun(before.engine, next.engine) };
       this.#takeBridges(before, next);
       this.#reserveIds();
+      this.#dropOutdated();
       const problems = await this.#host.apply(requestsOf(next));
       if (problems.length === 0) {
         const moved = diff.http !== undefined || diff.realtime !== undefined;
@@ -297,6 +298,11 @@ class Engine implements RunningEngine {
       this.#log.error("the config file could not be applied; the running configuration stays", { error });
     }
     await this.#goBackTo(before, undoMoves);
+  }
+
+  #dropOutdated(): void {
+    const dropped = this.#listeners.dropOutdated();
+    if (dropped > 0) this.#log.warn("connections were closed, because the rules for them changed", { connections: dropped });
   }
 
   /** Says what the text that stands there now would stop. */
@@ -316,6 +322,7 @@ class Engine implements RunningEngine {
   async #goBackTo(before: LoadedConfig, undoMoves: readonly (() => Promise<void>)[]): Promise<void> {
     this.#config = before;
     this.#reserveIds();
+    this.#dropOutdated();
     for (const undoMove of undoMoves) await undoMove();
     this.#announce();
     const problems = await this.#host.apply(requestsOf(before));

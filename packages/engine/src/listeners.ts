@@ -167,6 +167,11 @@ export class Listeners {
     this.#log.warn(`listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${named}`);
   }
 
+  /** Closes the connections that were let in by rules that hold no more, and returns how many they were. */
+  dropOutdated(): number {
+    return this.#bridges.reduce((dropped, bridge) => dropped + bridge.dropOutdated(), 0);
+  }
+
   /** Every module has started: workers, who waited, and clients of streams are let in from now on. */
   startServing(): void {
     this.#isServing = true;

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from "node:http";
+import { isDeepStrictEqual } from "node:util";
 import { CallError } from "@svc/protocol";
 import { askAuthFunction } from "../kernel/access/ask-auth-function.ts";
 import { ANONYMOUS, type Grants, grantsOfRole, THROUGH_MIDDLEWARE } from "../kernel/access/grants.ts";
 import { policyOf } from "../kernel/access/policy.ts";
 import { SessionAccess } from "../kernel/access/session-access.ts";
-import type { AccessSettings, RbacSettings } from "../kernel/access/settings.ts";
+import type { AccessSettings, RbacSettings, RoleSettings } from "../kernel/access/settings.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { credentialsOf, digestOf, isToken } from "./credentials.ts";
 import { headersOf, queryOf } from "./request-facts.ts";
@@ -13,15 +14,36 @@ import { MISSING_TOKEN, type Refusal, type TokenGuard, unauthorized, WRONG_TOKEN
 /** Handshakes of one listener that may wait for its auth function at once; more are refused with 503. */
 const MAX_WAITING = 256;
 
-/** `access` is undefined for a connection without restrictions. */
-export type Admission = { readonly admitted: true; readonly access: SessionAccess | undefined } | { readonly admitted: false; readonly refusal: Refusal };
+export type Admission = Admitted | { readonly admitted: false; readonly refusal: Refusal };
+
+export interface Admitted {
+  readonly admitted: true;
+  /** Undefined for a connection without restrictions. */
+  readonly access: SessionAccess | undefined;
+  /** False once the rules changed by which it was let in: its token was removed, or it would have other rights now. */
+  readonly isCurrent: () => boolean;
+}
+
+/** The role of a token. */
+interface TokenRole {
+  readonly digest: Buffer;
+  readonly settings: RoleSettings;
+  readonly grants: Grants;
+}
+
+/** What holds for each connection of a listener, whatever its role. */
+function rulesForAll({ rbac, ...others }: AccessSettings): unknown {
+  if (rbac === undefined) return others;
+  const { roles: _roles, tokens: _tokens, ...rules } = rbac;
+  return { ...others, rules };
+}
 
 /** Decides who may connect to one listener for workers, before the WebSocket stands. */
 export class Admissions {
   readonly #kernel: Kernel;
   readonly #guard: TokenGuard;
   readonly #settings: () => AccessSettings;
-  readonly #roles = new WeakMap<RbacSettings, readonly { readonly digest: Buffer; readonly grants: Grants }[]>();
+  readonly #roles = new WeakMap<RbacSettings, readonly TokenRole[]>();
   #waiting = 0;
 
   constructor(kernel: Kernel, guard: TokenGuard, settings: () => AccessSettings) {
@@ -35,15 +57,16 @@ export class Admissions {
     const settings = this.#settings();
     const { rbac } = settings;
     // Supervised workers hold the engine's token too.
-    if (this.#guard.isHolder(request)) return { admitted: true, access: undefined };
+    if (this.#guard.isHolder(request)) return { admitted: true, access: undefined, isCurrent: () => true };
     const credentials = credentialsOf(request);
     const role = credentials.kind === "token" ? this.#roleOf(credentials.token, rbac) : undefined;
-    if (role !== undefined) return this.#admit(role, settings);
+    if (role !== undefined) return this.#admit(role.grants, settings, role);
     if (rbac?.authFunctionId !== undefined) return this.#ask(request, rbac.authFunctionId, settings, signal);
     if (credentials.kind !== "none") return this.#refuse(request, unauthorized(WRONG_TOKEN));
     if (settings.tokenRequired) return this.#refuse(request, unauthorized(MISSING_TOKEN));
     if (rbac !== undefined) return this.#admit(ANONYMOUS, settings);
-    return settings.middlewareFunctionId === undefined ? { admitted: true, access: undefined } : this.#admit(THROUGH_MIDDLEWARE, settings);
+    if (settings.middlewareFunctionId !== undefined) return this.#admit(THROUGH_MIDDLEWARE, settings);
+    return { admitted: true, access: undefined, isCurrent: this.#whileRulesStay(settings) };
   }
 
   async #ask(request: IncomingMessage, authFunctionId: string, settings: AccessSettings, signal: AbortSignal): Promise<Admission> {
@@ -61,8 +84,19 @@ export class Admissions {
     }
   }
 
-  #admit(grants: Grants, settings: AccessSettings): Admission {
-    return { admitted: true, access: new SessionAccess(grants, policyOf(settings)) };
+  #admit(grants: Grants, settings: AccessSettings, role?: TokenRole): Admission {
+    return { admitted: true, access: new SessionAccess(grants, policyOf(settings)), isCurrent: this.#whileRulesStay(settings, role) };
+  }
+
+  #whileRulesStay(settings: AccessSettings, role?: TokenRole): () => boolean {
+    return () => {
+      const now = this.#settings();
+      if (now === settings) return true;
+      if (!isDeepStrictEqual(rulesForAll(now), rulesForAll(settings))) return false;
+      if (role === undefined) return true;
+      const found = now.rbac === undefined ? undefined : this.#tokensOf(now.rbac).find(({ digest }) => digest.equals(role.digest));
+      return found !== undefined && isDeepStrictEqual(found.settings, role.settings);
+    };
   }
 
   #refuse({ socket, url }: IncomingMessage, refusal: Refusal): Admission {
@@ -76,20 +110,20 @@ export class Admissions {
   }
 
   /** Looks at all of them, so that the time tells nothing about which fits. */
-  #roleOf(token: string, rbac: RbacSettings | undefined): Grants | undefined {
+  #roleOf(token: string, rbac: RbacSettings | undefined): TokenRole | undefined {
     if (rbac === undefined || rbac.tokens.length === 0) return undefined;
-    let found: Grants | undefined;
-    for (const { digest, grants } of this.#tokensOf(rbac)) if (isToken(token, digest)) found = grants;
+    let found: TokenRole | undefined;
+    for (const role of this.#tokensOf(rbac)) if (isToken(token, role.digest)) found = role;
     return found;
   }
 
-  #tokensOf(rbac: RbacSettings): readonly { readonly digest: Buffer; readonly grants: Grants }[] {
+  #tokensOf(rbac: RbacSettings): readonly TokenRole[] {
     const known = this.#roles.get(rbac);
     if (known !== undefined) return known;
-    const roles = new Map(rbac.roles.map((role) => [role.name, grantsOfRole(role)]));
+    const roles = new Map(rbac.roles.map((settings) => [settings.name, { settings, grants: grantsOfRole(settings) }]));
     const tokens = rbac.tokens.flatMap(({ token, role }) => {
-      const grants = roles.get(role);
-      return grants === undefined ? [] : [{ digest: digestOf(token), grants }];
+      const found = roles.get(role);
+      return found === undefined ? [] : [{ digest: digestOf(token), ...found }];
     });
     this.#roles.set(rbac, tokens);
     return tokens;

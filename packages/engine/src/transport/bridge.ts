@@ -1,14 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Principal, TRUSTED } from "../kernel/access/principal.ts";
-import type { SessionAccess } from "../kernel/access/session-access.ts";
+import { TRUSTED } from "../kernel/access/principal.ts";
 import type { AccessSettings } from "../kernel/access/settings.ts";
 import type { Channel } from "../kernel/channels/channel.ts";
 import { Connection } from "../kernel/connection.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "../kernel/telemetry-frames.ts";
-import { Admissions } from "./admission.ts";
+import { Admissions, type Admitted } from "./admission.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { HeldUpgrades } from "./held-upgrades.ts";
 import { answerError, Listener, refuseUpgrade } from "./listener.ts";
@@ -36,6 +35,7 @@ export class Bridge {
   readonly #rules: () => AccessRules;
   readonly #admissions: Admissions | undefined;
   readonly #telemetry = new Set<FrameSocket>();
+  readonly #connections = new Set<{ isCurrent(): boolean; hangUp(): void }>();
   readonly #held = new HeldUpgrades();
   #closing = false;
 
@@ -58,6 +58,13 @@ export class Bridge {
   /** Every module has started: who came before is let in now. */
   startServing(): void {
     this.#held.open();
+  }
+
+  /** Cuts the connections that were let in by rules that hold no more. They connect again, and are let in or refused by the rules of now. */
+  dropOutdated(): number {
+    const outdated = [...this.#connections].filter((connection) => !connection.isCurrent());
+    for (const connection of outdated) connection.hangUp();
+    return outdated.length;
   }
 
   /** Cuts every worker's socket. No close frame: one published client takes a clean close for the end and never comes back. */
@@ -86,27 +93,24 @@ export class Bridge {
       refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
       return;
     }
-    if (path === "/")
-      this.#admit(request, stream, (access) => acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, access)));
+    if (path === "/") this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => this.#takeWorker(socket, admitted)));
     // Refusing it would hang a published client's shutdown.
     else if (path === "/otel")
-      this.#admit(request, stream, (access) =>
-        acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket, access?.grants.principal ?? TRUSTED)),
-      );
+      this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket, admitted)));
     else if (path.startsWith("/ws/channels/")) this.#openChannel(request, stream, head);
     else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
   }
 
   /** Goes on once it is decided that the client may connect; no frame goes out before. */
-  #admit(request: IncomingMessage, stream: Duplex, accept: (access: SessionAccess | undefined) => void): void {
+  #admit(request: IncomingMessage, stream: Duplex, accept: (admitted: Admitted) => void): void {
     if (this.#admissions === undefined) {
-      accept(undefined);
+      accept({ admitted: true, access: undefined, isCurrent: () => true });
       return;
     }
     const gone = new AbortController();
     const decision = this.#admissions.decide(request, gone.signal);
     if (!(decision instanceof Promise)) {
-      if (decision.admitted) accept(decision.access);
+      if (decision.admitted) accept(decision);
       else refuse(stream, decision.refusal);
       return;
     }
@@ -120,7 +124,7 @@ export class Bridge {
       stream.off("error", onError);
       if (stream.destroyed) return;
       if (this.#closing) refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
-      else if (decided.admitted) accept(decided.access);
+      else if (decided.admitted) accept(decided);
       else refuse(stream, decided.refusal);
     });
   }
@@ -143,7 +147,17 @@ export class Bridge {
     acceptWebSocket(request, stream, head, (socket) => this.#kernel.channelSockets.attach(channel, direction, socket));
   }
 
-  #takeTelemetry(socket: FrameSocket, principal: Principal): void {
+  #takeWorker(socket: FrameSocket, { access, isCurrent }: Admitted): void {
+    const { session } = new Connection(this.#kernel, socket, access);
+    const connection = { isCurrent, hangUp: () => session.hangUp() };
+    this.#connections.add(connection);
+    session.scope.add(() => this.#connections.delete(connection));
+  }
+
+  #takeTelemetry(socket: FrameSocket, { access, isCurrent }: Admitted): void {
+    const principal = access?.grants.principal ?? TRUSTED;
+    const connection = { isCurrent, hangUp: () => socket.hangUp() };
+    this.#connections.add(connection);
     const { clock, heartbeat } = this.#kernel;
     let lastHeardAt = clock.monotonic();
     const heard = (): void => {
@@ -168,6 +182,7 @@ export class Bridge {
       onClosed: () => {
         heartbeat.remove(beating);
         this.#telemetry.delete(socket);
+        this.#connections.delete(connection);
       },
     });
   }
