@@ -17,6 +17,7 @@ import type { Logger } from "./logger.ts";
 import { Registry } from "./registry.ts";
 import { Router } from "./router.ts";
 import { Sessions } from "./sessions.ts";
+import { SparseLog } from "./sparse-log.ts";
 import { StreamHub } from "./streams/hub.ts";
 import { TelemetryHub } from "./telemetry.ts";
 import { TriggerRegistry } from "./trigger-registry.ts";
@@ -79,6 +80,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     health: new HealthBoard(clock, log),
     clock,
     log,
+    sparseLog: new SparseLog(clock),
     limits: { ...WORKER_LIMITS, ...options.limits },
     reservedIds,
     watchedTargets,

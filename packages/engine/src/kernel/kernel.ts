@@ -13,6 +13,7 @@ import type { UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
+import type { SparseLog } from "./sparse-log.ts";
 import type { StreamHub } from "./streams/hub.ts";
 import type { TelemetryHub } from "./telemetry.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
@@ -53,6 +54,8 @@ export interface Kernel {
   readonly health: HealthBoard;
   readonly clock: Clock;
   readonly log: Logger;
+  /** For warnings that a client can cause. */
+  readonly sparseLog: SparseLog;
   readonly limits: WorkerLimits;
   readonly formats: FormatChecks;
   /** What restricted connections may not register. */

@@ -21,7 +21,7 @@ import type { Call, Outcome, Provider, Refusal } from "./call.ts";
 import type { TriggerStatus } from "./directory.ts";
 import { dispatch } from "./handlers/index.ts";
 import type { Kernel } from "./kernel.ts";
-import type { Logger } from "./logger.ts";
+import type { LogFields, Logger } from "./logger.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { Scope, type Undo } from "./scope.ts";
 import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
@@ -111,6 +111,12 @@ export class Session implements Provider, TriggerOwner {
     this.access = identity.access;
     if (this.access?.grants.prefix !== undefined) this.scope.add(kernel.reservedIds.hold(this.access.grants.prefix));
     this.#caller = { worker_id: identity.workerId, name: "" };
+  }
+
+  /** For what the client can cause as often as it likes: see SparseLog. Connections of one restricted principal count together. */
+  warn(message: string, fields: LogFields): void {
+    const { isTrusted, id } = this.principal;
+    this.#kernel.sparseLog.warn(this.log, isTrusted ? this.workerId : id, message, fields);
   }
 
   get log(): Logger {

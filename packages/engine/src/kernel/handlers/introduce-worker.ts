@@ -22,7 +22,7 @@ export function introduceWorker(message: MessageOf<"invokefunction">, session: S
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const problem = `${REGISTER_WORKER}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? "malformed"}`;
-    session.log.warn("a worker's introduction was refused", { problem });
+    session.warn("a worker's introduction was refused", { problem });
     session.sendError(new CallError("invalid_input", problem));
     return { ok: false, error: new CallError("invalid_input", problem) };
   }

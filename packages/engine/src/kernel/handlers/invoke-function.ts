@@ -53,7 +53,7 @@ function makeCall(message: MessageOf<"invokefunction">, functionId: FunctionId, 
   if (session.made.has(wanted)) {
     const error = new CallError("invalid_message", `invocation_id ${wanted} is already in use by a call in flight`);
     kernel.telemetry.collector?.callDenied(error, session.caller);
-    session.log.warn("a frame was refused", { problem: error.message });
+    session.warn("a frame was refused", { problem: error.message });
     session.sendError(error);
     return;
   }

@@ -13,7 +13,7 @@ export function reattach(message: MessageOf<"reattach">, session: Session, kerne
   const previous = kernel.sessions.byId(previousId);
   if (previous === undefined) return;
   if (token === undefined || !sameToken(token, previous.reattachToken)) {
-    session.log.warn("a reattach with a wrong token was ignored", { previousWorkerId: previousId });
+    session.warn("a reattach with a wrong token was ignored", { previousWorkerId: previousId });
     return;
   }
   previous.drop("the worker reconnected");

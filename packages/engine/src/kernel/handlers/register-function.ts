@@ -21,7 +21,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
   const { id } = message;
   const provider = providerOf(message, session, kernel);
   if (CallError.is(provider)) {
-    session.log.warn("a function was refused", { functionId: id, code: provider.code, problem: provider.message });
+    session.warn("a function was refused", { functionId: id, code: provider.code, problem: provider.message });
     session.sendError(new CallError(provider.code, provider.message, { details: { ...provider.details, message_type: "registerfunction", id } }));
     return false;
   }

@@ -16,7 +16,7 @@ export function registerTriggerType(message: MessageOf<"registertriggertype">, s
 function addTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): boolean {
   const { id } = message;
   const refuse = (problem: string): false => {
-    session.log.warn("a trigger type was refused", { triggerType: id, problem });
+    session.warn("a trigger type was refused", { triggerType: id, problem });
     session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registertriggertype", id } }));
     return false;
   };

@@ -7,6 +7,6 @@ export function reportFormatProblem(check: FormatCheck | undefined, registration
   if (check?.problem === undefined) return;
   const { type, id } = registration;
   const problem = `${id} is registered, but payloads are not checked by its format: ${check.problem}`;
-  session.log.warn("a format cannot be enforced", { messageType: type, id, problem: check.problem });
+  session.warn("a format cannot be enforced", { messageType: type, id, problem: check.problem });
   session.sendError(new CallError("format_not_enforced", problem, { details: { message_type: type, id } }));
 }

@@ -8,7 +8,7 @@ export function triggerRegistrationResult(message: MessageOf<"triggerregistratio
   const type = session.access?.fullTriggerTypeId(named) ?? named;
   const provider = kernel.triggers.typeById(type)?.provider;
   if (provider?.workerId !== session.workerId) {
-    session.log.warn("a trigger result from a worker that does not provide the type was ignored", { triggerType: message.trigger_type });
+    session.warn("a trigger result from a worker that does not provide the type was ignored", { triggerType: message.trigger_type });
     return;
   }
   const binding = kernel.triggers.bindingById(message.id);

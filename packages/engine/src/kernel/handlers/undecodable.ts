@@ -6,7 +6,7 @@ import type { Session } from "../session.ts";
  * be named, an `error` frame says what was wrong. The connection lives on.
  */
 export function undecodable(frame: UndecodableFrame, session: Session): void {
-  session.log.warn("a frame was refused", { messageType: frame.messageType, problem: frame.error.message });
+  session.warn("a frame was refused", { messageType: frame.messageType, problem: frame.error.message });
   const { invocationId, functionId } = frame;
   // Only a call is answered by its id, and only one that is not on its way already: a call has one answer.
   if (invocationId !== undefined && frame.messageType === "invokefunction" && !session.made.has(invocationId as InvocationId)) {
