@@ -121,10 +121,7 @@ const PLACES: readonly Place[] = [
   },
 ];
 
-async function goTo(page: Page, { at, before }: Place): Promise<void> {
-  await visit(page, addresses.get(at) ?? at);
-  await before?.(page);
-}
+const addressOf = ({ at }: Place): string => addresses.get(at) ?? at;
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
@@ -133,7 +130,8 @@ const nameOf = ({ at, names }: Place): string => `${names.join(", ")} on ${at}`;
 it("a console that is read-only switches off what changes something, and says why", async () => {
   const { page } = await openLive(`${readOnly.url}/workers`, { expected: BROKEN });
   await checkEach(PLACES, nameOf, async (place) => {
-    await goTo(page, place);
+    await visit(page, addressOf(place));
+    await place.before?.(page);
     for (const name of place.names) {
       await button(page, name).and(page.locator(":disabled")).waitFor();
       expect(await button(page, name).getAttribute("title")).toContain("read-only");
@@ -142,8 +140,8 @@ it("a console that is read-only switches off what changes something, and says wh
 });
 
 it.each(PLACES)("on $at without the engine there is no $names, and there is again with it", async (place) => {
-  const { page } = await openLive(`${console.url}/workers`, { expected: BROKEN });
-  await goTo(page, place);
+  const { page } = await openLive(`${console.url}${addressOf(place)}`, { expected: BROKEN });
+  await place.before?.(page);
   for (const name of place.names) await expect.poll(() => button(page, name).isEnabled()).toBe(true);
   await engine.goAway();
   for (const name of place.names) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type ConsoleOptions, type ConsoleProcess, startConsole } from "./console-process.ts";
+import { keepDocuments } from "./pages.ts";
 import { type RunningSystem, type SystemOptions, startSystem } from "./running-system.ts";
 import { StandInEngine } from "./stand-in-engine.ts";
 
@@ -8,10 +9,15 @@ import { StandInEngine } from "./stand-in-engine.ts";
 /** A system for all tests of the file. */
 export function systemOfFile(options: SystemOptions = {}): RunningSystem {
   let system: RunningSystem | undefined;
+  let forgetDocuments: () => Promise<void> = async () => undefined;
   beforeAll(async () => {
     system = await startSystem(options);
+    forgetDocuments = keepDocuments(system.console.url);
   });
-  afterAll(() => system?.stop());
+  afterAll(async () => {
+    await forgetDocuments();
+    await system?.stop();
+  });
   const started = (): RunningSystem => there(system, "the system");
   return {
     get folder() {
@@ -45,10 +51,15 @@ export function standInOfFile(system: RunningSystem): StandInEngine {
 /** One more console. */
 export function consoleOfFile(options: () => ConsoleOptions): ConsoleProcess {
   let console: ConsoleProcess | undefined;
+  let forgetDocuments: () => Promise<void> = async () => undefined;
   beforeAll(async () => {
     console = await startConsole(options());
+    forgetDocuments = keepDocuments(console.url);
   });
-  afterAll(() => console?.stop());
+  afterAll(async () => {
+    await forgetDocuments();
+    await console?.stop();
+  });
   const started = (): ConsoleProcess => there(console, "the console");
   return {
     get child() {

@@ -3,10 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { startBrowser } from "../../support/browser.ts";
+import { navigate, resetDocument } from "./visit.ts";
 
-// Starting a browser costs more than most tests do with it, and so does a page of its own: its process is started, and everything is compiled anew. So the
-// files that one process of the test runner runs share a browser, which ends with that process; and a test is given a page that another one is done with, as
-// if nobody had been there before. Between tests a page is at an address where there is nothing, and holds no socket of a console.
+// Starting a browser takes longer than most tests do with it. A new page takes long too: its process is started, and all code is compiled again. So the files
+// that run in one process share a browser, which ends with that process, and a test gets a page that an earlier test has finished with. If the earlier test
+// used the same console, the test also gets the loaded document: a load takes five times the processor time of a navigation within the document.
 
 export type Theme = "light" | "dark";
 
@@ -19,6 +20,12 @@ let shared: Promise<Browser> | undefined;
 let pages: Partial<Record<Theme, Promise<Pages>>> = {};
 let nowhere: Promise<string> | undefined;
 const homes = new WeakMap<Page, Page[]>();
+/** Origins of consoles whose documents are kept for later tests. */
+const keptOrigins = new Set<string>();
+/** The value of `generation` when the page's document was loaded. */
+const loadedIn = new WeakMap<Page, number>();
+/** Documents of an earlier generation are not kept. */
+let generation = 0;
 
 /** Started when it is asked for first, and anew should it have crashed. */
 export function sharedBrowser(): Promise<Browser> {
@@ -31,10 +38,37 @@ export function sharedBrowser(): Promise<Browser> {
   return shared;
 }
 
-export async function takePage(theme: Theme): Promise<Page> {
+/** Keeps documents of a console for later tests, until the returned function is called. That function removes the document from each idle page. */
+export function keepDocuments(origin: string): () => Promise<void> {
+  keptOrigins.add(origin);
+  return async () => {
+    keptOrigins.delete(origin);
+    // Otherwise such a page would try indefinitely to connect to the stopped console.
+    for (const { idle } of await Promise.all(Object.values(pages))) {
+      const here = idle.filter((page) => originOf(page) === origin);
+      await Promise.all(
+        here.map((page) =>
+          leaveConsole(page).catch(() => {
+            idle.splice(idle.indexOf(page), 1);
+            return page.close();
+          }),
+        ),
+      );
+    }
+  };
+}
+
+/** Has later tests load a new document. For what a document remembers and cannot be undone, e.g. that the engine was restarted. */
+export function discardDocuments(): void {
+  generation++;
+}
+
+/** Returns an idle page, or a new one. Prefers a page with a loaded document of the console at `origin`. */
+export async function takePage(theme: Theme, origin: string | undefined): Promise<Page> {
   pages[theme] ??= openContext(theme);
   const { context, idle } = await pages[theme];
-  const page = idle.pop() ?? (await context.newPage());
+  const at = idle.findLastIndex((page) => originOf(page) === origin);
+  const page = idle.splice(at, 1)[0] ?? (await context.newPage());
   homes.set(page, idle);
   // Why is not known, but after some tests Chromium drew a page that was not in front six or seven times a second only, until it was brought there; and
   // whatever waits for a frame waited as long.
@@ -42,22 +76,43 @@ export async function takePage(theme: Theme): Promise<Page> {
   return page;
 }
 
+/** Shows an address of a console in a page from `takePage`: in the document that the page has, if `reuse` is true and it may be used, else in a new one. */
+export async function show(page: Page, url: string, reuse: boolean): Promise<void> {
+  const { origin, pathname, search, hash } = new URL(url);
+  if (originOf(page) === origin) {
+    if (reuse && loadedIn.get(page) === generation) return navigate(page, pathname + search + hash);
+    await page.evaluate("sessionStorage.clear()");
+  }
+  loadedIn.set(page, generation);
+  await page.goto(url);
+}
+
 /**
- * Undoes what tests do to a page: what it keeps, its routes, where it is, where the pointer is. A page of which that cannot be said, since it is at no
- * address of a console or does not answer, is closed. Nothing else of a page is undone: a test that changes it closes its page itself.
+ * Undoes what tests do to a page: what it keeps, its routes, where it is, where the pointer and the focus are. A page of which that cannot be said, since it is
+ * at no address of a console or does not answer, is closed. Nothing else of a page is undone: a test that changes it closes its page itself.
  */
 export async function givePageBack(page: Page): Promise<void> {
   try {
     await page.unrouteAll({ behavior: "ignoreErrors" });
-    await page.evaluate("sessionStorage.clear()");
-    nowhere ??= serveNothing();
-    await page.goto(await nowhere, { timeout: 5_000 });
+    const mayKeep = keptOrigins.has(originOf(page)) && loadedIn.get(page) === generation;
+    if (!mayKeep || !(await resetDocument(page))) await leaveConsole(page);
     // Nothing is below it.
     await page.mouse.move(-1, -1);
     homes.get(page)?.push(page);
   } catch {
     await page.close();
   }
+}
+
+/** Navigates to an address where there is nothing. */
+async function leaveConsole(page: Page): Promise<void> {
+  await page.evaluate("sessionStorage.clear()");
+  nowhere ??= serveNothing();
+  await page.goto(await nowhere, { timeout: 5_000 });
+}
+
+function originOf(page: Page): string {
+  return new URL(page.url()).origin;
 }
 
 async function openContext(theme: Theme): Promise<Pages> {

@@ -5,6 +5,7 @@ import { freePorts } from "@svc/protocol/testing";
 import { connect, silentLogger, type Worker } from "@svc/sdk";
 import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
 import { type ConsoleProcess, startConsole } from "./console-process.ts";
+import { discardDocuments } from "./pages.ts";
 
 const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event", "svc-queue"];
 
@@ -48,6 +49,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<RunningS
       return worker;
     },
     async killEngine() {
+      discardDocuments();
       engine.child.kill("SIGKILL");
       await engine.exited;
     },

@@ -5,6 +5,7 @@ import { freePorts } from "@svc/protocol/testing";
 import { CallError } from "@svc/sdk";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { Ports } from "../../support/cli.ts";
+import { discardDocuments } from "./pages.ts";
 
 /** What a call is answered with. `real` has the engine behind answer it. Throw a CallError for an error; a promise that stays open for none at all. */
 export type CallScript = (payload: unknown, real: () => Promise<unknown>) => unknown;
@@ -81,11 +82,14 @@ export class StandInEngine {
   }
 
   stream(name: string, script: StreamScript): void {
+    discardDocuments();
     this.#streams.set(name, script);
   }
 
   /** Nothing is scripted any more; what was held goes on. */
   asIs(): void {
+    // A document may have what the scripts of streams sent.
+    if (this.#streams.size > 0) discardDocuments();
     this.#calls.clear();
     this.#streams.clear();
     const held = [...this.#held.values()].flat();
@@ -95,6 +99,7 @@ export class StandInEngine {
 
   /** From now on it says that it is another run of the engine. */
   beAnother(instanceId: string): void {
+    discardDocuments();
     this.answer("engine::info", async (_payload, real) => ({ ...((await real()) as object), instance_id: instanceId }));
   }
 

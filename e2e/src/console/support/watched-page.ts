@@ -1,7 +1,7 @@
 import type { ConsoleMessage, Page, Request, WebSocket } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import { addEvidence } from "../../support/evidence.ts";
-import { givePageBack, type Theme, takePage } from "./pages.ts";
+import { discardDocuments, givePageBack, show, type Theme, takePage } from "./pages.ts";
 
 export interface WatchedPage {
   readonly page: Page;
@@ -16,22 +16,30 @@ export interface PageOptions {
   readonly height?: number;
   /** Texts of console errors that the test brings about, e.g. a request that the browser reports as failed. */
   readonly expected?: readonly RegExp[];
+  /** `new`: never a document that an earlier test loaded, e.g. since the test needs what the document remembers to be empty. Default `any`. */
+  readonly document?: "any" | "new";
 }
+
+/** Pages that remember in the document what they saw or what was typed, also while another page is shown. A test of them needs a new document. */
+const REMEMBERING = /^\/(streams|triggers|workers)\b|[?&]tab=invoke\b/;
 
 /**
  * Opens a page as in a browser that was never here. It is closed at the end of the test at the latest, and what goes wrong in it is written down: a test
  * whose page had a fault has failed.
  */
 export async function openPage(url: string, options: PageOptions = {}): Promise<WatchedPage> {
-  const page = await takePage(options.theme ?? "light");
-  await page.setViewportSize({ width: options.width ?? 1440, height: options.height ?? 900 });
+  const target = url.startsWith("http") ? new URL(url) : undefined;
+  const page = await takePage(options.theme ?? "light", target?.origin);
+  const { width = 1440, height = 900 } = options;
+  const size = page.viewportSize();
+  if (size?.width !== width || size.height !== height) await page.setViewportSize({ width, height });
   page.setDefaultTimeout(20_000);
   const faults: string[] = [];
   const note = (fault: string): void => {
     if (!(options.expected ?? []).some((pattern) => pattern.test(fault))) faults.push(fault);
   };
   // A test that opens nothing at first is at home where it goes first.
-  let home = url.startsWith("http") ? new URL(url) : undefined;
+  let home = target;
   const unwatch = watch(page, note, (asked) => (home ??= asked));
   const removeEvidence = [
     addEvidence({ kind: "page", extension: "png", read: () => page.screenshot() }),
@@ -47,11 +55,14 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     await givePageBack(page);
   };
   // Registered before the page can fail, so that one that never opened is told of with its faults.
-  onTestFinished(async () => {
+  onTestFinished(async ({ task }) => {
+    // The state that a failed test leaves is not known.
+    if (task.result?.state === "fail") discardDocuments();
     await close();
     expect(faults, `faults of the page opened as ${url}`).toEqual([]);
   });
-  await page.goto(url);
+  if (target === undefined) await page.goto(url);
+  else await show(page, url, options.document !== "new" && !REMEMBERING.test(url.slice(target.origin.length)));
   return { page, faults, close };
 }
 
