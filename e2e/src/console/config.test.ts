@@ -63,7 +63,7 @@ it.each(["traces", "log entries"])("deletes all %s only when that was typed", as
   await page.getByRole("dialog").getByRole("textbox").fill(what);
   await confirm.click();
   await page.getByText(`All ${what} were deleted`).waitFor();
-  await page.goto(`${system.console.url}/${what === "traces" ? "traces?q=busy" : "logs?q=busy"}`);
+  await visit(page, what === "traces" ? "/traces?q=busy" : "/logs?q=busy");
   await page.getByText("Nothing matches").waitFor();
   await close();
   await worker.shutdown();
@@ -80,7 +80,7 @@ it("goes through its sections by keyboard, and says which filter hides every set
   await page.waitForURL(/q=nothing/);
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.getByRole("row").filter({ hasText: "default_timeout_ms" }).first().waitFor();
-  await page.goto(`${system.console.url}/config?section=nowhere`);
+  await visit(page, "/config?section=nowhere");
   await page.getByText("There is no such section").waitFor();
 });
 
@@ -119,7 +119,7 @@ it("keeps each view in the address", async () => {
   await page.getByRole("checkbox", { name: "Only what somebody set" }).uncheck();
   await page.getByRole("row").filter({ hasText: "default_timeout_ms" }).first().waitFor();
   await page.waitForURL((url) => !url.search.includes("changed"));
-  await page.goto(`${console.url}/config?section=ports&changed=perhaps`);
+  await visit(page, "/config?section=ports&changed=perhaps");
   await page.getByRole("status").getByText("changed").waitFor();
   await page.getByRole("heading", { name: "Ports" }).waitFor();
 });
@@ -165,7 +165,7 @@ it("changes nothing in a console that is read-only", async () => {
     await button.waitFor();
     expect([await button.isDisabled(), await button.getAttribute("title")]).toEqual([true, reason]);
   }
-  await page.goto(`${readOnly.url}/config?section=alerts`);
+  await visit(page, "/config?section=alerts");
   const create = page.getByRole("button", { name: "New alert" });
   await create.waitFor();
   expect([await create.isDisabled(), await create.getAttribute("title")]).toEqual([true, reason]);

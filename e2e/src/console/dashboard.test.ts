@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { checkAccessibility } from "./support/axe.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { startSystem } from "./support/running-system.ts";
+import { visit } from "./support/visit.ts";
 import { openLive, openPage } from "./support/watched-page.ts";
 
 const system = systemOfFile();
@@ -47,17 +48,17 @@ it("leads from each counter to its list, which is as long", async () => {
     ["Triggers", 2, "/triggers", page.getByRole("grid", { name: "Triggers" }).locator("[aria-selected]")],
     ["Streams", 1, "/streams", page.getByRole("row").filter({ hasText: "user" })],
   ] as const) {
-    await page.goto(system.console.url);
+    await visit(page, "/");
     await counter(page, name, `${count}\\b`).click();
     await page.waitForURL(`**${path}`);
     await expect.poll(() => inList.count(), { message: name }).toBe(count);
   }
   // What is the engine's own is counted beside it, and listed when it is asked for.
-  await page.goto(system.console.url);
+  await visit(page, "/");
   const label = (await counter(page, "Functions", "2\\b").getAttribute("aria-label")) ?? "";
   const systemFunctions = Number(/\+ (\d+) system/.exec(label)?.[1]);
   expect(systemFunctions).toBeGreaterThan(50);
-  await page.goto(`${system.console.url}/functions?system=true`);
+  await visit(page, "/functions?system=true");
   await page.getByTitle(`${systemFunctions + 2} in total`).waitFor();
   await worker.shutdown();
 });

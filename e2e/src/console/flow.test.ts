@@ -113,7 +113,7 @@ describe("what it draws", () => {
     await page.reload();
     await page.locator('[data-kind="http"]').waitFor();
     expect(await page.locator('[data-kind="state"]').count()).toBe(0);
-    await page.goto(`${console.url}/flow?layers=nonsense`);
+    await visit(page, "/flow?layers=nonsense");
     await page.getByRole("status").getByText("layers").waitFor();
     await page.locator('[data-kind="state"]').getByText("carts").waitFor();
   });
@@ -140,17 +140,17 @@ describe("what it draws", () => {
     expect(await page.locator(".react-flow__node").count()).toBe(2);
     await page.getByRole("button", { name: "Whole system" }).click();
     await node(page, "function plain").waitFor();
-    await page.goto(`${console.url}/flow?focus=function%20shop%3A%3Atick&hops=1&range=15m&system=true`);
+    await visit(page, "/flow?focus=function%20shop%3A%3Atick&hops=1&range=15m&system=true");
     await page.getByRole("button", { name: "All, not only 1 steps" }).waitFor();
     await page.locator('[data-kind="cron"]').waitFor();
     expect(await page.locator(".react-flow__node").count()).toBe(2);
     await page.getByRole("button", { name: "Time range: Last 15 minutes" }).waitFor();
     expect(await page.getByRole("checkbox", { name: "System" }).isChecked()).toBe(true);
-    await page.goto(`${console.url}/flow?q=tick`);
+    await visit(page, "/flow?q=tick");
     await page.getByText("1 found").waitFor();
-    await page.goto(`${console.url}/flow?hops=99&dir=sideways`);
+    await visit(page, "/flow?hops=99&dir=sideways");
     await page.getByRole("status").getByText("hops, dir").waitFor();
-    await page.goto(`${console.url}/flow/${encodeURIComponent("function gone")}`);
+    await visit(page, `/flow/${encodeURIComponent("function gone")}`);
     await page.getByText("There is nothing called “function gone” in the system now.").waitFor();
   });
 

@@ -10,7 +10,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { copiedBy } from "./support/clipboard.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
 import { systemOfFile } from "./support/of-file.ts";
-import { live, openLive, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
+import { visit } from "./support/visit.ts";
+import { openLive, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -67,8 +68,7 @@ it.each(["curl", "CLI", "TypeScript", "Python"])("copies a call as %s, which mak
   const value = `{"text":"it's $HOME \\"${name}\\"","n":9007199254740993,"none":null}`;
   await pasteIntoEditor(page, `{"scope":"copied","key":"${name}","value":${value}}`);
   expect(await runCopied(page, name)).toContain("9007199254740993");
-  await page.goto(`${system.console.url}/functions/state::get?tab=invoke`);
-  await live(page);
+  await visit(page, "/functions/state::get?tab=invoke");
   await pasteIntoEditor(page, `{"scope":"copied","key":"${name}"}`);
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText("9007199254740993").waitFor();
@@ -102,7 +102,7 @@ it("shows past calls of every source, compares one with the one before, and make
   await result(page).getByText("OK", { exact: true }).waitFor();
   expect(await textOf(result(page))).toContain('"second": 2');
   // What was replayed stands in the history with its own source.
-  await page.goto(`${system.console.url}/functions/calls::echo?tab=history&source=console`);
+  await visit(page, "/functions/calls::echo?tab=history&source=console");
   await invocations(page).getByRole("row").filter({ hasText: "console" }).first().waitFor();
   expect(await invocations(page).getByRole("row").filter({ hasText: "call" }).count()).toBe(0);
 });

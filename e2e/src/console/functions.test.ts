@@ -8,7 +8,7 @@ import { startConsole } from "./support/console-process.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { visit } from "./support/visit.ts";
-import { live, openLive, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
+import { openLive, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
 
 const ORDER = {
   type: "object",
@@ -81,7 +81,6 @@ it("keeps every filter in the address, and takes it from there", async () => {
   await page.waitForURL(/system=true/);
   await page.getByTitle(/^\d{2,} in total/).waitFor();
   await page.goto(`${system.console.url}/functions?group=worker&system=true&q=state%3A%3Aget`);
-  await page.reload();
   await page.getByRole("button", { name: "By worker", pressed: true }).waitFor();
   await page
     .getByRole("button", { name: /^svc-state/ })
@@ -118,8 +117,7 @@ it("shows an error where the result would be, and a big result only on request",
   const { page } = await open("/functions/orders::fail?tab=invoke", { expected: [FAILED] });
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByRole("alert").getByText("no stock").waitFor();
-  await page.goto(`${system.console.url}/functions/big?tab=invoke`);
-  await live(page);
+  await visit(page, "/functions/big?tab=invoke");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText("Show it anyway").waitFor();
   const [download] = await Promise.all([page.waitForEvent("download"), result(page).getByRole("button", { name: "Download" }).click()]);

@@ -9,6 +9,7 @@ import { checkDeepLinks } from "./support/deep-link.ts";
 import { deepLink } from "./support/deep-links.ts";
 import { keepTrace, spanId, traceId } from "./support/kept-spans.ts";
 import { systemOfFile } from "./support/of-file.ts";
+import { visit } from "./support/visit.ts";
 import { live, openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
 const HTML = '<b id="planted">bold</b>';
@@ -102,7 +103,7 @@ describe("an entry", () => {
     await row(page, `counting ${HTML}`).click();
     await page.getByLabel("Message", { exact: true }).getByText(HTML).waitFor();
     expect(await page.locator("#planted").count()).toBe(0);
-    await page.goto(`${logs}?q=till%20broke`);
+    await visit(page, "/logs?q=till%20broke");
     await row(page, "the till broke").click();
     const coloured = page.getByLabel("Message", { exact: true }).getByText("the till", { exact: true });
     await coloured.waitFor();
@@ -124,7 +125,7 @@ describe("an entry", () => {
     }
     await page.getByLabel("Message", { exact: true }).getByRole("button", { name: "Reveal secrets" }).first().click();
     expect(await copied("Copy as JSON")).toContain("body-secret");
-    await page.goto(`${logs}?q=counting`);
+    await visit(page, "/logs?q=counting");
     await row(page, "counting").click();
     await page.getByRole("rowheader", { name: "api_key" }).waitFor();
     expect(await page.getByLabel("Attributes").textContent()).not.toContain("key-secret");
@@ -169,15 +170,13 @@ describe("saved views", () => {
     await dialog.getByText("q=shop range=1h").first().waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press("Escape");
-    await page.goto(`${system.console.url}/${name}?q=other`);
-    await live(page);
+    await visit(page, `/${name}?q=other`);
     await page.getByRole("button", { name: "Views" }).click();
     await dialog.getByRole("link", { name: `my ${HTML} / view` }).click();
     await page.waitForURL(/\?q=shop&range=1h$/);
     await dialog.waitFor({ state: "detached" });
     expect(await page.getByRole("searchbox").first().inputValue()).toBe("shop");
-    await page.goto(`${system.console.url}/${name}?q=replaced`);
-    await live(page);
+    await visit(page, `/${name}?q=replaced`);
     await page.setViewportSize({ width: 390, height: 844 });
     await page.getByRole("button", { name: "More tools" }).click();
     await page.getByRole("button", { name: "Views" }).click();

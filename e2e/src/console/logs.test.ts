@@ -108,7 +108,7 @@ describe("the Logs page", () => {
     await page.keyboard.press("Control+f");
     await page.keyboard.type("order 7 ");
     await page.getByText("of 1").or(page.getByText("of 2")).waitFor();
-    await page.goto(`${system.console.url}/logs?q=nothingatall`);
+    await visit(page, "/logs?q=nothingatall");
     await page.getByText("Nothing matches").waitFor();
     await page.getByRole("button", { name: "Clear the filters" }).click();
     await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();

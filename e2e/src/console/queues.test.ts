@@ -186,9 +186,9 @@ it("tells nothing, nothing that matches, what is not there, and failure apart", 
   await page.getByText("No queue, topic or subscriber is called “zzz”.").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await row(page, "emails").waitFor();
-  await page.goto(`${system.console.url}/queues/nobody`);
+  await visit(page, "/queues/nobody");
   await page.getByText("There is no such queue or topic").waitFor();
-  await page.goto(`${system.console.url}/queues/filled?tab=active`);
+  await visit(page, "/queues/filled?tab=active");
   await page.getByText("No job runs").waitFor();
   await close();
 

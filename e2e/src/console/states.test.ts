@@ -121,9 +121,9 @@ it("tells loading, nothing, nothing that matches, and failure apart", async () =
   await page.getByText("No key begins with “zzz”.").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await row(page, "ada").waitFor();
-  await page.goto(`${scene.system.console.url}/states/nobody`);
+  await visit(page, "/states/nobody");
   await page.getByText("This group holds nothing").waitFor();
-  await page.goto(`${scene.system.console.url}/states/users/nobody`);
+  await visit(page, "/states/users/nobody");
   await page.getByText("There is no such item").waitFor();
   await close();
 

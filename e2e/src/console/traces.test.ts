@@ -6,6 +6,7 @@ import { checkAccessibility } from "./support/axe.ts";
 import { copiedBy } from "./support/clipboard.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { startSystem } from "./support/running-system.ts";
+import { visit } from "./support/visit.ts";
 import { openLive, openPage } from "./support/watched-page.ts";
 
 const system = systemOfFile();
@@ -31,8 +32,8 @@ function row(page: Page, text: string | RegExp) {
 }
 
 /** The trace's id, once the list of traces has it. */
-async function traceIdOf(page: Page, text: string, of = system): Promise<string> {
-  await page.goto(`${of.console.url}/traces?q=${encodeURIComponent(text)}`);
+async function traceIdOf(page: Page, text: string): Promise<string> {
+  await visit(page, `/traces?q=${encodeURIComponent(text)}`);
   const href = await row(page, text).first().getByRole("link").first().getAttribute("href");
   return /\/traces\/([0-9a-f]{32})/.exec(href ?? "")?.[1] ?? "";
 }
@@ -104,25 +105,25 @@ it.each([
 it("goes from view to view, each of them in the address", async () => {
   const { page } = await openPage(`${system.console.url}/traces`);
   const traceId = await traceIdOf(page, "orders::sum");
-  await page.goto(`${system.console.url}/traces/${traceId}?view=services`);
+  await visit(page, `/traces/${traceId}?view=services`);
   await row(page, "math-worker").waitFor();
-  await page.goto(`${system.console.url}/traces/${traceId}?view=flame`);
+  await visit(page, `/traces/${traceId}?view=flame`);
   await page.getByRole("tree").focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.getByRole("region", { name: "math::add" }).waitFor();
-  await page.goto(`${system.console.url}/traces/${traceId}?view=map`);
+  await visit(page, `/traces/${traceId}?view=map`);
   await page.locator(".react-flow__node").filter({ hasText: "math-worker" }).waitFor();
   await page.getByRole("button", { name: "List" }).click();
   await row(page, "caller-worker").filter({ hasText: "math-worker" }).waitFor();
-  await page.goto(`${system.console.url}/traces/${traceId}?compare=${traceId}`);
+  await visit(page, `/traces/${traceId}?compare=${traceId}`);
   await page.getByRole("grid", { name: "Differences" }).getByText("same").first().waitFor();
 });
 
 it("finds spans by what their attributes hold, and copies the trace with all of them", async () => {
   const { page } = await openPage(`${system.console.url}/traces`);
   const traceId = await traceIdOf(page, "orders::sum");
-  await page.goto(`${system.console.url}/traces/${traceId}?span=${encodeURIComponent("svc.function_id=math::add")}`);
+  await visit(page, `/traces/${traceId}?span=${encodeURIComponent("svc.function_id=math::add")}`);
   await page.getByText(/^[1-9]\d* of \d+ match$/).waitFor();
   await page.getByRole("treegrid").getByRole("row").filter({ hasText: "math::add" }).first().waitFor();
   await page.getByRole("searchbox", { name: "Filter spans" }).fill("svc.function_id=math::nothing");
@@ -146,8 +147,8 @@ it("opens a trace of 10,000 spans at the span that the address names", async () 
   });
   await worker.call({ function_id: "orders::fan", payload: { calls: 9_999 }, timeout_ms: 60_000 });
   const { page, close } = await openPage(`${large.console.url}/traces`);
-  const traceId = await traceIdOf(page, "orders::fan", large);
-  await page.goto(`${large.console.url}/traces/${traceId}`);
+  const traceId = await traceIdOf(page, "orders::fan");
+  await visit(page, `/traces/${traceId}`);
   const tree = page.getByRole("treegrid");
   await tree.getByRole("row").filter({ hasText: "orders::one" }).first().waitFor();
   await page.locator('[role="treegrid"][aria-rowcount="10001"]').waitFor({ timeout: 60_000 });
@@ -168,14 +169,14 @@ it("opens a trace of 10,000 spans at the span that the address names", async () 
 
 it("tells a trace that is not kept from a call that failed, which can be tried again", async () => {
   const { page } = await openPage(`${system.console.url}/traces`, { expected: [/500/] });
-  await page.goto(`${system.console.url}/traces/${"0".repeat(31)}1`);
+  await visit(page, `/traces/${"0".repeat(31)}1`);
   await page.getByText("This trace is not kept").waitFor();
-  await page.goto(`${system.console.url}/traces`);
+  await visit(page, "/traces");
   await row(page, "orders::sum").first().waitFor();
   await page.route("**/api/call", (route) =>
     route.fulfill({ status: 500, contentType: "application/json", body: '{"ok":false,"error":{"code":"broken","message":"on purpose"}}' }),
   );
-  await page.goto(`${system.console.url}/traces?q=another`);
+  await visit(page, "/traces?q=another");
   await page.getByRole("alert").getByText("on purpose").waitFor();
   await page.unroute("**/api/call");
   await page.getByRole("button", { name: "Try again" }).click();

@@ -88,7 +88,7 @@ it("counts each kind as many as its tab shows, keeps the tab in the address, and
     await expect.poll(() => page.getByRole("grid").locator("[aria-selected]").count()).toBe(count);
   }
   expect(await page.getByRole("button", { name: /^Other/ }).isDisabled()).toBe(true);
-  await page.goto(`${system.console.url}/triggers?type=http&q=other`);
+  await visit(page, "/triggers?type=http&q=other");
   await choose(page, "/orders/:other");
   await page.getByText("route taken by http::order").waitFor();
 });
@@ -182,7 +182,7 @@ it("tells when a trigger ran last and how, and leads to that trace", async () =>
   // A queue's trigger has its runs on the queue's page, and this list does not claim that it had none.
   await page.getByRole("button", { name: "QUEUE 1", exact: true }).first().click();
   await page.getByRole("row").filter({ hasText: "default" }).getByText("see its queue").waitFor();
-  await page.goto(`${system.console.url}/triggers?type=http`);
+  await visit(page, "/triggers?type=http");
   await row.getByRole("link", { name: /ago|now/ }).click();
   await page.waitForURL(/\/traces\/[0-9a-f]{32}/);
 });
@@ -284,7 +284,7 @@ it("puts a job on a queue, and leads to the state that a trigger is about", asyn
   await choose(page, "default");
   await page.getByRole("button", { name: "Publish" }).click();
   await page.getByText("On the queue as job").waitFor();
-  await page.goto(`${system.console.url}/triggers?type=state`);
+  await visit(page, "/triggers?type=state");
   await choose(page, "scope math");
   expect(await page.getByRole("link", { name: "Edit total in scope math" }).getAttribute("href")).toBe("/states/math/total");
 });
