@@ -63,9 +63,9 @@ const tsc = join(root, "node_modules/typescript-7/bin/tsc");
  */
 export const compile = [tsc, "-b", "--builders", "2", "--checkers", "1"];
 
-/** Compiles a project and its dependencies; all projects by default. */
-export async function build({ signal }, project = ".") {
-  await runCommand(process.execPath, [...compile, project], {
+/** Compiles a project and its dependencies; all projects by default. `flags` are further options of the compiler. */
+export async function build({ signal }, project = ".", flags = []) {
+  await runCommand(process.execPath, [...compile, ...flags, project], {
     signal,
     cwd: root,
     fix: "the sources do not compile; the output above names file and line.",

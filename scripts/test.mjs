@@ -94,7 +94,8 @@ async function main() {
     const installed = [...others.awaited];
     const pythonTools = needsPython ? installed.shift() : undefined;
     if (!options["no-install"]) await step("Installing packages", installPackages);
-    await step("Building", build);
+    // `npm run check` checks the types, which takes as long again as compiling.
+    await step("Building", (context) => build(context, ".", ["--noCheck"]));
     for (const [title, action] of builds) await step(title, action);
     const python = pythonTools && (await step("Installing the Python tools", pythonTools));
     for (const [at, [title]] of programs.entries()) await step(title, installed[at]);
