@@ -3,6 +3,7 @@ import { redactAddress } from "./address.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
+import { SilenceWatch } from "./silence-watch.ts";
 import type { OpenSocket, Socket, UpgradeRefusal } from "./socket.ts";
 
 /**
@@ -13,8 +14,6 @@ import type { OpenSocket, Socket, UpgradeRefusal } from "./socket.ts";
 export type ConnectionState = "disconnected" | "connecting" | "connected" | "reconnecting" | "failed" | "closed";
 
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
-export const PING_EVERY_MS = 20_000;
-export const IDLE_LIMIT_MS = 60_000;
 /** A connection that lasted so long counts as good, and the back-off starts anew. */
 export const STABLE_AFTER_MS = 5000;
 /** How long a goodbye may take before the socket is cut. */
@@ -47,17 +46,22 @@ export class Connection {
   #socket: Socket | undefined;
   #open = false;
   #wasConfirmed = false;
-  #lastHeardMs = 0;
   #lastProblem = "";
   /** Why this side ends the present socket; empty when it does not. */
   #cause = "";
   #refusal: UpgradeRefusal | undefined;
+  readonly #silence: SilenceWatch;
   readonly #timers = new Set<() => void>();
   #stopped: (() => void) | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#shownAddress = redactAddress(options.address);
+    this.#silence = new SilenceWatch({
+      clock: options.clock,
+      ask: () => this.#socket?.ping?.(),
+      dead: (silentMs) => this.drop(`nothing was heard from the engine for ${silentMs} ms`),
+    });
   }
 
   get state(): ConnectionState {
@@ -144,7 +148,7 @@ export class Connection {
       this.#socket = openSocket(address, {
         opened: () => this.#onOpened(),
         message: (text) => this.#onMessage(text),
-        alive: () => this.#heard(),
+        alive: () => this.#silence.heard(),
         closed: (reason, refusal, code) => {
           if (this.#socket === undefined) closedWhileOpening = reason;
           else this.#onClosed(reason, refusal, code);
@@ -170,30 +174,14 @@ export class Connection {
     this.#open = true;
     this.#lastProblem = "";
     this.#refusal = undefined;
-    this.#heard();
     this.#after(STABLE_AFTER_MS, () => this.#options.backoff.reset());
-    if (this.#socket?.ping !== undefined) this.#heartbeat();
+    if (this.#socket?.ping !== undefined) this.#silence.start();
     this.#guard(() => this.#options.events.opened());
   }
 
   #onMessage(text: string): void {
-    this.#heard();
+    this.#silence.heard();
     this.#guard(() => this.#options.events.message(text));
-  }
-
-  #heard(): void {
-    this.#lastHeardMs = this.#options.clock.monotonicMs();
-  }
-
-  #heartbeat(): void {
-    this.#after(PING_EVERY_MS, () => {
-      if (this.#options.clock.monotonicMs() - this.#lastHeardMs >= IDLE_LIMIT_MS) {
-        this.drop(`nothing was heard from the engine for ${IDLE_LIMIT_MS} ms`);
-        return;
-      }
-      this.#socket?.ping?.();
-      this.#heartbeat();
-    });
   }
 
   #onClosed(reason: string, refusal?: UpgradeRefusal, code?: number): void {
@@ -244,6 +232,7 @@ export class Connection {
   }
 
   #cancelTimers(): void {
+    this.#silence.stop();
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
   }

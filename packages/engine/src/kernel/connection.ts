@@ -70,9 +70,9 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   }
 
   /** Ends the socket without a closing word, after the frames that are queued. */
-  hangUp(): void {
+  hangUp(reason: string): void {
     this.#socket.hangUp();
-    this.onClosed(1006, "the engine stopped");
+    this.onClosed(1006, reason);
   }
 
   onAlive(): void {

@@ -36,7 +36,7 @@ export interface SessionOutlet {
   /** Ends the connection; the session is told by `end`. */
   drop(reason: string): void;
   /** Ends it without a closing word, after what is queued. */
-  hangUp(): void;
+  hangUp(reason: string): void;
   /** Stops reading; the undo goes on. */
   pauseReading(): Undo;
 }
@@ -251,8 +251,8 @@ export class Session implements Provider, TriggerOwner {
   }
 
   /** The engine stops: ends the connection without a closing word, after what is queued. */
-  hangUp(): void {
-    this.#outlet.hangUp();
+  hangUp(reason: string): void {
+    this.#outlet.hangUp(reason);
   }
 
   /** The connection is gone: what it registered goes, what it ran fails, what it waited for is cancelled. */

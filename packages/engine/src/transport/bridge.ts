@@ -71,7 +71,7 @@ export class Bridge {
   dropAll(): void {
     this.#closing = true;
     this.#held.dropAll();
-    for (const session of this.#kernel.sessions.all()) session.hangUp();
+    for (const session of this.#kernel.sessions.all()) session.hangUp("the engine stopped");
     this.#kernel.channelSockets.dropAll();
     for (const sink of this.#telemetry) sink.hangUp();
   }
@@ -149,7 +149,7 @@ export class Bridge {
 
   #takeWorker(socket: FrameSocket, { access, isCurrent }: Admitted): void {
     const { session } = new Connection(this.#kernel, socket, access);
-    const connection = { isCurrent, hangUp: () => session.hangUp() };
+    const connection = { isCurrent, hangUp: () => session.hangUp("the rules for its connection changed") };
     this.#connections.add(connection);
     session.scope.add(() => this.#connections.delete(connection));
   }

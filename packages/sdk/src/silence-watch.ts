@@ -1,13 +1,13 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "./clock.ts";
 
-/** The engine says something every 10 s; after so long without a sign the connection counts as dead. */
-const SILENCE_LIMIT_MS = 25_000;
-const ASK_AFTER_MS = 12_000;
-/** How long the engine has for an answer. A page that was asleep looks late, and must not take its own sleep for the engine's. */
-const ANSWER_TIME_MS = 10_000;
-const LOOK_EVERY_MS = 5_000;
+/** The engine sends something every 10 s. After so long without a sign, and at most 25 s after the last one, the connection counts as dead. */
+const SILENCE_LIMIT_MS = 19_000;
+const ASK_AFTER_MS = 11_000;
+/** How long the engine has for an answer. A process that was suspended looks late, and must not take its own pause for the engine's. */
+const ANSWER_TIME_MS = 8_000;
+const LOOK_EVERY_MS = 4_000;
 
-/** Sees that a connection has died without a word. */
+/** Notices that a connection is dead although it was never closed. */
 export class SilenceWatch {
   readonly #clock: Clock;
   readonly #ask: () => void;
