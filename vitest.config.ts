@@ -61,6 +61,8 @@ export default defineConfig({
           environment: "node",
           testTimeout: 90_000,
           hookTimeout: 90_000,
+          // Starting a process and loading the same modules for each file takes a second of processor time.
+          isolate: false,
         },
       },
       {
@@ -74,6 +76,7 @@ export default defineConfig({
           testTimeout: 240_000,
           hookTimeout: 240_000,
           expect: { poll: POLL },
+          isolate: false,
         },
       },
       {
