@@ -11,6 +11,7 @@ from typing import Protocol
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from .abort import abort
 from .channel_refs import ChannelRef
 from .context import HandlerContext
 from .errors import CallError
@@ -156,7 +157,7 @@ class ChannelEnd:
             self._fail("channel_closed", _why_not_open(cause))
             return
         if self._problem is not None:
-            opened.transport.abort()
+            abort(opened.transport)
             return
         self._socket = opened
         _watch(opened)
@@ -181,7 +182,7 @@ class ChannelEnd:
             if self._opening is not None and self._opening is not asyncio.current_task():
                 self._opening.cancel()
             if self._socket is not None:
-                self._socket.transport.abort()
+                abort(self._socket.transport)
             self._holder.over(self)
         return self._error(*self._problem)
 

@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from .abort import abort
 from .address import without_credentials
 from .backoff import Backoff
 from .logger import Logger
@@ -107,7 +108,7 @@ class Connection:
         """Cuts the socket; a new attempt follows."""
         if self._socket is not None:
             self._drop_reason = reason
-            self._socket.transport.abort()
+            abort(self._socket.transport)
 
     async def run(self) -> None:
         """Until ``stop``, or until the allowed attempts are used up."""
@@ -171,7 +172,7 @@ class Connection:
         try:
             await self._converse(opened)
         finally:
-            opened.transport.abort()
+            abort(opened.transport)
 
     async def _converse(self, opened: ClientConnection) -> None:
         stable = asyncio.get_running_loop().call_later(_STABLE_AFTER_S, self._backoff.reset)

@@ -70,6 +70,8 @@ export async function takePage(theme: Theme, origin: string | undefined): Promis
   const at = idle.findLastIndex((page) => originOf(page) === origin);
   const page = idle.splice(at, 1)[0] ?? (await context.newPage());
   homes.set(page, idle);
+  // A document of another console may still be loading parts of itself, which must not count as requests of this test.
+  if (originOf(page) !== origin && keptOrigins.has(originOf(page))) await leaveConsole(page);
   // Why is not known, but after some tests Chromium drew a page that was not in front six or seven times a second only, until it was brought there; and
   // whatever waits for a frame waited as long.
   await page.bringToFront();
