@@ -29,9 +29,9 @@ ConnectionState: TypeAlias = Literal["disconnected", "connecting", "connected", 
 # The protocol's limit is 16 MiB; a little more is taken, because dropping the connection loses more than one frame.
 _MAX_INBOUND_BYTES = 17 * 1024 * 1024
 _HANDSHAKE_TIMEOUT_S = 10.0
-_PING_EVERY_S = 10.0
-# With the ping's 10 s an engine that does not answer for 22 s counts as gone.
-_PONG_TIMEOUT_S = 12.0
+_PING_EVERY_S = 8.0
+# With the ping's 8 s an engine that does not answer for 23 s counts as gone.
+_PONG_TIMEOUT_S = 15.0
 _CLOSE_TIMEOUT_S = 1.0
 # A connection that lasted so long counts as good, and the back-off starts anew, even if the engine never greets.
 _STABLE_AFTER_S = 5.0

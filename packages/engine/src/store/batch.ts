@@ -6,10 +6,13 @@ import type { Answer, Request } from "./thread-messages.ts";
 export class DatabaseFailed extends Error {
   /** True after an error of the disk or of the file's content: the file must be checked before it is used again. */
   readonly suspect: boolean;
+  /** The commit failed: what it wrote may be in the log, and nobody was told that it is done. */
+  readonly isOfCommit: boolean;
 
   constructor(cause: SqlError, during: string) {
     super(`${cause.message} (during ${during})`, { cause });
     this.name = "DatabaseFailed";
+    this.isOfCommit = during === "COMMIT";
     this.suspect = cause.resultCode === resultCodes.ioError || cause.resultCode === resultCodes.corrupt || cause.resultCode === resultCodes.notADatabase;
   }
 }

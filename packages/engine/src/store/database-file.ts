@@ -1,4 +1,4 @@
-import { copyFileSync, statSync } from "node:fs";
+import { constants, copyFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseRefused, damageText, refuseDamage } from "./damage.ts";
 import { type Database, type DriverName, openDatabase, resultCodes, SqlError } from "./driver.ts";
@@ -42,7 +42,8 @@ export function openDatabaseFile(options: OpenFileOptions): OpenedFile {
     finishRenewal(options.file);
     const wasUnclean = endedUncleanly(options.file);
     // Before SQLite opens the log: it reads up to the first bad frame and overwrites the rest.
-    const damage = wasUnclean ? keepDamagedLog(options.file) : undefined;
+    // A relaxed store may have several transactions in its log that no sync wrote: after a power cut some of their pages are there and others are not.
+    const damage = wasUnclean && options.durability !== "relaxed" ? keepDamagedLog(options.file) : undefined;
     keepPrivate(options.file);
     database = openDatabase(options.file, options.driver);
     database.exec(`${SETTINGS}; ${SYNCHRONOUS[options.durability ?? "durable"]}`);
@@ -86,13 +87,18 @@ function keepDamagedLog(file: string): string | undefined {
   if (unreadable === 0) return undefined;
   // Its name is that of a database with its log, so that tools for SQLite open both.
   const copy = `${file}.damaged.${Date.now()}`;
-  for (const end of ["", "-wal"]) {
-    copyFileSync(`${file}${end}`, `${copy}${end}`);
-    keepPrivate(`${copy}${end}`);
+  let kept = `A copy of both files is kept as ${copy}`;
+  try {
+    for (const end of ["-wal", ""]) {
+      copyFileSync(`${file}${end}`, `${copy}${end}`, constants.COPYFILE_FICLONE);
+      keepPrivate(`${copy}${end}`);
+    }
+  } catch (error) {
+    kept = `They could not be copied: ${(error as Error).message}`;
   }
   return (
     `the log ${file}-wal is damaged: the first ${readable} pages in it are used, at least ${unreadable} later ones cannot be, so the last writes before the stop are lost. ` +
-    `A copy of both files is kept as ${copy}`
+    kept
   );
 }
 

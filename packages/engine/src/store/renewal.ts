@@ -34,10 +34,15 @@ export function renew(file: string, database: Database): void {
   // A large database is not copied in vain while the disk fails.
   probeSync(draft);
   refuseDamage(file, database);
-  keepPrivate(draft);
-  database.prepare("VACUUM INTO ?").run(draft);
-  syncFile(draft, "r+");
-  renameSync(draft, `${file}${RENEWED}`);
+  try {
+    keepPrivate(draft);
+    database.prepare("VACUUM INTO ?").run(draft);
+    syncFile(draft, "r+");
+    renameSync(draft, `${file}${RENEWED}`);
+  } finally {
+    // A part of it takes room that others need.
+    rmSync(draft, { force: true });
+  }
   syncFile(dirname(file), "r");
 }
 

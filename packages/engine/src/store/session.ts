@@ -6,7 +6,7 @@ import { FileIdentity } from "./file-identity.ts";
 import type { Gathering, ProceduresModule, ProcedureTable } from "./procedures.ts";
 import { isUnsynced, noteUnsynced, renew } from "./renewal.ts";
 import type { Answer, Request } from "./thread-messages.ts";
-import { readWal } from "./wal-file.ts";
+import { readWal, type WalContent } from "./wal-file.ts";
 
 interface Connection {
   readonly database: Database;
@@ -14,6 +14,10 @@ interface Connection {
   readonly gathering: Gathering;
   readonly identity: FileIdentity;
 }
+
+/** Pauses between attempts to write the database to a new file, in milliseconds. */
+const MIN_RENEWAL_PAUSE_MS = 250;
+const MAX_RENEWAL_PAUSE_MS = 5_000;
 
 const NOTHING_GATHERED: Gathering = { flush: () => {}, discard: () => {} };
 
@@ -34,6 +38,9 @@ export class Session {
   /** A sync failed. `frames`: how many frames of the log could be read then; later it must be as many. */
   #unsynced: { readonly frames: number } | undefined;
   #isRenewed = false;
+  /** On the monotonic clock, milliseconds. */
+  #nextRenewalAt = 0;
+  #renewalPauseMs = MIN_RENEWAL_PAUSE_MS;
 
   /** Throws DatabaseRefused. */
   constructor(file: string, module: ProceduresModule, driver: DriverName, durability: StoreDurability = "durable") {
@@ -91,16 +98,16 @@ export class Session {
   probe(): void {
     const connection = this.#connected();
     if (connection === undefined || !this.#isInPlace(connection)) return;
+    if (this.#unsynced !== undefined) {
+      this.#tryToRenew(connection, this.#unsynced.frames);
+      return;
+    }
     try {
-      if (this.#unsynced !== undefined) {
-        this.#renew(connection, this.#unsynced.frames);
-        return;
-      }
       connection.database.exec(`PRAGMA user_version=${this.#module.schema.length}`);
       this.#problem = undefined;
     } catch (thrown) {
-      if (!(thrown instanceof Error)) throw thrown;
-      this.#problem = `the store cannot write ${this.#file}: ${thrown.message}`;
+      if (!(thrown instanceof SqlError)) throw thrown;
+      this.#noteFailure(new DatabaseFailed(thrown, "a test write"), connection);
     }
   }
 
@@ -174,7 +181,7 @@ export class Session {
   /** The connection stays open unless it is stuck: closing the last one writes the log back, through pages that may not be on the disk. */
   #noteFailure(failure: DatabaseFailed, connection: Connection): void {
     this.#problem = `the store cannot write ${this.#file}: ${failure.message}`;
-    if (failure.suspect) this.#distrust(failure.message);
+    if (failure.suspect) this.#distrust(failure.message, failure.isOfCommit);
     try {
       connection.database.exec("BEGIN; ROLLBACK");
     } catch (thrown) {
@@ -185,16 +192,30 @@ export class Session {
     }
   }
 
-  #distrust(reason: string): void {
+  #distrust(reason: string, isOfCommit = false): void {
     this.#problem = `the store cannot sync ${this.#file}, and writes it to a new file before it takes writes again: ${reason}`;
     if (this.#unsynced !== undefined) return;
     noteUnsynced(this.#file);
-    this.#unsynced = { frames: this.#readableFrames() };
+    const wal = this.#wal();
+    this.#unsynced = { frames: (isOfCommit ? wal?.readableBeforeLast : wal?.readable) ?? 0 };
+  }
+
+  /** The pause after a failed attempt doubles, since each may read and write the whole database. */
+  #tryToRenew(connection: Connection, frames: number): void {
+    if (performance.now() < this.#nextRenewalAt) return;
+    try {
+      this.#renew(connection, frames);
+    } catch (thrown) {
+      if (!(thrown instanceof Error)) throw thrown;
+      this.#problem = `the store cannot write ${this.#file}: ${thrown.message}`;
+      this.#renewalPauseMs = Math.min(2 * this.#renewalPauseMs, MAX_RENEWAL_PAUSE_MS);
+      this.#nextRenewalAt = performance.now() + this.#renewalPauseMs;
+    }
   }
 
   /** Throws SqlError, DatabaseRefused and system errors. */
   #renew({ database }: Connection, frames: number): void {
-    const readable = this.#readableFrames();
+    const readable = readWal(`${this.#file}-wal`)?.readable ?? 0;
     if (readable < frames) {
       throw new Error(
         `a sync failed, and ${frames - readable} pages of its log can no longer be read; restart the engine to go on with what is on the disk, without the last writes`,
@@ -204,12 +225,12 @@ export class Session {
     this.#isRenewed = true;
   }
 
-  #readableFrames(): number {
+  #wal(): WalContent | undefined {
     try {
-      return readWal(`${this.#file}-wal`)?.readable ?? 0;
+      return readWal(`${this.#file}-wal`);
     } catch {
-      // Whoever renews the file meets the same error of the disk, and reports it.
-      return 0;
+      // Then it is not known how many frames there must be.
+      return undefined;
     }
   }
 

@@ -86,6 +86,9 @@ if (session !== undefined) {
     current.checkPlace();
     reportHealth(current);
   }, PLACE_CHECK_MS).unref();
+  // A sync failed before the last stop: the modules write when they start.
+  if (current.problem !== undefined) current.probe();
+  if (current.isRenewed) end();
   post({ kind: "open", wasUnclean: current.wasUnclean, damage: current.damage });
   reportHealth(current);
 }

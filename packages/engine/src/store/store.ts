@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { CallError } from "@svc/protocol";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -55,6 +56,8 @@ export interface Store<Procedures extends ProcedureTable> {
   close(): Promise<void>;
 }
 
+/** Size of a database up to which all of its content is checked after an unclean stop: the check cannot be ended early, and the engine waits for it when it stops. */
+const MAX_CHECKED_BYTES = 512 * 1024 * 1024;
 /** Least weight of a request, for its objects. */
 const REQUEST_OVERHEAD_BYTES = 256;
 /** How long a thread that could not be started again is left alone, in milliseconds. */
@@ -122,7 +125,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #begin(thread: Thread): void {
     this.#state = { name: "ready", thread };
     if (thread.damage !== undefined) this.#noteDamage(thread.damage);
-    if (thread.wasUnclean) this.#checkContent();
+    if (thread.wasUnclean && statSync(this.#options.file).size <= MAX_CHECKED_BYTES) this.#checkContent();
   }
 
   #noteDamage(damage: string): void {
@@ -283,6 +286,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   /** What the last thread did not begin goes to the next one. */
   #renew(): void {
+    if (this.#state.name === "closed") return;
+    this.#damage = undefined;
     this.#log.info("store was written to a new file after a failed sync", { file: this.#options.file });
     const unanswered = this.#underWay.filter(({ expired }) => !expired);
     for (const pending of this.#underWay) if (pending.expired) this.#forget(pending);
@@ -293,6 +298,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   /** The thread is gone: whatever it held fails, what waits goes to the next thread. */
   #recover(reason: string): void {
+    if (this.#state.name === "closed") return;
     this.#log.error("store thread ended unexpectedly; starting it again", { file: this.#options.file, reason });
     this.#failUnderWay(`the store thread ended: ${reason}`);
     this.#restart();
@@ -302,6 +308,10 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#state = { name: "starting" };
     this.#startThread().then(
       (thread) => {
+        if (this.#state.name === "closed") {
+          void thread.close();
+          return;
+        }
         if (this.#problem !== undefined) this.#noteHealth(undefined);
         this.#begin(thread);
         this.#flush();

@@ -39,16 +39,22 @@ const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Starts a thread and waits until its database is open. Rejects with an Error that says why it cannot be used. */
 export async function startThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread> {
+  const thread = await openThread(options, events);
+  // The first one may have written the database to a new file, which the second one opens.
+  return thread ?? (await openThread(options, events)) ?? Promise.reject(new Error(`the database ${options.file} was written to a new file twice`));
+}
+
+/** Resolves with undefined if the database was written to a new file. */
+async function openThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread | undefined> {
   const { file, driver, durability } = options;
   const workerData: ThreadStart = { file, procedures: threadUrl(options.procedures).href, driver, durability };
   const worker = new Worker(threadUrl(new URL("./store-thread.ts", import.meta.url)), { workerData, name: "svc-store" });
   const thread = new WorkerThread(worker, options, events);
-  await thread.opened;
-  return thread;
+  return (await thread.opened) === "open" ? thread : undefined;
 }
 
 class WorkerThread implements Thread {
-  readonly opened: Promise<void>;
+  readonly opened: Promise<"open" | "renewed">;
   readonly #worker: Worker;
   readonly #clock: Clock;
   readonly #exited: Promise<void>;
@@ -103,7 +109,7 @@ class WorkerThread implements Thread {
     return this.#closeProblem;
   }
 
-  #untilOpen(options: ThreadOptions, lastError: () => string): Promise<void> {
+  #untilOpen(options: ThreadOptions, lastError: () => string): Promise<"open" | "renewed"> {
     return new Promise((resolve, reject) => {
       const cancel = options.clock.after(options.openTimeoutMs, () => {
         reject(new Error(`the database ${options.file} was not open after ${options.openTimeoutMs} ms`));
@@ -115,12 +121,16 @@ class WorkerThread implements Thread {
           this.wasUnclean = message.wasUnclean;
           this.damage = message.damage;
           cancel();
-          resolve();
+          resolve("open");
+        } else if (message.kind === "renewed") {
+          cancel();
+          void this.#exited.then(() => resolve("renewed"));
         } else if (message.kind === "refused") {
           cancel();
           reject(new Error(message.message));
         }
       });
+      // After the exit, a message that came before it has been read.
       void this.#exited.then(() => {
         cancel();
         reject(new Error(`the store thread for ${options.file} ended while it opened: ${lastError()}`));

@@ -15,6 +15,8 @@ const FRAMES_PER_READ = 64;
 export interface WalContent {
   /** Frames up to the last commit that can be read: what SQLite finds when it opens the database. */
   readonly readable: number;
+  /** The same without the last transaction. */
+  readonly readableBeforeLast: number;
   /**
    * Frames of later transactions behind the first frame that cannot be read. SQLite ignores them without an error. A transaction begins only after the one
    * before it was synced, so a power cut leaves none: then the file is damaged.
@@ -62,6 +64,7 @@ function contentOf(handle: number): WalContent | undefined {
 /** Follows a log frame by frame. */
 class FrameChain implements WalContent {
   readable = 0;
+  readableBeforeLast = 0;
   unreadable = 0;
   readonly #salts: Buffer;
   readonly #checksum: Checksum;
@@ -85,7 +88,10 @@ class FrameChain implements WalContent {
       this.#checksum.add(frame, 0, 8);
       this.#checksum.add(frame, FRAME_HEADER_BYTES, frame.length);
       this.#isWhole = hasSalts && this.#checksum.equals(frame, 16);
-      if (this.#isWhole && isCommit) this.readable = this.#frames;
+      if (this.#isWhole && isCommit) {
+        this.readableBeforeLast = this.readable;
+        this.readable = this.#frames;
+      }
     } else if (this.#isBehind && hasSalts) {
       this.unreadable += 1;
     }

@@ -124,6 +124,9 @@ export class Bridge {
       stream.off("error", onError);
       if (stream.destroyed) return;
       if (this.#closing) refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
+      // The rules changed while it waited.
+      else if (decided.admitted && !decided.isCurrent())
+        refuseUpgrade(stream, "503 Service Unavailable", "draining", "the rules for connections changed; connect again", { "retry-after": "1" });
       else if (decided.admitted) accept(decided);
       else refuse(stream, decided.refusal);
     });
