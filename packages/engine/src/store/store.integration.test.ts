@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -132,6 +132,21 @@ describe("the store", () => {
     expect(await store.call("texts", null)).toEqual(["before", "after"]);
     expect(statSync(file).ino).not.toBe(old);
     expect(openFiles().filter((path) => path.startsWith(file) && path.endsWith("(deleted)"))).toEqual([]);
+    await store.close();
+  });
+
+  it("renews a database whose sync failed before the engine was killed, before it opens", async () => {
+    const file = freshFile();
+    const first = await open({ file });
+    await first.call("add", "before");
+    await first.close();
+    const old = statSync(file).ino;
+    writeFileSync(`${file}.unsynced`, "");
+    const store = await open({ file });
+    await store.call("add", "at once");
+    expect(await store.call("texts", null)).toEqual(["before", "at once"]);
+    expect(statSync(file).ino).not.toBe(old);
+    expect(existsSync(`${file}.unsynced`)).toBe(false);
     await store.close();
   });
 

@@ -111,6 +111,7 @@ class WorkerThread implements Thread {
 
   #untilOpen(options: ThreadOptions, lastError: () => string): Promise<"open" | "renewed"> {
     return new Promise((resolve, reject) => {
+      let isRenewed = false;
       const cancel = options.clock.after(options.openTimeoutMs, () => {
         reject(new Error(`the database ${options.file} was not open after ${options.openTimeoutMs} ms`));
         void this.#worker.terminate();
@@ -123,16 +124,15 @@ class WorkerThread implements Thread {
           cancel();
           resolve("open");
         } else if (message.kind === "renewed") {
-          cancel();
-          void this.#exited.then(() => resolve("renewed"));
+          isRenewed = true;
         } else if (message.kind === "refused") {
           cancel();
           reject(new Error(message.message));
         }
       });
-      // After the exit, a message that came before it has been read.
       void this.#exited.then(() => {
         cancel();
+        if (isRenewed) resolve("renewed");
         reject(new Error(`the store thread for ${options.file} ended while it opened: ${lastError()}`));
       });
     });
