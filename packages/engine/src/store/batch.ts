@@ -6,7 +6,7 @@ import type { Answer, Request } from "./thread-messages.ts";
 export class DatabaseFailed extends Error {
   /** True after an error of the disk or of the file's content: the file must be checked before it is used again. */
   readonly suspect: boolean;
-  /** The commit failed: what it wrote may be in the log, and nobody was told that it is done. */
+  /** The commit failed: what it wrote may be in the log, and none of its requests was acknowledged. */
   readonly isOfCommit: boolean;
 
   constructor(cause: SqlError, during: string) {

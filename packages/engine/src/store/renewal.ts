@@ -48,7 +48,7 @@ export function renew(file: string, database: Database): void {
 
 /**
  * Puts the new file in the place of the old one, if there is one. No connection to the old one may be open, not even one that waits for the garbage
- * collector: the last one that closes removes the log by its name. Throws system errors; the next call goes on where this one ended.
+ * collector: the last one that closes removes the log by its name. Throws system errors; the next call continues after the last completed step.
  */
 export function finishRenewal(file: string): void {
   rmSync(`${file}${DRAFT}`, { force: true });

@@ -118,7 +118,7 @@ describe("the store", () => {
     await store.close();
   });
 
-  it("writes everything to a new file after a failed sync, and then goes on, with no file of the old one open", async () => {
+  it("writes everything to a new file after a failed sync, then accepts writes again, and keeps no file of the old database open", async () => {
     const file = freshFile();
     const store = await open({ file });
     await store.call("add", "before");

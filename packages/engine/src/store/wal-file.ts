@@ -24,7 +24,7 @@ export interface WalContent {
   readonly unreadable: number;
 }
 
-/** Reads a log. Undefined when there is none. SQLite ignores all of a log whose header is not valid. Throws system errors. */
+/** Reads a log. Returns undefined if there is no log. SQLite ignores the whole log if its header is invalid. Throws system errors. */
 export function readWal(file: string): WalContent | undefined {
   let handle: number;
   try {
