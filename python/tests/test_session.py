@@ -103,7 +103,7 @@ def test_at_most_a_thousand_calls_wait_for_the_socket_and_further_ones_say_so() 
     with pytest.raises(CallError, match="1000 calls wait for it already; x::y was not called") as refused:
         session.call(Outgoing(function_id="x::y"))
     assert refused.value.code == "disconnected"
-    assert refused.value.details == {"function_id": "x::y", "sent": False, "max_queued_calls": 1_000}
+    assert refused.value.details == {"function_id": "x::y", "executed": "no", "max_queued_calls": 1_000}
     session.withdraw(keys[0])
     session.call(Outgoing(function_id="x::y"))
 

@@ -118,7 +118,12 @@ class Player:
                 return _known("call_answered", call=self._name_of(effect.call), result=effect.result)
             case CallFailed():
                 error = effect.error
-                members = {"code": error.code, "message": error.message, "details": error.details}
+                members = {
+                    "code": error.code,
+                    "message": error.message,
+                    "executed": error.executed,
+                    "details": error.details,
+                }
                 return _known("call_failed", call=self._name_of(effect.call), **members)
             case CallWritten():
                 return {"effect": "call_written", "call": self._name_of(effect.call)}

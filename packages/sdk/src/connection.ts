@@ -252,5 +252,5 @@ export function notConnected(connection: Connection, why: string): CallError {
   const problem = connection.lastProblem === "" ? "" : `: ${connection.lastProblem}`;
   const { shownAddress: address, refusal } = connection;
   const refused = refusal === undefined ? {} : { status: refusal.status, ...(refusal.message === undefined ? {} : { engine_message: refusal.message }) };
-  return new CallError("disconnected", `${why} ${address}${problem}`, { details: { address, sent: false, ...refused } });
+  return new CallError("disconnected", `${why} ${address}${problem}`, { details: { address, executed: "no", ...refused } });
 }

@@ -49,5 +49,5 @@ function jsonText(value: unknown, functionId: string, what: "payload" | "metadat
 
 export function queueFull(functionId: string): CallError {
   const message = `not connected, and ${MAX_QUEUED_CALLS} calls already wait for the connection (the bound); function ${functionId} was not called`;
-  return new CallError("disconnected", message, { details: { function_id: functionId, max_queued_calls: MAX_QUEUED_CALLS, sent: false } });
+  return new CallError("disconnected", message, { details: { function_id: functionId, max_queued_calls: MAX_QUEUED_CALLS, executed: "no" } });
 }

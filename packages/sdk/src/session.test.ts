@@ -68,7 +68,7 @@ class Probe implements SessionOutput {
       );
     };
     const failed = (error: CallError): void => {
-      this.effects.push({ effect: "call_failed", call: name, code: error.code, message: error.message, details: error.details });
+      this.effects.push({ effect: "call_failed", call: name, code: error.code, message: error.message, executed: error.executed, details: error.details });
     };
     try {
       this.calls.set(name, this.session.call(request, this.nowMs, settled, failed));

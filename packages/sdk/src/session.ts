@@ -129,7 +129,7 @@ export class Session {
     for (const call of this.#pending.takeExpired(nowMs)) {
       const written = call.waiting === undefined;
       if (written && call.invocationId !== undefined) this.#sendCancel(call.invocationId, "timeout");
-      call.reject(callTimeout(call));
+      call.reject(written ? callTimeout(call) : neverSent(callTimeout(call)));
     }
   }
 
@@ -149,7 +149,8 @@ export class Session {
 
   /** Fails every call that has no answer yet, sent or not. For the end of the worker. */
   failAll(error: CallError): void {
-    for (const call of [...this.#pending.takeWritten(), ...this.#pending.takeWaiting()]) call.reject(error);
+    for (const call of this.#pending.takeWritten()) call.reject(error);
+    for (const call of this.#pending.takeWaiting()) call.reject(neverSent(error));
   }
 
   // --- registrations ---
@@ -218,9 +219,10 @@ export class Session {
     const written = call.waiting === undefined;
     this.#pending.remove(call);
     if (written && call.invocationId !== undefined) this.#sendCancel(call.invocationId, "cancelled");
-    call.reject(
-      new CallError("call_cancelled", `the call of function ${call.functionId} was withdrawn by its caller`, { details: { function_id: call.functionId } }),
-    );
+    const error = new CallError("call_cancelled", `the call of function ${call.functionId} was withdrawn by its caller`, {
+      details: { function_id: call.functionId },
+    });
+    call.reject(written ? error : neverSent(error));
   }
 
   #write(call: PendingCall, frame: string): void {
@@ -371,4 +373,9 @@ export class Session {
     if (call.type === "invokefunction") this.#announce(encodeFailure(call.invocationId, call.functionId, error));
     else this.#onResult(call.invocationId, undefined, error, "");
   }
+}
+
+/** The same error for a call that waited for the connection: the function cannot have run. */
+function neverSent(error: CallError): CallError {
+  return new CallError(error.code, error.message, { details: { ...error.details, executed: "no" } });
 }

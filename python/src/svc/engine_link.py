@@ -186,7 +186,7 @@ class EngineLink:
             raise CallError("draining", message, {"function_id": function_id})
         if self.connection.state == "failed":
             message = f"{function_id} was not called: gave up connecting to the engine ({self.connection.last_problem})"
-            raise CallError("disconnected", message, {"function_id": function_id, "sent": False})
+            raise CallError("disconnected", message, {"function_id": function_id, "executed": "no"})
 
     def _report(self, invocation_id: str, outcome: Outcome) -> None:
         if isinstance(outcome, CallError):

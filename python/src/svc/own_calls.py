@@ -15,6 +15,8 @@ from .protocol import DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS
 
 #: Calls that may wait for the socket.
 MAX_QUEUED_CALLS = 1_000
+#: Details of the failure of a call that never left this process.
+_NEVER_SENT: dict[str, object] = {"executed": "no"}
 
 
 class OwnCalls:
@@ -66,7 +68,8 @@ class OwnCalls:
         if was_sent:
             self._send_cancel(open_call, "cancelled")
         message = f"the call of {open_call.function_id} was withdrawn by its caller"
-        return [CallFailed(key, CallError("call_cancelled", message, {"function_id": open_call.function_id}))]
+        details: dict[str, object] = {"function_id": open_call.function_id}
+        return [CallFailed(key, CallError("call_cancelled", message, details if was_sent else {**details, **_NEVER_SENT}))]
 
     def send_queued(self) -> list[Effect]:
         """The socket opened: calls that waited for it leave, as far as their deadlines have not passed."""
@@ -102,7 +105,9 @@ class OwnCalls:
             message = f"Function {call.function_id} did not answer within {call.timeout_ms} ms"
             if not was_sent:
                 message += ": there was no connection to the engine, the call was not sent"
-            details = {"function_id": call.function_id, "timeout_ms": call.timeout_ms}
+            details: dict[str, object] = {"function_id": call.function_id, "timeout_ms": call.timeout_ms}
+            if not was_sent:
+                details.update(_NEVER_SENT)
             effects.append(CallFailed(call.key, CallError("call_timeout", message, details)))
         return effects
 
@@ -138,7 +143,7 @@ class OwnCalls:
 
     def _refuse_overflow(self, function_id: str, frame: str) -> None:
         is_open = self._outbound.is_open
-        details: dict[str, object] = {"function_id": function_id, "sent": False}
+        details: dict[str, object] = {"function_id": function_id, **_NEVER_SENT}
         if not is_open and self._calls.queued >= MAX_QUEUED_CALLS:
             message = f"not connected, and {MAX_QUEUED_CALLS} calls wait for it already; {function_id} was not called"
             raise CallError("disconnected", message, {**details, "max_queued_calls": MAX_QUEUED_CALLS})
@@ -153,4 +158,7 @@ class OwnCalls:
 
 
 def _failed(call: OpenCall, message: str) -> CallFailed:
-    return CallFailed(call.key, CallError("disconnected", message, {"function_id": call.function_id}))
+    details: dict[str, object] = {"function_id": call.function_id}
+    if call.queued_frame is not None:
+        details.update(_NEVER_SENT)
+    return CallFailed(call.key, CallError("disconnected", message, details))

@@ -137,7 +137,7 @@ class Worker:
         problem = self._link.connection.last_problem
         address = without_credentials(self._address)
         message = f"{why} {address}: {problem}" if problem else f"{why} {address}"
-        raise CallError("disconnected", message, {"address": address, "sent": False})
+        raise CallError("disconnected", message, {"address": address, "executed": "no"})
 
     # ---- functions
 

@@ -13,7 +13,7 @@ it("calls nothing while the engine is away, and says so at once", async () => {
     expect(answer).toMatchObject({
       isError: true,
       content: [{ type: "text", text: expect.stringContaining("the engine is away, and shop::order was not called") }],
-      structuredContent: { error: { code: "disconnected", details: { sent: false } } },
+      structuredContent: { error: { code: "disconnected", details: { executed: "no" } } },
     });
   } finally {
     await engine.shutdown();

@@ -31,7 +31,7 @@ export async function callTool(engine: Worker, { tool, input, timeoutMs, signal 
 
 function notCalled(functionId: string): CallError {
   const message = `the engine is away, and ${functionId} was not called; try again when it is back`;
-  return new CallError("disconnected", message, { details: { function_id: functionId, sent: false } });
+  return new CallError("disconnected", message, { details: { function_id: functionId, executed: "no" } });
 }
 
 /** Structured content is an object, by the protocol. */

@@ -46,6 +46,8 @@ export interface Call extends Omit<CallRequest, "payload" | "metadata" | "tracep
   deadlineAt: number;
   effectiveTimeoutMs: number;
   settled: boolean;
+  /** Says, once the provider's connection has ended, whether the call certainly never left the engine. Undefined if nothing was queued before it. */
+  isUnsent: (() => boolean) | undefined;
 }
 
 /** Why a provider takes no call just now. */

@@ -127,6 +127,14 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     if (!this.#ended) this.#socket.send(frame);
   }
 
+  get isOpen(): boolean {
+    return this.#socket.isOpen;
+  }
+
+  trackNextFrame(): (() => boolean) | undefined {
+    return this.#socket.trackNextFrame();
+  }
+
   pauseReading(): Undo {
     if (this.#pauses++ === 0) this.#socket.pause();
     let resumed = false;

@@ -267,6 +267,24 @@ describe("a worker that does not read its socket", () => {
   });
 });
 
+describe("a call that never left the engine", () => {
+  it("says that it was not executed when its worker disconnects; one that may have left does not", async () => {
+    const engine = await inMemoryEngine();
+    const slow = await provider(engine, "f");
+    const caller = await engine.connectWorker();
+    const sent = caller.call("f");
+    await slow.next(isCall);
+    slow.stall();
+    const queued = [caller.call("f"), caller.call("f")];
+    await isAlive(caller);
+    slow.close();
+    expect(errorOf(await sent)).toMatchObject({ code: "invocation_stopped", details: { executed: "unknown" } });
+    // Nothing was queued before the first of them, so it may have left at once.
+    const [first, second] = await Promise.all(queued);
+    expect([errorOf(first ?? {}), errorOf(second ?? {})]).toMatchObject([{ details: { executed: "unknown" } }, { details: { executed: "no" } }]);
+  });
+});
+
 describe("a worker that never answers", () => {
   it("is waited for until the deadline and no longer, and holds only so many calls (K6)", async () => {
     const clock = manualClock();

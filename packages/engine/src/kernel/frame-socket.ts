@@ -22,6 +22,13 @@ export interface FrameSocket {
   /** Frames and bytes queued and not yet taken by the operating system. */
   readonly queuedFrames: number;
   readonly queuedBytes: number;
+  /** False once either side has begun to close; what is sent then is dropped. */
+  readonly isOpen: boolean;
+  /**
+   * For the frame that is sent next. Returns a function that says, once the connection has ended, whether that frame certainly never left the process;
+   * undefined if no frame is queued before it.
+   */
+  trackNextFrame(): (() => boolean) | undefined;
   /** Calls `listener` once, when what is queued now has been taken. */
   onceDrained(listener: () => void): void;
   /** Stops and resumes reading; the peer's writes then wait. */

@@ -91,6 +91,7 @@ export class Router {
       deadlineAt: startedAt + timeoutMs,
       effectiveTimeoutMs: timeoutMs,
       settled: false,
+      isUnsent: undefined,
       span: undefined,
       earlier: undefined,
       later: undefined,
@@ -146,7 +147,7 @@ export class Router {
     return new Promise((resolve, reject) => {
       const { signal } = options;
       if (signal?.aborted) {
-        reject(new CallError("call_cancelled", `the call of ${functionId} was cancelled before it began`));
+        reject(new CallError("call_cancelled", `the call of ${functionId} was cancelled before it began`, { details: { executed: "no" } }));
         return;
       }
       let abort: (() => void) | undefined;

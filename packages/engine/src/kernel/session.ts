@@ -31,6 +31,9 @@ import { frameOfAnswer, frameOfCall } from "./worker-frames.ts";
 /** What a session needs of the connection below it. */
 export interface SessionOutlet {
   send(frame: Frame): void;
+  readonly isOpen: boolean;
+  /** See `FrameSocket.trackNextFrame`. */
+  trackNextFrame(): (() => boolean) | undefined;
   /** True while so much is waiting to be read by the peer that no further call may be added. */
   isFull(): boolean;
   /** Ends the connection; the session is told by `end`. */
@@ -263,8 +266,9 @@ export class Session implements Provider, TriggerOwner {
     for (const call of [...(this.#made?.values() ?? [])]) this.#kernel.router.cancel(call, "the caller's connection ended");
     this.#made = undefined;
     for (const call of stopped) {
+      const details = { function_id: call.functionId, worker_id: this.workerId, worker_name: this.name, reason: "the worker's connection ended" };
       const error = new CallError("invocation_stopped", "Invocation stopped", {
-        details: { function_id: call.functionId, worker_id: this.workerId, worker_name: this.name, reason: "the worker's connection ended" },
+        details: call.isUnsent?.() ? { ...details, executed: "no" } : details,
       });
       this.#kernel.router.settle(call, { ok: false, error });
     }
@@ -283,7 +287,7 @@ export class Session implements Provider, TriggerOwner {
   // Provider: this worker runs calls.
 
   refusal(): Refusal | undefined {
-    if (this.scope.ended) return "draining";
+    if (this.scope.ended || !this.#outlet.isOpen) return "draining";
     return this.held.size >= this.#kernel.limits.maxCallsHeld || this.#outlet.isFull() ? "overloaded" : undefined;
   }
 
@@ -292,6 +296,7 @@ export class Session implements Provider, TriggerOwner {
     const frame = frameOfCall(call, this);
     if (CallError.is(frame)) return frame;
     this.held.hold(call);
+    call.isUnsent = this.#outlet.trackNextFrame();
     this.#outlet.send(frame);
     // It is on its way; a worker that answers late must not keep it in the engine's memory.
     call.payload = Payload.null;

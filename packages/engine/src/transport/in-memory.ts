@@ -28,6 +28,8 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
   let stalled = false;
   const toEngine: (() => void)[] = [];
   const toClient: string[] = [];
+  /** Frames that left `toClient`. */
+  let taken = 0;
   /** Bytes of `toClient`. */
   let queuedBytes = 0;
   const received: string[] = [];
@@ -55,6 +57,7 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
   function flushToClient(): void {
     if (stalled) return;
     queuedBytes = 0;
+    taken += toClient.length;
     for (const frame of toClient.splice(0)) {
       const parsed = JSON.parse(frame) as Record<string, unknown>;
       const at = waiting.findIndex(({ wanted }) => wanted(parsed));
@@ -82,6 +85,14 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
     },
     sendBinary(bytes) {
       if (open) receivedBinary.push(bytes);
+    },
+    get isOpen() {
+      return open;
+    },
+    trackNextFrame() {
+      if (toClient.length === 0) return undefined;
+      const begin = taken + toClient.length;
+      return () => !open && taken <= begin;
     },
     onceDrained: (listener) => queueMicrotask(listener),
     get queuedFrames() {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Frame, MAX_FRAME_BYTES, TOKEN_SUBPROTOCOL_PREFIX } from "@svc/protocol";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
@@ -232,6 +233,19 @@ class WebSocketFrameSocket implements FrameSocket {
 
   get queuedBytes(): number {
     return this.#stream.writableLength + this.#joined.length;
+  }
+
+  get isOpen(): boolean {
+    return this.#webSocket.readyState === WebSocket.OPEN;
+  }
+
+  trackNextFrame(): (() => boolean) | undefined {
+    const stream = this.#stream as Socket;
+    if (this.#corked || stream.writableLength === 0) return undefined;
+    const begin = stream.bytesWritten + this.#joined.length;
+    const written = stream.bytesWritten - stream.writableLength;
+    // `bytesWritten` counts what is queued until the socket drops it. If no write has ended since, the one under way does not contain the frame.
+    return () => stream.destroyed && (stream.bytesWritten <= begin || stream.bytesWritten - stream.writableLength === written);
   }
 
   onceDrained(listener: () => void): void {
