@@ -69,7 +69,9 @@ class OwnCalls:
             self._send_cancel(open_call, "cancelled")
         message = f"the call of {open_call.function_id} was withdrawn by its caller"
         details: dict[str, object] = {"function_id": open_call.function_id}
-        return [CallFailed(key, CallError("call_cancelled", message, details if was_sent else {**details, **_NEVER_SENT}))]
+        return [
+            CallFailed(key, CallError("call_cancelled", message, details if was_sent else {**details, **_NEVER_SENT}))
+        ]
 
     def send_queued(self) -> list[Effect]:
         """The socket opened: calls that waited for it leave, as far as their deadlines have not passed."""
