@@ -17,9 +17,9 @@ import type { Logger } from "./logger.ts";
 import { Registry } from "./registry.ts";
 import { Router } from "./router.ts";
 import { Sessions } from "./sessions.ts";
-import { SparseLog } from "./sparse-log.ts";
 import { StreamHub } from "./streams/hub.ts";
 import { TelemetryHub } from "./telemetry.ts";
+import { ThrottledLog } from "./throttled-log.ts";
 import { TriggerRegistry } from "./trigger-registry.ts";
 import { EngineTriggers } from "./unowned-triggers.ts";
 
@@ -80,7 +80,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     health: new HealthBoard(clock, log),
     clock,
     log,
-    sparseLog: new SparseLog(clock),
+    throttledLog: new ThrottledLog(clock),
     limits: { ...WORKER_LIMITS, ...options.limits },
     reservedIds,
     watchedTargets,

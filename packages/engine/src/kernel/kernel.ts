@@ -13,9 +13,9 @@ import type { UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
-import type { SparseLog } from "./sparse-log.ts";
 import type { StreamHub } from "./streams/hub.ts";
 import type { TelemetryHub } from "./telemetry.ts";
+import type { ThrottledLog } from "./throttled-log.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
 
 /** Caps that one worker connection may not pass. */
@@ -55,7 +55,7 @@ export interface Kernel {
   readonly clock: Clock;
   readonly log: Logger;
   /** For warnings that a client can cause. */
-  readonly sparseLog: SparseLog;
+  readonly throttledLog: ThrottledLog;
   readonly limits: WorkerLimits;
   readonly formats: FormatChecks;
   /** What restricted connections may not register. */

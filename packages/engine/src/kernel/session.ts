@@ -116,10 +116,10 @@ export class Session implements Provider, TriggerOwner {
     this.#caller = { worker_id: identity.workerId, name: "" };
   }
 
-  /** For what the client can cause as often as it likes: see SparseLog. Connections of one restricted principal count together. */
+  /** For what the client can cause as often as it likes: see ThrottledLog. Connections of one restricted principal count together. */
   warn(message: string, fields: LogFields): void {
     const { isTrusted, id } = this.principal;
-    this.#kernel.sparseLog.warn(this.log, isTrusted ? this.workerId : id, message, fields);
+    this.#kernel.throttledLog.warn(this.log, isTrusted ? this.workerId : id, message, fields);
   }
 
   get log(): Logger {

@@ -100,7 +100,7 @@ export class Admissions {
   }
 
   #refuse({ socket, url }: IncomingMessage, refusal: Refusal): Admission {
-    this.#kernel.sparseLog.warn(this.#kernel.log, socket.remoteAddress ?? "", "a connection was refused", {
+    this.#kernel.throttledLog.warn(this.#kernel.log, socket.remoteAddress ?? "", "a connection was refused", {
       reason: refusal.message,
       status: refusal.status,
       path: url?.split("?", 1)[0],

@@ -23,6 +23,10 @@ export class Gate {
     return this.#inside === 0 && this.#line.length === 0;
   }
 
+  isFull({ limit, queueLimit }: GateLimits): boolean {
+    return (this.#inside >= limit || this.#line.length > 0) && this.#line.length >= queueLimit;
+  }
+
   /** True when there was room; `leave` must follow. */
   tryEnter({ limit }: GateLimits): boolean {
     if (this.#inside >= limit || this.#line.length > 0) return false;

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CallError, type FunctionId, type Payload } from "@svc/protocol";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
+import { ThrottledLog } from "../../kernel/throttled-log.ts";
 import { type Answer, answerOfFailure } from "./answer.ts";
 import { compressed } from "./compression.ts";
 import { type HttpConfig, REQUEST_ID_HEADER } from "./config.ts";
@@ -12,7 +13,7 @@ import { FileOffers } from "./file-offers.ts";
 import { FormSpools } from "./form-spool.ts";
 import { headerValue } from "./header-list.ts";
 import { givenRequestId, type Incoming, isEncrypted } from "./incoming.ts";
-import { Limits } from "./limits.ts";
+import { Limits, limitReached, REQUEST_LIMIT } from "./limits.ts";
 import { inOrder } from "./middleware.ts";
 import { type RequestTarget, readTarget } from "./path.ts";
 import { type Failure, failureOf, forStrangers, Refusal, unavailable } from "./refusal.ts";
@@ -41,6 +42,7 @@ export class RequestHandler {
   readonly #counts = new RequestCounts();
   readonly #fileOffers: FileOffers;
   readonly #limits: Limits;
+  readonly #refusals: ThrottledLog;
   readonly #droppedHeaders = new WeakMap<object, Set<string>>();
   #config: HttpConfig;
   #proxies: TrustedProxies;
@@ -50,6 +52,7 @@ export class RequestHandler {
     this.#routes = routes;
     this.#context = context;
     this.#limits = new Limits(context.clock);
+    this.#refusals = new ThrottledLog(context.clock);
     this.#fileOffers = new FileOffers(new FormSpools(context));
     context.resolveChannels((id) => this.#exchanges.byId(id)?.channels ?? this.#fileOffers.find(id));
     context.telemetry.provideMeasurements(() => this.#counts.measure(this.#exchanges.open));
@@ -74,6 +77,7 @@ export class RequestHandler {
   /** Answers one request. Never rejects: whatever goes wrong becomes an answer, if there is someone to read it. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const exchange = this.#exchanges.begin(request, response);
+    if (this.#limits.isFull(this.#config) && !this.#stopping) return this.#refuseAtLimit(exchange);
     const visit = this.#visit(exchange);
     let outcome: RouteOutcome;
     try {
@@ -85,6 +89,17 @@ export class RequestHandler {
       visit.span.answered(failure.status, CallError.is(failure.cause) ? failure.cause : `${failure.code}: ${failure.message}`);
     }
     await this.#deliver(visit, outcome);
+  }
+
+  /** Refusing has to cost less than serving, so nothing is read of the request, and no span is kept: a flood must not evict the spans of served requests. */
+  #refuseAtLimit(exchange: Exchange): void {
+    const { clock, log } = this.#context;
+    const { concurrentRequests: limit, bodyLimitBytes, cors, errorFormat } = this.#config;
+    const answer = answerOfFailure(limitReached(limit, REQUEST_LIMIT), exchange.id.slice(-12), errorFormat);
+    const headers = cors === undefined ? answer.headers : withCors(answer.headers, cors, exchange.request.headers.origin);
+    this.#counts.answered(answer.status);
+    this.#refusals.warn(log, "", "a request was refused: the limit of requests in work is reached", { limit, setting: REQUEST_LIMIT });
+    sendAnswer(exchange, { ...answer, headers: [...headers, "X-Request-Id", exchange.id] }, { clock, bodyLimitBytes });
   }
 
   #visit(exchange: Exchange): Visit {

@@ -2,7 +2,7 @@ import { CallError } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineModule, type Module } from "../../kernel/module.ts";
-import { manualClock } from "../../testing/index.ts";
+import { manualClock, recordedSpans } from "../../testing/index.ts";
 import { bind, errorOf, held, lastTriggerId, post, serve, site } from "./testing/site.ts";
 
 /** A module whose function fails with the error that it is told to. */
@@ -503,6 +503,33 @@ describe("the module", () => {
     await calls.count(3);
     release();
     expect((await after).status).toBe(200);
+  });
+
+  it("refuses a flood at that limit without a span and with one log line a second, so that it costs less than serving", async () => {
+    const spans = recordedSpans();
+    const clock = manualClock();
+    const { engine, worker, url } = await site({
+      clock,
+      config: { concurrency_request_limit: 1, cors: { allowed_origins: ["https://shop.example"] } },
+      modules: [spans.module],
+    });
+    const { handle, calls, release } = held();
+    await serve(worker, "/hold", handle);
+    const inWork = fetch(`${url}/hold`);
+    await calls.count(1);
+    const refused: Response[] = [];
+    for (let n = 0; n < 40; n++) refused.push(await fetch(`${url}/${n}`, { headers: { origin: "https://shop.example" } }));
+    expect(refused.map(({ status }) => status)).toEqual(new Array(40).fill(503));
+    // A page may read the refusal.
+    expect(refused[0]?.headers.get("access-control-allow-origin")).toBe("https://shop.example");
+    expect(refused[0]?.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    const lines = () => engine.logs.filter(({ message }) => message.startsWith("a request was refused"));
+    expect(lines()).toHaveLength(10);
+    clock.advance(1_000);
+    expect(lines().slice(10)).toMatchObject([{ level: "warn", fields: { limit: 1, suppressed: 29 } }]);
+    release();
+    await inWork;
+    await expect.poll(() => spans.ended.filter(({ name }) => !name.startsWith("call "))).toHaveLength(1);
   });
 
   it("withdraws the call when the client leaves", async () => {

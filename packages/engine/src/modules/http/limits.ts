@@ -1,7 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { Gate } from "./gate.ts";
 import { RateLimiter, type RateLimitSettings } from "./rate-limit.ts";
-import { Refusal, tooOften, unavailable } from "./refusal.ts";
+import { type Failure, Refusal, tooOften, unavailable } from "./refusal.ts";
 import type { RouteSettings } from "./route-settings.ts";
 import type { Visit } from "./visit.ts";
 
@@ -9,6 +9,13 @@ import type { Visit } from "./visit.ts";
 interface RouteCounts {
   readonly gate: Gate;
   readonly rates: RateLimiter;
+}
+
+/** Setting that limits the requests of all routes together. */
+export const REQUEST_LIMIT = "concurrency_request_limit of svc-http";
+
+export function limitReached(limit: number, setting: string): Failure {
+  return unavailable("overloaded", `${limit} requests are in work, which is the limit (${setting})`);
 }
 
 /** Who may come in: how many requests at once, and how often one client. */
@@ -23,12 +30,17 @@ export class Limits {
     this.#clock = clock;
   }
 
+  /** True if a request is refused whatever it asks for: the limit is reached and no place in line is free. */
+  isFull({ concurrentRequests: limit, queueLimit }: Visit["config"]): boolean {
+    return this.#gate.isFull({ limit, queueLimit });
+  }
+
   /** Lets a request in, now or when its turn comes. Throws or rejects with 429 or 503. */
   admit(visit: Visit): Promise<void> | undefined {
     const { config } = visit;
     if (config.rateLimit !== undefined) this.#meter(this.#rates, visit, config.rateLimit, "rate_limit of svc-http");
     const limits = { limit: config.concurrentRequests, queueLimit: config.queueLimit };
-    return this.#enter(this.#gate, limits, visit, { waitMs: config.defaultTimeoutMs, setting: "concurrency_request_limit of svc-http" });
+    return this.#enter(this.#gate, limits, visit, { waitMs: config.defaultTimeoutMs, setting: REQUEST_LIMIT });
   }
 
   /** The same for a route that has limits of its own. */
@@ -61,7 +73,7 @@ export class Limits {
       exchange.onEnd(() => gate.leave());
       return undefined;
     }
-    const refused = (): Refusal => new Refusal(unavailable("overloaded", `${limits.limit} requests are in work, which is the limit (${options.setting})`));
+    const refused = (): Refusal => new Refusal(limitReached(limits.limit, options.setting));
     if (limits.queueLimit === 0) throw refused();
     return gate.enter(limits, { clock: this.#clock, waitMs: options.waitMs, onGone: (listener) => exchange.onEnd(listener) }).then((isIn) => {
       if (!isIn) throw refused();
