@@ -47,28 +47,34 @@ export interface WorkerRow {
 /** `include_internal` and filters as the engine's functions take them. */
 type Query = Readonly<Record<string, unknown>>;
 
-export async function listFunctions(engine: Worker, query: Query = {}): Promise<readonly FunctionRow[]> {
-  const { functions } = await engine.call<{ readonly functions: readonly FunctionRow[] }>({ function_id: "engine::functions::list", payload: query });
-  return functions;
+export function listFunctions(engine: Worker, query: Query = {}): Promise<readonly FunctionRow[]> {
+  return allPages<FunctionRow>(engine, "engine::functions::list", "functions", query);
 }
 
-export async function listTriggers(engine: Worker, query: Query = {}): Promise<readonly TriggerRow[]> {
-  const { registered_triggers } = await engine.call<{ readonly registered_triggers: readonly TriggerRow[] }>({
-    function_id: "engine::registered-triggers::list",
-    payload: query,
-  });
-  return registered_triggers;
+export function listTriggers(engine: Worker, query: Query = {}): Promise<readonly TriggerRow[]> {
+  return allPages<TriggerRow>(engine, "engine::registered-triggers::list", "registered_triggers", query);
 }
 
 export async function triggerTypeIds(engine: Worker): Promise<readonly string[]> {
-  const { trigger_types } = await engine.call<{ readonly trigger_types: readonly { readonly id: string }[] }>({
-    function_id: "engine::trigger-types::list",
-    payload: { include_internal: true },
-  });
-  return trigger_types.map(({ id }) => id);
+  const query = { include_internal: true };
+  const types = await allPages<{ readonly id: string }>(engine, "engine::trigger-types::list", "trigger_types", query);
+  return types.map(({ id }) => id);
 }
 
-export async function listConnected(engine: Worker, query: Query = {}): Promise<readonly WorkerRow[]> {
-  const { workers } = await engine.call<{ readonly workers: readonly WorkerRow[] }>({ function_id: "engine::workers::list", payload: query });
-  return workers;
+export function listConnected(engine: Worker, query: Query = {}): Promise<readonly WorkerRow[]> {
+  return allPages<WorkerRow>(engine, "engine::workers::list", "workers", query);
+}
+
+async function allPages<Row>(engine: Worker, functionId: string, name: string, query: Query): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  let offset: number | undefined = 0;
+  while (offset !== undefined) {
+    const page: Readonly<Record<string, unknown>> = await engine.call<Readonly<Record<string, unknown>>>({
+      function_id: functionId,
+      payload: offset === 0 ? query : { ...query, offset },
+    });
+    rows.push(...(page[name] as readonly Row[]));
+    offset = page.next_offset as number | undefined;
+  }
+  return rows;
 }

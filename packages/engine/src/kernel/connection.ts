@@ -4,7 +4,7 @@ import { CallError, decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, 
 import type { SessionAccess } from "./access/session-access.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import type { Kernel } from "./kernel.ts";
-import { MAX_LARGE_REGISTRATIONS_BYTES, RegistrationBudget } from "./registration-budget.ts";
+import { RegistrationBudget } from "./registration-budget.ts";
 import type { Undo } from "./scope.ts";
 import { Session, type SessionOutlet } from "./session.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "./telemetry-frames.ts";
@@ -34,7 +34,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   readonly session: Session;
   readonly #kernel: Kernel;
   readonly #socket: FrameSocket;
-  readonly #registrations = new RegistrationBudget();
+  readonly #registrations: RegistrationBudget;
   #lastHeardAt: number;
   /** Since the last look. Looking at the clock at each frame would cost as much as finding the call that it answers. */
   #wasHeard = false;
@@ -55,6 +55,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       remoteAddress: socket.remoteAddress,
       access,
     });
+    this.#registrations = new RegistrationBudget(this.session.principal, kernel.quotas.registeredBytes);
     kernel.heartbeat.add(this);
     kernel.sessions.add(this.session);
     socket.listen(this);
@@ -108,10 +109,12 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type } }));
       return;
     }
-    if ("id" in message && message.type !== "undecodable" && !this.#registrations.takes(message.type, message.id, bytes.length)) {
-      const problem = `what this connection has registered has more than ${MAX_LARGE_REGISTRATIONS_BYTES} bytes together, which is the limit`;
-      this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type, id: message.id } }));
-      return;
+    if ("id" in message && message.type !== "undecodable") {
+      const problem = this.#registrations.problemOf(message.type, message.id, bytes.length);
+      if (problem !== undefined) {
+        this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type, id: message.id } }));
+        return;
+      }
     }
     try {
       this.session.receive(message);
@@ -204,6 +207,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     const { session } = this;
     this.#kernel.sessions.remove(session);
     session.end();
+    this.#registrations.end();
     this.#kernel.triggers.forgetWorker(session.workerId);
     this.#kernel.changes.emit({ kind: "worker", id: session.workerId, op: "removed" });
     session.log.debug("a worker disconnected", { code, reason, workerName: session.name });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { FunctionId } from "@svc/protocol";
 import { withdrawFromRestricted } from "./access/principals.ts";
+import { createQuotas } from "./access/quotas.ts";
 import { ReservedIds } from "./access/reserved-ids.ts";
 import { WatchedTargets } from "./access/watched-targets.ts";
 import { Changes } from "./changes.ts";
@@ -64,6 +65,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
   const heartbeat = new Heartbeat(clock);
   const instanceId = randomUUID();
   const streams = new StreamHub({ clock, log, epoch: instanceId, onChange: (id, op) => changes.emit({ kind: "stream", id, op }) });
+  const limits = { ...WORKER_LIMITS, ...options.limits };
   const kernel: Kernel = {
     registry,
     router,
@@ -81,7 +83,8 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     clock,
     log,
     throttledLog: new ThrottledLog(clock),
-    limits: { ...WORKER_LIMITS, ...options.limits },
+    limits,
+    quotas: createQuotas(limits),
     reservedIds,
     watchedTargets,
     identity: { version: options.version, instanceId, startedAtMs: clock.now() },

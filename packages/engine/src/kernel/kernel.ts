@@ -1,3 +1,4 @@
+import type { Quotas } from "./access/quotas.ts";
 import type { ReservedIds } from "./access/reserved-ids.ts";
 import type { WatchedTargets } from "./access/watched-targets.ts";
 import type { Changes } from "./changes.ts";
@@ -57,6 +58,7 @@ export interface Kernel {
   /** For warnings that a client can cause. */
   readonly throttledLog: ThrottledLog;
   readonly limits: WorkerLimits;
+  readonly quotas: Quotas;
   readonly formats: FormatChecks;
   /** What restricted connections may not register. */
   readonly reservedIds: ReservedIds;

@@ -1,8 +1,10 @@
 import type { MessageType } from "@svc/protocol";
+import type { Principal } from "./access/principal.ts";
+import type { Quota } from "./access/quota.ts";
 
-/** Registrations up to this size are bounded by their number alone, in bytes. */
+/** Registrations of trusted connections up to this size are bounded by their number alone, in bytes. */
 const SMALL_BYTES = 4 * 1024;
-/** What the larger ones of one connection may have together, in bytes: they are kept for as long as it lives. */
+/** Bytes of the larger registrations of one trusted connection together: they are kept as long as it lives. */
 export const MAX_LARGE_REGISTRATIONS_BYTES = 64 * 1024 * 1024;
 
 /** What a registration says is replaced by another of the same kind and id, and ends with the message behind it. */
@@ -13,22 +15,41 @@ const ENDED_BY: Readonly<Partial<Record<MessageType, MessageType>>> = {
 };
 const REGISTERS: ReadonlySet<MessageType> = new Set(Object.values(ENDED_BY));
 
-/** Counts the bytes that one connection has the engine keep for it. */
+/** Counts the bytes that the registrations of one connection keep in memory: of a restricted one all of them, which its principal's connections share. */
 export class RegistrationBudget {
-  // Made when the first large one comes: hardly any connection has one.
+  readonly #principal: Principal;
+  readonly #quota: Quota;
+  // Made when the first counted one comes: hardly any trusted connection has one.
   #sizes: Map<string, number> | undefined;
   #total = 0;
 
-  /** False when the registration would be too much; then it is not counted. Every other message is taken. */
-  takes(type: MessageType, id: string, bytes: number): boolean {
+  constructor(principal: Principal, quota: Quota) {
+    this.#principal = principal;
+    this.#quota = quota;
+  }
+
+  /** Returns why the registration would be too much; then it is not counted. Accepts every other message. */
+  problemOf(type: MessageType, id: string, bytes: number): string | undefined {
     const ended = ENDED_BY[type];
     if (ended !== undefined) this.#set(`${ended} ${id}`, 0);
-    if (!REGISTERS.has(type)) return true;
+    if (!REGISTERS.has(type)) return undefined;
     const key = `${type} ${id}`;
-    const counted = bytes > SMALL_BYTES ? bytes : 0;
-    if (this.#total - this.#sizeOf(key) + counted > MAX_LARGE_REGISTRATIONS_BYTES) return false;
-    this.#set(key, counted);
-    return true;
+    const { isTrusted } = this.#principal;
+    const counted = isTrusted && bytes <= SMALL_BYTES ? 0 : bytes;
+    const more = counted - this.#sizeOf(key);
+    if (isTrusted && this.#total + more > MAX_LARGE_REGISTRATIONS_BYTES) {
+      return `the registrations of this connection have more than ${MAX_LARGE_REGISTRATIONS_BYTES} bytes together, which is the limit`;
+    }
+    const problem = more > 0 ? this.#quota.problemOf(this.#principal, more) : undefined;
+    if (problem === undefined) this.#set(key, counted);
+    return problem;
+  }
+
+  /** The connection has ended. */
+  end(): void {
+    this.#quota.release(this.#principal, this.#total);
+    this.#total = 0;
+    this.#sizes = undefined;
   }
 
   #sizeOf(key: string): number {
@@ -36,7 +57,10 @@ export class RegistrationBudget {
   }
 
   #set(key: string, bytes: number): void {
-    this.#total += bytes - this.#sizeOf(key);
+    const more = bytes - this.#sizeOf(key);
+    if (more === 0) return;
+    this.#total += more;
+    this.#quota.release(this.#principal, -more);
     if (bytes === 0) this.#sizes?.delete(key);
     else {
       this.#sizes ??= new Map();

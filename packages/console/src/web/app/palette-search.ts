@@ -34,14 +34,14 @@ const SEARCHES: readonly Search[] = [
   {
     heading: "Functions",
     async find(search, signal) {
-      const found = await call<{ functions: readonly { function_id: string; worker_name: string }[] }>("engine::functions::list", { search }, { signal });
+      const found = await call<{ functions: readonly { function_id: string; worker_name: string }[] }>("engine::functions::list", { search, limit: MOST }, { signal });
       return found.functions.map(({ function_id, worker_name }) => ({ href: `/functions/${segment(function_id)}`, label: function_id, note: worker_name }));
     },
   },
   {
     heading: "Workers",
     async find(search, signal) {
-      const found = await call<{ workers: readonly { id: string; name: string; runtime: string }[] }>("engine::workers::list", { search }, { signal });
+      const found = await call<{ workers: readonly { id: string; name: string; runtime: string }[] }>("engine::workers::list", { search, limit: MOST }, { signal });
       return found.workers.map(({ id, name, runtime }) => ({ href: `/workers/${segment(id)}`, label: name, note: `${runtime} · ${id.slice(0, 8)}` }));
     },
   },
@@ -51,7 +51,7 @@ const SEARCHES: readonly Search[] = [
       interface Found {
         readonly registered_triggers: readonly { readonly id: string; readonly trigger_type: string; readonly function_id: string }[];
       }
-      const found = await call<Found>("engine::registered-triggers::list", { search }, { signal });
+      const found = await call<Found>("engine::registered-triggers::list", { search, limit: MOST }, { signal });
       return found.registered_triggers.map(({ id, trigger_type, function_id }) => ({
         href: `/triggers/${segment(id)}`,
         label: `${trigger_type} → ${function_id}`,

@@ -1,4 +1,5 @@
 import { CallError } from "@svc/protocol";
+import { TRUSTED } from "../access/principal.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Channel, ChannelOptions } from "../module.ts";
 import { isModule } from "../module-provider.ts";
@@ -13,7 +14,7 @@ const openIn = new WeakMap<Scope, number>();
 
 /** Makes a channel for a module, or through it for the worker that asked, and ties it to that owner's life. */
 export function createChannel(options: ChannelOptions, parts: { readonly kernel: Kernel; readonly scope: Scope }): Channel {
-  const { channels, sessions } = parts.kernel;
+  const { channels, sessions, quotas } = parts.kernel;
   const { ownedBy } = options;
   const owner = ownedBy === undefined || isModule(ownedBy.worker_id) ? parts.scope : sessions.byId(ownedBy.worker_id)?.scope;
   if (owner === undefined) throw new CallError("invocation_stopped", "the worker that asked for the channel is gone");
@@ -21,14 +22,19 @@ export function createChannel(options: ChannelOptions, parts: { readonly kernel:
   if (ownedBy !== undefined && open >= MAX_CHANNELS_PER_OWNER) {
     throw new CallError("overloaded", `this worker has ${MAX_CHANNELS_PER_OWNER} channels open, which is the limit; end those that are not used`);
   }
+  const principal = (ownedBy === undefined ? undefined : sessions.byId(ownedBy.worker_id)?.principal) ?? TRUSTED;
+  const problem = quotas.channels.problemOf(principal);
+  if (problem !== undefined) throw new CallError("overloaded", `${problem}; end those that are not used`);
   let forget = (): void => {};
   const channel = channels.create({
     bufferItems: options.bufferItems,
     onOver: () => {
       openIn.set(owner, (openIn.get(owner) ?? 1) - 1);
+      quotas.channels.release(principal);
       forget();
     },
   });
+  quotas.channels.hold(principal);
   openIn.set(owner, open + 1);
   forget = owner.add(() => channels.ownerLeft(channel));
   return {

@@ -28,16 +28,19 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
   const check = kernel.formats.checkFor({ format: message.request_format, wanted: message.validate, principal: session.principal });
   reportFormatProblem(check, message, session);
   const replaced = session.functions.get(id);
-  const undo = session.scope.add(
-    kernel.registry.register(id, provider, {
+  const release = kernel.quotas.functions.hold(session.principal);
+  const unregister = kernel.registry.register(id, provider, {
       description: message.description,
       requestFormat: message.request_format,
       responseFormat: message.response_format,
       metadata: message.metadata,
       timeoutMs: message.timeout_ms,
       check,
-    }),
-  );
+    });
+  const undo = session.scope.add(() => {
+    unregister();
+    release();
+  });
   session.functions.set(id, undo);
   // After the new one is in, so that the function is never gone in between.
   replaced?.();
@@ -71,7 +74,8 @@ function refusal(id: FunctionId, session: Session, kernel: Kernel): string | und
   const entry = kernel.registry.find(id);
   if (entry?.registrations.some((registration) => registration.provider.builtIn))
     return `${id} is reserved: the module ${entry.registrations[0]?.provider.name} provides it`;
+  if (session.functions.has(id)) return undefined;
   const { maxFunctions } = kernel.limits;
-  if (!session.functions.has(id) && session.functions.size >= maxFunctions) return `this connection has ${maxFunctions} functions, which is the limit`;
-  return undefined;
+  if (session.functions.size >= maxFunctions) return `this connection has ${maxFunctions} functions, which is the limit`;
+  return kernel.quotas.functions.problemOf(session.principal);
 }

@@ -27,8 +27,11 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   if (current?.builtIn) {
     return refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
   }
-  if (!session.triggerTypes.has(id) && session.triggerTypes.size >= kernel.limits.maxTriggerTypes) {
-    return refuse(`this connection has ${kernel.limits.maxTriggerTypes} trigger types, which is the limit`);
+  if (!session.triggerTypes.has(id)) {
+    const { maxTriggerTypes } = kernel.limits;
+    if (session.triggerTypes.size >= maxTriggerTypes) return refuse(`this connection has ${maxTriggerTypes} trigger types, which is the limit`);
+    const problem = kernel.quotas.triggerTypes.problemOf(session.principal);
+    if (problem !== undefined) return refuse(problem);
   }
   // Last, since it takes the type away from others.
   const dispute = settleTypePrincipal(id, session, kernel);
@@ -49,16 +52,19 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
     },
   };
   const replaced = session.triggerTypes.get(id);
-  const undo = session.scope.add(
-    kernel.triggers.provideType({
+  const release = kernel.quotas.triggerTypes.hold(session.principal);
+  const withdraw = kernel.triggers.provideType({
       id,
       description: message.description,
       requestFormat: message.trigger_request_format,
       callRequestFormat: message.call_request_format,
       check,
       provider,
-    }),
-  );
+    });
+  const undo = session.scope.add(() => {
+    withdraw();
+    release();
+  });
   session.triggerTypes.set(id, undo);
   replaced?.();
   kernel.changes.registered(session.workerId);

@@ -1,7 +1,8 @@
-import { CallError, type MessageOf } from "@svc/protocol";
+import { CallError, type MessageOf, type TriggerId } from "@svc/protocol";
 import { admitTrigger, type TargetWatch } from "../access/admit-registrations.ts";
 import { withoutSvc } from "../caller-metadata.ts";
 import type { Kernel } from "../kernel.ts";
+import type { Undo } from "../scope.ts";
 import type { Session } from "../session.ts";
 import { bindingKey, type TriggerRequest } from "../trigger-binding.ts";
 
@@ -33,9 +34,13 @@ function addTrigger(message: MessageOf<"registertrigger">, session: Session, ker
   const { id, trigger_type: type, function_id: functionId } = message;
   const { maxTriggers } = kernel.limits;
   const replaced = session.triggers.get(id);
-  if (replaced === undefined && session.triggers.size >= maxTriggers) {
-    refuse(message, session, new CallError("registration_refused", `this connection has ${maxTriggers} triggers, which is the limit`));
-    return;
+  if (replaced === undefined) {
+    const isFull = session.triggers.size >= maxTriggers;
+    const problem = isFull ? `this connection has ${maxTriggers} triggers, which is the limit` : kernel.quotas.triggers.problemOf(session.principal);
+    if (problem !== undefined) {
+      refuse(message, session, new CallError("registration_refused", problem));
+      return;
+    }
   }
   const request: TriggerRequest = { id, type, functionId, config: message.config ?? null, metadata: withoutSvc(message.metadata) };
   // First the old, then the new: a provider must never see two bindings of one id.
@@ -45,13 +50,18 @@ function addTrigger(message: MessageOf<"registertrigger">, session: Session, ker
   const unwatch = kernel.watchedTargets.watch(targets?.ids ?? [], () => {
     if (targets?.mayStay() === false) session.removeTrigger(id);
   });
-  const leave =
-    replaced?.leave ??
-    session.scope.add(() => {
-      const standing = session.triggers.get(id);
-      standing?.unwatch();
-      standing?.hold.leave();
-    });
+  const leave = replaced?.leave ?? leaveWithSession(id, session, kernel);
   session.triggers.set(id, { hold, leave, unwatch });
   kernel.changes.registered(session.workerId);
+}
+
+/** Ends the binding, and its count, with the connection. */
+function leaveWithSession(id: TriggerId, session: Session, kernel: Kernel): Undo {
+  const release = kernel.quotas.triggers.hold(session.principal);
+  return session.scope.add(() => {
+    const standing = session.triggers.get(id);
+    standing?.unwatch();
+    standing?.hold.leave();
+    release();
+  });
 }

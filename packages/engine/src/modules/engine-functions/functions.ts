@@ -2,6 +2,7 @@ import { CallError } from "@svc/protocol";
 import { z } from "zod";
 import type { FunctionView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
+import { page, pageInput } from "./page.ts";
 import { ranked, withoutNulls } from "./search.ts";
 import { type Dialect, Sight } from "./sight.ts";
 
@@ -14,6 +15,7 @@ const listInput = z.object({
   worker: z.string().nullish(),
   workers: z.array(z.string()).nullish(),
   include_internal: z.boolean().nullish(),
+  ...pageInput,
 });
 const infoInput = z.object({ function_id: z.string().nullish(), function_ids: z.array(z.string()).nullish() });
 
@@ -27,7 +29,7 @@ export function provideFunctionListings({ provideFunction, directory }: Pick<Mod
       const sight = new Sight(directory, context);
       const matching = sight.functions().filter((view) => matches(view, input));
       const views = ranked(matching, input.search, ({ function_id, description }) => ({ id: function_id, others: [description] }));
-      return { functions: views.map((view) => functionRow(view, sight.dialect)) };
+      return page("functions", views, (view) => functionRow(view, sight.dialect), { request: input, dialect: sight.dialect });
     },
   });
   provideFunction({

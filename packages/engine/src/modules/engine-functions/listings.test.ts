@@ -244,7 +244,7 @@ describe("engine::registered-triggers::*", () => {
     expect(await ask("ours", "engine::registered-triggers::list", { trigger_type: "bell", worker: "shop" })).toMatchObject({
       registered_triggers: [{ ...row, status: "active", reason: null }],
     });
-    expect(await ask("ours", "engine::registered-triggers::list", { function_id: "other" })).toEqual({ registered_triggers: [] });
+    expect(await ask("ours", "engine::registered-triggers::list", { function_id: "other" })).toEqual({ registered_triggers: [], total: 0 });
   });
 
   it("tell of one with its type and its function", async () => {
@@ -301,5 +301,32 @@ describe("a caller's own words", () => {
     expect(seen[0]).not.toHaveProperty("caller");
     expect(seen[1]).toMatchObject({ caller: { worker_id: clients.new.id, name: "new" } });
     expect(engine.logs.filter(({ level }) => level === "error")).toEqual([]);
+  });
+});
+
+describe("a listing that does not fit into one frame", () => {
+  it("is answered page by page to our clients, and cut for published ones, so that nobody can make it fail", async () => {
+    const { engine, ask } = await scene();
+    const large = await engine.connectWorker({ name: "large" });
+    const count = 24;
+    for (let n = 0; n < count; n++) large.say({ type: "registerfunction", id: `large::${n}`, description: "x".repeat(900_000) });
+    large.say({ type: "ping" });
+    await large.next((frame) => frame.type === "pong");
+    const ids: string[] = [];
+    const sizes: number[] = [];
+    let offset: number | undefined = 0;
+    while (offset !== undefined) {
+      const answer: Record<string, unknown> = await ask("ours", "engine::functions::list", { prefix: "large::", offset });
+      expect(answer.total).toBe(count);
+      ids.push(...(answer.functions as { function_id: string }[]).map(({ function_id }) => function_id));
+      sizes.push(JSON.stringify(answer).length);
+      offset = answer.next_offset as number | undefined;
+    }
+    expect(ids.sort()).toEqual(Array.from({ length: count }, (_, n) => `large::${n}`).sort());
+    expect(Math.max(...sizes)).toBeLessThan(9 * 1024 * 1024);
+    const published = await ask("new", "engine::functions::list", { prefix: "large::" });
+    expect(Object.keys(published)).toEqual(["functions"]);
+    expect((published.functions as unknown[]).length).toBeGreaterThan(0);
+    expect((await ask("ours", "engine::functions::list", { prefix: "large::", limit: 2, offset: 1 })).next_offset).toBe(3);
   });
 });

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { TriggerView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import { functionDetail } from "./functions.ts";
+import { page, pageInput } from "./page.ts";
 import { ranked, withoutNulls } from "./search.ts";
 import { type Dialect, Sight } from "./sight.ts";
 import { typeDetail } from "./triggers.ts";
@@ -13,6 +14,7 @@ const listInput = z.object({
   function_id: z.string().nullish(),
   worker: z.string().nullish(),
   include_internal: z.boolean().nullish(),
+  ...pageInput,
 });
 const registerInput = z.object({
   trigger_type: nameSchema("trigger type"),
@@ -41,7 +43,7 @@ export function provideBindingListings({
         id: function_id,
         others: [trigger_type, JSON.stringify(config)],
       }));
-      return { registered_triggers: views.map((view) => bindingRow(view, sight.dialect)) };
+      return page("registered_triggers", views, (view) => bindingRow(view, sight.dialect), { request: input, dialect: sight.dialect });
     },
   });
   provideFunction({

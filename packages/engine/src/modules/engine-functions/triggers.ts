@@ -2,6 +2,7 @@ import { CallError } from "@svc/protocol";
 import { z } from "zod";
 import type { TriggerTypeView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
+import { page, pageInput } from "./page.ts";
 import { ranked, withoutNulls } from "./search.ts";
 import { type Dialect, Sight } from "./sight.ts";
 
@@ -10,6 +11,7 @@ const listInput = z.object({
   prefix: z.string().nullish(),
   worker: z.string().nullish(),
   include_internal: z.boolean().nullish(),
+  ...pageInput,
 });
 
 /** `engine::triggers::*` and `engine::trigger-types::list`: the kinds of trigger that there are. */
@@ -20,20 +22,22 @@ export function provideTriggerTypeListings({ provideFunction, directory }: Pick<
     input: listInput,
     handle: (input, context) => {
       const sight = new Sight(directory, context);
-      if (sight.dialect === "0.11") return { triggers: boundTriggers(sight, input.include_internal ?? false) };
+      const { dialect } = sight;
+      if (dialect === "0.11") return page("triggers", boundTriggers(sight, input.include_internal ?? false), (row) => row, { request: input, dialect });
       const views = sight.types().filter((view) => matches(view, input));
       const found = ranked(views, input.search, ({ id, description }) => ({ id, others: [description] }));
-      return { triggers: found.map((view) => typeRow(view, sight.dialect)) };
+      return page("triggers", found, (view) => typeRow(view, dialect), { request: input, dialect });
     },
   });
   provideFunction({
     id: "engine::trigger-types::list",
     summary: "Trigger types that modules and workers provide, with their formats",
-    input: z.object({ include_internal: z.boolean().nullish() }),
-    handle: ({ include_internal }, context) => {
+    input: z.object({ include_internal: z.boolean().nullish(), ...pageInput }),
+    handle: ({ include_internal, ...request }, context) => {
       const sight = new Sight(directory, context);
       const views = sight.types().filter((view) => matches(view, { include_internal }));
-      return { trigger_types: views.map((view) => (sight.dialect === "svc" ? typeRow(view, "svc") : publishedTypeWithFormats(view))) };
+      const { dialect } = sight;
+      return page("trigger_types", views, (view) => (dialect === "svc" ? typeRow(view, "svc") : publishedTypeWithFormats(view)), { request, dialect });
     },
   });
   provideFunction({

@@ -4,6 +4,7 @@ import type { WorkerView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { WorkerMetrics } from "../../kernel/telemetry-contract.ts";
 import { functionRow } from "./functions.ts";
+import { page, pageInput } from "./page.ts";
 import { bindingRow } from "./registered-triggers.ts";
 import { ranked } from "./search.ts";
 import { type Dialect, Sight } from "./sight.ts";
@@ -14,6 +15,7 @@ const listInput = z.object({
   runtime: z.string().nullish(),
   status: z.string().nullish(),
   include_internal: z.boolean().nullish(),
+  ...pageInput,
 });
 const infoInput = z.object({ name: z.string().meta({ description: "The worker's name, or its id" }) });
 
@@ -43,8 +45,8 @@ export function provideWorkerListings({
       const { dialect } = sight;
       const matching = sight.workers().filter((view) => matches(view, input, dialect));
       const views = ranked(matching, input.search, ({ name, description }) => ({ id: name, others: [description] }));
-      const workers = views.map((view) => row(view, dialect));
-      return dialect === "0.22" ? { workers } : { workers, timestamp: clock.now() };
+      const more = dialect === "0.22" ? {} : { timestamp: clock.now() };
+      return page("workers", views, (view) => row(view, dialect), { request: input, dialect, more });
     },
   });
   provideFunction({

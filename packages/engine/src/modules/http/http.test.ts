@@ -511,7 +511,7 @@ describe("the module", () => {
     const { engine, worker, url } = await site({
       clock,
       config: { concurrency_request_limit: 1, cors: { allowed_origins: ["https://shop.example"] } },
-      modules: [spans.module],
+      modules: [spans.module as unknown as Module<never>],
     });
     const { handle, calls, release } = held();
     await serve(worker, "/hold", handle);

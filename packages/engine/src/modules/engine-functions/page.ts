@@ -1,0 +1,51 @@
+import { Payload } from "@svc/protocol";
+import { z } from "zod";
+import type { Dialect } from "./sight.ts";
+
+/** Bytes of rows in one answer, which must fit into a frame of 16 MiB. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+const MAX_PAGE_ROWS = 10_000;
+
+/** Members that every listing takes besides its filters. */
+export const pageInput = {
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_PAGE_ROWS)
+    .nullish()
+    .meta({ description: `Most rows of one answer. Default ${MAX_PAGE_ROWS}` }),
+  offset: z.number().int().min(0).nullish().meta({ description: "Rows to skip. Default 0" }),
+};
+
+export interface PageRequest {
+  readonly limit?: number | null | undefined;
+  readonly offset?: number | null | undefined;
+}
+
+/**
+ * Returns `{[name]: rows, ...more}` with as many rows as were asked for and fit into one frame. Clients of ours also get `total`, and `next_offset` if
+ * rows are left. Published clients get the published members alone.
+ */
+export function page<View>(
+  name: string,
+  views: readonly View[],
+  rowOf: (view: View) => unknown,
+  options: { readonly request: PageRequest; readonly dialect: Dialect; readonly more?: Readonly<Record<string, unknown>> },
+): Payload {
+  const { request, dialect, more = {} } = options;
+  const offset = request.offset ?? 0;
+  const wanted = views.slice(offset, offset + (request.limit ?? MAX_PAGE_ROWS));
+  const rows: string[] = [];
+  let bytes = 0;
+  for (const view of wanted) {
+    const row = JSON.stringify(rowOf(view));
+    bytes += Buffer.byteLength(row) + 1;
+    if (bytes > MAX_PAGE_BYTES && rows.length > 0) break;
+    rows.push(row);
+  }
+  const next = offset + rows.length;
+  const place = dialect === "svc" ? { total: views.length, ...(next < views.length && rows.length > 0 ? { next_offset: next } : {}) } : {};
+  const others = Object.entries({ ...more, ...place }).map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`);
+  return Payload.fromText(`{${JSON.stringify(name)}:[${rows.join(",")}]${others.join("")}}`);
+}
