@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { restrictedPrincipal, TRUSTED } from "../kernel/access/principal.ts";
+import { Quota } from "../kernel/module.ts";
 import { DeliveryQueue, type DeliveryQueueOptions } from "./delivery-queue.ts";
 
 /** A queue whose deliveries end when the test says so. */
@@ -17,6 +19,8 @@ function queueOf(options: Partial<DeliveryQueueOptions<string>> = {}) {
     maxWaiting: 100,
     maxBytes: 1_000,
     maxParallel: 2,
+    quota: new Quota("bytes", { each: 1_000, restricted: 1_000 }),
+    principal: () => TRUSTED,
     ...options,
   });
   const end = async (item: string, error?: Error): Promise<void> => {
@@ -90,5 +94,27 @@ describe("a delivery queue", () => {
     expect(isIdle).toBe(false);
     await end("a2");
     await idle;
+  });
+
+  it("shares its room in bytes with the other queues of its principal, and gives back what was delivered or dropped", async () => {
+    const quota = new Quota("bytes", { each: 10, restricted: 15, total: 20 });
+    const [acme, beta] = [restrictedPrincipal("acme"), restrictedPrincipal("beta")];
+    const [one, other, third, owner] = [acme, acme, beta, TRUSTED].map((principal) => queueOf({ quota, principal: () => principal, maxParallel: 1 }));
+    if (one === undefined || other === undefined || third === undefined || owner === undefined) throw new Error("four queues");
+    for (const item of ["a1", "a2"]) one.queue.push("a", item, 6);
+    // The first is being delivered and waits no longer.
+    other.queue.push("a", "o1", 1);
+    other.queue.push("a", "o2", 5);
+    expect(other.dropped).toEqual(["o2"]);
+    for (const item of ["t1", "t2", "t3"]) third.queue.push("a", item, 9);
+    expect(third.dropped).toEqual(["t3"]);
+    expect(quota.used).toBe(15);
+    for (const item of ["w1", "w2", "w3"]) owner.queue.push("a", item, 5);
+    expect(owner.dropped).toEqual(["w3"]);
+    one.queue.clear();
+    await third.end("t1");
+    expect(quota.used).toBe(5);
+    other.queue.push("a", "o3", 5);
+    expect(other.dropped).toEqual(["o2"]);
   });
 });

@@ -1,7 +1,11 @@
+import type { Principal, Quota } from "../kernel/module.ts";
+
 /** One thing that waits to be handed over. */
 interface Waiting<Item> {
   readonly item: Item;
   readonly bytes: number;
+  /** Whose share of the quota it takes. */
+  readonly principal: Principal;
 }
 
 export interface DeliveryQueueOptions<Item> {
@@ -13,6 +17,10 @@ export interface DeliveryQueueOptions<Item> {
   readonly maxWaiting: number;
   /** Of what waits, together. */
   readonly maxBytes: number;
+  /** Bounds the bytes that wait in all queues that share it. */
+  readonly quota: Quota;
+  /** Whose share of the quota the items take. */
+  readonly principal: () => Principal;
   /** Lanes that are served at once. */
   readonly maxParallel: number;
 }
@@ -35,9 +43,13 @@ export class DeliveryQueue<Item> {
 
   /** `bytes`: what the item holds of memory, about. False when there was no room for it. */
   push(lane: string, item: Item, bytes: number): boolean {
-    const { maxWaiting, maxBytes, onDropped } = this.#options;
+    const { maxWaiting, maxBytes, maxParallel, quota, onDropped } = this.#options;
+    const principal = this.#options.principal();
+    // What is handed over at once takes no room, however much waits elsewhere.
+    const counted = this.#active < maxParallel && !this.#lanes.has(lane) ? 0 : bytes;
     // One that is larger than all the room together still passes when nothing else waits.
-    if (this.#waiting >= maxWaiting || (this.#waiting > 0 && this.#bytes + bytes > maxBytes)) {
+    const isFull = this.#waiting >= maxWaiting || (this.#waiting > 0 && this.#bytes + counted > maxBytes);
+    if (isFull || quota.take(principal, counted) !== undefined) {
       onDropped(item);
       return false;
     }
@@ -47,9 +59,9 @@ export class DeliveryQueue<Item> {
       this.#lanes.set(lane, waiting);
       this.#ready.add(lane);
     }
-    waiting.push({ item, bytes });
+    waiting.push({ item, bytes: counted, principal });
     this.#waiting++;
-    this.#bytes += bytes;
+    this.#bytes += counted;
     this.#startMore();
     return true;
   }
@@ -62,6 +74,7 @@ export class DeliveryQueue<Item> {
 
   /** Forgets what waits; what is being handed over goes on. */
   clear(): void {
+    for (const lane of this.#lanes.values()) for (const { bytes, principal } of lane) this.#options.quota.release(principal, bytes);
     this.#lanes = new Map();
     this.#ready.clear();
     this.#waiting = 0;
@@ -84,6 +97,7 @@ export class DeliveryQueue<Item> {
     if (next !== undefined) {
       this.#waiting--;
       this.#bytes -= next.bytes;
+      this.#options.quota.release(next.principal, next.bytes);
       try {
         await this.#options.deliver(next.item);
       } catch (error) {

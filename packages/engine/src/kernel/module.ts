@@ -11,7 +11,8 @@ import type { Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { Telemetry } from "./telemetry-contract.ts";
 
-export { isSamePrincipal, type Principal } from "./access/principal.ts";
+export { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
+export { overQuota, Quota, type QuotaLimits } from "./access/quota.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -186,8 +187,8 @@ export interface InvocationRunner {
 
 /** Who registers a function. */
 export interface Registrar {
-  /** The connection may do only what its role allows; the engine's own secrets are not for it. */
-  readonly restricted: boolean;
+  /** A restricted one may do only what its role allows, and does not get the engine's own secrets. */
+  readonly principal: Principal;
 }
 
 export interface HttpMount {

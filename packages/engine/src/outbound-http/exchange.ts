@@ -23,6 +23,8 @@ export interface Exchange {
   readonly addresses: readonly LookupAddress[];
   /** Aborting ends the exchange; it rejects with the reason. */
   readonly signal: AbortSignal;
+  /** Called with the size of each part of the answer's body, in bytes. What it throws ends the exchange, which rejects with it. */
+  readonly onAnswerBytes?: (bytes: number) => void;
 }
 
 export interface HttpAnswer {
@@ -83,7 +85,7 @@ export class Exchanger {
         finish(() => reject(signal.reason));
         request.destroy();
       };
-      const fail = (error: unknown): void => finish(() => reject(failureOf(error, progress.phase)));
+      const fail = (error: unknown): void => finish(() => reject(error instanceof Refused ? error.cause : failureOf(error, progress.phase)));
       const failUnanswered = (error?: unknown): void => {
         // Once there is an answer, its own events tell how it ends, after these.
         if (progress.phase !== "broken") fail(error);
@@ -94,7 +96,7 @@ export class Exchanger {
       request.on("close", failUnanswered);
       request.on("response", (response) => {
         progress.phase = "broken";
-        collect(response).then(
+        collect(response, exchange.onAnswerBytes).then(
           (answer) => finish(() => resolve(answer)),
           (error: unknown) => {
             fail(error);
@@ -175,7 +177,10 @@ function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-function collect(response: IncomingMessage): Promise<HttpAnswer> {
+/** What `onAnswerBytes` threw. */
+class Refused extends Error {}
+
+function collect(response: IncomingMessage, onBytes: Exchange["onAnswerBytes"]): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -186,6 +191,12 @@ function collect(response: IncomingMessage): Promise<HttpAnswer> {
     }
     response.on("data", (chunk: Buffer) => {
       bytes += chunk.byteLength;
+      try {
+        onBytes?.(chunk.byteLength);
+      } catch (cause) {
+        reject(new Refused("the answer was refused", { cause }));
+        return;
+      }
       if (bytes > MAX_ANSWER_BYTES) reject(tooLarge());
       else chunks.push(chunk);
     });

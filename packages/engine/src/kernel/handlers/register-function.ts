@@ -30,13 +30,13 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
   const replaced = session.functions.get(id);
   const release = kernel.quotas.functions.hold(session.principal);
   const unregister = kernel.registry.register(id, provider, {
-      description: message.description,
-      requestFormat: message.request_format,
-      responseFormat: message.response_format,
-      metadata: message.metadata,
-      timeoutMs: message.timeout_ms,
-      check,
-    });
+    description: message.description,
+    requestFormat: message.request_format,
+    responseFormat: message.response_format,
+    metadata: message.metadata,
+    timeoutMs: message.timeout_ms,
+    check,
+  });
   const undo = session.scope.add(() => {
     unregister();
     release();
@@ -62,7 +62,7 @@ function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: 
 function delegated(id: FunctionId, invocation: unknown, session: Session, kernel: Kernel): Provider | CallError {
   const { router, limits, invocations } = kernel;
   try {
-    const run = invocations.accept(id, invocation, { restricted: session.access !== undefined });
+    const run = invocations.accept(id, invocation, { principal: session.principal });
     return new DelegatedProvider({ session, run, router, maxCallsHeld: limits.maxCallsHeld });
   } catch (thrown) {
     return CallError.from(thrown);

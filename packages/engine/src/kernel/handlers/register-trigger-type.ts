@@ -54,13 +54,13 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   const replaced = session.triggerTypes.get(id);
   const release = kernel.quotas.triggerTypes.hold(session.principal);
   const withdraw = kernel.triggers.provideType({
-      id,
-      description: message.description,
-      requestFormat: message.trigger_request_format,
-      callRequestFormat: message.call_request_format,
-      check,
-      provider,
-    });
+    id,
+    description: message.description,
+    requestFormat: message.trigger_request_format,
+    callRequestFormat: message.call_request_format,
+    check,
+    provider,
+  });
   const undo = session.scope.add(() => {
     withdraw();
     release();

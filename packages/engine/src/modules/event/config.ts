@@ -26,12 +26,10 @@ export const eventConfigSchema = z
       .max(HIGHEST_MAX_WAITING_EVENTS)
       .default(DEFAULT_MAX_WAITING_EVENTS)
       .meta({ description: "Events that may wait for one trigger whose function does not keep up; what comes on top is dropped. Default 1,000" }),
-    max_waiting_bytes: z
-      .int()
-      .min(1)
-      .max(HIGHEST_MAX_WAITING_BYTES)
-      .default(DEFAULT_MAX_WAITING_BYTES)
-      .meta({ description: "The same as about so many bytes of memory. Default 16 MiB" }),
+    max_waiting_bytes: z.int().min(1).max(HIGHEST_MAX_WAITING_BYTES).default(DEFAULT_MAX_WAITING_BYTES).meta({
+      description:
+        "The same in bytes of memory, approximately. All triggers of one restricted principal share it; all triggers together may use 8 times as much. Default 16 MiB",
+    }),
   })
   .transform((block) => ({ maxWaitingEvents: block.max_waiting_events, maxWaitingBytes: block.max_waiting_bytes }));
 

@@ -2,7 +2,7 @@ import type { Payload } from "@svc/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { FailureNotes } from "../../deliveries/failure-notes.ts";
 import { inSpan, occasion } from "../../deliveries/in-span.ts";
-import type { CallOptions, ModuleContext, TriggerBinding } from "../../kernel/module.ts";
+import type { CallOptions, ModuleContext, Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { EventConfig } from "./config.ts";
 import { refusalToListen } from "./rights.ts";
 import type { TopicCounts } from "./topic-counts.ts";
@@ -38,7 +38,14 @@ export class Subscription {
       context,
       counts,
       config,
-    }: { readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">; readonly counts: TopicCounts; readonly config: () => EventConfig },
+      quota,
+    }: {
+      readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">;
+      readonly counts: TopicCounts;
+      readonly config: () => EventConfig;
+      /** Of the bytes that wait for all subscriptions. */
+      readonly quota: Quota;
+    },
   ) {
     this.pattern = binding.settings.pattern;
     const notes = new FailureNotes(binding, type, context);
@@ -73,6 +80,8 @@ export class Subscription {
       get maxBytes() {
         return config().maxWaitingBytes;
       },
+      quota,
+      principal: () => binding.principal,
       maxParallel: MAX_PARALLEL_PUBLISHERS,
     });
   }

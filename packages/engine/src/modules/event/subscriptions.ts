@@ -1,4 +1,4 @@
-import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
+import { type ModuleContext, Quota, type QuotaLimits, type TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { Measurement } from "../../kernel/telemetry-contract.ts";
 import type { EventConfig } from "./config.ts";
@@ -32,6 +32,7 @@ export class Subscriptions {
   readonly #patterns = new Map<string, number>();
   readonly #counts = new TopicCounts();
   readonly #onChange: () => void;
+  readonly #waitingBytes: Quota;
 
   constructor(options: {
     readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">;
@@ -44,6 +45,7 @@ export class Subscriptions {
     this.#config = options.config;
     this.#isStateTopic = options.isStateTopic;
     this.#onChange = options.onChange;
+    this.#waitingBytes = new Quota("bytes of waiting events", () => shareOf(options.config().maxWaitingBytes));
   }
 
   /** `type` is the trigger's. Throws CallError `FORBIDDEN`. */
@@ -52,7 +54,7 @@ export class Subscriptions {
     const refusal = refusalToListen(binding, this.#isStateTopic(pattern.text));
     if (refusal !== undefined) throw refusal;
     if (conditionFunctionId !== undefined) binding.needs([conditionFunctionId]);
-    const subscription = new Subscription(binding, type, { context: this.#context, counts: this.#counts, config: this.#config });
+    const subscription = new Subscription(binding, type, { context: this.#context, counts: this.#counts, config: this.#config, quota: this.#waitingBytes });
     this.#index.add(pattern, subscription);
     this.#count(pattern.text, 1);
     this.#onChange();
@@ -107,4 +109,9 @@ export class Subscriptions {
     if (named === 0) this.#patterns.delete(pattern);
     else this.#patterns.set(pattern, named);
   }
+}
+
+/** Bounds what waits for all triggers together, by what may wait for one: each trigger alone would be a bound without a total. */
+function shareOf(maxWaitingBytes: number): QuotaLimits {
+  return { each: maxWaitingBytes, restricted: 2 * maxWaitingBytes, total: 8 * maxWaitingBytes };
 }

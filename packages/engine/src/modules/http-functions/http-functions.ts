@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Payload } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
-import type { DelegatedCall, InvocationRunner, Registrar, RunDelegatedCall } from "../../kernel/module.ts";
+import { type DelegatedCall, type InvocationRunner, overQuota, Quota, type QuotaLimits, type Registrar, type RunDelegatedCall } from "../../kernel/module.ts";
 import { ExchangeFailure, Exchanger, type HttpAnswer } from "../../outbound-http/exchange.ts";
 import { NotResolved, notResolved, type Resolve, resolveChecked, sharing, systemResolve } from "../../outbound-http/resolve.ts";
 import { hostOf } from "../../outbound-http/url-pattern.ts";
@@ -9,6 +9,7 @@ import { checkUrl } from "../../outbound-http/url-policy.ts";
 import { orAborted, pause } from "../../outbound-http/waiting.ts";
 import { readAnswer } from "./answer.ts";
 import { type Environment, readCredential } from "./credentials.ts";
+import { HeldBytes } from "./held-bytes.ts";
 import { type HttpInvocation, readInvocation } from "./invocation.ts";
 import { requestHeaders } from "./request-headers.ts";
 import type { HttpFunctionRules } from "./rules.ts";
@@ -25,9 +26,11 @@ export interface HttpFunctionsOptions {
   readonly random?: () => number;
 }
 
-/** Requests under way at once, of all functions and of one; above it calls fail with `overloaded`. */
-const MAX_REQUESTS = 1_024;
+/** Requests under way at once; above it calls fail with `overloaded`. Counted for the principal that registered the function. */
+const MAX_REQUESTS: QuotaLimits = { each: 128, restricted: 512, total: 1_024 };
 const MAX_REQUESTS_PER_FUNCTION = 256;
+/** Bytes of their bodies and answers. A single call may have 16 MiB. */
+const MAX_BYTES: QuotaLimits = { each: 32 * 1024 * 1024, restricted: 64 * 1024 * 1024, total: 256 * 1024 * 1024 };
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 
@@ -36,6 +39,7 @@ interface Job {
   readonly call: DelegatedCall;
   readonly invocation: HttpInvocation;
   readonly body: Buffer;
+  readonly held: HeldBytes;
   readonly requestId: string;
   /** On the monotonic clock. */
   readonly deadlineAt: number;
@@ -52,7 +56,8 @@ export class HttpFunctions implements InvocationRunner {
   /** One for each call in hand; aborted with what the caller is told. */
   readonly #calls = new Set<AbortController>();
   #stopped = false;
-  #requests = 0;
+  readonly #requests = new Quota("HTTP requests under way", MAX_REQUESTS);
+  readonly #bytes = new Quota("bytes of HTTP requests under way", MAX_BYTES);
 
   constructor(options: HttpFunctionsOptions, clock: Clock) {
     this.#options = options;
@@ -62,9 +67,9 @@ export class HttpFunctions implements InvocationRunner {
     this.#exchanger = new Exchanger(clock, options.trust);
   }
 
-  accept(functionId: string, value: unknown, { restricted }: Registrar): RunDelegatedCall {
+  accept(functionId: string, value: unknown, { principal }: Registrar): RunDelegatedCall {
     const invocation = readInvocation(functionId, value);
-    if (restricted && invocation.auth !== undefined) {
+    if (!principal.isTrusted && invocation.auth !== undefined) {
       throw new CallError(
         "registration_refused",
         `${functionId}: a restricted connection may not use \`auth\`, which sends secrets of the engine's environment`,
@@ -74,16 +79,19 @@ export class HttpFunctions implements InvocationRunner {
     readCredential(invocation.auth, this.#options.env);
     let requests = 0;
     return async (call) => {
-      if (requests >= MAX_REQUESTS_PER_FUNCTION || this.#requests >= MAX_REQUESTS) {
-        throw new CallError("overloaded", `${functionId}: as many HTTP requests are under way as may be`);
+      if (requests >= MAX_REQUESTS_PER_FUNCTION) {
+        throw new CallError("overloaded", `${functionId} has ${requests} HTTP requests under way, which is the limit`);
       }
+      const problem = this.#requests.take(principal);
+      if (problem !== undefined) throw overQuota(`${functionId}: ${problem}`);
       requests++;
-      this.#requests++;
+      const held = new HeldBytes(functionId, principal, this.#bytes);
       try {
-        return await this.#carryOut(call, invocation);
+        return await this.#carryOut(call, invocation, held);
       } finally {
         requests--;
-        this.#requests--;
+        this.#requests.release(principal);
+        held.releaseTo(0);
       }
     };
   }
@@ -94,10 +102,12 @@ export class HttpFunctions implements InvocationRunner {
     this.#exchanger.close();
   }
 
-  async #carryOut(call: DelegatedCall, invocation: HttpInvocation): Promise<Payload | undefined> {
+  async #carryOut(call: DelegatedCall, invocation: HttpInvocation, held: HeldBytes): Promise<Payload | undefined> {
     // Throws when it is not JSON: only our own clients take what is not.
     call.payload.value();
     if (this.#stopped) throw stopped();
+    const body = Buffer.from(call.payload.text());
+    held.take(body.byteLength);
     const ending = new AbortController();
     const { timeoutMs } = invocation;
     const late = (): void => ending.abort(noAnswer(call.functionId, `did not answer within ${timeoutMs} ms`, { timeout_ms: timeoutMs }));
@@ -109,7 +119,8 @@ export class HttpFunctions implements InvocationRunner {
       return await this.#tryUntilAnswered({
         call,
         invocation,
-        body: Buffer.from(call.payload.text()),
+        body,
+        held,
         requestId: randomUUID(),
         deadlineAt: this.#clock.monotonic() + timeoutMs,
         signal: ending.signal,
@@ -138,7 +149,9 @@ export class HttpFunctions implements InvocationRunner {
 
   /** One request. Settings, secrets and addresses are those of this moment. Rejects where trying again is out of the question. */
   async #attempt(job: Job, attempt: number): Promise<HttpAnswer | ExchangeFailure | NotResolved> {
-    const { call, invocation, body, requestId, signal } = job;
+    const { call, invocation, body, held, requestId, signal } = job;
+    // The answer of the attempt before is not needed any more.
+    held.releaseTo(body.byteLength);
     const rules = this.#options.rules();
     const url = checkUrl(invocation.url, rules);
     const credential = readCredential(invocation.auth, this.#options.env);
@@ -156,7 +169,7 @@ export class HttpFunctions implements InvocationRunner {
         custom: invocation.headers,
         credential,
       });
-      return await this.#exchanger.send({ url, method: invocation.method, headers, body, addresses, signal });
+      return await this.#exchanger.send({ url, method: invocation.method, headers, body, addresses, signal, onAnswerBytes: (bytes) => held.take(bytes) });
     } catch (thrown) {
       if (thrown instanceof ExchangeFailure || thrown instanceof NotResolved) return thrown;
       throw thrown;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CallError, type FunctionId, type Payload } from "@svc/protocol";
-import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
+import { type CallOptions, type ModuleContext, TRUSTED } from "../../kernel/module.ts";
 import { ThrottledLog } from "../../kernel/throttled-log.ts";
 import { type Answer, answerOfFailure } from "./answer.ts";
 import { compressed } from "./compression.ts";
@@ -148,6 +148,7 @@ export class RequestHandler {
     if (binding.isAway) throw new Refusal(unavailable("function_not_found", `the worker that serves ${destination.path} is away`));
     const middleware = config.middleware.length === 0 && settings.middleware.length === 0 ? [] : inOrder([config.middleware, settings.middleware]);
     visit.ownFunctions = [binding.functionId, settings.conditionFunctionId, ...middleware.map(({ functionId }) => functionId)];
+    this.#limits.admitForPrincipal(visit, binding.principal);
     const admitted = this.#limits.admitToRoute(visit, binding, settings);
     if (admitted !== undefined) await admitted;
     const incoming: Incoming = {
@@ -214,6 +215,7 @@ export class RequestHandler {
         functionId: functionId as FunctionId,
         settings: NOT_FOUND_SETTINGS,
         isAway: false,
+        principal: TRUSTED,
         fire: (payload: Payload, options?: CallOptions) => this.#context.call(functionId, payload, options),
         passes: () => Promise.resolve(true),
       },

@@ -1,4 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
+import { type Principal, Quota } from "../../kernel/module.ts";
 import { Gate } from "./gate.ts";
 import { RateLimiter, type RateLimitSettings } from "./rate-limit.ts";
 import { type Failure, Refusal, tooOften, unavailable } from "./refusal.ts";
@@ -23,6 +24,9 @@ export class Limits {
   readonly #clock: Clock;
   readonly #gate = new Gate();
   readonly #rates = new RateLimiter();
+  /** Of routes of restricted principals: each has an eighth of all, all of them together half. */
+  readonly #inWork = new Quota("requests in work", () => ({ each: Math.ceil(this.#limit / 8), restricted: Math.ceil(this.#limit / 2) }));
+  #limit = 0;
   /** By binding, and only for routes that have limits. */
   readonly #routes = new WeakMap<object, RouteCounts>();
 
@@ -41,6 +45,15 @@ export class Limits {
     if (config.rateLimit !== undefined) this.#meter(this.#rates, visit, config.rateLimit, "rate_limit of svc-http");
     const limits = { limit: config.concurrentRequests, queueLimit: config.queueLimit };
     return this.#enter(this.#gate, limits, visit, { waitMs: config.defaultTimeoutMs, setting: REQUEST_LIMIT });
+  }
+
+  /** Counts the request for the principal that has the route, so that hanging functions of restricted ones leave room for others. Throws 503. */
+  admitForPrincipal({ exchange, config }: Visit, principal: Principal): void {
+    if (principal.isTrusted) return;
+    this.#limit = config.concurrentRequests;
+    const problem = this.#inWork.take(principal);
+    if (problem !== undefined) throw new Refusal(unavailable("overloaded", `${problem}, a share of ${REQUEST_LIMIT}`));
+    exchange.onEnd(() => this.#inWork.release(principal));
   }
 
   /** The same for a route that has limits of its own. */

@@ -11,7 +11,7 @@ import type { Client } from "./trusted-proxies.ts";
 
 /** Where a request goes: a route's binding, or the function for paths that no route has. */
 export interface Destination {
-  readonly binding: Pick<TriggerBinding<RouteSettings>, "functionId" | "settings" | "isAway" | "fire" | "passes"> & { readonly id?: string };
+  readonly binding: Pick<TriggerBinding<RouteSettings>, "functionId" | "settings" | "isAway" | "principal" | "fire" | "passes"> & { readonly id?: string };
   /** Path as registered. */
   readonly path: string;
   readonly method: string;

@@ -3,7 +3,7 @@ import { authResultSchema, grantsOfAuthResult } from "../../kernel/access/grants
 import { policyOf } from "../../kernel/access/policy.ts";
 import { SessionAccess } from "../../kernel/access/session-access.ts";
 import { type InMemoryEngine, type InMemoryWorker, manualClock } from "../../testing/index.ts";
-import { bind, errorOf, serve, site } from "./testing/site.ts";
+import { bind, errorOf, held, serve, site } from "./testing/site.ts";
 
 /** A connection of a principal of its own that may call what is `api::`. */
 function restricted(engine: InMemoryEngine, name: string): Promise<InMemoryWorker> {
@@ -130,5 +130,42 @@ describe("a route whose worker is away", () => {
     expect(await bind(guest, "api::shared", { api_path: "/shared" })).toMatchObject({ status: "active" });
     await closed(engine, guest);
     expect((await fetch(`${url}/shared`)).status).toBe(503);
+  });
+});
+
+describe("requests to routes of restricted connections", () => {
+  it("have a share of the limit, so that functions that hang leave room for the owner's routes", async () => {
+    const { engine, worker, url } = await site({ config: { concurrency_request_limit: 16 } });
+    const hangs = held();
+    for (const name of ["one", "two", "three", "four", "five"]) {
+      const guest = await restricted(engine, name);
+      guest.serve(`${name}::hang`, hangs.handle);
+      await bind(guest, `${name}::hang`, { api_path: `/${name}` });
+    }
+    await serve(worker, "/owner", () => "served");
+    const answers: Promise<Response>[] = [];
+    const ask = (path: string, count: number): void => {
+      for (let n = 0; n < count; n++) answers.push(fetch(`${url}${path}`));
+    };
+    ask("/one", 2);
+    await hangs.calls.count(2);
+    // An eighth for each of them.
+    const beyond = await fetch(`${url}/one`);
+    expect([beyond.status, beyond.headers.get("retry-after"), (await errorOf(beyond)).message]).toEqual([
+      503,
+      "1",
+      "all connections of auth::one together have 2 requests in work of 2, a share of concurrency_request_limit of svc-http",
+    ]);
+    for (const name of ["two", "three", "four"]) ask(`/${name}`, 2);
+    await hangs.calls.count(8);
+    // Half for all of them.
+    expect((await fetch(`${url}/five`)).status).toBe(503);
+    for (let n = 0; n < 3; n++) expect(await (await fetch(`${url}/owner`)).json()).toBe("served");
+    hangs.release();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(new Array(8).fill(200));
+    ask("/five", 1);
+    await hangs.calls.count(9);
+    hangs.release();
+    expect((await answers.at(-1))?.status).toBe(200);
   });
 });

@@ -4,16 +4,16 @@ import { FailureNotes } from "../../deliveries/failure-notes.ts";
 import { inSpan, occasion } from "../../deliveries/in-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { TriggerBinding } from "../../kernel/module.ts";
+import type { Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { StreamJoin } from "../../kernel/stream-contract.ts";
 import type { SpanStart, Telemetry } from "../../kernel/telemetry-contract.ts";
 import { namePatternFits } from "./names.ts";
 import { type ClientTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
+import { MAX_WAITING_BYTES } from "./waiting-bytes.ts";
 
 /** Subscriptions that ended and may wait for one leave trigger; what comes on top is dropped. */
 const MAX_WAITING_LEAVES = 100_000;
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_PARALLEL_LEAVES = 16;
 /** How long the module's stop waits for leaves to be told, in milliseconds. */
 const SETTLE_MS = 2_000;
@@ -135,12 +135,14 @@ export class LeaveTriggers {
   readonly #log: Logger;
   readonly #telemetry: Pick<Telemetry, "startSpan">;
   readonly #told = new Map<Binding, DeliveryQueue<Leave>>();
+  readonly #waitingBytes: Quota;
   #leaves = 0;
 
-  constructor({ clock, log, telemetry }: Parts) {
+  constructor({ clock, log, telemetry, waitingBytes }: Parts & { readonly waitingBytes: Quota }) {
     this.#clock = clock;
     this.#log = log;
     this.#telemetry = telemetry;
+    this.#waitingBytes = waitingBytes;
   }
 
   bind(binding: Binding): Undo {
@@ -160,6 +162,8 @@ export class LeaveTriggers {
       onDropped: () => notes.dropped(),
       maxWaiting: MAX_WAITING_LEAVES,
       maxBytes: MAX_WAITING_BYTES,
+      quota: this.#waitingBytes,
+      principal: () => binding.principal,
       maxParallel: MAX_PARALLEL_LEAVES,
     });
     this.#told.set(binding, queue);

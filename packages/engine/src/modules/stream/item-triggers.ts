@@ -3,15 +3,15 @@ import { FailureNotes } from "../../deliveries/failure-notes.ts";
 import { inSpan, occasion } from "../../deliveries/in-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { TriggerBinding } from "../../kernel/module.ts";
+import type { Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { eventMessage, type PublishedEvent } from "./event-message.ts";
 import { type ItemTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
+import { MAX_WAITING_BYTES } from "./waiting-bytes.ts";
 
 /** Events that may wait for one trigger; what comes on top is dropped. */
 const MAX_WAITING_EVENTS = 10_000;
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Groups whose events one trigger handles at once. */
 const MAX_PARALLEL_GROUPS = 16;
 /** What an event weighs besides its data, in bytes. */
@@ -36,11 +36,13 @@ export class ItemTriggers {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #telemetry: Pick<Telemetry, "startSpan">;
+  readonly #waitingBytes: Quota;
   /** By the stream that they watch; undefined: all streams. */
   readonly #watching = new Map<string | undefined, Set<Watching>>();
 
-  constructor(parts: { readonly clock: Clock; readonly log: Logger; readonly telemetry: Pick<Telemetry, "startSpan"> }) {
+  constructor(parts: { readonly clock: Clock; readonly log: Logger; readonly telemetry: Pick<Telemetry, "startSpan">; readonly waitingBytes: Quota }) {
     this.#clock = parts.clock;
+    this.#waitingBytes = parts.waitingBytes;
     this.#log = parts.log;
     this.#telemetry = parts.telemetry;
   }
@@ -67,6 +69,8 @@ export class ItemTriggers {
       onDropped: () => notes.dropped(),
       maxWaiting: MAX_WAITING_EVENTS,
       maxBytes: MAX_WAITING_BYTES,
+      quota: this.#waitingBytes,
+      principal: () => binding.principal,
       maxParallel: MAX_PARALLEL_GROUPS,
     });
     const watching: Watching = { settings: binding.settings, take: (delivery, lane, bytes) => queue.push(lane, delivery, bytes) };

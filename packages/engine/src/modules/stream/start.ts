@@ -17,6 +17,7 @@ import { StreamFigures } from "./stream-figures.ts";
 import { clientTriggerSettings, itemTriggerSettings } from "./trigger-settings.ts";
 import { isTrustedFunction } from "./trusted-function.ts";
 import { UserStreams } from "./user-streams.ts";
+import { waitingBytesQuota } from "./waiting-bytes.ts";
 
 /** What the streams of `memory_streams` may hold together, in bytes; writes beyond are refused. */
 const MEMORY_STREAMS_BYTES = 512 * 1024 * 1024;
@@ -29,9 +30,10 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
   const stores = await openStores(context);
   const hooks = new Hooks({ directory, log, declared: () => config.hookedStreams });
   try {
-    const triggers = new ItemTriggers({ clock, log, telemetry });
+    const waitingBytes = waitingBytesQuota();
+    const triggers = new ItemTriggers({ clock, log, telemetry, waitingBytes });
     const joins = new JoinTriggers({ clock, log, telemetry, config: () => config });
-    const leaves = new LeaveTriggers({ clock, log, telemetry });
+    const leaves = new LeaveTriggers({ clock, log, telemetry, waitingBytes });
     // Before anybody can join: a trigger that waits for its type is bound in the same turn.
     provideTriggers(context, { triggers, joins, leaves });
     const figures = new StreamFigures();
