@@ -69,11 +69,11 @@ module.exports = {
     },
     {
       name: "modules-see-the-contract",
-      comment: "Of the kernel a module sees the contract, the clock and the logger.",
+      comment: "Of the kernel a module sees the contract, the clocks and the logger.",
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
       to: {
-        path: "^packages/engine/src/kernel/(?!(module|stream-contract|late-schema|nearest-name|telemetry-contract|health-contract|clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
+        path: "^packages/engine/src/kernel/(?!(module|stream-contract|late-schema|nearest-name|telemetry-contract|health-contract|clock|interval-clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
       },
     },
     {
@@ -81,7 +81,7 @@ module.exports = {
       comment: "Whoever keeps items stands above the store of items.",
       severity: "error",
       from: { path: "^packages/engine/src/items/", pathNot: tests },
-      to: { path: "^packages/engine/src/(?!(items|store)/|kernel/(clock|logger)[.]ts$)" },
+      to: { path: "^packages/engine/src/(?!(items|store)/|kernel/(clock|interval-clock|logger)[.]ts$)" },
     },
     {
       name: "deliveries-know-no-module",

@@ -24,9 +24,11 @@ export class CachedItems {
 
   /** The item; `{item: undefined}` when it is known not to be there, undefined when the store must be asked. */
   find(scope: string, key: string): { readonly item: Item | undefined } | undefined {
+    // Before anything is looked up: a clock that was set makes the store forget what is cached.
+    const now = this.#clock.now();
     if (this.#writing.size > 0 && this.#writing.has(itemName(scope, key))) return undefined;
     const known = this.#cache.find(scope, key);
-    if (known?.item !== undefined && isPastEnd(known.item, this.#clock.now())) return { item: undefined };
+    if (known?.item !== undefined && isPastEnd(known.item, now)) return { item: undefined };
     return known;
   }
 
@@ -48,13 +50,15 @@ export class CachedItems {
       },
       (error: unknown) => {
         this.#settled(names);
-        if (mayHaveWritten(error)) this.#forgetAll();
+        if (mayHaveWritten(error)) this.clear();
         throw error;
       },
     );
   }
 
+  /** Forgets everything, also what is on its way. */
   clear(): void {
+    this.#epoch += 1;
     this.#cache.clear();
   }
 
@@ -71,11 +75,6 @@ export class CachedItems {
       if (left === 0) this.#writing.delete(name);
       else this.#writing.set(name, left);
     }
-  }
-
-  #forgetAll(): void {
-    this.#epoch += 1;
-    this.#cache.clear();
   }
 }
 

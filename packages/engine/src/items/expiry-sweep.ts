@@ -1,10 +1,11 @@
 import type { Clock } from "../kernel/clock.ts";
+import { IntervalClock } from "../kernel/interval-clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ItemStore } from "./item-store.ts";
 
 /** Items that are deleted together. */
 const BATCH_ITEMS = 500;
-/** Longest time between two looks at the wall clock, in milliseconds: it may jump, and timers do not reach further than 24 days. */
+/** Longest time between two looks at the wall clock, in milliseconds: it may be set, and timers do not reach further than 24 days. */
 const LONGEST_SLEEP_MS = 60_000;
 /** Least time between two sweeps, in milliseconds. */
 const PAUSE_MS = 20;
@@ -26,6 +27,7 @@ export interface ExpirySweepOptions {
  */
 export class ExpirySweep {
   readonly #options: ExpirySweepOptions;
+  readonly #clock: IntervalClock;
   /** When the next item ends, in milliseconds since 1970. */
   #next: number | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -36,6 +38,10 @@ export class ExpirySweep {
 
   constructor(options: ExpirySweepOptions) {
     this.#options = options;
+    // The store moves the ends that it keeps.
+    this.#clock = new IntervalClock(options.clock, (byMs) => {
+      if (this.#next !== undefined) this.#next += byMs;
+    });
   }
 
   /** Asks the store what ends next. Rejects when it cannot say. */
@@ -46,6 +52,8 @@ export class ExpirySweep {
 
   /** An item was written that ends at this time. */
   note(expiresAt: number): void {
+    // `expiresAt` is of the clock as it is now.
+    this.#clock.now();
     if (this.#next !== undefined && this.#next <= expiresAt) return;
     this.#next = expiresAt;
     if (this.#sweeping === undefined) this.#arm();
@@ -62,10 +70,11 @@ export class ExpirySweep {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     if (this.#stopped || this.#next === undefined) return;
-    const { clock } = this.#options;
-    const sleepMs = Math.max(Math.min(this.#next - clock.now(), LONGEST_SLEEP_MS), atLeastMs);
-    this.#cancelTimer = clock.after(sleepMs, () => {
-      if (this.#next === undefined || this.#next > clock.now()) return this.#arm();
+    const now = this.#clock.now();
+    const sleepMs = Math.max(Math.min(this.#next - now, LONGEST_SLEEP_MS), atLeastMs);
+    this.#cancelTimer = this.#clock.after(sleepMs, () => {
+      const wokenAt = this.#clock.now();
+      if (this.#next === undefined || this.#next > wokenAt) return this.#arm();
       this.#sweeping = this.#sweep().then((pauseMs) => {
         this.#sweeping = undefined;
         this.#arm(pauseMs);
@@ -75,10 +84,10 @@ export class ExpirySweep {
 
   /** Never rejects. Answers how long to wait at least before the next one. */
   async #sweep(): Promise<number> {
-    const { store, clock, log, remove } = this.#options;
+    const { store, log, remove } = this.#options;
     try {
       while (!this.#stopped) {
-        const items = await store.expired(clock.now(), BATCH_ITEMS);
+        const items = await store.expired(this.#clock.now(), BATCH_ITEMS);
         const outcomes = await Promise.allSettled(items.map(async (item) => remove(item)));
         const failed = outcomes.find((outcome) => outcome.status === "rejected");
         if (failed !== undefined) throw failed.reason;
@@ -94,7 +103,7 @@ export class ExpirySweep {
     } catch (error) {
       const retryAfterMs = this.#retryMs;
       this.#retryMs = Math.min(2 * retryAfterMs, LONGEST_RETRY_MS);
-      this.#next ??= clock.now();
+      this.#next ??= this.#clock.now();
       log.warn("items past their end could not be deleted; they are not read any more, and it is tried again", { error, retryAfterMs });
       return retryAfterMs;
     }

@@ -151,6 +151,7 @@ export interface ExpiredItem {
  *   item made later in the same scope starts above every version deleted there, so versions of a key never repeat.
  * - An item past its end is gone for every read and write at once. A write that makes the item anew first deletes it (its own version and its own
  *   change), and the new item takes the next version. The old version may still be named in `ifVersion` of a delete, which is how it is swept.
+ * - Ends are instants of the wall clock. If that is set while the store is open, they move along, so that an item lasts as long as was asked for.
  * - Deliveries for the watchers of a write are part of the write: both are there, or neither.
  * - Pages go by key: an item that exists throughout is listed exactly once, whatever is written between two pages.
  * - Answers come in the order in which the store did the work, and each promise settles in the turn in which its answer came; of two calls that did

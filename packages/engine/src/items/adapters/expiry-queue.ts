@@ -55,6 +55,14 @@ export class ExpiryQueue {
     return [...ended.values()];
   }
 
+  /** Takes out everything that ends; each item once. */
+  takeAll(): readonly Expiry[] {
+    this.#compact();
+    const all = this.#heap;
+    this.clear();
+    return all;
+  }
+
   clear(): void {
     this.#ends.clear();
     this.#heap = [];

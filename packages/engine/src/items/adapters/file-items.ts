@@ -1,5 +1,7 @@
 import { CallError } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
+import { IntervalClock } from "../../kernel/interval-clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
 import { snapshotDatabase } from "../../store/snapshot.ts";
 import type { Store } from "../../store/store.ts";
 import { CachedItems } from "../cached-items.ts";
@@ -33,6 +35,7 @@ export interface FileItemsParts {
   readonly durability: "durable" | "relaxed";
   readonly cacheBytes: number;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly onClosed: () => void;
 }
 
@@ -47,21 +50,24 @@ export class FileItems implements ItemStore {
   readonly #store: Store<ItemProcedures>;
   readonly #call: Store<ItemProcedures>["call"];
   readonly #cached: CachedItems;
-  readonly #clock: Clock;
+  /** Moves the ends when the wall clock was set; asked by every method that looks at them. */
+  readonly #clock: IntervalClock;
+  readonly #log: Logger;
   readonly #onClosed: () => void;
   readonly #snapshots = new Set<Promise<unknown>>();
   readonly #ending = new AbortController();
   #closing: Promise<void> | undefined;
 
-  constructor({ file, store, durability, cacheBytes, clock, onClosed }: FileItemsParts) {
+  constructor({ file, store, durability, cacheBytes, clock, log, onClosed }: FileItemsParts) {
     this.durability = durability;
     // What is asked for after closing began would come too late for a store that first waits for its snapshots.
     this.#call = (name, input, options) => (this.#closing === undefined ? store.call(name, input, options) : Promise.reject(closingError()));
     this.outbox = new FileOutbox(this.#call);
     this.#file = file;
     this.#store = store;
-    this.#cached = new CachedItems(cacheBytes, clock);
-    this.#clock = clock;
+    this.#clock = new IntervalClock(clock, (byMs) => this.#moveEnds(byMs));
+    this.#cached = new CachedItems(cacheBytes, this.#clock);
+    this.#log = log;
     this.#onClosed = onClosed;
   }
 
@@ -89,6 +95,7 @@ export class FileItems implements ItemStore {
   }
 
   set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    this.#clock.now();
     const address = { scope, key };
     return this.#cached.write(
       [address],
@@ -103,6 +110,7 @@ export class FileItems implements ItemStore {
   }
 
   update(scope: string, key: string, { ops, atomic, maxBytes, expiresAt }: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
+    this.#clock.now();
     const address = { scope, key };
     const opsJson = JSON.stringify(ops);
     const input = { ...writeInput(address, write), opsJson, atomic, maxBytes, ...(expiresAt === undefined ? undefined : { expiresAt }) };
@@ -119,6 +127,7 @@ export class FileItems implements ItemStore {
   }
 
   delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict> {
+    this.#clock.now();
     const address = { scope, key };
     return this.#cached.write(
       [address],
@@ -132,6 +141,7 @@ export class FileItems implements ItemStore {
   }
 
   writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten> {
+    this.#clock.now();
     const bytes = writes.reduce((sum, one) => sum + writeBytes(one, one.write) + (one.type === "set" ? one.value.bytes : 0), 0);
     return this.#cached.write(
       writes,
@@ -163,10 +173,12 @@ export class FileItems implements ItemStore {
   }
 
   expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
+    this.#clock.now();
     return this.#call("expired", { now, limit });
   }
 
   nextExpiry(): Promise<number | undefined> {
+    this.#clock.now();
     return this.#call("nextExpiry", null);
   }
 
@@ -194,6 +206,11 @@ export class FileItems implements ItemStore {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  #moveEnds(byMs: number): void {
+    this.#cached.clear();
+    this.#call("moveEnds", { byMs }).catch((error: unknown) => this.#log.error("ends of items could not be moved along with the clock", { byMs, error }));
   }
 
   async #close(): Promise<void> {

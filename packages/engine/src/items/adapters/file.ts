@@ -29,7 +29,7 @@ export async function openFileItems(options: FileItemsOptions): Promise<ItemStor
   try {
     const procedures = new URL("./file-thread/procedures.ts", import.meta.url);
     const store = await openStore<ItemProcedures>({ file, procedures, durability, log, clock });
-    return new FileItems({ file, store, durability, cacheBytes, clock, onClosed: release });
+    return new FileItems({ file, store, durability, cacheBytes, clock, log, onClosed: release });
   } catch (error) {
     release();
     throw error;

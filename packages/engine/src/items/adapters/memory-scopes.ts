@@ -59,6 +59,14 @@ export class MemoryScopes {
     this.expiries.put(scope, item.key, item.expiresAt);
   }
 
+  /** The clock was set: all ends move along. */
+  moveEnds(byMs: number): void {
+    for (const { scope, key, at } of this.expiries.takeAll()) {
+      const item = this.item(scope, key);
+      if (item !== undefined) this.put(scope, { ...item, expiresAt: at + byMs });
+    }
+  }
+
   remove(scope: string, key: string): void {
     const entry = this.#scopes.get(scope);
     const old = entry?.items.get(key);

@@ -1,5 +1,6 @@
 import { CallError } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
+import { IntervalClock } from "../../kernel/interval-clock.ts";
 import { itemName } from "../item-cache.ts";
 import {
   type Conflict,
@@ -51,13 +52,14 @@ class MemoryItems implements ItemStore {
   readonly durability = "memory";
   readonly outbox: MemoryOutbox;
   readonly #maxBytes: number;
-  readonly #clock: Clock;
+  /** Moves the ends when the wall clock was set; asked by every method that looks at them. */
+  readonly #clock: IntervalClock;
   readonly #scopes = new MemoryScopes();
   #closed = false;
 
   constructor({ maxBytes, clock }: MemoryItemsOptions) {
     this.#maxBytes = maxBytes;
-    this.#clock = clock;
+    this.#clock = new IntervalClock(clock, (byMs) => this.#scopes.moveEnds(byMs));
     this.outbox = new MemoryOutbox(() => this.#refuseClosed());
   }
 
@@ -88,6 +90,7 @@ class MemoryItems implements ItemStore {
 
   async writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten> {
     this.#refuseClosed();
+    this.#clock.now();
     // What the writes before it leave, for each item that they touch.
     const after = new Map<string, Item | undefined>();
     const floors = new Map<string, number>();
@@ -155,11 +158,13 @@ class MemoryItems implements ItemStore {
 
   async expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
     this.#refuseClosed();
+    this.#clock.now();
     return this.#scopes.expiries.until(now, limit).map(({ scope, key }) => ({ scope, key, version: this.#scopes.item(scope, key)?.version ?? 0 }));
   }
 
   async nextExpiry(): Promise<number | undefined> {
     this.#refuseClosed();
+    this.#clock.now();
     return this.#scopes.expiries.first()?.at;
   }
 
@@ -197,6 +202,7 @@ class MemoryItems implements ItemStore {
 
   #write(address: ItemAddress, intent: WriteIntent, write: ItemWrite): ItemUpdated | Conflict {
     this.#refuseClosed();
+    this.#clock.now();
     const { scope, key } = address;
     const planned = plan(this.#scopes.item(scope, key), address, intent, write, () => this.#scopes.floor(scope));
     if ("status" in planned) return planned;

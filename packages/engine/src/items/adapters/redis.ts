@@ -1,5 +1,6 @@
 import { CallError } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
+import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { itemName } from "../item-cache.ts";
 import {
@@ -33,7 +34,7 @@ import { rangeOf } from "./redis/range.ts";
 import { itemOf } from "./redis/record.ts";
 import { type Script, scripts } from "./redis/script.ts";
 import { updateItem } from "./redis/update.ts";
-import { refusalOf, type WriteReply, writeArguments, writeBytes, writtenOf } from "./redis/write.ts";
+import { refusalOf, type WriteContext, type WriteReply, writeArguments, writeBytes, writtenOf } from "./redis/write.ts";
 
 export interface RedisItemsOptions {
   /** `redis://` or `rediss://` (TLS), with credentials and the number of the database where they are needed. */
@@ -78,14 +79,18 @@ class RedisItems implements ItemStore {
   readonly #link: RedisLink;
   readonly #prefix: string;
   readonly #owner: string;
-  readonly #clock: Clock;
+  readonly #clock: IntervalClock;
+  /** How far the wall clock was set since the start. Stored ends do not move along, because other engines share them. */
+  #setByMs = 0;
   readonly #turns = new KeyTurns();
 
   constructor(link: RedisLink, prefix: string, owner: string, clock: Clock) {
     this.#link = link;
     this.#prefix = prefix;
     this.#owner = owner;
-    this.#clock = clock;
+    this.#clock = new IntervalClock(clock, (byMs) => {
+      this.#setByMs += byMs;
+    });
     this.outbox = new RedisOutbox(link, prefix, owner);
   }
 
@@ -131,34 +136,32 @@ class RedisItems implements ItemStore {
 
   update(scope: string, key: string, update: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
     return this.#link.request<ItemUpdated | Conflict>(2 * (scope.length + key.length), (ticket, settle) =>
-      this.#turns.take([itemName(scope, key)], (release) =>
-        updateItem({ scope, key, update, write }, { prefix: this.#prefix, owner: this.#owner, ticket, settle, release }),
-      ),
+      this.#turns.take([itemName(scope, key)], (release) => updateItem({ scope, key, update, write }, { ...this.#writeContext(), ticket, settle, release })),
     );
   }
 
   writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten> {
     if (writes.length === 0) return Promise.resolve({ status: "written", writes: [] });
-    return this.#write(writes, (reply): ManyWritten => {
+    return this.#write(writes, (reply, setByMs): ManyWritten => {
       if (reply[0] === "conflict") return { status: "conflict", index: Number(reply[1]), actual: Number(reply[2]) };
       if (reply[0] !== "done") throw refusalOf(reply);
       const [, ...replies] = reply;
-      return { status: "written", writes: replies.map((one, index) => writtenOf(nth(writes, index), one)) };
+      return { status: "written", writes: replies.map((one, index) => writtenOf(nth(writes, index), one, setByMs)) };
     });
   }
 
   list(scope: string, options: { readonly maxBytes: number }): Promise<Listing> {
-    return this.#run(scripts.list, [scope, this.#clock.now(), options.maxBytes], (reply) => {
+    return this.#run(scripts.list, [scope, this.#endsNow(), options.maxBytes], (reply) => {
       const [status, ...rest] = reply as readonly ["done" | "too_large", ...string[]];
       if (status === "too_large") return { status, items: Number(rest[0]), bytes: Number(rest[1]) };
-      return { status: "complete", values: rest.map((record) => itemOf("", record).json) };
+      return { status: "complete", values: rest.map((record) => itemOf("", record, 0).json) };
     });
   }
 
   page(scope: string, { prefix, after, limit, maxBytes }: PageRequest): Promise<ItemPage> {
-    return this.#run(scripts.page, [scope, this.#clock.now(), limit, maxBytes, ...rangeOf(prefix, after)], (reply) => {
+    return this.#run(scripts.page, [scope, this.#endsNow(), limit, maxBytes, ...rangeOf(prefix, after)], (reply) => {
       const [total, more, ...found] = reply as readonly string[];
-      const items = Array.from({ length: found.length / 2 }, (_, index) => itemOf(nth(found, 2 * index), nth(found, 2 * index + 1)));
+      const items = Array.from({ length: found.length / 2 }, (_, index) => itemOf(nth(found, 2 * index), nth(found, 2 * index + 1), this.#setByMs));
       return { items, more: more === "1", total: Number(total) };
     });
   }
@@ -185,7 +188,8 @@ class RedisItems implements ItemStore {
   }
 
   expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
-    return this.#run(scripts.expired, [now, limit], (reply) =>
+    this.#clock.now();
+    return this.#run(scripts.expired, [now - this.#setByMs, limit], (reply) =>
       (reply as readonly (readonly [string, string, string])[]).map(([scope, key, version]) => ({ scope, key, version: Number(version) })),
     );
   }
@@ -194,7 +198,8 @@ class RedisItems implements ItemStore {
     return this.#link.request<number | undefined>(0, (ticket, settle) =>
       ticket.command("ZRANGE", [`${this.#prefix}expiry`, 0, 0, "WITHSCORES"], (error, reply) => {
         const [, score] = (reply ?? []) as readonly string[];
-        if (error === undefined) settle.resolve(score === undefined ? undefined : Number(score));
+        this.#clock.now();
+        if (error === undefined) settle.resolve(score === undefined ? undefined : Number(score) + this.#setByMs);
         else settle.reject(error);
       }),
     );
@@ -217,15 +222,15 @@ class RedisItems implements ItemStore {
   }
 
   #writeOne(one: OneOfMany): Promise<ItemWritten | Conflict> {
-    return this.#write([one], (reply): ItemWritten | Conflict => {
+    return this.#write([one], (reply, setByMs): ItemWritten | Conflict => {
       if (reply[0] === "conflict") return { status: "conflict", actual: Number(reply[2]) };
       if (reply[0] !== "done") throw refusalOf(reply);
-      const { errors: _, ...written } = writtenOf(one, reply[1]);
+      const { errors: _, ...written } = writtenOf(one, reply[1], setByMs);
       return written;
     });
   }
 
-  #write<T>(writes: readonly OneOfMany[], read: (reply: WriteReply) => T): Promise<T> {
+  #write<T>(writes: readonly OneOfMany[], read: (reply: WriteReply, setByMs: number) => T): Promise<T> {
     return this.#link.request<T>(writeBytes(writes), (ticket, settle) =>
       this.#turns.take(
         writes.map(({ scope, key }) => itemName(scope, key)),
@@ -237,12 +242,24 @@ class RedisItems implements ItemStore {
     );
   }
 
-  #send<T>(ticket: Ticket, settle: Settle<T>, writes: readonly OneOfMany[], read: (reply: WriteReply) => T): void {
+  #send<T>(ticket: Ticket, settle: Settle<T>, writes: readonly OneOfMany[], read: (reply: WriteReply, setByMs: number) => T): void {
     if (ticket.isOver) return;
-    ticket.run(scripts.write, writeArguments(this.#prefix, this.#owner, writes, undefined), (error, reply) => {
-      if (error === undefined) settle.resolve(read(reply as WriteReply));
+    const context = this.#writeContext();
+    ticket.run(scripts.write, writeArguments(context, writes, undefined), (error, reply) => {
+      if (error === undefined) settle.resolve(read(reply as WriteReply, context.setByMs));
       else settle.reject(error);
     });
+  }
+
+  #writeContext(): WriteContext {
+    this.#clock.now();
+    return { prefix: this.#prefix, owner: this.#owner, setByMs: this.#setByMs };
+  }
+
+  /** The time that stored ends are compared with. */
+  #endsNow(): number {
+    const now = this.#clock.now();
+    return now - this.#setByMs;
   }
 
   #manyOf(keys: readonly string[], [status, ...records]: ManyReply): readonly (Item | undefined)[] {
@@ -264,8 +281,9 @@ class RedisItems implements ItemStore {
 
   #alive(key: string, record: string | null): Item | undefined {
     if (record === null) return undefined;
-    const item = itemOf(key, record);
-    return isPastEnd(item, this.#clock.now()) ? undefined : item;
+    const now = this.#clock.now();
+    const item = itemOf(key, record, this.#setByMs);
+    return isPastEnd(item, now) ? undefined : item;
   }
 }
 

@@ -3,28 +3,19 @@ import { type Due, DueQueue } from "./due-queue.ts";
 
 /** The wall clock is looked at so often while anything waits: it may have been set. */
 const LOOK_MS = 1_000;
-/** A clock that is more than this off what it should say was set. */
-const JUMP_MS = 1_000;
-
 /** Calls `ring` for each thing when its time on the wall clock has come, however that clock is set. One timer for all of them. */
 export class Alarm<Thing extends Due> {
   readonly #clock: Clock;
   readonly #ring: (thing: Thing) => void;
-  readonly #onJump: (ms: number) => void;
   readonly #queue = new DueQueue<Thing>();
   #cancel: (() => void) | undefined;
   /** Monotonic time of the timer. */
   #timerAt = 0;
   #isRinging = false;
-  /** What the wall clock is ahead of the monotonic one. */
-  #ahead: number;
 
-  /** `onJump` is told by how many milliseconds the wall clock was set forward, or back when they are negative. */
-  constructor(options: { readonly clock: Clock; readonly ring: (thing: Thing) => void; readonly onJump: (ms: number) => void }) {
+  constructor(options: { readonly clock: Clock; readonly ring: (thing: Thing) => void }) {
     this.#clock = options.clock;
     this.#ring = options.ring;
-    this.#onJump = options.onJump;
-    this.#ahead = this.#clock.now() - this.#clock.monotonic();
   }
 
   /** Rings once, at `dueAt`, instead of when it would have; at once, in a turn of its own, when that has passed. */
@@ -58,10 +49,6 @@ export class Alarm<Thing extends Due> {
     this.#cancel = undefined;
     this.#isRinging = true;
     const now = this.#clock.now();
-    const ahead = now - this.#clock.monotonic();
-    const jump = ahead - this.#ahead;
-    this.#ahead = ahead;
-    if (Math.abs(jump) > JUMP_MS) this.#onJump(jump);
     for (let thing = this.#queue.first; thing !== undefined && thing.dueAt <= now; thing = this.#queue.first) {
       this.#queue.delete(thing);
       this.#ring(thing);

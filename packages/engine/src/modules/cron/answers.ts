@@ -4,8 +4,6 @@ import type { CronTrigger } from "./cron-jobs.ts";
 import type { Run } from "./store/rows.ts";
 
 const NEXT_RUNS = 5;
-/** A clock that was set back by less than this is none to speak of. */
-const SET_BACK_MS = 60_000;
 
 const time = z.iso.datetime().nullable();
 
@@ -53,8 +51,8 @@ export function describeTrigger({ binding, job }: CronTrigger, directory: Direct
     function_id: binding.functionId,
     expression: settings.written,
     timezone: settings.timezone,
-    ...standingOf({ binding, job }, directory, now),
-    next_runs: job.isPaused ? [] : nextRuns({ binding, job }, now),
+    ...standingOf({ binding, job }, directory),
+    next_runs: job.isPaused ? [] : job.nextTicks(NEXT_RUNS, now).map(text),
     ...(lastRun === undefined ? {} : { last_run: describeRun(lastRun) }),
     overlap: settings.overlap,
     misfire: settings.misfire,
@@ -62,26 +60,11 @@ export function describeTrigger({ binding, job }: CronTrigger, directory: Direct
   };
 }
 
-function standingOf({ binding, job }: CronTrigger, directory: Directory, now: number): Pick<z.output<typeof triggerAnswer>, "status" | "reason"> {
+function standingOf({ binding, job }: CronTrigger, directory: Directory): Pick<z.output<typeof triggerAnswer>, "status" | "reason"> {
   const view = directory.triggerById(binding.id);
   if (view?.status === "error") return { status: "error", reason: view.reason ?? "" };
   if (job.isPaused) return { status: "paused" };
-  if (job.decidedUntil > now + SET_BACK_MS) {
-    const until = text(job.decidedUntil);
-    return {
-      status: "error",
-      reason: `the clock was set back: ticks up to ${until} have been decided on and are not started again; cron::resume goes on from now`,
-    };
-  }
   return view?.status === "inactive" ? { status: "inactive", reason: view.reason ?? "" } : { status: "active" };
-}
-
-function nextRuns({ binding, job }: CronTrigger, now: number): string[] {
-  const runs: string[] = [];
-  const { schedule } = binding.settings;
-  for (let tick = schedule.next(Math.max(now, job.decidedUntil)); tick !== undefined && runs.length < NEXT_RUNS; tick = schedule.next(tick))
-    runs.push(text(tick));
-  return runs;
 }
 
 function text(instant: number): string {

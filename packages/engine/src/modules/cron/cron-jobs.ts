@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { CallError } from "@svc/protocol";
+import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { Alarm } from "./alarm.ts";
@@ -47,15 +48,11 @@ export class CronJobs implements JobHost {
   constructor(context: ModuleContext<CronConfig>, store: CronStore) {
     const { clock, log, config } = context;
     this.#context = context;
-    this.clock = clock;
+    this.clock = new IntervalClock(clock, (byMs) => this.#clockJumped(byMs));
     this.log = log;
     this.store = store;
     this.slots = new Slots(config.max_running);
-    this.alarm = new Alarm({
-      clock,
-      ring: (job) => job.look(),
-      onJump: (ms) => log.warn("the clock was set; ticks that it left out are missed ones, and none starts again", { byMs: Math.round(ms) }),
-    });
+    this.alarm = new Alarm({ clock: this.clock, ring: (job) => job.look() });
     this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
     // Each call under way listens.
     setMaxListeners(0, this.#signal);
@@ -105,6 +102,20 @@ export class CronJobs implements JobHost {
     const cancel = this.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
     cancel();
+  }
+
+  #clockJumped(byMs: number): void {
+    if (this.#stopped) return;
+    this.log.warn("the clock was set; cron goes on at the next instant of the new time, and no tick starts twice", { byMs });
+    this.track(
+      this.store
+        .clockJumped(byMs)
+        .catch((error: unknown) => this.log.warn("the time since which cron schedules are unused could not be moved along with the clock", { byMs, error })),
+    );
+    // In a turn of its own: whoever asked for the time may be in the middle of a decision.
+    queueMicrotask(() => {
+      for (const job of this.#jobs.values()) job.look();
+    });
   }
 
   #startNone(): void {

@@ -4,12 +4,17 @@ import type { TriggerBinding } from "../../kernel/module.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Delivered } from "./delivery.ts";
 import type { Due } from "./due-queue.ts";
-import { MAX_CATCH_UP, type PassedOver, planTicks } from "./plan.ts";
+import { LATE_MS, MAX_CATCH_UP, type PassedOver, planTicks } from "./plan.ts";
+import type { Schedule } from "./schedule.ts";
 import { type CronSettings, jitterOf, settingsText } from "./settings.ts";
 import type { Slots } from "./slots.ts";
 import type { CronStore } from "./store/cron-store.ts";
+import { endRange, firstHandled, type HandledTicks } from "./store/handled-ticks.ts";
 import type { Outcome, Run, StoredJob } from "./store/rows.ts";
+import { unhandledTicks } from "./unhandled-ticks.ts";
 
+/** A clock that was set back by more goes on at the next instant of the new time; by less, ticks wait until it is again where it was. */
+const SET_BACK_MS = 60_000;
 /** After the store failed, or nobody took a call, in milliseconds. */
 const RETRY_MS = 1_000;
 /** Runs of one job at a time where it allows them to overlap; more are passed over. */
@@ -56,6 +61,8 @@ export class CronJob implements Due {
   readonly #jitter: number;
   #state: "unread" | "reading" | "ready" = "unread";
   #decidedUntil = 0;
+  #handled: HandledTicks = { since: 0, ranges: [] };
+  #isRewinding = false;
   #backlogUntil = Number.NEGATIVE_INFINITY;
   #waitingFrom: number | undefined;
   #running = 0;
@@ -93,8 +100,15 @@ export class CronJob implements Due {
     return this.#lastRun;
   }
 
-  get decidedUntil(): number {
-    return this.#decidedUntil;
+  /** The next ticks that will be started, at most `count`. */
+  nextTicks(count: number, now: number): readonly number[] {
+    const isAhead = this.#isAhead(now);
+    const { ranges } = isAhead ? this.#rewound(now).handled : this.#handled;
+    const schedule = unhandledTicks(this.settings.schedule, ranges);
+    const ticks: number[] = [];
+    let tick = schedule.next(isAhead ? now : Math.max(now, this.#decidedUntil));
+    for (; tick !== undefined && ticks.length < count; tick = schedule.next(tick)) ticks.push(tick);
+    return ticks;
   }
 
   /** Nobody asks for it, and nothing of it runs. */
@@ -134,12 +148,16 @@ export class CronJob implements Due {
   /** Decides on the ticks that are due, and sees to it that the next ones are looked at. */
   look(): void {
     const { clock, alarm } = this.#host;
+    const now = clock.now();
+    if (this.#isRewinding) return;
     this.#isAwaitingSomeone = false;
     if (this.#host.startsNone || this.#bindings.size === 0) return;
     const wait = this.#retryAt - clock.monotonic();
-    if (wait > 0) alarm.set(this, clock.now() + wait);
+    if (wait > 0) alarm.set(this, now + wait);
     else if (this.#state !== "ready") this.#read();
-    else if (!this.#paused) this.#decide();
+    else if (this.#paused) return;
+    else if (this.#isAhead(now)) this.#rewind(now);
+    else this.#decide(now);
   }
 
   /** Starts it now, whatever its schedule says. Resolves when it has ended; rejects with CallError when it could not be started. */
@@ -175,28 +193,67 @@ export class CronJob implements Due {
     this.#host.alarm.delete(this);
   }
 
-  /** Goes on with the next tick from now. Also forgets that later ticks were decided on, by a clock that has been set back since. */
+  /** Goes on with the next tick from now. */
   async resume(): Promise<void> {
     await this.#reading;
     const now = this.#host.clock.now();
     if (!this.#paused && this.#decidedUntil <= now) return;
-    await this.#host.store.setPaused(this.id, false, now);
+    const handled = endRange(this.#handled, this.#decidedUntil, now + 1);
+    await this.#host.store.setPaused(this.id, false, { until: now, handled });
     this.#paused = false;
-    this.#decidedUntil = now;
+    this.#goOnFrom(now, handled);
+  }
+
+  /** Ticks were decided on that are more than a minute in the future: the clock was set back, perhaps while the engine did not run. */
+  #isAhead(now: number): boolean {
+    return this.#decidedUntil > now + SET_BACK_MS;
+  }
+
+  /** As it is to be for a clock that was set back to `now`. Ticks of the last minute that have not been started are started late, as after a restart. */
+  #rewound(now: number): { readonly decidedUntil: number; readonly handled: HandledTicks } {
+    const decidedUntil = Math.min(now, Math.max(now - LATE_MS, firstHandled(this.#handled) - 1));
+    return { decidedUntil, handled: endRange(this.#handled, this.#decidedUntil, decidedUntil + 1) };
+  }
+
+  #rewind(now: number): void {
+    const { store, alarm } = this.#host;
+    const { decidedUntil, handled } = this.#rewound(now);
+    alarm.delete(this);
+    this.#isRewinding = true;
+    this.#reading = store.rewind({ id: this.id, decidedUntil, handled }).then(
+      () => {
+        this.#isRewinding = false;
+        this.#report(undefined);
+        this.#goOnFrom(decidedUntil, handled);
+      },
+      (error: unknown) => {
+        this.#isRewinding = false;
+        this.#storeFailed(error);
+        this.look();
+      },
+    );
+    this.#host.track(this.#reading);
+  }
+
+  #goOnFrom(decidedUntil: number, handled: HandledTicks): void {
+    this.#decidedUntil = decidedUntil;
+    this.#handled = handled;
     this.#backlogUntil = Number.NEGATIVE_INFINITY;
     this.#waitingFrom = undefined;
     this.look();
   }
 
-  #decide(): void {
-    const { clock, alarm } = this.#host;
+  #decide(wallTime: number): void {
+    const { alarm } = this.#host;
+    const now = wallTime - this.#jitter;
     const available = this.#binding() !== undefined;
-    const { schedule, misfire, overlap } = this.settings;
+    const { misfire, overlap } = this.settings;
+    const schedule = unhandledTicks(this.settings.schedule, this.#handled.ranges);
     const plan = planTicks({
       schedule,
       misfire,
       overlap: this.#running >= MAX_RUNNING && overlap === "allow" ? "skip" : overlap,
-      now: clock.now() - this.#jitter,
+      now,
       decidedUntil: this.#decidedUntil,
       available,
       running: this.#running,
@@ -206,7 +263,7 @@ export class CronJob implements Due {
     this.#backlogUntil = plan.backlogUntil;
     this.#waitingFrom = plan.waitingFrom;
     if (plan.passedOver !== undefined) {
-      this.#passOver(plan.passedOver);
+      this.#passOver(plan.passedOver, { schedule, now });
       this.#decidedUntil = plan.passedOver.last;
     }
     for (const tick of plan.starts) this.#track(this.#run(tick));
@@ -243,6 +300,7 @@ export class CronJob implements Due {
     this.#state = "ready";
     this.#report(undefined);
     // Runs that wait for their turn have not been stored.
+    this.#handled = stored.handled;
     this.#decidedUntil = this.#running > 0 ? Math.max(this.#decidedUntil, stored.decidedUntil) : stored.decidedUntil;
     this.#paused = stored.paused;
     if (this.#lastRun === undefined || (stored.lastRun?.seq ?? 0) > this.#lastRun.seq) this.#lastRun = stored.lastRun;
@@ -330,8 +388,11 @@ export class CronJob implements Due {
   }
 
   /** One line stands for all that are passed over in a row for the same reason. */
-  #passOver({ reason, last, count }: PassedOver): void {
+  #passOver({ reason, last, count }: PassedOver, { schedule, now }: { readonly schedule: Schedule; readonly now: number }): void {
     const { outcome, error } = PASSED_OVER[reason];
+    // Those that came due less than a minute ago had their chance. Others did not, and may start if the clock is set back to before them.
+    const isLate = (schedule.next(this.#decidedUntil) ?? now) < now - LATE_MS;
+    if (isLate) this.#handled = endRange(this.#handled, this.#decidedUntil, last + 1);
     this.#report(undefined);
     const before = this.#lastRun;
     const isSame = before !== undefined && before.startedAt === null && before.error === error;
@@ -347,6 +408,7 @@ export class CronJob implements Due {
         passedOver: (isSame ? before.passedOver : 0) + Math.min(count, MAX_CATCH_UP),
       },
       this.#storable(last),
+      isLate ? this.#handled : undefined,
     );
   }
 
@@ -355,12 +417,12 @@ export class CronJob implements Due {
     return Math.min(decidedUntil, ...[...this.#unstored].map((tick) => tick - 1));
   }
 
-  #record(run: Run, decidedUntil: number | undefined): void {
+  #record(run: Run, decidedUntil: number | undefined, handled?: HandledTicks): void {
     const { store, log } = this.#host;
     this.#note(run);
     this.#host.track(
       store
-        .record({ id: this.id, run, decidedUntil })
+        .record({ id: this.id, run, decidedUntil, ...(handled === undefined ? {} : { handled }) })
         .catch((error: unknown) => log.warn("how a tick of a cron trigger ended could not be stored", { job: this.id, function: this.#functionId, error })),
     );
   }

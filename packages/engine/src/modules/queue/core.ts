@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Payload } from "@svc/protocol";
+import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { ExpiryTimer } from "./expiry-timer.ts";
 import { newJobOf, refuseTooLarge } from "./new-job.ts";
-import { QueueClock } from "./queue-clock.ts";
 import type { JobRequest, JobServer, QueueCore, RedriveOptions } from "./queue-core.ts";
 import { LEASE_MS, QueueRunner } from "./queue-runner.ts";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
@@ -34,7 +34,8 @@ export async function startQueueCore(context: CoreContext, store: QueueStore): P
 class Core implements QueueCore {
   readonly store: QueueStore;
   readonly #context: CoreContext;
-  readonly #clock: QueueClock;
+  readonly clock: IntervalClock;
+  readonly #clockListeners = new Set<(byMs: number) => void>();
   readonly #run = randomUUID();
   readonly #runners = new Map<string, QueueRunner>();
   /** Runners of undone declarations that still have jobs in hand. */
@@ -50,13 +51,13 @@ class Core implements QueueCore {
   constructor(context: CoreContext, store: QueueStore) {
     this.#context = context;
     this.store = store;
-    this.#clock = new QueueClock(context.clock, (byMs) => this.#clockJumped(byMs));
-    this.#expiry = new ExpiryTimer({ store, clock: this.#clock, log: context.log, onExpired: () => this.#wakeAll() });
+    this.clock = new IntervalClock(context.clock, (byMs) => this.#clockJumped(byMs));
+    this.#expiry = new ExpiryTimer({ store, clock: this.clock, log: context.log, onExpired: () => this.#wakeAll() });
   }
 
   async start(): Promise<void> {
     const { draining, directory, log } = this.#context;
-    const found = await this.store.call("recover", { run: this.#run, now: this.#clock.now(), maxDelayMs: LONGEST_BACKOFF_MS });
+    const found = await this.store.call("recover", { run: this.#run, now: this.clock.now(), maxDelayMs: LONGEST_BACKOFF_MS });
     if (found > 0) log.info("jobs that were running when the engine ended are waiting again", { jobs: found });
     for (const { queue, paused } of await this.store.call("counts", null)) if (paused) this.#paused.add(queue);
     await this.#expiry.start();
@@ -72,6 +73,11 @@ class Core implements QueueCore {
     this.#renewLater();
   }
 
+  onClockJump(listener: (byMs: number) => void): Undo {
+    this.#clockListeners.add(listener);
+    return () => this.#clockListeners.delete(listener);
+  }
+
   declare(name: string, settings: QueueSettings): Undo {
     if (this.#runners.has(name)) throw new TypeError(`the queue ${name} is declared already`);
     const { directory, log, telemetry } = this.#context;
@@ -79,7 +85,7 @@ class Core implements QueueCore {
       name,
       settings,
       store: this.store,
-      clock: this.#clock,
+      clock: this.clock,
       log,
       run: this.#run,
       directory,
@@ -87,7 +93,7 @@ class Core implements QueueCore {
       call: (functionId, payload, options) => this.#context.call(functionId, payload, options),
       isPaused: this.#paused.has(name),
       onDoubt: () => {
-        this.#doubtUntil = this.#clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
+        this.#doubtUntil = this.clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
       },
       // It was put back, or the next one of its group may run; a queue that was declared anew has another runner by now.
       onLeft: () => this.#runners.get(name)?.wake(),
@@ -116,7 +122,7 @@ class Core implements QueueCore {
   }
 
   async add(requests: readonly JobRequest[]): Promise<readonly AddedJob[]> {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     const jobs = requests.map((request) => newJobOf(request, this.#runnerOf(request.queue).settings, now));
     const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
     const added = await this.store.call("add", { jobs, now }, { bytes });
@@ -173,7 +179,7 @@ class Core implements QueueCore {
 
   async redrive(queue: string, { ids, data, mayRun }: RedriveOptions = {}): Promise<number> {
     const payload = data === undefined ? undefined : this.#payloadFor(queue, data);
-    const now = this.#clock.now();
+    const now = this.clock.now();
     const functions: string[] = [];
     const step = async (limit: number): Promise<number> => {
       for (;;) {
@@ -259,9 +265,9 @@ class Core implements QueueCore {
   /** An idle engine writes nothing. */
   async #renew(): Promise<void> {
     // Notices a jump of the clock.
-    this.#clock.now();
+    this.clock.now();
     const seqs = this.#allRunners().flatMap((runner) => runner.seqs);
-    const now = Math.round(this.#clock.monotonic());
+    const now = Math.round(this.clock.monotonic());
     if (seqs.length === 0 && this.#doubtUntil < now) return;
     try {
       const queues = await this.store.call("renew", { seqs, run: this.#run, now, leaseUntil: now + LEASE_MS });
@@ -277,6 +283,7 @@ class Core implements QueueCore {
 
   #clockJumped(byMs: number): void {
     this.#context.log.warn("the clock was set; delays of jobs move along", { byMs });
+    for (const listener of this.#clockListeners) listener(byMs);
     this.store.call("shift", { byMs }).then(
       () => {
         this.#expiry.clockJumped();

@@ -1,5 +1,5 @@
+import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { QueueClock } from "./queue-clock.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 
 const LONGEST_TIMER_MS = 3_600_000;
@@ -8,7 +8,7 @@ const RETRY_MS = 5_000;
 /** Drops jobs that are past their time to live when that comes, whether or not anybody would take them. */
 export class ExpiryTimer {
   readonly #store: QueueStore;
-  readonly #clock: QueueClock;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #onExpired: () => void;
   #next = Number.POSITIVE_INFINITY;
@@ -16,7 +16,7 @@ export class ExpiryTimer {
   #sweeping = false;
   #stopped = false;
 
-  constructor(parts: { readonly store: QueueStore; readonly clock: QueueClock; readonly log: Logger; readonly onExpired: () => void }) {
+  constructor(parts: { readonly store: QueueStore; readonly clock: Clock; readonly log: Logger; readonly onExpired: () => void }) {
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#log = parts.log;

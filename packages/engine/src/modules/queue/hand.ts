@@ -1,9 +1,9 @@
 import { CallError } from "@svc/protocol";
+import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { retryDelayMs, waitMs } from "./backoff.ts";
 import type { Failure } from "./failure.ts";
 import type { Attempt } from "./job-attempt.ts";
-import type { QueueClock } from "./queue-clock.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { TakenJob } from "./store/job.ts";
 import type { EndOutput, QueueStore } from "./store/queue-store.ts";
@@ -26,7 +26,7 @@ interface EndingParts {
   readonly name: string;
   readonly settings: QueueSettings;
   readonly store: QueueStore;
-  readonly clock: QueueClock;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -82,7 +82,7 @@ export async function recordEnding(
 }
 
 /** Ends early when the job is cut. */
-function pauseOf({ abort }: Hand, ms: number, clock: QueueClock): Promise<void> {
+function pauseOf({ abort }: Hand, ms: number, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       cancel();

@@ -54,4 +54,30 @@ describe("the health of queues", () => {
     for (let ms = 0; ms < 120_000; ms += 10_000) await look(made);
     expect(health(made)).toMatchObject({ status: "healthy" });
   });
+
+  it.each([
+    ["two hours on", 7_200_000],
+    ["two hours back", -7_200_000],
+  ])("counts the time that a job waits, although the clock was set %s", async (_, byMs) => {
+    const made = await busyQueue();
+    await made.add("orders::take");
+    await made.until("the first job runs", () => made.finish.length === 1);
+    await made.add("orders::take");
+    await look(made);
+    made.clock.jumpTo(made.clock.now() + byMs);
+    await look(made);
+    await made.add("orders::take");
+    await look(made);
+    expect(health(made)).toMatchObject({ status: "healthy" });
+    for (let ms = 0; ms < 70_000; ms += 10_000) await look(made);
+    expect(health(made)).toMatchObject({ status: "degraded" });
+    for (const worked of [1, 2]) {
+      made.finish[worked - 1]?.();
+      await made.until("the next job runs", () => made.finish.length === worked + 1);
+    }
+    await look(made);
+    await made.add("orders::take");
+    await look(made);
+    expect(health(made)).toMatchObject({ status: "healthy" });
+  });
 });

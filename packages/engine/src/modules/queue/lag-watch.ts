@@ -1,7 +1,9 @@
-import { type Clock, every } from "../../kernel/clock.ts";
+import { every } from "../../kernel/clock.ts";
 import type { ComponentHealth } from "../../kernel/health-contract.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { Undo } from "../../kernel/scope.ts";
 import type { QueueCore } from "./queue-core.ts";
+import type { ReadyJob } from "./store/job.ts";
 
 const LOOK_MS = 10_000;
 /** A job that could run and has waited longer, though somebody is there to run it, says that the queue does not keep up. */
@@ -17,20 +19,23 @@ interface Lag {
 /** Looks from time to time how long the oldest job of each queue has been ready. */
 export class LagWatch {
   readonly #core: QueueCore;
-  readonly #clock: Clock;
   readonly #log: Logger;
   #late: readonly Lag[] = [];
   #looking = false;
-  #stop: () => void = () => {};
+  /** When the clock was set last. */
+  #setAt = Number.NEGATIVE_INFINITY;
+  #stop: Undo = () => {};
 
-  constructor({ core, clock, log }: { readonly core: QueueCore; readonly clock: Clock; readonly log: Logger }) {
+  constructor({ core, log }: { readonly core: QueueCore; readonly log: Logger }) {
     this.#core = core;
-    this.#clock = clock;
     this.#log = log;
   }
 
   start(): void {
-    this.#stop = every(this.#clock, LOOK_MS, () => {
+    const unlisten = this.#core.onClockJump(() => {
+      this.#setAt = this.#core.clock.now();
+    });
+    const cancel = every(this.#core.clock, LOOK_MS, () => {
       if (this.#looking) return;
       this.#looking = true;
       this.#look().then(
@@ -45,6 +50,10 @@ export class LagWatch {
         },
       );
     });
+    this.#stop = () => {
+      unlisten();
+      cancel();
+    };
   }
 
   stop(): void {
@@ -64,14 +73,20 @@ export class LagWatch {
 
   async #look(): Promise<readonly Lag[]> {
     const late: Lag[] = [];
-    const now = this.#clock.now();
+    const now = this.#core.clock.now();
     for (const { queue, waiting, paused } of await this.#core.store.call("counts", null)) {
       if (waiting === 0 || paused || this.#core.settingsOf(queue) === undefined) continue;
       const ready = await this.#core.store.call("oldestReady", queue);
-      const waits = ready.filter(({ functionId }) => !this.#core.isAway(queue, functionId)).map(({ since }) => now - since);
+      const waits = ready.filter(({ functionId }) => !this.#core.isAway(queue, functionId)).map((job) => now - this.#readySince(job, now));
       const ms = Math.max(0, ...waits);
       if (ms > LATE_MS) late.push({ queue, ms });
     }
     return late.sort((a, b) => b.ms - a.ms);
+  }
+
+  /** Instants from before the clock was set say nothing; such a job counts from then on. */
+  #readySince({ dueAt, createdAt }: ReadyJob, now: number): number {
+    const since = dueAt <= now ? dueAt : createdAt;
+    return since <= now ? Math.max(since, this.#setAt) : this.#setAt;
   }
 }

@@ -1,5 +1,5 @@
+import type { Clock } from "../../kernel/clock.ts";
 import { waitMs } from "./backoff.ts";
-import type { QueueClock } from "./queue-clock.ts";
 
 /** Functions of one queue that may be parked at a time; from then on only jobs of functions that are there are taken. */
 const MAX_PARKED = 1_000;
@@ -14,12 +14,12 @@ export class Parking {
   readonly #parked = new Map<string, Parked>();
   /** How often in a row a function was parked. */
   readonly #tries = new Map<string, number>();
-  readonly #clock: Pick<QueueClock, "after">;
+  readonly #clock: Pick<Clock, "after">;
   /** Whether there is any use in trying. */
   readonly #isThere: (key: string) => boolean;
   readonly #onFree: () => void;
 
-  constructor(parts: { readonly clock: Pick<QueueClock, "after">; readonly isThere: (key: string) => boolean; readonly onFree: () => void }) {
+  constructor(parts: { readonly clock: Pick<Clock, "after">; readonly isThere: (key: string) => boolean; readonly onFree: () => void }) {
     this.#clock = parts.clock;
     this.#isThere = parts.isThere;
     this.#onFree = parts.onFree;

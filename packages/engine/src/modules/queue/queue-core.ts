@@ -1,4 +1,5 @@
 import type { Payload } from "@svc/protocol";
+import type { Clock } from "../../kernel/clock.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { QueueSettings } from "./queue-settings.ts";
@@ -47,6 +48,10 @@ export interface RedriveOptions {
  */
 export interface QueueCore {
   readonly store: QueueStore;
+  /** Its `now` notices when the wall clock was set, and moves what the store keeps of durations before anything else is asked of the store. */
+  readonly clock: Clock;
+  /** Called when the wall clock was set, by how many milliseconds, for instants that are kept in memory. */
+  onClockJump(listener: (byMs: number) => void): Undo;
   /** Throws TypeError when the name is declared already. The undo stops fetching and leaves the jobs. */
   declare(name: string, settings: QueueSettings): Undo;
   settingsOf(name: string): QueueSettings | undefined;

@@ -1,4 +1,5 @@
 import type { Payload } from "@svc/protocol";
+import type { Clock } from "../../kernel/clock.ts";
 import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
@@ -8,7 +9,6 @@ import { failureOf } from "./failure.ts";
 import { type Ending, endingAfter, type Hand, recordEnding, release } from "./hand.ts";
 import { type Attempt, attemptJob } from "./job-attempt.ts";
 import { Parking } from "./parking.ts";
-import type { QueueClock } from "./queue-clock.ts";
 import type { JobServer } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { TakenJob } from "./store/job.ts";
@@ -27,7 +27,7 @@ export interface RunnerParts {
   readonly name: string;
   readonly settings: QueueSettings;
   readonly store: QueueStore;
-  readonly clock: QueueClock;
+  readonly clock: Clock;
   readonly log: Logger;
   /** This run of the engine. */
   readonly run: string;

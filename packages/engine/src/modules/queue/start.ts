@@ -37,17 +37,17 @@ function runsAlready(directory: Directory): boolean {
 }
 
 async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Promise<RunningModule<QueueConfig>> {
-  const { config, clock, log } = context;
+  const { config, log } = context;
   context.reportHealth("store", storeHealth(store));
   const core = await startQueueCore(context, store);
   context.telemetry.provideMeasurements(await queueMeasure(core));
   const queues = new DeclaredQueues(core);
   queues.apply(config.queues);
-  const topics = new Topics({ core, clock, log, base: config.base });
+  const topics = new Topics({ core, log, base: config.base });
   await topics.start();
   const triggers = new QueueTriggers({ context, core, topics });
   triggers.start();
-  const lag = new LagWatch({ core, clock, log });
+  const lag = new LagWatch({ core, log });
   lag.start();
   context.reportHealth("queues", () => lag.health());
   provideEnqueueing(context, core);

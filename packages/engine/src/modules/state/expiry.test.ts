@@ -70,6 +70,45 @@ describe("items with an end", () => {
   });
 });
 
+describe("items with an end while the clock is set", () => {
+  it.each([
+    ["two hours back", -7_200_000],
+    ["two hours on", 7_200_000],
+  ])("%s: they last as long as was asked for, and show the end on the new clock", async (_, byMs) => {
+    await call("set", { value: 1, expires_in_ms: 10_000 });
+    await advance(4_000);
+    clock.jumpTo(clock.now() + byMs);
+    expect(await call("get_entry", {})).toMatchObject({ expires_at: new Date(START + 10_000 + byMs).toISOString() });
+    await advance(5_999);
+    expect(await call("get", {})).toBe(1);
+    await advance(1);
+    expect(await call("get", {})).toBeNull();
+    expect(await engine.call("state::groups", {})).toMatchObject({ total: 0 });
+  });
+});
+
+describe("items with an end over a restart after the clock was set", () => {
+  it.each([
+    ["back", -7_200_000],
+    ["on", 7_200_000],
+  ])("%s last as long as was asked for", async (_, byMs) => {
+    const dataDir = mkdtempSync(join(tmpdir(), "svc-state-expiry-"));
+    const start = (): Promise<InMemoryEngine> => inMemoryEngine({ modules: [state], config: { "svc-state": {} }, dataDir, clock });
+    const before = await start();
+    await before.call("state::set", { scope: "s", key: "k", value: 1, expires_in_ms: 10_000 });
+    clock.jumpTo(clock.now() + byMs);
+    expect(await before.call("state::get", { scope: "s", key: "k" })).toBe(1);
+    await before.stop();
+    clock.advance(9_000);
+    const after = await start();
+    expect(await after.call("state::get", { scope: "s", key: "k" })).toBe(1);
+    clock.advance(1_000);
+    expect(await after.call("state::get", { scope: "s", key: "k" })).toBeNull();
+    await after.stop();
+    rmSync(dataDir, { recursive: true });
+  });
+});
+
 describe("items whose end passes while the engine is down", () => {
   it("are gone when it is back, and their deletion is told to the trigger that is there again", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "svc-state-expiry-"));

@@ -1,5 +1,5 @@
 import type { Database } from "../../../store/driver.ts";
-import { read } from "../../../store/procedures.ts";
+import { read, write } from "../../../store/procedures.ts";
 import type { ExpiredItem, GroupPage, Item, ItemPage, Listing, PageRequest } from "../../item-store.ts";
 import { fitting, rangeBehind, rangeOf } from "./ranges.ts";
 import type { ScopeTable } from "./scope-table.ts";
@@ -41,6 +41,7 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
   const ended = database.prepare<{ readonly scope: string; readonly key: string; readonly version: number }>(
     "SELECT scope, key, version FROM items WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
   );
+  const moveEnds = database.prepare("UPDATE items SET expires_at = expires_at + ? WHERE expires_at IS NOT NULL");
   const firstEnd = database.prepare<{ readonly expires_at: number }>("SELECT expires_at FROM items WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1");
 
   function list({ scope, maxBytes, now }: ListInput): Listing {
@@ -94,6 +95,10 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
     groups: read(groups),
     expired: read(expired),
     nextExpiry: read((_: null) => firstEnd.get()?.expires_at),
+    /** The clock was set: all ends move along. */
+    moveEnds: write(({ byMs }: { readonly byMs: number }) => {
+      moveEnds.run(byMs);
+    }),
   };
 }
 

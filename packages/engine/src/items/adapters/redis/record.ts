@@ -1,7 +1,10 @@
 import type { Item } from "../../item-store.ts";
 
-/** Reads a record: `VERSION UPDATED_AT EXPIRES_AT` (`-`: never), a line feed, and the JSON. */
-export function itemOf(key: string, record: string): Item {
+/**
+ * Reads a record: `VERSION UPDATED_AT EXPIRES_AT` (`-`: never), a line feed, and the JSON. `setByMs` is how far this engine's wall clock was set since
+ * it started. Stored ends do not follow it, because other engines share them.
+ */
+export function itemOf(key: string, record: string, setByMs: number): Item {
   const end = record.indexOf("\n");
   const [version, updatedAt, expiresAt] = record.slice(0, end).split(" ");
   const json = record.slice(end + 1);
@@ -11,10 +14,10 @@ export function itemOf(key: string, record: string): Item {
     version: Number(version),
     updatedAt: Number(updatedAt),
     bytes: Buffer.byteLength(json),
-    expiresAt: expiresAt === "-" ? undefined : Number(expiresAt),
+    expiresAt: expiresAt === "-" ? undefined : Number(expiresAt) + setByMs,
   };
 }
 
-export function printEnd(expiresAt: number | undefined): string {
-  return expiresAt === undefined ? "-" : String(expiresAt);
+export function printEnd(expiresAt: number | undefined, setByMs: number): string {
+  return expiresAt === undefined ? "-" : String(expiresAt - setByMs);
 }

@@ -4,7 +4,7 @@ import { planWrite, tooLargeText } from "../../plan-write.ts";
 import type { Settle, Ticket } from "./link.ts";
 import { itemOf } from "./record.ts";
 import { scripts } from "./script.ts";
-import { type OneReply, oneSet, refusalOf, type WriteReply, writeArguments, writtenOf } from "./write.ts";
+import { type OneReply, oneSet, refusalOf, type WriteContext, type WriteReply, writeArguments, writtenOf } from "./write.ts";
 
 export interface UpdateRequest {
   readonly scope: string;
@@ -13,9 +13,7 @@ export interface UpdateRequest {
   readonly write: ItemWrite;
 }
 
-export interface UpdateTools {
-  readonly prefix: string;
-  readonly owner: string;
+export interface UpdateTools extends WriteContext {
   readonly ticket: Ticket;
   readonly settle: Settle<ItemUpdated | Conflict>;
   /** Called when the next write of the item may begin. */
@@ -23,7 +21,7 @@ export interface UpdateTools {
 }
 
 /** Reads the item, applies the operations, and writes if the item is still the same; begins anew when another engine was faster, up to the request's deadline. */
-export function updateItem({ scope, key, update, write }: UpdateRequest, { prefix, owner, ticket, settle, release }: UpdateTools): void {
+export function updateItem({ scope, key, update, write }: UpdateRequest, { prefix, owner, setByMs, ticket, settle, release }: UpdateTools): void {
   function attempt(): void {
     if (ticket.isOver) {
       release();
@@ -36,7 +34,7 @@ export function updateItem({ scope, key, update, write }: UpdateRequest, { prefi
   }
 
   function apply(record: string | null): void {
-    const old = record === null ? undefined : itemOf(key, record);
+    const old = record === null ? undefined : itemOf(key, record, setByMs);
     const plan = planWrite(old, { scope, key }, { type: "update", update }, write, () => 0);
     if (plan.status === "conflict") {
       finish(plan);
@@ -46,9 +44,9 @@ export function updateItem({ scope, key, update, write }: UpdateRequest, { prefi
       finish({ status: plan.status, item: plan.item, previous: plan.previous, changes: [], errors: plan.errors });
     } else {
       const one = oneSet(scope, key, plan.item, write);
-      ticket.run(scripts.write, writeArguments(prefix, owner, [one], old?.version ?? 0), (error, reply) => {
+      ticket.run(scripts.write, writeArguments({ prefix, owner, setByMs }, [one], old?.version ?? 0), (error, reply) => {
         if (error !== undefined) step(() => fail(error));
-        else step(() => conclude(reply as WriteReply, (done) => ({ ...writtenOf(one, done), errors: plan.errors })));
+        else step(() => conclude(reply as WriteReply, (done) => ({ ...writtenOf(one, done, setByMs), errors: plan.errors })));
       });
     }
   }

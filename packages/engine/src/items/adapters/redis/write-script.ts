@@ -8,15 +8,17 @@
  *
  * A record is `VERSION UPDATED_AT EXPIRES_AT` (`-`: never), a line feed, and the JSON.
  *
- * Arguments: prefix, owner, most waiting deliveries, most bytes replaced, number of writes; for each write `set` or `delete`, scope, key, now, if_version
+ * Arguments: prefix, owner, most waiting deliveries, most bytes replaced, by how much the clock that gives `now` was set, which stored ends do not
+ * follow, number of writes; for each write `set` or `delete`, scope, key, now, if_version
  * (or ""), the stored version that a plan was made for (or ""), JSON, end (or `-`), origin, number of watchers, and for each watcher its id and kinds.
  * Answers `{"done", {status, stored record or false, version, number of the first change, of the second}...}`, `{"conflict", index, actual}`, `{"moved"}`,
  * `{"overfull", watcher, waiting}` or `{"too_large", bytes}`.
  */
 export const writeScript = `
-local P, OWNER, MOST_WAITING, MOST_BYTES, COUNT = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local P, OWNER, MOST_WAITING, MOST_BYTES = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local SET_BY, COUNT = tonumber(ARGV[5]), tonumber(ARGV[6])
 local MOST_EMPTY = 10000
-local position = 5
+local position = 6
 local function take()
   position = position + 1
   return ARGV[position]
@@ -55,7 +57,7 @@ for index = 1, COUNT do
   if planned_for and planned_for ~= version then
     return { 'moved' }
   end
-  local alive = old and (old_expires == '-' or tonumber(old_expires) > now)
+  local alive = old and (old_expires == '-' or tonumber(old_expires) + SET_BY > now)
   local actual = alive and version or 0
   if if_version and if_version ~= actual and not (kind == 'delete' and old and if_version == version) then
     return { 'conflict', tostring(index - 1), print_version(actual) }

@@ -14,13 +14,21 @@ export type WriteReply =
   | readonly ["overfull", string, string]
   | readonly ["too_large", string];
 
+/** What a store of items calls itself in its scripts. */
+export interface WriteContext {
+  readonly prefix: string;
+  readonly owner: string;
+  /** See `itemOf`. */
+  readonly setByMs: number;
+}
+
 /** Arguments of the write script. */
-export function writeArguments(prefix: string, owner: string, writes: readonly OneOfMany[], plannedFor: number | undefined): (string | number)[] {
-  const args: (string | number)[] = [prefix, owner, MAX_WAITING_DELIVERIES, MAX_MANY_BYTES, writes.length];
+export function writeArguments({ prefix, owner, setByMs }: WriteContext, writes: readonly OneOfMany[], plannedFor: number | undefined): (string | number)[] {
+  const args: (string | number)[] = [prefix, owner, MAX_WAITING_DELIVERIES, MAX_MANY_BYTES, setByMs, writes.length];
   for (const one of writes) {
     const { now, ifVersion, notice } = one.write;
     args.push(one.type, one.scope, one.key, now, ifVersion ?? "", plannedFor ?? "");
-    if (one.type === "set") args.push(one.value.json, printEnd(one.value.expiresAt));
+    if (one.type === "set") args.push(one.value.json, printEnd(one.value.expiresAt, setByMs));
     else args.push("", "-");
     args.push(notice?.origin ?? "", notice?.watchers.length ?? 0);
     for (const { id, kinds } of notice?.watchers ?? []) args.push(id, [...kinds].join(" "));
@@ -33,10 +41,10 @@ export function writeBytes(writes: readonly OneOfMany[]): number {
 }
 
 /** Tells a write's answer from what the script found: the same plan as the script's, made for the record that it met. */
-export function writtenOf(one: OneOfMany, reply: OneReply | undefined): ItemUpdated {
+export function writtenOf(one: OneOfMany, reply: OneReply | undefined, setByMs: number): ItemUpdated {
   if (reply === undefined) throw new Error("Redis answered fewer writes than it was asked for; this is a defect of the engine");
   const [status, record, version, ...numbers] = reply;
-  const old = record === null ? undefined : itemOf(one.key, record);
+  const old = record === null ? undefined : itemOf(one.key, record, setByMs);
   const intent = one.type === "set" ? ({ type: "set", value: one.value } as const) : ({ type: "delete" } as const);
   // Below the version that came out lies the floor of the scope that the script knew.
   const plan = planWrite(old, one, intent, one.write, () => Number(version) - 1);

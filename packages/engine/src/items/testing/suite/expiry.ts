@@ -19,6 +19,46 @@ export function expiryTests(suite: Suite): void {
     expect(await suite.store.get("s", "k")).toBeUndefined();
   });
 
+  it.each([
+    ["two hours back", -7_200_000],
+    ["two hours on", 7_200_000],
+    ["a year on", 31_536_000_000],
+  ])("moves an end along when the clock is set %s", async (_, byMs) => {
+    const end = suite.clock.time + 10_000;
+    await suite.put("s", "k", "1", { expiresAt: end });
+    await suite.put("s", "stays", "2");
+    expect(await suite.store.get("s", "k")).toMatchObject({ expiresAt: end });
+    suite.clock.setByMs = byMs;
+    const now = suite.clock.now();
+    expect(await suite.store.get("s", "k")).toMatchObject({ json: "1", expiresAt: end + byMs });
+    expect(await suite.store.getMany("s", ["k", "stays"])).toMatchObject([{ expiresAt: end + byMs }, { expiresAt: undefined }]);
+    expect(await suite.store.list("s", { maxBytes: 100 })).toMatchObject({ values: ["1", "2"] });
+    expect((await suite.store.page("s", wholeScope)).items).toMatchObject([{ key: "k", expiresAt: end + byMs }, { key: "stays" }]);
+    expect(await suite.update("s", "k", [{ type: "increment", path: "", by: 1 }], { now, expiresAt: "keep" })).toMatchObject({
+      status: "written",
+      item: { version: 2, updatedAt: now, expiresAt: end + byMs },
+    });
+    expect(await suite.store.nextExpiry()).toBe(end + byMs);
+    expect(await suite.store.expired(now, 10)).toEqual([]);
+    suite.clock.time = end - 1;
+    expect(await suite.store.get("s", "k")).toMatchObject({ json: "2" });
+    suite.clock.time = end;
+    expect(await suite.store.get("s", "k")).toBeUndefined();
+    expect(await suite.store.expired(suite.clock.now(), 10)).toEqual([{ scope: "s", key: "k", version: 2 }]);
+    expect(await suite.set("s", "k", "3", { now: suite.clock.now(), ifVersion: 0 })).toMatchObject({ status: "written", item: { version: 4 } });
+  });
+
+  it("keeps an end when the clock is set on for a moment and back", async () => {
+    const end = suite.clock.time + 10_000;
+    await suite.put("s", "k", "1", { expiresAt: end });
+    suite.clock.setByMs = 31_536_000_000;
+    await suite.put("s", "other", "2", { expiresAt: suite.clock.now() + 5_000 });
+    expect(await suite.store.expired(suite.clock.now(), 10)).toEqual([]);
+    suite.clock.setByMs = 0;
+    expect(await suite.store.get("s", "other")).toMatchObject({ expiresAt: suite.clock.time + 5_000 });
+    expect(await suite.store.get("s", "k")).toMatchObject({ expiresAt: end });
+  });
+
   it("has an item past its end gone for every read", async () => {
     await pastEnd();
     await suite.put("s", "other", "2");

@@ -4,13 +4,18 @@ import type { Conflict, Item, ItemStore, ItemUpdate, ItemUpdated, ItemValue, Ite
 import type { ChangeKind, Notice } from "../../outbox.ts";
 import type { UpdateOp } from "../../update-op.ts";
 
-/** Timers and deadlines are real, the time of day is what the test says. */
+/** Timers are real. Time passes when the test changes `time`, and the wall clock is set when it changes `setByMs`. */
 export interface SuiteClock extends Clock {
   time: number;
+  setByMs: number;
 }
 
 export function suiteClock(): SuiteClock {
-  return { ...systemClock, time: 1_000_000, now: timeOf };
+  return { ...systemClock, time: 1_000_000, setByMs: 0, now: wallTimeOf, monotonic: timeOf };
+}
+
+function wallTimeOf(this: SuiteClock): number {
+  return this.time + this.setByMs;
 }
 
 function timeOf(this: SuiteClock): number {

@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Logger } from "../../../kernel/logger.ts";
 import { openStore, type Store } from "../../../store/store.ts";
+import type { HandledTicks } from "./handled-ticks.ts";
 import type { CronProcedures } from "./procedures.ts";
-import type { Adoption, Entry, Retirement, Run, StoredJob, TakenBack } from "./rows.ts";
+import type { Adoption, Entry, Retirement, Rewind, Run, StoredJob, TakenBack } from "./rows.ts";
 
 /** Lies in the data folder. */
 const FILE = "cron.db";
@@ -11,7 +12,7 @@ const FILE = "cron.db";
 const BATCH = 1_000;
 
 interface Waiting {
-  readonly change: Adoption | Retirement;
+  readonly change: Adoption | Retirement | Rewind;
   readonly resolve: (job: StoredJob | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -42,6 +43,11 @@ export class CronStore {
     await this.#register({ kind: "retire", ...retirement });
   }
 
+  /** A clock that is set back rewinds all jobs: they travel together as well. */
+  async rewind(rewind: Omit<Rewind, "kind">): Promise<void> {
+    await this.#register({ kind: "rewind", ...rewind });
+  }
+
   /** False: the tick was decided on before, and must not be started. */
   start(entry: Entry & { readonly decidedUntil: number }): Promise<boolean> {
     return this.#store.call("start", { entry, engine: this.#engine });
@@ -56,9 +62,14 @@ export class CronStore {
     return this.#store.call("record", { entry, engine: this.#engine });
   }
 
-  /** `decidedUntil` may also take back that later ticks were decided on; absent, it stays as it is. */
-  setPaused(id: string, paused: boolean, decidedUntil?: number): Promise<void> {
-    return this.#store.call("setPaused", { id, paused, decidedUntil: decidedUntil ?? null });
+  /** `decided` may also take back that later ticks were decided on; absent, it stays as it is. */
+  setPaused(id: string, paused: boolean, decided?: { readonly until: number; readonly handled: HandledTicks }): Promise<void> {
+    return this.#store.call("setPaused", { id, paused, decidedUntil: decided?.until ?? null, handled: decided?.handled ?? null });
+  }
+
+  /** The clock was set. */
+  clockJumped(byMs: number): Promise<void> {
+    return this.#store.call("moveSeen", { byMs });
   }
 
   /** The latest first. */
@@ -91,7 +102,7 @@ export class CronStore {
     return this.#store.close();
   }
 
-  #register(change: Adoption | Retirement): Promise<StoredJob | undefined> {
+  #register(change: Adoption | Retirement | Rewind): Promise<StoredJob | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
       if (this.#waiting.length === 1) setImmediate(() => this.#flush());

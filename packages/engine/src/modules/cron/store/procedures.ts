@@ -1,6 +1,7 @@
 import type { Database } from "../../../store/driver.ts";
 import { type ProcedureTable, read, write } from "../../../store/procedures.ts";
-import type { Adoption, Entry, Outcome, Retirement, Run, StoredJob, TakenBack } from "./rows.ts";
+import { endRange, type HandledTicks, rangeWith, type TickRange } from "./handled-ticks.ts";
+import type { Adoption, Entry, Outcome, Retirement, Rewind, Run, StoredJob, TakenBack } from "./rows.ts";
 
 /** Lines of history that are kept for each job. */
 const KEPT_RUNS = 100;
@@ -31,10 +32,22 @@ export const schema: readonly string[] = [
      engine TEXT NOT NULL,
      PRIMARY KEY (job, seq)
    ) WITHOUT ROWID`,
+  // Nothing is known of ticks before this version except what the history says, which `start` asks as well.
+  `ALTER TABLE jobs ADD COLUMN handled_since INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE jobs ADD COLUMN handled TEXT NOT NULL DEFAULT '[]';
+   UPDATE jobs SET handled_since = decided_until + 1`,
 ];
 
 const INTERRUPTED = "the engine ended before the run did; whether the function finished is not known";
 
+type JobRow = {
+  readonly decided_until: number;
+  readonly handled_since: number;
+  /** JSON of ranges. */
+  readonly handled: string;
+  readonly paused: number;
+  readonly retired: number;
+};
 type RunRow = {
   readonly seq: number;
   readonly scheduled_at: number;
@@ -51,17 +64,18 @@ const COLUMNS = "seq, scheduled_at, started_at, finished_at, outcome, error, man
 export function openProcedures(database: Database) {
   database.exec("PRAGMA foreign_keys=ON");
   const insertJob = database.prepare(
-    "INSERT INTO jobs (id, function_id, config, decided_until, seen_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
+    "INSERT INTO jobs (id, function_id, config, decided_until, handled_since, seen_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
   );
-  const job = database.prepare<{ readonly decided_until: number; readonly paused: number; readonly retired: number }>(
-    "SELECT decided_until, paused, retired FROM jobs WHERE id = ?",
-  );
-  const takeBack = database.prepare("UPDATE jobs SET retired = 0, decided_until = max(decided_until, ?) WHERE id = ?");
+  const job = database.prepare<JobRow>("SELECT decided_until, handled_since, handled, paused, retired FROM jobs WHERE id = ?");
+  const takeBack = database.prepare("UPDATE jobs SET retired = 0 WHERE id = ?");
+  const setHandled = database.prepare("UPDATE jobs SET handled_since = ?, handled = ? WHERE id = ?");
+  const redecide = database.prepare("UPDATE jobs SET decided_until = ? WHERE id = ?");
   const retire = database.prepare("UPDATE jobs SET retired = 1, seen_at = ? WHERE id = ?");
   const decide = database.prepare("UPDATE jobs SET decided_until = max(decided_until, ?) WHERE id = ?");
   const undecide = database.prepare("UPDATE jobs SET decided_until = ? WHERE id = ? AND decided_until = ?");
   const forgetRun = database.prepare("DELETE FROM runs WHERE job = ? AND seq = ?");
   const setPaused = database.prepare("UPDATE jobs SET paused = ?, decided_until = coalesce(?, decided_until) WHERE id = ?");
+  const moveSeen = database.prepare("UPDATE jobs SET seen_at = seen_at + ?");
   const touch = database.prepare("UPDATE jobs SET seen_at = ? WHERE id = ?");
   const old = database.prepare<{ readonly id: string }>("SELECT id FROM jobs WHERE seen_at < ? ORDER BY seen_at LIMIT ?");
   const forget = database.prepare("DELETE FROM jobs WHERE id = ?");
@@ -73,16 +87,29 @@ export function openProcedures(database: Database) {
   const putRun = database.prepare(`INSERT OR REPLACE INTO runs (job, ${COLUMNS}, engine) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const trim = database.prepare("DELETE FROM runs WHERE job = ? AND seq <= ?");
 
-  function put({ id, run, decidedUntil }: Entry, engine: string): void {
+  function handle(id: string, { since, ranges }: HandledTicks): void {
+    setHandled.run(since, JSON.stringify(ranges), id);
+  }
+
+  function put({ id, run, decidedUntil, handled }: Entry, engine: string): void {
     if (decidedUntil !== undefined) decide.run(decidedUntil, id);
+    if (handled !== undefined) handle(id, handled);
     const { seq, scheduledAt, startedAt, finishedAt, outcome, error, manual, passedOver } = run;
     putRun.run(id, seq, scheduledAt, startedAt, finishedAt, outcome, error, manual ? 1 : 0, passedOver, engine);
     trim.run(id, seq - KEPT_RUNS);
   }
 
   function adopt({ id, functionId, config, now, redeliverFrom }: Adoption, engine: string): StoredJob {
-    insertJob.run(id, functionId, config, now, now);
-    if (job.get(id)?.retired === 1) takeBack.run(now, id);
+    insertJob.run(id, functionId, config, now, now + 1, now);
+    const known = job.get(id);
+    if (known?.retired === 1) {
+      takeBack.run(id);
+      // It has missed nothing meanwhile.
+      if (now > known.decided_until) {
+        handle(id, endRange(handledOf(known), known.decided_until, now + 1));
+        redecide.run(now, id);
+      }
+    }
     const toRedeliver: Run[] = [];
     for (const row of unfinished.all(id, engine)) {
       if (redeliverFrom === undefined || (row.started_at ?? 0) < redeliverFrom) {
@@ -96,6 +123,7 @@ export function openProcedures(database: Database) {
     const last = latest.get(id, 1);
     return {
       decidedUntil: stored?.decided_until ?? now,
+      handled: stored === undefined ? { since: now + 1, ranges: [] } : handledOf(stored),
       paused: stored?.paused === 1,
       lastRun: last === undefined ? undefined : runOf(last),
       toRedeliver,
@@ -103,11 +131,15 @@ export function openProcedures(database: Database) {
   }
 
   return {
-    /** In order; undefined for retirements. `engine` names this run of the engine. */
-    register: write(({ changes, engine }: { readonly changes: readonly (Adoption | Retirement)[]; readonly engine: string }) =>
+    /** In order; undefined for retirements and rewinds. `engine` names this run of the engine. */
+    register: write(({ changes, engine }: { readonly changes: readonly (Adoption | Retirement | Rewind)[]; readonly engine: string }) =>
       changes.map((change) => {
         if (change.kind === "adopt") return adopt(change, engine);
-        retire.run(change.now, change.id);
+        if (change.kind === "retire") retire.run(change.now, change.id);
+        else {
+          handle(change.id, change.handled);
+          redecide.run(change.decidedUntil, change.id);
+        }
         return undefined;
       }),
     ),
@@ -117,6 +149,7 @@ export function openProcedures(database: Database) {
       const { scheduledAt } = run;
       const stored = job.get(id);
       if (stored === undefined || stored.decided_until >= scheduledAt || started.get(id, scheduledAt) !== undefined) return false;
+      if (rangeWith(rangesOf(stored), scheduledAt) !== undefined) return false;
       put(entry, engine);
       return true;
     }),
@@ -131,8 +164,13 @@ export function openProcedures(database: Database) {
       if (job.get(entry.id) !== undefined) put(entry, engine);
     }),
     /** `decidedUntil` may also take back that later ticks were decided on. */
-    setPaused: write(({ id, paused, decidedUntil }: { readonly id: string; readonly paused: boolean; readonly decidedUntil: number | null }) => {
+    setPaused: write(({ id, paused, decidedUntil, handled }: PauseInput) => {
       setPaused.run(paused ? 1 : 0, decidedUntil, id);
+      if (handled !== null) handle(id, handled);
+    }),
+    /** The clock was set: when jobs were seen moves along. */
+    moveSeen: write(({ byMs }: { readonly byMs: number }) => {
+      moveSeen.run(byMs);
     }),
     history: read(({ id, limit }: { readonly id: string; readonly limit: number }) => latest.all(id, limit).map(runOf)),
     /** Marks the jobs as seen. */
@@ -148,7 +186,23 @@ export function openProcedures(database: Database) {
   } satisfies ProcedureTable;
 }
 
+interface PauseInput {
+  readonly id: string;
+  readonly paused: boolean;
+  /** Null: as it is. */
+  readonly decidedUntil: number | null;
+  readonly handled: HandledTicks | null;
+}
+
 export type CronProcedures = ReturnType<typeof openProcedures>;
+
+function handledOf(row: JobRow): HandledTicks {
+  return { since: row.handled_since, ranges: rangesOf(row) };
+}
+
+function rangesOf({ handled }: Pick<JobRow, "handled">): readonly TickRange[] {
+  return handled === "[]" ? [] : (JSON.parse(handled) as TickRange[]);
+}
 
 function runOf(row: RunRow): Run {
   const { seq, scheduled_at, started_at, finished_at, outcome, error, manual, passed_over } = row;

@@ -1,3 +1,5 @@
+import type { HandledTicks } from "./handled-ticks.ts";
+
 /** How a run ended, or why there was none. */
 export type Outcome = "ok" | "error" | "skipped" | "enqueued";
 
@@ -24,6 +26,7 @@ export interface Run {
 export interface StoredJob {
   /** Every tick up to here has been decided on. */
   readonly decidedUntil: number;
+  readonly handled: HandledTicks;
   readonly paused: boolean;
   /** The latest line of its history. */
   readonly lastRun: Run | undefined;
@@ -50,12 +53,22 @@ export interface Retirement {
   readonly now: number;
 }
 
+/** The clock was set back: ticks after `decidedUntil` are decided on again, unless they are handled. */
+export interface Rewind {
+  readonly kind: "rewind";
+  readonly id: string;
+  readonly decidedUntil: number;
+  readonly handled: HandledTicks;
+}
+
 /** One line to write, and what it decides. */
 export interface Entry {
   readonly id: string;
   readonly run: Run;
   /** Undefined: it decides on no tick. */
   readonly decidedUntil: number | undefined;
+  /** Absent: as it is. */
+  readonly handled?: HandledTicks;
 }
 
 /** A start that came to nothing. */

@@ -23,6 +23,9 @@ export function openEndProcedures(database: Database, jobs: JobTable) {
   const shiftEnds = database.prepare("UPDATE jobs SET expires_at = expires_at + ? WHERE expires_at IS NOT NULL");
   const shiftKeys = database.prepare("UPDATE dedupe_keys SET expires_at = expires_at + ?");
 
+  const shiftSubscriptions = database.prepare("UPDATE subscriptions SET seen_at = seen_at + ?");
+  const shiftBacklog = database.prepare("UPDATE backlog SET at = at + ?");
+
   /** What somebody else ended meanwhile is not ended again. */
   function inHand(seq: number, change: (job: JobRow) => boolean): EndOutput {
     const job = jobs.find(seq);
@@ -93,6 +96,8 @@ export function openEndProcedures(database: Database, jobs: JobTable) {
       shiftDue.run(byMs);
       shiftEnds.run(byMs);
       shiftKeys.run(byMs);
+      shiftSubscriptions.run(byMs);
+      shiftBacklog.run(byMs);
     }),
   } satisfies Partial<JobProcedures>;
 }

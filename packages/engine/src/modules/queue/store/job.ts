@@ -119,3 +119,11 @@ export interface QueueCounts {
   readonly expired: number;
   readonly cancelled: number;
 }
+
+/** A job that could run. Instants are milliseconds since 1970, of the clock as it was then. */
+export interface ReadyJob {
+  readonly functionId: string | undefined;
+  /** At least that of the jobs before it, also if the clock was set back. */
+  readonly dueAt: number;
+  readonly createdAt: number;
+}

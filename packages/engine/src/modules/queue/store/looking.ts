@@ -1,7 +1,7 @@
 import { original } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
 import { read } from "../../../store/procedures.ts";
-import type { EndedState, FailedAttempt, JobState, JobView } from "./job.ts";
+import type { EndedState, FailedAttempt, JobState, JobView, ReadyJob } from "./job.ts";
 import { DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, READY, stateOf } from "./job-table.ts";
 import type { JobProcedures, PeekInput } from "./queue-store.ts";
 
@@ -26,14 +26,15 @@ export function openLookingProcedures(database: Database, jobs: JobTable) {
   };
   const ended = database.prepare<{ readonly queue: number; readonly ended: EndedState | null }>("SELECT queue, ended FROM dedupe_keys WHERE job = ? LIMIT 1");
 
-  const firstWaiting = database.prepare<{ readonly function: string; readonly state: number; readonly due: number }>(
-    "SELECT function, state, due FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq LIMIT 100",
+  const firstWaiting = database.prepare<Pick<JobRow, "function" | "state" | "due" | "created_at">>(
+    "SELECT function, state, due, created_at FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq LIMIT 100",
   );
 
-  function oldestReady(name: string): readonly { readonly functionId: string | undefined; readonly since: number }[] {
+  function oldestReady(name: string): readonly ReadyJob[] {
     const queue = jobs.queues.find(name);
     const rows = queue === undefined ? [] : firstWaiting.all(queue.id);
-    return rows.filter(({ state }) => state === READY).map((row) => ({ functionId: row.function === "" ? undefined : row.function, since: row.due }));
+    const ready = rows.filter(({ state }) => state === READY);
+    return ready.map((row) => ({ functionId: row.function === "" ? undefined : row.function, dueAt: row.due, createdAt: row.created_at }));
   }
 
   function view(job: JobRow): JobView {

@@ -1,6 +1,6 @@
 import type { Procedure } from "../../../store/procedures.ts";
 import type { Store } from "../../../store/store.ts";
-import type { AddedJob, EndedState, FailedAttempt, JobState, JobView, NewJob, QueueCounts, TakenJob } from "./job.ts";
+import type { AddedJob, EndedState, FailedAttempt, JobState, JobView, NewJob, QueueCounts, ReadyJob, TakenJob } from "./job.ts";
 import type { BacklogBounds, BacklogCounts, BacklogMessage, Subscription } from "./topic.ts";
 
 export interface TakeInput {
@@ -62,7 +62,7 @@ export type JobProcedures = {
   readonly recover: Write<{ readonly run: string; readonly now: number; readonly maxDelayMs: number }, number>;
   /** Drops what is past its end. Answers how many, and when the next one is. */
   readonly expire: Write<{ readonly now: number }, { readonly expired: number; readonly next: number | undefined }>;
-  /** The clock was set: what was asked for as a duration moves along. */
+  /** The clock was set: what was asked for as a duration moves along, and so does the age of messages and subscriptions. */
   readonly shift: Write<{ readonly byMs: number }, void>;
 
   // Management.
@@ -130,7 +130,7 @@ export type JobProcedures = {
    * Jobs of the queue that could run at once, those that were accepted first, among the first 100 that wait: since when (milliseconds since 1970) and for
    * whom; `functionId` undefined: for whoever serves the queue.
    */
-  readonly oldestReady: Read<string, readonly { readonly functionId: string | undefined; readonly since: number }[]>;
+  readonly oldestReady: Read<string, readonly ReadyJob[]>;
   readonly peek: Read<PeekInput, readonly JobView[]>;
   /** By the job's id. A text instead: it has ended, and its dedupe key is still remembered. */
   readonly job: Read<string, JobView | { readonly queue: string; readonly ended: EndedState } | undefined>;

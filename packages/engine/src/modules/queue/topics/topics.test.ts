@@ -145,6 +145,23 @@ describe("a durable topic", () => {
     expect(await made.call("svc::durable::publish", { topic: "orders", data: 2 })).toMatchObject({ subscriptions: 0 });
   });
 
+  it("forgets neither a subscription nor a message when the clock is a year ahead for a while", async () => {
+    const made = await start();
+    const { worker } = await subscriber(made, "mail", "orders");
+    worker.close();
+    await made.until("it is away", () => made.engine.directory.functionById("mail") === undefined);
+    await made.call("svc::durable::publish", { topic: "orders", data: 1 });
+    await made.call("svc::durable::publish", { topic: "early", data: 2 });
+    made.clock.jumpTo(made.clock.now() + 365 * 24 * HOUR_MS);
+    made.clock.advance(HOUR_MS);
+    await made.call("svc::durable::publish", { topic: "early", data: 3 });
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    made.clock.jumpTo(made.clock.now() - 365 * 24 * HOUR_MS);
+    const [orders, early] = [await subscriber(made, "mail", "orders"), await subscriber(made, "first", "early")];
+    await made.until("all came", () => orders.seen.length === 1 && early.seen.length === 2);
+    expect([orders.seen, early.seen]).toEqual([[1], [2, 3]]);
+  });
+
   it("finds the dead letters of a topic that has the name of a queue, by the member that says topic", async () => {
     const made = await start({ queues: { orders: { max_attempts: 1 } } });
     const worker = await made.engine.connectWorker();

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Payload } from "@svc/protocol";
-import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import { waitMs } from "../backoff.ts";
@@ -31,7 +30,6 @@ interface Known {
 
 export interface TopicsParts {
   readonly core: QueueCore;
-  readonly clock: Clock;
   readonly log: Logger;
   /** What a subscription does not say. */
   readonly base: QueueSettings;
@@ -59,11 +57,12 @@ export class Topics {
   #base: QueueSettings;
   #count = 0;
   #stopped = false;
+  #unlisten: Undo = () => {};
 
   constructor(parts: TopicsParts) {
     this.#parts = parts;
     this.#base = parts.base;
-    this.#backlog = new Backlog({ store: parts.core.store, clock: parts.clock, log: parts.log });
+    this.#backlog = new Backlog({ store: parts.core.store, clock: parts.core.clock, log: parts.log });
   }
 
   /** Takes up the subscriptions of earlier runs. */
@@ -74,11 +73,15 @@ export class Topics {
       if (config === undefined) log.warn("a subscription's config is not understood; it goes by the defaults until its trigger is there", { ...subscription });
       this.#add({ ...subscription, config: config ?? {} });
     }
+    this.#unlisten = core.onClockJump((byMs) => {
+      for (const known of this.#all()) known.seenAt += byMs;
+    });
     this.#sweepLater();
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#unlisten();
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
   }
@@ -123,14 +126,14 @@ export class Topics {
 
   /** A trigger asks for a topic's messages; `config` holds from now on. The undo leaves the subscription, without anybody to serve it. */
   subscribe(topic: string, functionId: string, config: SubscriptionConfig, server: JobServer): Undo {
-    const { core, clock } = this.#parts;
+    const { core } = this.#parts;
     const found = this.#byTopic.get(topic)?.get(functionId);
     if (found === undefined && this.#count >= MAX_SUBSCRIPTIONS) {
       throw new CallError("overloaded", `there are ${MAX_SUBSCRIPTIONS} subscriptions to topics, which is the limit`, {
         details: { limit: MAX_SUBSCRIPTIONS },
       });
     }
-    const known = found ?? this.#add({ topic, functionId, config, seenAt: clock.now() });
+    const known = found ?? this.#add({ topic, functionId, config, seenAt: core.clock.now() });
     this.#configure(known, config);
     known.server = server;
     const unserve = core.serve(known.queue, server);
@@ -138,7 +141,7 @@ export class Topics {
     return () => {
       unserve();
       if (known.server === server) known.server = undefined;
-      known.seenAt = clock.now();
+      known.seenAt = core.clock.now();
     };
   }
 
@@ -189,10 +192,10 @@ export class Topics {
 
   /** Until the store has it: messages that wait must not wait for the next start. */
   #remember(known: Known, attempt: number): void {
-    const { core, clock, log } = this.#parts;
+    const { core, log } = this.#parts;
     const { topic, functionId, queue, config, settings } = known;
     const { delayMs, maxAttempts, dedupeWindowMs } = settings;
-    const now = clock.now();
+    const now = core.clock.now();
     const job = {
       queue,
       functionId: undefined,
@@ -243,8 +246,8 @@ export class Topics {
 
   /** Forgets subscriptions that nobody asks for, and messages nobody subscribed to. Triggers have had an hour to come back after a start. */
   async #sweep(): Promise<void> {
-    const { core, clock, log } = this.#parts;
-    const now = clock.now();
+    const { core, log } = this.#parts;
+    const now = core.clock.now();
     try {
       const served = [...this.#all()].filter(({ server }) => server !== undefined);
       for (const known of served) known.seenAt = now;
@@ -265,7 +268,7 @@ export class Topics {
   }
 
   #after(ms: number, action: () => void): void {
-    const cancel = this.#parts.clock.after(ms, () => {
+    const cancel = this.#parts.core.clock.after(ms, () => {
       this.#timers.delete(cancel);
       action();
     });
