@@ -8,12 +8,10 @@ const noEffect = (what: string) =>
 
 /** The `config` of an `svc-cron` entry. */
 export const cronConfigSchema = z.strictObject({
-  max_running: z
-    .int()
-    .min(1)
-    .max(5_000)
-    .default(1_000)
-    .meta({ description: "Runs that may go on at the same time, over all triggers; 1 to 5,000, default 1,000. The others wait for their turn" }),
+  max_running: z.int().min(1).max(5_000).default(1_000).meta({
+    description:
+      "Runs at the same time, over all triggers; 1 to 5,000, default 1,000. Others wait for their turn. One restricted principal has at most an eighth, all of them together half",
+  }),
   adapter: z
     .strictObject({
       name: z.enum(["kv", "redis"]),

@@ -1,13 +1,14 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { TriggerBinding } from "../../kernel/module.ts";
+import { type Principal, TRUSTED, type TriggerBinding } from "../../kernel/module.ts";
+import type { Undo } from "../../kernel/scope.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Delivered } from "./delivery.ts";
 import type { Due } from "./due-queue.ts";
 import { LATE_MS, MAX_CATCH_UP, type PassedOver, planTicks } from "./plan.ts";
+import type { RunSlots } from "./run-slots.ts";
 import type { Schedule } from "./schedule.ts";
 import { type CronSettings, jitterOf, settingsText } from "./settings.ts";
-import type { Slots } from "./slots.ts";
 import type { CronStore } from "./store/cron-store.ts";
 import { endRange, firstHandled, type HandledTicks } from "./store/handled-ticks.ts";
 import type { Outcome, Run, StoredJob } from "./store/rows.ts";
@@ -36,7 +37,7 @@ export interface JobHost {
   readonly log: Logger;
   readonly store: CronStore;
   readonly alarm: Alarm<CronJob>;
-  readonly slots: Slots;
+  readonly slots: RunSlots;
   /** The module is stopping: nothing more is started. */
   readonly stopped: boolean;
   /** The same from the moment on at which the engine begins to shut down: what comes due is for the misfire policy of the next start. */
@@ -172,16 +173,16 @@ export class CronJob implements Due {
       return { run: { ...run, outcome: "skipped", error: PASSED_OVER.overlap.error }, result: undefined };
     }
     this.#running += 1;
-    const mayGoOn = await slots.take();
+    const release = await slots.take(binding.principal);
     try {
-      if (!mayGoOn) return { run: { ...run, outcome: "error", error: "the engine is shutting down" }, result: undefined };
+      if (release === undefined) return { run: { ...run, outcome: "error", error: "the engine is shutting down" }, result: undefined };
       const started: Run = { ...run, seq: this.#nextSeq++, startedAt: clock.now() };
       await store.record({ id: this.id, run: started, decidedUntil: undefined });
       this.#note(started);
       const delivered = await this.#host.deliver(this, binding, started);
       return { run: this.#finish(started, delivered), result: delivered.result };
     } finally {
-      this.#ended(mayGoOn);
+      this.#ended(release);
     }
   }
 
@@ -277,6 +278,12 @@ export class CronJob implements Due {
     return undefined;
   }
 
+  /** Whose share of the slots its runs take. */
+  get #principal(): Principal {
+    const principals = [...this.#bindings].map(({ principal }) => principal);
+    return principals.find(({ isTrusted }) => isTrusted) ?? principals[0] ?? TRUSTED;
+  }
+
   #read(): void {
     if (this.#state === "reading") return;
     this.#state = "reading";
@@ -316,11 +323,11 @@ export class CronJob implements Due {
     const decidedBefore = this.#decidedUntil;
     this.#running += 1;
     this.#unstored.add(tick);
-    const mayGoOn = await slots.take();
+    const release = await slots.take(this.#principal);
     this.#unstored.delete(tick);
     try {
       const binding = this.#binding() ?? this.#bindings.values().next().value;
-      if (!mayGoOn || binding === undefined) {
+      if (release === undefined || binding === undefined) {
         // That is for the next start of the engine, or for whoever asks for the job again.
         this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
         return;
@@ -349,7 +356,7 @@ export class CronJob implements Due {
       this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
       this.#storeFailed(error);
     } finally {
-      this.#ended(mayGoOn);
+      this.#ended(release);
     }
   }
 
@@ -369,7 +376,7 @@ export class CronJob implements Due {
     try {
       this.#finish(run, await this.#host.deliver(this, binding, run));
     } finally {
-      this.#ended(false);
+      this.#ended(undefined);
     }
   }
 
@@ -380,9 +387,9 @@ export class CronJob implements Due {
     return finished;
   }
 
-  #ended(hasSlot: boolean): void {
+  #ended(releaseSlot: Undo | undefined): void {
     this.#running -= 1;
-    if (hasSlot) this.#host.slots.giveBack();
+    releaseSlot?.();
     this.look();
     if (this.isOver) this.#host.onOver(this);
   }
