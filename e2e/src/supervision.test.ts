@@ -9,7 +9,7 @@ import type { Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectLooker } from "./state-load/look.ts";
 import { type EngineProcess, startEngine, svc } from "./support/cli.ts";
-import { eventually, isRunning, processesIn } from "./support/processes.ts";
+import { commandOf, eventually, isRunning, processesIn } from "./support/processes.ts";
 
 // One engine for the whole file: five workers of every temper, a command, and one worker that cannot come up.
 const project = mkdtempSync(join(tmpdir(), "svc-supervision-"));
@@ -29,9 +29,9 @@ worker.run()
 const SCRIPTS: Readonly<Record<string, string>> = {
   node: `exec ${process.execPath} worker.mjs`,
   python: `exec ${join(repository, ".venv/bin/python")} worker.py`,
-  // Each child has a child; the shell that began it all waits for none of them.
-  forks: "for n in 1 2 3; do (sh -c 'sleep 600; :' & sleep 600; :) & done; exec sleep 600",
-  stubborn: "trap '' TERM HUP INT; while :; do sleep 600; done",
+  // Each child has a child, the last ones in sessions of their own; the shell that began it all waits for none of them.
+  forks: "for n in 1 2 3; do (sh -c 'sleep 600; :' & sleep 600; :) & done; (setsid sh -c '(setsid sleep 600 &); sleep 600; :' &); exec sleep 600",
+  stubborn: "(setsid sh -c \"trap '' TERM; (setsid sleep 600 &); sleep 600; :\" &); trap '' TERM HUP INT; while :; do sleep 600; done",
   // Waits until the test writes to the pipe, so that it takes no processor time from the tests before.
   floods: "read line < ../flood-pipe; exec yes this line is written as often as the machine can",
   crashes: "echo 'starting up'; echo 'cannot open the database' >&2; exit 3",
@@ -141,6 +141,17 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
     expect(JSON.parse(listed.stdout)).toMatchObject({
       workers: expect.arrayContaining([expect.objectContaining({ name: "crashes", state: "crash_looping", reason: status.reason })]),
     });
+  });
+
+  it("leaves nothing alive of a worker that is stopped, also of what opened sessions of its own", async () => {
+    const folder = join(project, "forks");
+    const sleeping = (): number[] => processesIn(folder).filter((pid) => commandOf(pid).startsWith("sleep "));
+    await eventually("forks has forked", () => sleeping().length === 9);
+    expect(await svc(["worker", "stop", "forks"], { cwd: project, url })).toMatchObject({ code: 0 });
+    await statusWith("forks", ({ state }) => state === "stopped");
+    expect(processesIn(folder)).toEqual([]);
+    await looker.call({ function_id: "worker::start", payload: { name: "forks" } });
+    await eventually("forks has forked again", () => sleeping().length === 9);
   });
 
   it("leaves nothing alive of five workers after a kill -9 of the engine, whatever they fork, ignore or write", async () => {

@@ -77,6 +77,8 @@ class Engine:
         self.greeting: dict[str, Any] = {}
         #: Off for tests that answer by themselves.
         self.routes = True
+        #: Frames that a worker gets before the answer to its ping.
+        self.before_pong: list[dict[str, Any]] = []
         #: Talks to sockets of channels.
         self.on_channel: Callable[[ServerConnection], Awaitable[None]] | None = None
         self._functions: dict[str, Peer] = {}
@@ -134,6 +136,10 @@ class Engine:
                 self._functions[frame["id"]] = peer
             case "unregisterfunction":
                 self._functions.pop(frame["id"], None)
+            case "ping":
+                for late in self.before_pong:
+                    await peer._tell(late)
+                await peer._tell({"type": "pong"})
             case "registertrigger" if self.routes:
                 names = ("id", "trigger_type", "function_id")
                 answer = {"type": "triggerregistrationresult", "status": "active"}

@@ -145,7 +145,7 @@ def test_shutdown_finishes_calls_in_hand_and_refuses_new_ones(engine: Engine, co
     assert begun.wait(10)
     with ThreadPoolExecutor(1) as thread:
         done = thread.submit(worker.shutdown)
-        engine.peer().heard("unregisterfunction", id="slow::one")
+        engine.peer().heard("ping")
         late = "22222222-2222-4222-8222-222222222222"
         frame = {"data": None, "type": "invokefunction", "invocation_id": late, "function_id": "slow::one"}
         engine.peer().send(frame)
@@ -162,6 +162,17 @@ def test_shutdown_finishes_calls_in_hand_and_refuses_new_ones(engine: Engine, co
         worker.call({"function_id": "x::y"})
     with pytest.raises(svc.CallError, match="nothing can be registered"):
         worker.register_function("x::y", lambda _: 1)
+
+
+def test_shutdown_answers_calls_sent_before_the_engine_knew_of_it(engine: Engine, connect: Connect) -> None:
+    worker = connect()
+    worker.register_function("math::double", lambda number: 2 * number)
+    engine.peer().heard("registerfunction")
+    late = "22222222-2222-4222-8222-222222222222"
+    frame = {"type": "invokefunction", "invocation_id": late, "function_id": "math::double", "data": 4}
+    engine.before_pong = [frame]
+    worker.shutdown()
+    assert engine.answer_to(late)["result"] == 8
 
 
 def test_shutdown_does_not_wait_longer_than_asked(engine: Engine, connect: Connect, lines: list[str]) -> None:

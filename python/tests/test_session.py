@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from svc.effects import Bind, CallFailed, Notice, Run
+from svc.effects import Bind, CallFailed, Drained, Notice, Run
 from svc.errors import CallError
 from svc.outbound import MAX_WAITING_CHARS
 from svc.outgoing import Outgoing
@@ -43,18 +43,32 @@ def test_a_call_that_comes_twice_is_run_once() -> None:
     assert isinstance(notice, Notice)
 
 
-def test_while_draining_new_calls_are_refused_and_running_ones_are_answered() -> None:
+def test_while_draining_calls_are_run_until_the_engine_sends_no_more() -> None:
     player = opened("math::add")
-    player.session.receive(invoke("math::add"))
+    assert player.session.drain()
     player.session.drain()
-    player.session.drain()
+    (run,) = player.session.receive(invoke("math::add"))
+    assert isinstance(run, Run)
+    assert player.session.receive('{"type":"pong"}') == [Drained()]
     other = "22222222-2222-4222-8222-222222222222"
     player.session.receive(invoke("math::add", other))
     player.session.answer(ID, "1")
     frames = [json.loads(frame) for frame in player.session.take_frames()]
-    assert [frame["type"] for frame in frames] == ["unregisterfunction", "invocationresult", "invocationresult"]
-    assert frames[1]["error"]["code"] == "draining"
-    assert frames[2]["result"] == 1
+    assert [frame["type"] for frame in frames] == [
+        "unregisterfunction",
+        "ping",
+        "invocationresult",
+        "invocationresult",
+    ]
+    assert frames[2]["error"]["code"] == "draining"
+    assert frames[3]["result"] == 1
+
+
+def test_a_lost_connection_ends_the_wait_for_calls() -> None:
+    player = opened("math::add")
+    assert player.session.drain()
+    assert Drained() in player.session.closed()
+    assert not opened().session.drain()
 
 
 def test_registrations_are_not_replayed_once_draining_began() -> None:

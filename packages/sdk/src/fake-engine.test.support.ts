@@ -70,6 +70,8 @@ export class FakeEngine {
   greeting: Frame = {};
   /** Answers frames by itself: what it returns is sent back. */
   reply: (frame: Frame) => Frame | undefined = () => undefined;
+  /** Runs before a ping is answered. */
+  beforePong: () => void = () => {};
 
   private constructor(server: WebSocketServer) {
     this.#server = server;
@@ -89,6 +91,10 @@ export class FakeEngine {
         }
         const frame = JSON.parse(String(data)) as Frame;
         this.frames.push(frame);
+        if (frame.type === "ping") {
+          this.beforePong();
+          socket.send('{"type":"pong"}');
+        }
         const reply = this.reply(frame);
         if (reply !== undefined) socket.send(JSON.stringify(reply));
         this.#look();

@@ -28,7 +28,7 @@ export interface InboundResult {
   readonly frame: string;
 }
 
-type RareType = "workerregistered" | "cancelinvocation" | "registertrigger" | "unregistertrigger" | "triggerregistrationresult" | "error" | "ping";
+type RareType = "workerregistered" | "cancelinvocation" | "registertrigger" | "unregistertrigger" | "triggerregistrationresult" | "error" | "ping" | "pong";
 
 export type Inbound =
   | InboundCall
@@ -45,6 +45,7 @@ const RARE: ReadonlySet<string> = new Set<RareType>([
   "triggerregistrationresult",
   "error",
   "ping",
+  "pong",
 ]);
 
 const ignored = { type: "ignored" } as const;

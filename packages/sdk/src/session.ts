@@ -61,6 +61,9 @@ export class Session {
   /** Inbound calls that are not answered yet, by invocation id, with the id of their function. */
   readonly #inbound = new Map<string, string>();
   readonly #bindings = new ProvidedBindings();
+  /** Unregistered functions that are still run: the engine may have sent calls of them before it read that they are unregistered. */
+  readonly #leaving = new Set<string>();
+  #onDrained: (() => void) | undefined;
   #open = false;
   #previous: { readonly workerId: string; readonly token: string | undefined } | undefined;
 
@@ -110,6 +113,7 @@ export class Session {
   closed(): void {
     if (!this.#open) return;
     this.#open = false;
+    this.#drained();
     this.#engineKeepsDeadlines = false;
     for (const call of this.#pending.takeWritten()) {
       call.reject(
@@ -164,8 +168,25 @@ export class Session {
     if (this.#registrations.remove("functions", id)) this.#announce(JSON.stringify({ type: "unregisterfunction", id }));
   }
 
-  functionIds(): readonly string[] {
-    return this.#registrations.functionIds();
+  /**
+   * Unregisters all functions. Resolves when no more calls can arrive: the engine has read that, or the socket has closed. Calls that arrive
+   * until then are run. The answer to a ping shows it, since the engine handles frames in order.
+   */
+  drain(): Promise<void> {
+    const ids = this.#registrations.functionIds();
+    for (const id of ids) this.unregisterFunction(id);
+    if (!this.#open || ids.length === 0) return Promise.resolve();
+    for (const id of ids) this.#leaving.add(id);
+    return new Promise((resolve) => {
+      this.#onDrained = resolve;
+      this.#announce('{"type":"ping"}');
+    });
+  }
+
+  #drained(): void {
+    this.#leaving.clear();
+    this.#onDrained?.();
+    this.#onDrained = undefined;
   }
 
   /** Gives the trigger's id. Throws TypeError for a bad function id or type. */
@@ -301,6 +322,7 @@ export class Session {
     triggerregistrationresult: (message) => this.#onTriggerResult(message),
     error: (message) => this.#onError(message.error),
     ping: () => this.#announce('{"type":"pong"}'),
+    pong: () => this.#drained(),
     broken: (message) => this.#onBroken(message),
     ignored: () => {},
   };
@@ -315,7 +337,7 @@ export class Session {
   #onCall(message: InboundCall): void {
     // Only an engine that wants no answer leaves the id out; the handler's bookkeeping needs one all the same.
     const invocationId = message.invocationId ?? this.#newId();
-    if (!this.#registrations.has("functions", message.functionId)) {
+    if (!this.#registrations.has("functions", message.functionId) && !this.#leaving.has(message.functionId)) {
       const error = new CallError("function_not_found", `Function ${message.functionId} not found`);
       if (message.invocationId !== undefined) this.#announce(encodeFailure(invocationId, message.functionId, error.toWire()));
       return;

@@ -510,6 +510,22 @@ describe("shutdown", () => {
     expect(worker.shutdown()).toBe(worker.shutdown());
   });
 
+  it("answers calls that the engine sent before it read that the functions are unregistered (P-5)", async () => {
+    worker.registerFunction("add", (input) => ({ input }));
+    await engine.frame({ type: "registerfunction", id: "add" });
+    engine.beforePong = () => engine.send(invoke("add", 1));
+    await worker.shutdown();
+    expect(await answerOf()).toMatchObject({ result: { input: 1 } });
+  });
+
+  it("does not wait for an engine that ends the connection instead", async () => {
+    worker.registerFunction("add", () => 1);
+    await engine.frame({ type: "registerfunction", id: "add" });
+    engine.beforePong = () => engine.sockets.at(-1)?.terminate();
+    await worker.shutdown();
+    expect(worker.connectionState).toBe("closed");
+  });
+
   it("closes at its deadline although a handler hangs, aborting it and failing what waits", async () => {
     let signal: AbortSignal | undefined;
     worker.registerFunction("hang", (_input, context) => {

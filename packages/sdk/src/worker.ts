@@ -39,6 +39,8 @@ import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.
 /** Bytes of answers that may wait besides; above it the engine counts as stuck and the connection is made anew. */
 const STUCK_BACKLOG_BYTES = 4 * MAX_BACKLOG_BYTES;
 const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
+/** How long a shutdown waits for the engine to read that the functions are unregistered. An engine that hangs does not hold it up longer. */
+const DRAIN_TIMEOUT_MS = 3_000;
 
 export interface WaitOptions {
   readonly timeout_ms?: number | undefined;
@@ -317,8 +319,8 @@ export class Worker {
   }
 
   /**
-   * Unregisters the functions, finishes the calls in hand and the channels that are connected, then closes; after `timeout_ms` (default 10,000) it closes anyway.
-   * New calls are refused with `draining`, except those that handlers in hand make. Triggers stay with the engine, which holds
+   * Unregisters the functions, finishes the calls that the engine has sent and the channels that are connected, then closes; after
+   * `timeout_ms` (default 10,000) it closes anyway. New calls are refused with `draining`, except those that handlers in hand make. Triggers stay with the engine, which holds
    * them a while for the worker's return. Never rejects; a second call gives the same promise.
    */
   shutdown(options: WaitOptions = {}): Promise<void> {
@@ -327,15 +329,14 @@ export class Worker {
   }
 
   async #shutDown(timeoutMs: number): Promise<void> {
-    for (const id of this.#session.functionIds()) this.#session.unregisterFunction(id);
+    const drained = this.#session.drain();
     if (this.connectionState === "reconnecting")
       this.#session.failAll(notConnected(this.#connection, "the worker was shut down while it was not connected to"));
     const timeUp = new AbortController();
-    await within(
-      this.#clock,
-      timeoutMs,
+    const finished = within(this.#clock, DRAIN_TIMEOUT_MS, drained).then(() =>
       quiet(() => [...this.#runner.ends(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
     );
+    await within(this.#clock, timeoutMs, finished);
     timeUp.abort();
     this.#session.failAll(new CallError("disconnected", "the worker was shut down before the call was answered; the function may have run"));
     this.#channels.close();

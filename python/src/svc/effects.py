@@ -119,6 +119,11 @@ class TriggerResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Drained:
+    """No more calls can arrive: the engine has read that the functions are unregistered, or the socket has closed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something a person should read in the log."""
 
@@ -128,5 +133,15 @@ class Notice:
 
 
 Effect: TypeAlias = (
-    Registered | CallAnswered | CallFailed | CallWritten | Run | Cancel | Bind | Unbind | TriggerResult | Notice
+    Registered
+    | CallAnswered
+    | CallFailed
+    | CallWritten
+    | Run
+    | Cancel
+    | Bind
+    | Unbind
+    | TriggerResult
+    | Drained
+    | Notice
 )

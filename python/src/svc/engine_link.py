@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +18,7 @@ from .effects import (
     CallFailed,
     CallWritten,
     Cancel,
+    Drained,
     Effect,
     Notice,
     Registered,
@@ -39,6 +41,10 @@ from .triggers import Triggers
 #: Answers are never refused for want of room; with so much waiting the engine counts as stuck, and the connection is
 #: made anew.
 _STUCK_CHARS = 4 * MAX_WAITING_CHARS
+
+#: How long a shutdown waits for the engine to read that the functions are unregistered. An engine that hangs does not
+#: hold it up longer.
+_DRAIN_TIMEOUT_S = 3.0
 
 #: How long the end waits for log lines and spans to be written.
 _LAST_WORDS_S = 1.0
@@ -69,6 +75,7 @@ class EngineLink:
         self._ends = ends
         self._pending = Pending()
         self._pending_done = asyncio.Event()
+        self._drained = asyncio.Event()
         self._refuse_new_calls = False
         self.session = Session(introduction, now_ms=lambda: time.monotonic() * 1_000, new_id=lambda: str(uuid.uuid4()))
         self.triggers = Triggers(log)
@@ -128,12 +135,13 @@ class EngineLink:
         self._act([])
 
     async def shut_down(self, timeout_s: float) -> None:
-        """Takes no new calls, finishes those in hand and open channels, then says goodbye.
+        """Finishes the calls that the engine has sent, and open channels, then says goodbye. Makes no new calls.
 
         After ``timeout_s`` the rest fails.
         """
         self._refuse_new_calls = True
-        self.session.drain()
+        if not self.session.drain():
+            self._drained.set()
         self.flush()
         try:
             await asyncio.wait_for(self._quiet(), timeout_s)
@@ -164,6 +172,8 @@ class EngineLink:
             return
 
     async def _quiet(self) -> None:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._drained.wait(), _DRAIN_TIMEOUT_S)
         await self._calls_ended()
         await self._ends.idle()
         await self.connection.flushed()
@@ -229,6 +239,8 @@ class EngineLink:
                 self.connection.confirmed()
                 if effect.takes_telemetry:
                     self._telemetry.registered(effect.worker_id)
+            case Drained():
+                self._drained.set()
             case Notice():
                 self._log.log(effect.level, effect.message, **effect.facts)
 

@@ -80,6 +80,11 @@ class Ping:
 
 
 @dataclass(frozen=True, slots=True)
+class Pong:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
 class Ignored:
     """Blank, or of a type that is unknown here: newer engines may send more."""
 
@@ -105,6 +110,7 @@ Inbound: TypeAlias = (
     | BindResult
     | EngineError
     | Ping
+    | Pong
     | Ignored
     | BadFrame
 )
@@ -254,4 +260,5 @@ _READERS: dict[str, Callable[[dict[str, object]], Inbound]] = {
     "triggerregistrationresult": _bind_result,
     "error": _engine_error,
     "ping": lambda _: Ping(),
+    "pong": lambda _: Pong(),
 }

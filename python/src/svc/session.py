@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .codec import encode_frame, encode_json
-from .effects import Bind, Effect, Notice, Registered, TriggerResult
+from .effects import Bind, Drained, Effect, Notice, Registered, TriggerResult
 from .errors import CallError
 from .inbound import (
     Answer,
@@ -19,6 +19,7 @@ from .inbound import (
     Inbound,
     Invocation,
     Ping,
+    Pong,
     UnbindRequest,
     Welcome,
     read_frame,
@@ -47,6 +48,7 @@ class Session:
         self._introduction = encode_json(dict(introduction), "the worker's introduction")
         self._new_id = new_id
         self._draining = False
+        self._awaits_pong = False
         self._worker_id: str | None = None
         self._reattach_token: str | None = None
         self._outbound = Outbound()
@@ -66,6 +68,7 @@ class Session:
             EngineError: self._on_error,
             BadFrame: self._on_bad_frame,
             Ping: self._on_ping,
+            Pong: self._on_pong,
             Ignored: self._on_ignored,
         }
 
@@ -109,16 +112,23 @@ class Session:
             *self._own_calls.connection_ended(),
             *self._inbound_calls.connection_ended(),
             *self._registrations.release_all(),
+            *self._drained(),
         ]
 
-    def drain(self) -> None:
-        """Takes no new calls: has the engine send them elsewhere, and refuses those already on their way."""
-        if self._draining:
-            return
+    def drain(self) -> bool:
+        """Has the engine send no more calls.
+
+        Calls that it has sent before it read that are run; a ``Drained`` effect follows them. The answer to a ping
+        shows that, since the engine handles frames in order. Returns False when no ``Drained`` effect will follow.
+        """
+        function_ids = [] if self._draining or not self._outbound.is_open else list(self._registrations.functions())
         self._draining = True
-        if self._outbound.is_open:
-            for function_id in self._registrations.functions():
-                self._outbound.send({"type": "unregisterfunction", "id": function_id})
+        for function_id in function_ids:
+            self._outbound.send({"type": "unregisterfunction", "id": function_id})
+        if function_ids:
+            self._awaits_pong = True
+            self._outbound.send({"type": "ping"})
+        return self._awaits_pong
 
     def shut_down(self) -> list[Effect]:
         """The end: nothing waits any more. Calls without an answer fail with ``disconnected``."""
@@ -202,7 +212,7 @@ class Session:
         refusal: CallError | None = None
         if not self._registrations.has_function(call.function_id):
             refusal = CallError("function_not_found", f"Function {call.function_id} not found")
-        elif self._draining:
+        elif self._draining and not self._awaits_pong:
             refusal = CallError("draining", "the worker is shutting down and takes no new calls")
         return self._inbound_calls.arrived(call, refusal)
 
@@ -255,6 +265,15 @@ class Session:
     def _on_ping(self, _: Ping) -> list[Effect]:
         self._outbound.send({"type": "pong"})
         return []
+
+    def _on_pong(self, _: Pong) -> list[Effect]:
+        return self._drained()
+
+    def _drained(self) -> list[Effect]:
+        if not self._awaits_pong:
+            return []
+        self._awaits_pong = False
+        return [Drained()]
 
     def _on_ignored(self, _: Ignored) -> list[Effect]:
         return []

@@ -1,9 +1,10 @@
 import { delimiter, dirname, join } from "node:path";
 import type { WorkerManifest } from "./manifest.ts";
+import { RUN_VARIABLE } from "./run-marker.ts";
 import { kindRules } from "./runtime-kinds.ts";
 
 /** The engine decides these; whoever else set them would cut a worker off. */
-export const RESERVED_VARIABLES: ReadonlySet<string> = new Set(["SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "III_URL", "III_ENGINE_URL"]);
+export const RESERVED_VARIABLES: ReadonlySet<string> = new Set(["SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "III_URL", "III_ENGINE_URL", RUN_VARIABLE]);
 
 /** What a script of npm leaves in the environment: it describes that script's package, and would mislead an npm started below it. */
 const NPM_SCRIPT_VARIABLES =

@@ -14,18 +14,38 @@
  * - A signal that comes while a subshell is being forked is taken by the parent's trap, or lost, and does not end the command. `command` is told after that.
  * - A trap with an action and not `trap ''` around the command: an ignored signal would be inherited by the command.
  * - Once the command ended there is nothing left to stop gracefully, so the end of the engine sweeps at once.
+ * - When the engine has ended, the watcher also ends the processes that left the group, which carry RUN_ID in their environment: SIGTERM to those
+ *   of this run, 3 s later SIGKILL to those of inner runs too. `grep -l` reads the environments because a shell's `read` does so byte by byte.
+ *   Where there is no `/proc` only the group is ended. Field 3 of `/proc/PID/stat` behind the name is the group.
+ * - A command that ended has the group killed at once, unless processes outside it have yet to end: the watcher is in the group.
+ * - `escaped` has no effect on the command's environment, although it sets variables: it runs in the watcher, or when the command has ended.
  *
- * Usage: sh -c SCRIPT svc-launcher COMMAND
+ * Usage: sh -c SCRIPT svc-launcher COMMAND RUN_ID
  */
 export const LAUNCHER_SCRIPT = `
 exec 4>&2 2>/dev/null
+escaped() {
+  found=1
+  for file in $(PATH=/usr/bin:/bin:$PATH LC_ALL=C grep -lsae "SVC_RUN_ID=$2$1" /proc/[0-9]*/environ); do
+    pid=\${file#/proc/}
+    pid=\${pid%/environ}
+    [ -O "/proc/$pid" ] && read -r stat <"/proc/$pid/stat" || continue
+    set -- "$1" "$2" "$3" \${stat##*) }
+    [ "$6" = "$$" ] && continue
+    kill -s "$3" "$pid" && found=0
+  done
+  return "$found"
+}
 trap 'stop=1' TERM HUP INT
 trap : PIPE
 (
   trap '' TERM HUP INT
   read -r _ <&3
   kill -s TERM -- "-$$"
+  escaped "$2" '' TERM
   sleep 3
+  passes=0
+  while escaped "$2" '[0-9a-f:]*' KILL && [ "$passes" -lt 100 ]; do passes=$((passes + 1)); done
   kill -s KILL -- "-$$"
 ) </dev/null >/dev/null 4>&- &
 echo "watcher $!" >&3
@@ -41,6 +61,11 @@ trap '' TERM HUP INT PIPE
 exec </dev/null >/dev/null 4>&-
 echo "exit $code" >&3
 read -r _ <&3
+looks=0
+while escaped "$2" '[0-9a-f:]*' 0 && [ "$looks" -lt 50 ]; do
+  looks=$((looks + 1))
+  sleep 0.1
+done
 kill -s KILL -- "-$$"
 `;
 

@@ -7,11 +7,14 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Clock } from "../kernel/clock.ts";
+import { manualClock } from "../testing/index.ts";
 import { LAUNCHER_SCRIPT } from "./launcher.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import { type ProcessGroup, startProcessGroup } from "./process-group.ts";
-import { findProcess, listProcesses, membersOf } from "./process-table.ts";
+import { findProcess, identityOf, listProcesses, membersOf } from "./process-table.ts";
+import { RunMembers } from "./run-members.ts";
 
 const ENV = { PATH: process.env.PATH ?? "/usr/bin:/bin" };
 let folder: string;
@@ -27,13 +30,14 @@ afterEach(async () => {
 });
 
 /** Starts a command and collects its output lines; `line(text)` resolves when a line begins with the text. */
-function start(command: string): { readonly group: ProcessGroup; readonly lines: string[]; line(prefix: string): Promise<string> } {
+function start(command: string, clock?: Clock): { readonly group: ProcessGroup; readonly lines: string[]; line(prefix: string): Promise<string> } {
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   const group = startProcessGroup({
     command,
     cwd: folder,
     env: ENV,
+    ...(clock === undefined ? {} : { clock }),
     capture: ({ stdout, stderr }) => {
       for (const stream of [stdout, stderr]) {
         const splitter = new LineSplitter((line) => {
@@ -155,6 +159,106 @@ while True:
     expect(await membersLeft(group)).toEqual([]);
   });
 
+  it("sends SIGTERM to descendants that opened sessions of their own when the group is empty", async () => {
+    const { group, lines, line } = start(
+      `trap 'echo group told; sleep 0.2; echo group ended; exit' TERM
+       (setsid sh -c 'trap "echo escaped told; exit" TERM; echo escaped $$; while :; do sleep 0.05; done' &)
+       echo up; while :; do sleep 0.05; done`,
+    );
+    await line("up");
+    const escaped = await pidIn(line("escaped"));
+    await group.stop({ graceMs: 20_000 });
+    expect(lines.filter((text) => / (told|ended)$/.test(text))).toEqual(["group told", "group ended", "escaped told"]);
+    expect(await identityOf(escaped)).toBeUndefined();
+  });
+
+  it("kills descendants that opened sessions of their own and ignore SIGTERM when the grace is over", async () => {
+    const { group, line } = start(`(setsid sh -c 'trap "" TERM; setsid sh -c "echo escaped \\$\\$; sleep 300; :" & wait' &); echo up; sleep 300`);
+    const escaped = await pidIn(line("escaped"));
+    await group.stop({ graceMs: 200 });
+    expect(await identityOf(escaped)).toBeUndefined();
+    expect(await runningIn(group.runId)).toEqual([]);
+  });
+
+  it("sends SIGTERM to processes outside the group after half of the grace, for a command that waits for one", async () => {
+    const clock = manualClock();
+    const waits = `trap 'echo group told' TERM; setsid sh -c 'trap "echo escaped told; exit" TERM; echo escaped $$; while :; do sleep 0.05; done'`;
+    const { group, lines, line } = start(`${waits}; echo command ended`, clock);
+    await line("escaped");
+    const stopped = group.stop({ graceMs: 10_000 });
+    expect(lines).not.toContain("escaped told");
+    clock.advance(5_000);
+    await line("command ended");
+    await vi.waitUntil(() => {
+      clock.advance(50);
+      return Promise.race([stopped, Promise.resolve(undefined)]);
+    }, 9_000);
+    expect(lines.filter((text) => / (told|ended)$/.test(text))).toEqual(["escaped told", "group told", "command ended"]);
+  });
+
+  it("sweeps away what left the group when the command ends by itself, and when the launcher is killed", async () => {
+    for (const how of ["by itself", "launcher"]) {
+      const { group, line } = start("(setsid sh -c 'echo escaped $$; exec sleep 300' &); while [ ! -e end ]; do sleep 0.05; done");
+      const escaped = await pidIn(line("escaped"));
+      if (how === "launcher") process.kill(group.id ?? 0, "SIGKILL");
+      else await writeFile(join(folder, "end"), "");
+      await group.ended;
+      expect(await identityOf(escaped), how).toBeUndefined();
+      await rm(join(folder, "end"), { force: true });
+    }
+  });
+
+  it("finds a process without the marker while its parent lives", async () => {
+    const { group, line } = start("(setsid sh -c 'env -i /bin/sh -c \"echo bare \\$\\$; sleep 300; :\"; :' &); echo up; sleep 300");
+    const bare = await pidIn(line("bare"));
+    await group.stop({ graceMs: 1_000 });
+    expect(await identityOf(bare)).toBeUndefined();
+  });
+
+  it("ends descendants that go on starting others in sessions of their own", async () => {
+    await writeFile(
+      join(folder, "spawner.py"),
+      `import os, sys, time
+os.setsid()
+print("spawns", os.getpid(), flush=True)
+for _ in range(200):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(300)
+        os._exit(0)
+    time.sleep(0.002)
+time.sleep(300)`,
+    );
+    const { group, line } = start("(python3 spawner.py &) ; echo up; sleep 300");
+    await line("spawns");
+    group.kill();
+    await group.ended;
+    expect(await runningIn(group.runId)).toEqual([]);
+  });
+
+  it("leaves the processes of other runs alone", async () => {
+    const first = start("(setsid sh -c 'echo escaped $$; exec sleep 300' &); sleep 300");
+    const second = start("(setsid sh -c 'echo escaped $$; exec sleep 300' &); sleep 300");
+    const other = await pidIn(second.line("escaped"));
+    await first.line("escaped");
+    await first.group.stop({ graceMs: 1_000 });
+    expect(await identityOf(other)).toBeDefined();
+  });
+
+  it("leaves members of an inner run to the engine inside, and ends them after it", async () => {
+    const { group, lines, line } = start(
+      `inner=0123456789abcdef0123456789abcdef:$SVC_RUN_ID
+       (SVC_RUN_ID=$inner setsid sh -c 'trap "echo inner told; exit" TERM; echo inner $$; while :; do sleep 0.05; done' &)
+       (setsid sh -c 'trap "sleep 0.3; echo engine ended; exit" TERM; echo engine $$; while :; do sleep 0.05; done' &)
+       echo up; exec sleep 300`,
+    );
+    for (const word of ["up", "inner", "engine"]) await line(word);
+    await group.stop({ graceMs: 8_000 });
+    expect(lines.filter((text) => / (told|ended)$/.test(text))).toEqual(["engine ended", "inner told"]);
+    expect(await runningIn(group.runId)).toEqual([]);
+  });
+
   it("says why a command could not be started", async () => {
     const group = startProcessGroup({ command: "true", cwd: join(folder, "missing"), env: ENV, capture: () => {} });
     const end = await group.ended;
@@ -171,7 +275,7 @@ while True:
 
   it("works in the shells that may be behind /bin/sh", async () => {
     for (const shell of ["dash", "bash --posix"]) {
-      const child = spawn(`${shell} -c "$SCRIPT" svc-launcher 'exit 5'`, {
+      const child = spawn(`${shell} -c "$SCRIPT" svc-launcher 'exit 5' 00`, {
         shell: "/bin/bash",
         detached: true,
         stdio: ["ignore", "inherit", "inherit", "pipe"],
@@ -189,6 +293,16 @@ while True:
     }
   });
 });
+
+/** The number behind the word that a line begins with. */
+async function pidIn(line: Promise<string>): Promise<number> {
+  return Number((await line).split(" ")[1]);
+}
+
+/** Pids of the processes with the run's marker. */
+async function runningIn(runId: string): Promise<readonly number[]> {
+  return (await new RunMembers({ id: runId, since: undefined }).find()).map(({ pid }) => pid);
+}
 
 /** Lets no event be handled for a while. */
 function pause(milliseconds: number): void {
@@ -223,10 +337,14 @@ async function pendingSignals(pid: number): Promise<number[]> {
 describe("when the engine is killed with -9", () => {
   it.each([
     ["one of which ignores SIGTERM", "sh stubborn.sh & echo child $$; wait; wait"],
+    ["one of which has left the group and ignores SIGTERM", "(setsid sh stubborn.sh &); echo child $$; sleep 300"],
     ["all of which ignore SIGTERM", "trap '' TERM; sh stubborn.sh & echo child $$; while :; do wait; done"],
   ])("ends all descendants, %s", async (_what, command) => {
     const engine = join(folder, "engine.mjs");
-    await compileInto(folder, ["kernel/clock.ts", "local-workers/launcher.ts", "local-workers/process-table.ts", "local-workers/process-group.ts"]);
+    await compileInto(folder, [
+      "kernel/clock.ts",
+      ...["launcher", "process-table", "run-marker", "run-members", "process-group"].map((name) => `local-workers/${name}.ts`),
+    ]);
     await writeFile(
       engine,
       `import { startProcessGroup } from "./local-workers/process-group.js";
@@ -244,11 +362,12 @@ describe("when the engine is killed with -9", () => {
     }
     const group = facts.get("group") ?? 0;
     const before = membersOf(group, await listProcesses()).map((entry) => entry.pid);
-    expect(before).toEqual(expect.arrayContaining([facts.get("child"), facts.get("grandchild"), group]));
+    expect(before).toEqual(expect.arrayContaining([facts.get("child"), group]));
 
     child.kill("SIGKILL");
     await once(child, "exit");
     await expect.poll(async () => membersOf(group, await listProcesses()), { timeout: 20_000 }).toEqual([]);
+    for (const name of ["child", "grandchild"]) expect(await identityOf(facts.get(name) ?? 0), name).toBeUndefined();
   });
 });
 

@@ -2,18 +2,29 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { bootId, findProcess, identityOf, listProcesses, membersOf, type ProcessEntry, signalIfThere } from "../../local-workers/process-table.ts";
+import { bootId, findProcess, identityOf, listProcesses, membersOf, type ProcessEntry } from "../../local-workers/process-table.ts";
+import { killMembers, RunMembers, signalProcess } from "../../local-workers/run-members.ts";
 
-/** Their launchers have told them to end already when their engine went; this is for those whose launcher was killed too. */
+/** Their launchers have told them to end already when their engine was killed; this is for those whose launcher was killed too. */
 const LEFTOVER_GRACE_MS = 2_000;
 const LOOK_EVERY_MS = 50;
 /** After SIGKILL only the kernel stands between a process and its end. */
 const KILL_WAIT_MS = 5_000;
 
-const recordSchema = z.object({ worker: z.string(), group: z.int().positive(), start_time: z.string(), boot_id: z.string() });
+const recordSchema = z.object({
+  worker: z.string(),
+  group: z.int().positive(),
+  start_time: z.string(),
+  boot_id: z.string(),
+  /** In the environment of the run's processes. Absent in records of engines that did not set it. */
+  run_id: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .optional(),
+});
 type RunRecord = z.infer<typeof recordSchema>;
 
-/** Notes which process groups run for this project, so that the next engine finds what an engine that was killed left behind. */
+/** Notes which runs are under way for this project, so that the next engine finds what an engine that was killed left behind. */
 export class RunRecords {
   readonly #folder: string;
 
@@ -22,11 +33,11 @@ export class RunRecords {
     this.#folder = folder;
   }
 
-  async add(worker: string, group: number): Promise<void> {
+  async add(worker: string, { group, runId }: { readonly group: number; readonly runId: string }): Promise<void> {
     const identity = await identityOf(group);
     // It has ended already.
     if (identity === undefined) return;
-    const record: RunRecord = { worker, group, start_time: identity.start_time, boot_id: identity.boot_id };
+    const record: RunRecord = { worker, group, start_time: identity.start_time, boot_id: identity.boot_id, run_id: runId };
     await mkdir(this.#folder, { recursive: true });
     const draft = join(this.#folder, `${group}.draft`);
     await writeFile(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 });
@@ -46,10 +57,11 @@ export class RunRecords {
 
   async #endLeftover(file: string): Promise<string | undefined> {
     const record = await readRecord(file);
-    const members = record === undefined ? [] : await membersLeft(record);
-    if (record !== undefined && members.length > 0) await endGroup(record);
+    const run = record === undefined || record.boot_id !== (await bootId()) ? undefined : new LeftoverRun(record);
+    const isLeft = run !== undefined && (await run.membersLeft()).length > 0;
+    if (isLeft) await run.end();
     await rm(file, { force: true });
-    return members.length > 0 ? record?.worker : undefined;
+    return isLeft ? record?.worker : undefined;
   }
 
   #file(group: number): string {
@@ -66,35 +78,69 @@ async function readRecord(file: string): Promise<RunRecord | undefined> {
   }
 }
 
-/** Members of the recorded group, and of no other that happens to have its number today. */
-async function membersLeft(record: RunRecord): Promise<readonly ProcessEntry[]> {
-  if (record.boot_id !== (await bootId())) return [];
-  const members = membersOf(record.group, await listProcesses());
-  const leader = await findProcess(record.group);
-  if (leader !== undefined) return leader.startTime === record.start_time ? members : [];
-  // Without its leader only the environment tells whose they are.
-  const ours = await Promise.all(members.map(async (entry) => ((await belongsTo(record.worker, entry.pid)) ? [entry] : [])));
-  return ours.flat();
+/** What an engine that was killed left of one run. */
+class LeftoverRun {
+  readonly #record: RunRecord;
+  readonly #marked: RunMembers | undefined;
+
+  constructor(record: RunRecord) {
+    this.#record = record;
+    this.#marked = record.run_id === undefined ? undefined : new RunMembers({ id: record.run_id, since: record.start_time });
+  }
+
+  async membersLeft(): Promise<readonly LeftoverProcess[]> {
+    const marked = (await this.#marked?.find()) ?? [];
+    const inGroup = (await this.#groupLeft()).filter(({ pid }) => !marked.some((member) => member.pid === pid));
+    const left = [...marked, ...inGroup.map((entry) => ({ ...entry, isNested: false }))];
+    // This engine may have been started by a process of the run: neither it nor what it was started by is left over.
+    const ours = left.length === 0 ? undefined : await ancestorsOf(process.pid);
+    return left.filter(({ pid }) => ours?.has(pid) !== true);
+  }
+
+  async end(): Promise<void> {
+    // An inner engine stops its own workers.
+    for (const entry of await this.membersLeft()) if (!entry.isNested) await signalProcess(entry, "SIGTERM");
+    if (await this.#isGoneWithin(LEFTOVER_GRACE_MS)) return;
+    await killMembers(() => this.membersLeft());
+    if (await this.#isGoneWithin(KILL_WAIT_MS)) return;
+    throw new Error(`process group ${this.#record.group} of worker ${this.#record.worker}, left by a former engine, does not end`);
+  }
+
+  /** Members of the recorded group, and of no other that happens to have its number today. */
+  async #groupLeft(): Promise<readonly ProcessEntry[]> {
+    const { group, start_time, worker } = this.#record;
+    const members = membersOf(group, await listProcesses());
+    const leader = await findProcess(group);
+    if (leader !== undefined) return leader.startTime === start_time ? members : [];
+    // Without its leader only the environment tells whose they are.
+    const ours = await Promise.all(members.map(async (entry) => ((await belongsTo(worker, entry.pid)) ? [entry] : [])));
+    return ours.flat();
+  }
+
+  async #isGoneWithin(ms: number): Promise<boolean> {
+    const deadline = performance.now() + ms;
+    while ((await this.membersLeft()).length > 0) {
+      if (performance.now() > deadline) return false;
+      await delay(LOOK_EVERY_MS);
+    }
+    return true;
+  }
+}
+
+interface LeftoverProcess extends ProcessEntry {
+  readonly isNested: boolean;
+}
+
+async function ancestorsOf(pid: number): Promise<ReadonlySet<number>> {
+  const found = new Set<number>();
+  for (let current = pid; current > 0 && !found.has(current); ) {
+    found.add(current);
+    current = (await findProcess(current))?.parentPid ?? 0;
+  }
+  return found;
 }
 
 async function belongsTo(worker: string, pid: number): Promise<boolean> {
   const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
   return environment.split("\0").includes(`SVC_WORKER_NAME=${worker}`);
-}
-
-async function endGroup(record: RunRecord): Promise<void> {
-  for (const entry of await membersLeft(record)) signalIfThere(entry.pid, "SIGTERM");
-  if (await isGoneWithin(record, LEFTOVER_GRACE_MS)) return;
-  for (const entry of await membersLeft(record)) signalIfThere(entry.pid, "SIGKILL");
-  if (!(await isGoneWithin(record, KILL_WAIT_MS)))
-    throw new Error(`process group ${record.group} of worker ${record.worker}, left by a former engine, does not end`);
-}
-
-async function isGoneWithin(record: RunRecord, ms: number): Promise<boolean> {
-  const deadline = performance.now() + ms;
-  while ((await membersLeft(record)).length > 0) {
-    if (performance.now() > deadline) return false;
-    await delay(LOOK_EVERY_MS);
-  }
-  return true;
 }

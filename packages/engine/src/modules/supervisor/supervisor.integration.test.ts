@@ -1,11 +1,14 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { ANONYMOUS } from "../../kernel/access/grants.ts";
 import { policyOf } from "../../kernel/access/policy.ts";
 import { SessionAccess } from "../../kernel/access/session-access.ts";
 import { type ProcessGroup, startProcessGroup } from "../../local-workers/process-group.ts";
-import { findProcess, listProcesses, membersOf } from "../../local-workers/process-table.ts";
+import { findProcess, identityOf, listProcesses, membersOf, signalIfThere } from "../../local-workers/process-table.ts";
+import { markerOf, newRunId, RUN_VARIABLE } from "../../local-workers/run-marker.ts";
 import type { InMemoryWorker } from "../../testing/index.ts";
 import type { WorkerStatus } from "./index.ts";
 import { RunRecords } from "./run-records.ts";
@@ -328,15 +331,49 @@ async function startGroup(command: string): Promise<ProcessGroup> {
   return group;
 }
 
+const sessions: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const { pid } of sessions.splice(0)) signalIfThere(-(pid ?? Number.NaN), "SIGKILL");
+});
+
+/** A process in a session of its own that carries a run's marker, as one that a worker started; resolves when it prints its first line. */
+async function startSession(command: string, marker: string): Promise<ChildProcess> {
+  const env = { PATH: process.env.PATH, [RUN_VARIABLE]: marker };
+  const child = spawn("/bin/sh", ["-c", command], { detached: true, env, stdio: ["ignore", "pipe", "inherit"] });
+  sessions.push(child);
+  await once(child.stdout, "data");
+  child.stdout.resume();
+  return child;
+}
+
 describe("after an engine that was killed", () => {
   it("its processes are ended before new ones start, also when they ignore SIGTERM", async () => {
     await project.writeWorker("w");
     const former = await startGroup("trap '' TERM; echo up; while :; do sleep 1; done");
     const records = new RunRecords(join(project.folder, ".svc", "run", "workers"));
-    await records.add("w", former.id ?? 0);
+    await records.add("w", { group: former.id ?? 0, runId: former.runId });
     await project.start([project.entry("w")]);
     await project.runningPid("w");
     expect(membersOf(former.id ?? -1, await listProcesses())).toEqual([]);
+    expect(project.engine.logs.map(({ message }) => message)).toContain("processes that a former engine left behind were ended");
+  });
+
+  it("processes that left its groups are ended, those of inner engines too, and those of other runs are left alone", async () => {
+    await project.writeWorker("w");
+    const [run, other] = [newRunId(), newRunId()];
+    const group = await startSession("echo up; exec sleep 300", run);
+    await new RunRecords(join(project.folder, ".svc", "run", "workers")).add("w", { group: group.pid ?? 0, runId: run });
+    const stubborn = "trap '' TERM; echo up; while :; do sleep 1; done";
+    const left = [await startSession(stubborn, run), await startSession("echo up; exec sleep 300", markerOf(newRunId(), run))];
+    const stranger = await startSession(stubborn, other);
+    const groupEnded = once(group, "exit");
+    group.kill("SIGKILL");
+    await groupEnded;
+    await project.start([project.entry("w")]);
+    await project.runningPid("w");
+    for (const { pid } of left) expect(await identityOf(pid ?? 0)).toBeUndefined();
+    expect(await identityOf(stranger.pid ?? 0)).toBeDefined();
     expect(project.engine.logs.map(({ message }) => message)).toContain("processes that a former engine left behind were ended");
   });
 

@@ -134,10 +134,10 @@ export class UnitProcesses {
     const { entry, parts, output } = this.#options;
     output.line("svc", `process${label} started: ${this.#plan?.command ?? ""}`);
     this.#log.info("a worker's process was started", { ...labelled(label), group: group.id, log: output.file });
-    const { id } = group;
+    const { id, runId } = group;
     if (id === undefined) return;
     const { records } = parts;
-    const added = records.add(entry.name, id);
+    const added = records.add(entry.name, { group: id, runId });
     Promise.all([added, group.ended])
       .then(() => records.remove(id))
       .catch((error: unknown) => this.#log.warn("a worker's process could not be noted in the run folder", { error }));

@@ -9,6 +9,7 @@ const EXITED: CommandEnd = { code: 1, signal: null, problem: undefined };
 /** A process group that runs until it is told to end: the seam behind which real processes are elsewhere. */
 class ScriptedGroup implements ProcessGroup {
   readonly id: number;
+  readonly runId = "";
   readonly ended: Promise<CommandEnd>;
   end: (end: CommandEnd) => Promise<void>;
 
