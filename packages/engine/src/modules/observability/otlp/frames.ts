@@ -8,7 +8,7 @@ export function takeFrame(ingest: Ingest, directory: Pick<Directory, "workerById
   const { worker, address, principal } = source;
   const isOfSender = workersAt(directory, address);
   const restrictedTo = principal.isTrusted ? undefined : principal.id;
-  ingest.offer(worker?.id ?? address ?? "unknown", {
+  ingest.offer(restrictedTo ?? worker?.id ?? address ?? "unknown", {
     signal,
     bytes: body.byteLength,
     origin: {

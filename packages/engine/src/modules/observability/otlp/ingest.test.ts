@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { TRUSTED } from "../../../kernel/access/principal.ts";
+import { restrictedPrincipal, TRUSTED } from "../../../kernel/access/principal.ts";
 import { encodeTraces } from "./encode.ts";
 import { takeFrame } from "./frames.ts";
 import { Ingest, type IngestOutcome } from "./ingest.ts";
@@ -95,4 +95,42 @@ test("a body that cannot be parsed spoils nothing else", async () => {
   }
   expect(await offer(ingest, "a:1", request(1))).toMatchObject({ accepted: 1 });
   expect(telemetry.counts.get("spans malformed_body")).toBe(7);
+});
+
+const restricted = (id: string) => ({ worker: { id: `w-${id}`, name: id }, address: undefined, principal: restrictedPrincipal(id) });
+const bodyOf = (count: number): Buffer => Buffer.from(JSON.stringify(request(count)));
+
+test("a restricted principal's records are limited over all its connections, so that they do not evict those of others", async () => {
+  const { ingest, telemetry } = start();
+  const readOf = (service: string): number => telemetry.ended.filter((span) => span.resource.service === service).length;
+  const flush = () => offer(ingest, "owner", request(1));
+  for (const worker of ["one", "two"]) {
+    const source = { ...restricted("acme"), worker: { id: worker, name: "shop" } };
+    for (let n = 0; n < 3; n++) takeFrame(ingest, NOBODY, "traces", bodyOf(400), source);
+  }
+  while (ingest.counts.waitingBytes > 0) await flush();
+  expect(readOf("shop (acme)")).toBe(1_000);
+  expect(telemetry.counts.get("spans principal_rate")).toBeGreaterThan(0);
+  for (const tenant of ["b", "c"]) takeFrame(ingest, NOBODY, "traces", bodyOf(900), restricted(tenant));
+  while (ingest.counts.waitingBytes > 0) await flush();
+  // All restricted principals together: 2,000.
+  expect([readOf("b (b)"), readOf("c (c)")]).toEqual([900, 100]);
+  telemetry.monotonicMs += 2_000;
+  takeFrame(ingest, NOBODY, "traces", bodyOf(400), restricted("acme"));
+  while (ingest.counts.waitingBytes > 0) await flush();
+  expect(readOf("shop (acme)") + readOf("acme (acme)")).toBe(1_100);
+  // Trusted senders have no such limit.
+  const before = telemetry.ended.length;
+  takeFrame(ingest, NOBODY, "traces", bodyOf(3_000), { worker: { id: "w", name: "owner" }, address: undefined, principal: TRUSTED });
+  while (ingest.counts.waitingBytes > 0) await flush();
+  expect(telemetry.ended.length).toBeGreaterThanOrEqual(before + 3_000);
+});
+
+test("telemetry of restricted principals that waits leaves room for trusted senders", () => {
+  const { ingest, telemetry } = start();
+  const origin = (id: string) => ({ worker: undefined, isFrame: true, mayBeWorker: () => false, restrictedTo: id });
+  const body = { signal: "traces" as const, bytes: 6 * 1024 * 1024, parse: () => request(1), onDone: undefined };
+  expect(["a", "b", "c", "d"].map((id) => ingest.offer(id, { ...body, origin: origin(id) }))).toEqual([true, true, false, false]);
+  expect(ingest.offer("owner", { ...body, origin: { worker: undefined, isFrame: true, mayBeWorker: () => false } })).toBe(true);
+  expect(telemetry.counts.get("spans ingest_queue_full")).toBe(2);
 });

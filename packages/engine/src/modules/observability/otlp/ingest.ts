@@ -3,9 +3,11 @@ import type { DropCounter, LogSink, MetricSink, SpanSink } from "../model.ts";
 import { checkShape } from "./check-shape.ts";
 import { decode } from "./decode.ts";
 import type { Origin } from "./decode-context.ts";
+import { RecordRate } from "./record-rate.ts";
 
-/** Bytes that wait to be read, of all sources and of one. A frame may have 16 MiB. */
+/** Bytes that wait to be read, of all sources, of all restricted ones, and of one. A frame may have 16 MiB. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+const MAX_WAITING_BYTES_OF_RESTRICTED = 16 * 1024 * 1024;
 const MAX_WAITING_BYTES_PER_SOURCE = 16 * 1024 * 1024;
 /** How long reading goes on before others have their turn, and how long it then stays away: four times as long, a fifth of the loop at most. */
 const SLICE_MS = 4;
@@ -20,6 +22,8 @@ export interface IngestSinks {
   readonly drops: DropCounter;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
+  /** Milliseconds, never going back. */
+  readonly monotonic: () => number;
 }
 
 export type IngestOutcome =
@@ -57,7 +61,9 @@ export class Ingest {
   /** By source, in the order of their turns. */
   readonly #waiting = new Map<string, WaitingBody[]>();
   readonly #bytesOf = new Map<string, number>();
+  readonly #rate: RecordRate;
   #bytes = 0;
+  #restrictedBytes = 0;
   #current: ReadingBody | undefined;
   /** Calls off the next turn; undefined when none is due. */
   #cancelTurn: (() => void) | undefined;
@@ -67,6 +73,7 @@ export class Ingest {
 
   constructor(sinks: IngestSinks) {
     this.#sinks = sinks;
+    this.#rate = new RecordRate(sinks.monotonic);
   }
 
   /** Records since the start. */
@@ -77,11 +84,17 @@ export class Ingest {
   /** False when there is no room; it is counted then, and `onDone` is not called. `source` tells who shares a turn. */
   offer(source: string, body: WaitingBody): boolean {
     const ofSource = this.#bytesOf.get(source) ?? 0;
-    if (this.#stopped || this.#bytes + body.bytes > MAX_WAITING_BYTES || (ofSource > 0 && ofSource + body.bytes > MAX_WAITING_BYTES_PER_SOURCE)) {
+    const restricted = body.origin.restrictedTo === undefined ? 0 : body.bytes;
+    const isFull =
+      this.#bytes + body.bytes > MAX_WAITING_BYTES ||
+      (restricted > 0 && this.#restrictedBytes + restricted > MAX_WAITING_BYTES_OF_RESTRICTED) ||
+      (ofSource > 0 && ofSource + body.bytes > MAX_WAITING_BYTES_PER_SOURCE);
+    if (this.#stopped || isFull) {
       this.#sinks.drops.dropped(DROPPED[body.signal], this.#stopped ? "shutdown" : "ingest_queue_full", 1);
       return false;
     }
     this.#bytes += body.bytes;
+    this.#restrictedBytes += restricted;
     this.#bytesOf.set(source, ofSource + body.bytes);
     const waiting = this.#waiting.get(source);
     if (waiting === undefined) this.#waiting.set(source, [body]);
@@ -132,6 +145,7 @@ export class Ingest {
     const body = bodies.shift() as WaitingBody;
     this.#waiting.delete(source);
     this.#bytes -= body.bytes;
+    if (body.origin.restrictedTo !== undefined) this.#restrictedBytes -= body.bytes;
     const left = (this.#bytesOf.get(source) ?? 0) - body.bytes;
     if (bodies.length > 0) {
       // To the end of the line.
@@ -157,9 +171,17 @@ export class Ingest {
 
   /** False when the time is up first. */
   #read(body: ReadingBody, until: number): boolean {
+    const { restrictedTo } = body.origin;
     for (let count = 1; ; count += 1) {
+      if (restrictedTo !== undefined && this.#rate.isSpent(restrictedTo)) {
+        // How many records are left is not known without reading them.
+        this.#sinks.drops.dropped(DROPPED[body.signal], "principal_rate", 1);
+        body.refused += 1;
+        break;
+      }
       const { done, value } = body.records.next();
       if (done === true) break;
+      if (restrictedTo !== undefined) this.#rate.take(restrictedTo);
       if (value) body.accepted += 1;
       else body.refused += 1;
       if (count % LOOK_EVERY === 0 && performance.now() >= until) return false;

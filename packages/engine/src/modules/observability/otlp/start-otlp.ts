@@ -55,7 +55,7 @@ export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts
   function load(): Promise<Ingest> {
     loading ??= Promise.all([import("./ingest.ts"), import("./frames.ts")]).then(([{ Ingest }, { takeFrame }]) => {
       take = takeFrame;
-      ingest = new Ingest({ ...sinks, now: () => clock.now() });
+      ingest = new Ingest({ ...sinks, now: () => clock.now(), monotonic: () => clock.monotonic() });
       return ingest;
     });
     return loading;

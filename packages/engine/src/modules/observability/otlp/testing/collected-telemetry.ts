@@ -18,6 +18,8 @@ export class CollectedTelemetry implements IngestSinks {
       void this.counts.set(`${signal} ${reason}`, (this.counts.get(`${signal} ${reason}`) ?? 0) + count),
   };
   readonly now = () => 1_790_000_000_500;
+  monotonicMs = 0;
+  readonly monotonic = () => this.monotonicMs;
 
   /** Reads a whole request. Answers for each record whether it was taken. */
   decode(signal: "traces" | "logs" | "metrics", body: unknown, origin: Partial<Origin> = {}): boolean[] {
