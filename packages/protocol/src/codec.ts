@@ -1,5 +1,5 @@
 import { CallError } from "./call-error.ts";
-import { type Envelope, MAX_DEPTH, memberSpans, nestsDeeperThan, scanEnvelope } from "./envelope.ts";
+import { type Envelope, MAX_PAYLOAD_DEPTH, memberSpans, nestsDeeperThan, scanEnvelope } from "./envelope.ts";
 import { isUuid, nameProblem } from "./ids.ts";
 import { actionSchema, MAX_TIMEOUT_MS, type Message, type MessageOf, type MessageType, messageSchemas, wireErrorSchema } from "./messages.ts";
 import { Payload } from "./payload.ts";
@@ -139,7 +139,7 @@ function tryParse(text: string): unknown {
 /** The slow path, and the specification of what a frame means. */
 export function decodeByParsing(frame: string): Message | UndecodableFrame {
   // Whatever walks a value later may do so by recursion; no value that comes in may be deep enough to exhaust the stack.
-  if (nestsDeeperThan(frame, MAX_DEPTH + 1)) return undecodable(`the frame is nested deeper than ${MAX_DEPTH} levels`, {});
+  if (nestsDeeperThan(frame, MAX_PAYLOAD_DEPTH + 1)) return undecodable(`the frame is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`, {});
   let raw: unknown;
   try {
     raw = JSON.parse(frame);
@@ -156,7 +156,7 @@ export function decodeByParsing(frame: string): Message | UndecodableFrame {
   const fields: Record<string, unknown> = { ...members };
   if (type === "invokefunction" || type === "invocationresult") {
     const tooDeep = keepPayloadText(frame, members, fields);
-    if (tooDeep !== undefined) return undecodable(`\`${tooDeep}\` is nested deeper than ${MAX_DEPTH} levels`, members);
+    if (tooDeep !== undefined) return undecodable(`\`${tooDeep}\` is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`, members);
     if (type === "invokefunction") {
       fields.data ??= Payload.null;
       if (members.metadata === null) fields.metadata = undefined;

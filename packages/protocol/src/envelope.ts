@@ -30,8 +30,10 @@ const CLOSE_BRACE = 125;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 
-/** Deepest nesting of a payload that the fast path accepts; deeper ones are refused by the slow path. */
+/** Deepest nesting of a JSON value of a user: a request's body, an item, the data of an event or job. */
 export const MAX_DEPTH = 128;
+/** Deepest nesting of a payload, which may carry such a value within a request, an event or the input of a built-in function. */
+export const MAX_PAYLOAD_DEPTH = MAX_DEPTH + 8;
 
 function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
@@ -74,7 +76,7 @@ function endOfNested(text: string, from: number): number {
       at = endOfString(text, at);
       if (at === -1) return -1;
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (++depth > MAX_DEPTH) return -1;
+      if (++depth > MAX_PAYLOAD_DEPTH) return -1;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       if (--depth === 0) return at + 1;
     }
@@ -337,7 +339,7 @@ export function memberSpans(frame: string, names: ReadonlySet<string>): Map<stri
   }
 }
 
-/** Where the elements of an array stand in a text that is known to be a JSON array nested no deeper than `MAX_DEPTH`. */
+/** Where the elements of an array stand in a text that is known to be a JSON array nested no deeper than `MAX_PAYLOAD_DEPTH`. */
 export function elementSpans(array: string): (readonly [number, number])[] {
   const spans: (readonly [number, number])[] = [];
   let at = skipSpace(array, skipSpace(array, 0) + 1);

@@ -1,7 +1,7 @@
-import { type CallError, Payload } from "@svc/protocol";
+import { type CallError, MAX_DEPTH, Payload } from "@svc/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_VALUE_DEPTH, storedJson } from "./stored-json.ts";
+import { storedJson } from "./stored-json.ts";
 
 const limits = { name: "value", maxBytes: 1_000, limit: "max_value_bytes of a test" };
 
@@ -33,17 +33,17 @@ describe("the text under which a value is stored", () => {
     expect(() => stored(JSON.stringify("é".repeat(500)))).toThrow("`value`: is 1002 bytes of JSON; at most 1000 are allowed (max_value_bytes of a test)");
   });
 
-  it(`keeps ${MAX_VALUE_DEPTH} levels and refuses one more, naming the depth`, () => {
+  it(`keeps ${MAX_DEPTH} levels and refuses one more, naming the depth`, () => {
     const nested = (levels: number): string => `${'{"a":['.repeat(levels / 2)}${"]}".repeat(levels / 2)}`;
-    expect(stored(nested(MAX_VALUE_DEPTH))).toBe(nested(MAX_VALUE_DEPTH));
+    expect(stored(nested(MAX_DEPTH))).toBe(nested(MAX_DEPTH));
     const refused = (() => {
       try {
-        return stored(`[${nested(MAX_VALUE_DEPTH)}]`);
+        return stored(`[${nested(MAX_DEPTH)}]`);
       } catch (thrown) {
         return thrown as CallError;
       }
     })();
-    expect(refused).toMatchObject({ code: "invalid_input", message: "`value`: is nested deeper than 120 levels, which is the limit" });
+    expect(refused).toMatchObject({ code: "invalid_input", message: "`value`: is nested deeper than 128 levels, which is the limit" });
   });
 
   it("is found in time that grows with the text, whatever stands in it", () => {

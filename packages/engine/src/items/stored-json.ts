@@ -1,10 +1,4 @@
-import { CallError, type Payload } from "@svc/protocol";
-
-/**
- * Deepest nesting of a value. Whatever carries values (a page of entries, an event) adds a few levels of its own, and with them must stay within
- * the 128 levels of a payload.
- */
-export const MAX_VALUE_DEPTH = 120;
+import { CallError, MAX_DEPTH, type Payload } from "@svc/protocol";
 
 export interface StoredJson {
   readonly json: string;
@@ -20,10 +14,10 @@ export interface StoredJson {
  * `value`; `limit` names the setting, e.g. "max_value_bytes of svc-state".
  */
 export function storedJson(payload: Payload, limits: { readonly name: string; readonly maxBytes: number; readonly limit: string }): StoredJson {
-  const json = normalJson(payload.text(), MAX_VALUE_DEPTH);
+  const json = normalJson(payload.text(), MAX_DEPTH);
   if (json === undefined) {
-    const message = `\`${limits.name}\`: is nested deeper than ${MAX_VALUE_DEPTH} levels, which is the limit`;
-    throw new CallError("invalid_input", message, { details: { limit: MAX_VALUE_DEPTH } });
+    const message = `\`${limits.name}\`: is nested deeper than ${MAX_DEPTH} levels, which is the limit`;
+    throw new CallError("invalid_input", message, { details: { limit: MAX_DEPTH } });
   }
   const bytes = Buffer.byteLength(json);
   if (bytes > limits.maxBytes) {

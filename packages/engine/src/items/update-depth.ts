@@ -1,5 +1,4 @@
-import { CallError } from "@svc/protocol";
-import { MAX_VALUE_DEPTH } from "./stored-json.ts";
+import { CallError, MAX_DEPTH } from "@svc/protocol";
 import type { UpdateOp } from "./update-op.ts";
 import { segmentsOf } from "./update-path.ts";
 
@@ -9,9 +8,9 @@ export function refuseDeepUpdate(ops: readonly UpdateOp[]): void {
     if (!("value" in op)) continue;
     // An element lies one level below the array that it is appended to.
     const above = segmentsOf(op.path).length + (op.type === "append" ? 1 : 0);
-    if (above + depthOf(op.value) <= MAX_VALUE_DEPTH) continue;
-    const message = `\`ops.${index}.value\`: would be nested deeper than ${MAX_VALUE_DEPTH} levels, which is the limit of a value`;
-    throw new CallError("invalid_input", message, { details: { limit: MAX_VALUE_DEPTH } });
+    if (above + depthOf(op.value) <= MAX_DEPTH) continue;
+    const message = `\`ops.${index}.value\`: would be nested deeper than ${MAX_DEPTH} levels, which is the limit of a value`;
+    throw new CallError("invalid_input", message, { details: { limit: MAX_DEPTH } });
   }
 }
 

@@ -234,7 +234,7 @@ describe("a worker without measure", () => {
     expect(engine.directory.workerById(worker.id)?.function_count).toBe(0);
   });
 
-  it("cannot have its payload nested deeper than 128 levels parsed by anybody (K4)", async () => {
+  it("cannot have its payload nested deeper than 136 levels parsed by anybody (K4)", async () => {
     const engine = await inMemoryEngine();
     const callee = await provider(engine, "f", { features: [] });
     const caller = await engine.connectWorker({ features: [] });

@@ -1,4 +1,4 @@
-import { CallError, MAX_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
+import { CallError, MAX_PAYLOAD_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
 import { TRUSTED } from "./access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import { describeIssues } from "./describe-issues.ts";
@@ -162,8 +162,10 @@ function readInput(payload: Payload, { id, rawMembers }: FunctionSpec<unknown>):
   const value = payload.value();
   const isNested = typeof value === "object" && value !== null;
   // What reads a value may do so by recursion, and a payload that came unread was not measured yet.
-  if (isNested && nestsDeeperThan(payload.text(), MAX_DEPTH)) {
-    throw new CallError("invalid_input", `${id}: the payload is nested deeper than ${MAX_DEPTH} levels`, { details: { function_id: id, limit: MAX_DEPTH } });
+  if (isNested && nestsDeeperThan(payload.text(), MAX_PAYLOAD_DEPTH)) {
+    throw new CallError("invalid_input", `${id}: the payload is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`, {
+      details: { function_id: id, limit: MAX_PAYLOAD_DEPTH },
+    });
   }
   return isNested && rawMembers !== undefined ? keepRawMembers(payload.text(), value, rawMembers) : value;
 }

@@ -53,13 +53,13 @@ describe("members that a function of a module gets unread", () => {
     await expect(texts(payload)).rejects.toMatchObject({ code: "invalid_input" });
   });
 
-  it("come in payloads of at most 128 levels; deeper ones are refused by every function, and what is no JSON", async () => {
+  it("come in payloads of at most 136 levels; deeper ones are refused by every function, and what is no JSON", async () => {
     const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
-    expect(await texts(`{"value":${nested(127)}}`)).toEqual({ value: nested(127), items: null });
-    for (const levels of [128, 10_000, 1_000_000]) {
+    expect(await texts(`{"value":${nested(135)}}`)).toEqual({ value: nested(135), items: null });
+    for (const levels of [136, 10_000, 1_000_000]) {
       await expect(texts(`{"value":${nested(levels)}}`)).rejects.toMatchObject({
         code: "invalid_input",
-        message: "echo::texts: the payload is nested deeper than 128 levels",
+        message: "echo::texts: the payload is nested deeper than 136 levels",
       });
     }
     await expect(texts('{"value":01}')).rejects.toMatchObject({ code: "invalid_message" });

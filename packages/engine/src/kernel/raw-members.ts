@@ -2,7 +2,7 @@ import { elementSpans, memberSpans, Payload } from "@svc/protocol";
 
 /**
  * Puts members of a payload into its parsed value as `Payload`s with the text that they came in: parsing rounds numbers, and writing them again
- * costs. `text` is JSON nested no deeper than `MAX_DEPTH`, `value` what it says, an object or an array; `names` are those of `FunctionSpec.rawMembers`.
+ * costs. `text` is JSON nested no deeper than `MAX_PAYLOAD_DEPTH`, `value` what it says, an object or an array; `names` are those of `FunctionSpec.rawMembers`.
  */
 export function keepRawMembers(text: string, value: object, names: readonly string[]): unknown {
   if (Array.isArray(value)) return value;

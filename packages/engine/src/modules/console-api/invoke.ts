@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError, functionIdSchema, MAX_DEPTH, MAX_TIMEOUT_MS, memberSpans, Payload } from "@svc/protocol";
+import { CallError, functionIdSchema, MAX_PAYLOAD_DEPTH, MAX_TIMEOUT_MS, memberSpans, Payload } from "@svc/protocol";
 import { z } from "zod";
 import { occasion } from "../../deliveries/in-span.ts";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
@@ -118,7 +118,7 @@ function payloadOf(text: string, members: Readonly<Record<string, unknown>>): Pa
   const name = PAYLOAD_NAMES.find((candidate) => members[candidate] !== undefined);
   if (name === undefined) return Payload.null;
   const span = memberSpans(text, new Set(PAYLOAD_NAMES)).get(name);
-  if (span === undefined) throw new CallError("invalid_json", `\`${name}\` is nested deeper than ${MAX_DEPTH} levels`);
+  if (span === undefined) throw new CallError("invalid_json", `\`${name}\` is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
   return Payload.fromText(text.slice(span[0], span[1]));
 }
 

@@ -6,9 +6,6 @@ import { readUrlEncoded } from "./fields.ts";
 import { findJsonFault, nestsDeeperThan } from "./json-text.ts";
 import { Refusal } from "./refusal.ts";
 
-// The body stands inside the request object, which stands inside a frame.
-const MAX_BODY_DEPTH = MAX_DEPTH - 8;
-
 const READ_HERE = "application/json (and +json types), application/x-www-form-urlencoded, text/*";
 
 /** Length that the request declares, in bytes; undefined when its body comes in chunks of unknown number. */
@@ -133,8 +130,8 @@ function checkedJson(text: string): string {
       cause,
     });
   }
-  if (nestsDeeperThan(json, MAX_BODY_DEPTH)) {
-    throw new Refusal({ status: 400, code: "invalid_json", message: `the body is nested deeper than ${MAX_BODY_DEPTH} levels` });
+  if (nestsDeeperThan(json, MAX_DEPTH)) {
+    throw new Refusal({ status: 400, code: "invalid_json", message: `the body is nested deeper than ${MAX_DEPTH} levels` });
   }
   return json;
 }

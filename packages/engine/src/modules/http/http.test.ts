@@ -251,7 +251,7 @@ describe("a request body", () => {
     ['{\n  "a": 1,\n}', 'unexpected "}" at line 3, column 1'],
     ["[1, 2", "unexpected end of the text"],
     ["nope", 'unexpected "n" at line 1, column 1'],
-    [`${"[".repeat(200)}${"]".repeat(200)}`, "nested deeper than 120 levels"],
+    [`${"[".repeat(200)}${"]".repeat(200)}`, "nested deeper than 128 levels"],
     ["[".repeat(500_000), "unexpected end of the text"],
   ])("that is not good JSON is answered 400 with the place: %.20s (gap 22)", async (body, message) => {
     const { worker, url } = await site();
@@ -263,6 +263,22 @@ describe("a request body", () => {
     const error = await errorOf(response);
     expect(error.code).toBe("invalid_json");
     expect(error.message).toContain(message);
+  });
+
+  it.each([
+    ["ours", undefined],
+    ["a published client", []],
+  ])("may be nested 128 levels deep, also in the answer of %s, and no deeper", async (_who, features) => {
+    const { engine, worker, url } = await site();
+    const server = await engine.connectWorker(features === undefined ? {} : { features });
+    server.serve("echo", (input) => ({ status_code: 200, body: (input as { body: unknown }).body }));
+    await bind(worker, "echo", { api_path: "/echo", http_method: "POST" });
+    const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
+
+    const answer = await post(`${url}/echo`, nested(128));
+
+    expect([answer.status, await answer.text()]).toEqual([200, nested(128)]);
+    expect((await errorOf(await post(`${url}/echo`, nested(129)))).message).toContain("nested deeper than 128 levels");
   });
 
   it("is refused with 415 or 400 when it cannot be understood", async () => {

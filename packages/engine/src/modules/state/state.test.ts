@@ -125,15 +125,15 @@ describe("state::set, get and delete", () => {
     });
   });
 
-  it("keeps a value nested 120 levels deep, and refuses a deeper one, naming the depth", async () => {
+  it("keeps a value nested 128 levels deep, and refuses a deeper one, naming the depth", async () => {
     const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
     const set = (levels: number): Promise<string> => answerText(engine, "state::set", `{"scope":"s","key":"deep","value":${nested(levels)}}`);
-    await set(120);
-    expect(await answerText(engine, "state::entries", '{"scope":"s"}')).toContain(`"value":${nested(120)}`);
+    await set(128);
+    expect(await answerText(engine, "state::entries", '{"scope":"s"}')).toContain(`"value":${nested(128)}`);
     for (const [levels, limit] of [
-      [121, 120],
-      [128, 128],
-      [10_000, 128],
+      [129, 128],
+      [136, 136],
+      [10_000, 136],
     ] as const) {
       await expect(set(levels)).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining(`nested deeper than ${limit} levels`) });
     }

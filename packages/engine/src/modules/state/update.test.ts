@@ -108,15 +108,15 @@ describe("state::update", () => {
       details: { limit: 1_000 },
     });
     const deep: unknown = JSON.parse("[".repeat(100) + "]".repeat(100));
-    const path = Array.from({ length: 21 }, (_, index) => `p${index}`);
+    const path = Array.from({ length: 29 }, (_, index) => `p${index}`);
     await expect(update([{ type: "set", path, value: deep }])).rejects.toMatchObject({
       code: "invalid_input",
-      message: "`ops.0.value`: would be nested deeper than 120 levels, which is the limit of a value",
+      message: "`ops.0.value`: would be nested deeper than 128 levels, which is the limit of a value",
     });
     expect(await entry()).toBeNull();
     await update([{ type: "set", path: path.slice(1), value: deep }]);
-    await update([{ type: "set", path: "", value: JSON.parse("[".repeat(120) + "]".repeat(120)) }]);
-    await expect(update([{ type: "append", path: path.slice(1, 21), value: deep }])).rejects.toMatchObject({ code: "invalid_input" });
+    await update([{ type: "set", path: "", value: JSON.parse("[".repeat(128) + "]".repeat(128)) }]);
+    await expect(update([{ type: "append", path: path.slice(1, 29), value: deep }])).rejects.toMatchObject({ code: "invalid_input" });
   });
 
   it.each([

@@ -139,8 +139,8 @@ describe("stream::set, get, update and delete", () => {
   it("refuse data over the limit or nested too deeply, naming both, and take what members of prototypes are called", async () => {
     await expect(call("set", { ...item, data: "é".repeat(500) })).rejects.toMatchObject({ code: "payload_too_large", details: { bytes: 1_002, limit: 1_000 } });
     await expect(call("send", { ...group, type: "t", data: "é".repeat(500) })).rejects.toMatchObject({ code: "payload_too_large" });
-    const deep = `{"stream_name":"todos","group_id":"mine","item_id":"1","data":${"[".repeat(125)}${"]".repeat(125)}}`;
-    await expect(text("set", deep)).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(/nested deeper than 120 levels/) });
+    const deep = `{"stream_name":"todos","group_id":"mine","item_id":"1","data":${"[".repeat(129)}${"]".repeat(129)}}`;
+    await expect(text("set", deep)).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(/nested deeper than 128 levels/) });
     await expect(text("set", deep.replace(/\[+\]+/, "[".repeat(10_000) + "]".repeat(10_000)))).rejects.toMatchObject({ code: "invalid_input" });
     const polluting = '{"__proto__":{"polluted":true},"constructor":1}';
     await text("set", `{"stream_name":"todos","group_id":"mine","item_id":"1","data":${polluting}}`);

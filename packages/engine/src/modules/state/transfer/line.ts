@@ -1,4 +1,4 @@
-import { CallError, MAX_DEPTH, memberSpans, nestsDeeperThan, Payload } from "@svc/protocol";
+import { CallError, MAX_PAYLOAD_DEPTH, memberSpans, nestsDeeperThan, Payload } from "@svc/protocol";
 import { z } from "zod";
 import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { key, scope } from "../inputs.ts";
@@ -17,7 +17,7 @@ const VALUE = new Set(["value"]);
 
 /** Throws CallError `invalid_input` or `payload_too_large`; the message does not name the line. */
 export function parseLine(text: string, maxValueBytes: number): ImportLine {
-  if (nestsDeeperThan(text, MAX_DEPTH)) throw new CallError("invalid_input", `is nested deeper than ${MAX_DEPTH} levels`);
+  if (nestsDeeperThan(text, MAX_PAYLOAD_DEPTH)) throw new CallError("invalid_input", `is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
   let raw: unknown;
   try {
     raw = JSON.parse(text);

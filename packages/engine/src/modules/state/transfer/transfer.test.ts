@@ -171,8 +171,8 @@ describe("state::import", () => {
     ['{"scope":"s","key":"k"}', "invalid_input", /^line 3: `value`: is missing/],
     ['{"scope":"s","key":"","value":1}', "invalid_input", /^line 3: `key`: must not be empty/],
     ['{"scope":"s","key":"k","value":1,"expires_at":"soon"}', "invalid_input", /^line 3: `expires_at`/],
-    [`{"scope":"s","key":"k","value":${"[".repeat(125)}${"]".repeat(125)}}`, "invalid_input", /^line 3: `value`: is nested deeper than 120 levels/],
-    [`{"scope":"s","key":"k","value":${"[".repeat(10_000)}`, "invalid_input", /^line 3: is nested deeper than 128 levels/],
+    [`{"scope":"s","key":"k","value":${"[".repeat(129)}${"]".repeat(129)}}`, "invalid_input", /^line 3: `value`: is nested deeper than 128 levels/],
+    [`{"scope":"s","key":"k","value":${"[".repeat(10_000)}`, "invalid_input", /^line 3: is nested deeper than 136 levels/],
     [line("k", "x".repeat(100_000)), "payload_too_large", /^line 3: `value`: is 100002 bytes of JSON; at most 100000/],
     [`${" ".repeat(400_000)}`, "payload_too_large", /^line 3: is longer than \d+ characters/],
   ])("ends at a bad line like %.60s, naming it; the lines before it are stored", async (bad, code, message) => {

@@ -120,7 +120,7 @@ function subtree(roots: readonly SpanNode[], id: string): readonly SpanNode[] {
   return [];
 }
 
-/** Levels of spans within one another in an answer, each two of JSON: the wire takes 128 of those (`MAX_DEPTH`). What is deeper begins again as a root. */
+/** Levels of spans within one another in an answer, each two of JSON: the wire takes 136 of those (`MAX_PAYLOAD_DEPTH`). What is deeper begins again as a root. */
 const MAX_NESTING = 40;
 
 /** Joins the spans of a page, which come parents first. */
