@@ -17,7 +17,7 @@ export class ExchangeChannels implements ChannelOffer {
   readonly #exchange: Exchange;
   readonly #fill: (writer: ChannelWriter) => void;
   readonly #closers: ((reason: string) => void)[] = [];
-  #begin: (head: Promise<StreamHead | undefined>) => void = () => {};
+  #begin: (head: Promise<StreamHead | undefined> | undefined) => void = () => {};
   #fail: (reason: Error) => void = () => {};
 
   constructor(exchange: Exchange, fill: (writer: ChannelWriter) => void) {
@@ -57,6 +57,8 @@ export class ExchangeChannels implements ChannelOffer {
   /** Takes both down; nobody can come for them any more. */
   close(): void {
     this.#exchange.channels = undefined;
+    // A pending promise would keep the result that won the race against it for as long as the exchange lasts.
+    this.#begin(undefined);
     for (const close of this.#closers.splice(0)) close("the request is over");
   }
 }

@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Module } from "../../kernel/module.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
@@ -36,6 +38,14 @@ async function site(
     await worker.next((frame) => frame.type === "triggerregistrationresult" && frame.status === "active");
   }
   return { engine, worker, port: Number(new URL(await engine.http()).port) };
+}
+
+/** Bytes that are still referenced, after a full garbage collection. */
+function memoryInUse(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 interface RawClient {
@@ -233,6 +243,23 @@ describe("a hostile client", () => {
     await withdrawn;
     expect(engine.kernel.router.counts.inFlight).toBe(0);
     expect(await ask(port, post("/echo", "1"))).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it("that does not read its answer costs the memory for that answer once, and for nothing else of the call", async () => {
+    const answerBytes = 12_000_000;
+    const { port, worker } = await site({ "/big": () => ({ body: "x".repeat(answerBytes) }) });
+    const stall = async (): Promise<void> => {
+      const socket = connect({ port, host: "127.0.0.1" });
+      clients.push(socket);
+      socket.pause();
+      socket.write(post("/big", "1"));
+      await once(socket, "readable");
+    };
+    await stall();
+    const before = memoryInUse();
+    for (let n = 0; n < 3; n++) await stall();
+    worker.received.length = 0;
+    expect(memoryInUse() - before).toBeLessThan(2 * 3 * answerBytes);
   });
 
   it("that does not read its answer is cut off", async () => {

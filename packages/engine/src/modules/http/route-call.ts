@@ -144,6 +144,8 @@ export class RouteCall {
   }
 
   #whole(result: Payload): RouteOutcome {
+    // The call has ended. Keeping it would keep its result for as long as the client takes to read the answer.
+    this.#started = undefined;
     const { binding, defaultStatus } = this.#parts.destination;
     return { answer: answerOf(result, binding.functionId, defaultStatus), stream: undefined };
   }

@@ -32,10 +32,16 @@ export function sendAnswer(exchange: Exchange, answer: Answer, options: SendOpti
     response.writeHead(answer.status, headersOf(answer));
     response.end(answer.body);
   }
+  cutSlowReader(exchange, options.clock);
+}
+
+/** On its own, since a closure beside the answer would keep its body for as long as the client takes to read. */
+function cutSlowReader(exchange: Exchange, clock: Clock): void {
+  const { request, response } = exchange;
   whenOnSocket(exchange, () => {
     // What the system has taken whole does not wait for a slow reader.
     if (response.writableEnded && request.socket.writableLength === 0) return;
-    exchange.onEnd(options.clock.after(READ_ANSWER_MS, () => request.socket.destroy()));
+    exchange.onEnd(clock.after(READ_ANSWER_MS, () => request.socket.destroy()));
   });
 }
 
@@ -51,7 +57,8 @@ export function endOfBody(request: IncomingMessage, clock: Clock): void {
 /** A whole answer that a slow client cannot read in the time for one. */
 async function sendLong(exchange: Exchange, answer: Answer, clock: Clock): Promise<void> {
   const { request, response } = exchange;
-  const body = Buffer.from(answer.body as string | Buffer);
+  const given = answer.body ?? "";
+  const body = typeof given === "string" ? Buffer.from(given) : given;
   response.writeHead(answer.status, [...answer.headers, "Content-Length", String(body.byteLength)]);
   if (!(await writeAtPace(response, body, clientPace(exchange, clock)))) {
     request.socket.destroy();
