@@ -83,14 +83,17 @@ class ConsoleServer implements RunningConsole {
       http: `http://${shownHost}:${options.enginePort}`,
       realtime: `ws://${shownHost}:${options.wsPort}`,
     };
-    this.#http = { host, port: options.enginePort, url: this.#engine.http, token };
     this.#link = new EngineLink({
       bridge: this.#engine.bridge,
       realtime: this.#engine.realtime,
       token,
       serviceName: options.otelServiceName,
       sendsSpans: options.otel,
+      beforeConnect: options.beforeConnect,
     });
+    // While the bridge is not connected, it is not known who listens on the engine's ports.
+    const presented = (): string | undefined => (this.#link.port("bridge").state === "connected" ? token : undefined);
+    this.#http = { host, port: options.enginePort, url: this.#engine.http, token: options.beforeConnect === undefined ? () => token : presented };
     this.#topics = new LiveTopics(this.#link.streams);
     this.#traces = new OwnTraces(this.#link.worker, { enabled: options.otel });
     this.#probes = new Probes({ link: this.#link, http: this.#http, bridge: this.#engine.bridge, realtime: this.#engine.realtime, console: () => this.url });

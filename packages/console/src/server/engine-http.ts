@@ -7,7 +7,8 @@ export interface EngineHttp {
   readonly port: number;
   /** As URL, for people. */
   readonly url: string;
-  readonly token: string | undefined;
+  /** The token to present to it now. */
+  readonly token: () => string | undefined;
 }
 
 /** Begins a request to the engine's HTTP port; no other host can be reached by it, whatever the path says. Throws TypeError for a path or header that cannot be sent. */

@@ -10,6 +10,8 @@ export interface EngineLinkOptions {
   readonly serviceName: string;
   /** Whether it may send spans of its own. */
   readonly sendsSpans: boolean;
+  /** Runs before each attempt to connect; the attempt fails with its error. */
+  readonly beforeConnect?: (() => Promise<void>) | undefined;
 }
 
 /** How long the console waits for an answer to who the engine is, in milliseconds. */
@@ -48,7 +50,7 @@ export class EngineLink {
   #calls = 0;
   readonly #listeners = new Set<(state: EngineState) => void>();
 
-  constructor({ bridge, realtime, token, serviceName, sendsSpans }: EngineLinkOptions) {
+  constructor({ bridge, realtime, token, serviceName, sendsSpans, beforeConnect }: EngineLinkOptions) {
     const headers = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
     this.#state = this.#compose();
     this.worker = connect(bridge, {
@@ -59,9 +61,16 @@ export class EngineLink {
       logger: this.#listener("bridge"),
       handleSignals: false,
       reconnect: RECONNECT,
+      beforeConnect,
       ...headers,
     });
-    this.streams = connectStreams({ url: realtime, logger: this.#listener("realtime"), reconnect: RECONNECT, ...(token === undefined ? {} : { token }) });
+    this.streams = connectStreams({
+      url: realtime,
+      logger: this.#listener("realtime"),
+      reconnect: RECONNECT,
+      beforeConnect,
+      ...(token === undefined ? {} : { token }),
+    });
     this.worker.onConnectionState((state) => {
       if (state === "connected") void this.#learn();
       else this.#lost("bridge");
