@@ -363,6 +363,7 @@ class Engine implements RunningEngine {
       version: identity.version,
       instance_id: identity.instanceId,
       pid: process.pid,
+      mode: this.#config.engine.mode,
       started_at_ms: identity.startedAtMs,
       config_file: this.#config.file,
       data_dir: this.#config.engine.dataDir,

@@ -38,7 +38,7 @@ async function runConsole(shell: Shell, command: Command, options: OwnOptions): 
   try {
     // Loaded here and not above: the engine and the other commands have no use for it.
     const { startConsole } = await import("svc-console");
-    const running = await startConsole(settings);
+    const running = await startConsole({ ...settings, note: (line) => shell.note(`svc console: ${line}\n`) });
     const address = `${running.url}/workers`;
     shell.note(`The console is at ${address}\n`);
     if (options.open) openBrowser(address, shell);

@@ -19,6 +19,44 @@ export function toEngine(
   return sendRequest({ host: engine.host, port: engine.port, agent: false, ...options });
 }
 
+const MODE_TIMEOUT_MS = 5_000;
+const MAX_INFO_CHARS = 1024 * 1024;
+
+/** The mode of the engine by its HTTP port; undefined when it does not tell. Never rejects. */
+export function modeByHttp(engine: EngineHttp): Promise<"development" | "production" | undefined> {
+  return new Promise((resolve) => {
+    const token = engine.token();
+    const headers: Record<string, string> = { "content-type": "application/json" };
+    if (token !== undefined) headers.authorization = `Bearer ${token}`;
+    const request = toEngine(engine, { method: "POST", path: "/_console/invoke", headers });
+    const timer = setTimeout(() => request.destroy(), MODE_TIMEOUT_MS);
+    request.on("error", () => resolve(undefined));
+    request.on("close", () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    });
+    request.on("response", (answer) => {
+      let body = "";
+      answer.setEncoding("utf8").on("data", (text: string) => {
+        body += text;
+        if (body.length > MAX_INFO_CHARS) request.destroy();
+      });
+      answer.on("error", () => resolve(undefined));
+      answer.on("end", () => resolve(answer.statusCode === 200 ? modeIn(body) : undefined));
+    });
+    request.end('{"function_id":"engine::info","payload":{}}');
+  });
+}
+
+function modeIn(body: string): "development" | "production" | undefined {
+  try {
+    const { mode } = JSON.parse(body) as { readonly mode?: unknown };
+    return mode === "development" || mode === "production" ? mode : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Why the engine's HTTP port did not answer. */
 export function unreachable(engine: EngineHttp, error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }): string {
   // A name with an IPv4 and an IPv6 address fails with one error per address.
