@@ -233,6 +233,21 @@ describe("a console whose engine is started again", { timeout: 60_000 }, () => {
     expect(await tokenInPage(served)).toBe("");
   });
 
+  it("and no longer accepts a token ends the sessions of that token", async () => {
+    const other = await testEngine(undo);
+    await other.start(PRODUCTION);
+    const served = await consoleOf(other);
+    const [whole, reader] = [await sessionOf(served), await sessionOf(served, ROLE_TOKEN)];
+    const socket = (await dial(served, reader)) as WebSocket;
+    const closed = once(socket, "close");
+    await other.stop();
+    await other.start(PRODUCTION.replace(ROLE_TOKEN, "another-token-of-the-role"));
+    expect((await closed)[0]).toBe(4401);
+    expect(errorOf(await post(served, "/api/call", CALL, reader)).code).toBe("login_required");
+    const called = async (): Promise<number> => (await post(served, "/api/call", CALL, whole)).status;
+    await vi.waitFor(async () => expect(await called()).toBe(200), { timeout: 20_000, interval: 20 });
+  });
+
   it("and away says so to who logs in", async () => {
     const other = await testEngine(undo);
     await other.start(PRODUCTION);

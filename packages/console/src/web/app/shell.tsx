@@ -150,7 +150,13 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
         icon={<Keyboard aria-hidden className="size-4" />}
       />
       {hasSession && (
-        <Button look="ghost" aria-label="Log out" title="Log out of this console" onClick={() => void logOut()} icon={<LogOut aria-hidden className="size-4" />} />
+        <Button
+          look="ghost"
+          aria-label="Log out"
+          title="Log out of this console"
+          onClick={() => void logOut()}
+          icon={<LogOut aria-hidden className="size-4" />}
+        />
       )}
       <ConnectionPill />
     </header>

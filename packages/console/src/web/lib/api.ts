@@ -123,7 +123,7 @@ async function request(path: string, what: string, init: RequestInit): Promise<R
     const response = await send();
     if (response.status !== 401) return response;
     if (response.headers.has(LOGIN_HEADER)) {
-      endSession("expired");
+      endSession();
       return response;
     }
     // Refused before anything was done: the console was started again.

@@ -104,7 +104,7 @@ export class LiveConnection {
       for (const message of JSON.parse(event.data) as readonly ServerMessage[]) this.#take(message);
     });
     socket.addEventListener("close", ({ code }) => {
-      if (code === LOGIN_REQUIRED) endSession("expired");
+      if (code === LOGIN_REQUIRED) endSession();
       else if (this.#socket === socket) this.#lost();
     });
   }

@@ -44,13 +44,18 @@ export async function renewPageToken(): Promise<boolean> {
 
 async function endIfRefused(): Promise<void> {
   const { status, headers } = await fetch("/api/hello", { headers: { "x-svc-console": pageToken } });
-  if (status === 401 && headers.has(LOGIN_HEADER)) endSession("expired");
+  if (status === 401 && headers.has(LOGIN_HEADER)) endSession();
 }
 
-/** Forgets the session, and loads the document again at the same address: it has a form to log in. */
-export function endSession(why: "expired" | "logout"): void {
+/** The document is about to be loaded again. */
+let isLeaving = false;
+
+/** After the server refused the session: forgets it, and loads the document again at the same address. It has a form to log in. */
+export function endSession(): void {
+  if (isLeaving) return;
+  isLeaving = true;
   sessionStorage.removeItem(SESSION);
-  if (why === "expired") sessionStorage.setItem(SESSION_ENDED, "yes");
+  sessionStorage.setItem(SESSION_ENDED, "yes");
   location.reload();
 }
 
@@ -76,8 +81,10 @@ export async function logIn(token: string): Promise<string> {
 
 /** Ends the session, here and at the console's server. */
 export async function logOut(): Promise<void> {
+  isLeaving = true;
+  sessionStorage.removeItem(SESSION);
   const headers = { "content-type": "application/json", "x-svc-console": pageToken };
   // A console that is away has forgotten the session.
   await fetch("/api/logout", { method: "POST", headers, body: "{}" }).catch(() => undefined);
-  endSession("logout");
+  location.reload();
 }
