@@ -57,9 +57,11 @@ function runOnce<T>(ms: number, work: () => T): T {
  */
 function processorMs(): number {
   try {
-    return Number(readFileSync("/proc/thread-self/schedstat", "latin1").split(" ", 1)[0]) / 1e6;
+    const nanoseconds = Number(readFileSync("/proc/thread-self/schedstat", "latin1").split(" ", 1)[0]);
+    if (nanoseconds > 0) return nanoseconds / 1e6;
   } catch {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1_000;
+    // Not Linux.
   }
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }
