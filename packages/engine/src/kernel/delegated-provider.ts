@@ -4,6 +4,7 @@ import type { Call, Provider, Refusal } from "./call.ts";
 import type { DelegatedCall, RunDelegatedCall } from "./module.ts";
 import type { Router } from "./router.ts";
 import type { Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
 
 /**
  * One function that its worker registered with `invocation`: listed under the worker and gone with it, but run by a module. Calls in
@@ -12,13 +13,21 @@ import type { Session } from "./session.ts";
 export class DelegatedProvider implements Provider {
   readonly builtIn = false;
   readonly #session: Session;
+  readonly #sessions: Sessions;
   readonly #run: RunDelegatedCall;
   readonly #router: Router;
   readonly #maxCallsHeld: number;
   readonly #running = new Map<Call, AbortController>();
 
-  constructor(options: { readonly session: Session; readonly run: RunDelegatedCall; readonly router: Router; readonly maxCallsHeld: number }) {
+  constructor(options: {
+    readonly session: Session;
+    readonly sessions: Sessions;
+    readonly run: RunDelegatedCall;
+    readonly router: Router;
+    readonly maxCallsHeld: number;
+  }) {
     this.#session = options.session;
+    this.#sessions = options.sessions;
     this.#run = options.run;
     this.#router = options.router;
     this.#maxCallsHeld = options.maxCallsHeld;
@@ -51,7 +60,13 @@ export class DelegatedProvider implements Provider {
     const { id, payload, traceparent, baggage } = call;
     // As the worker itself calls it: the prefix of a restricted connection is the engine's business.
     const functionId = this.#session.access?.localFunctionId(call.functionId) ?? call.functionId;
-    void this.#carryOut(call, { id, functionId, payload, traceparent, baggage, signal: controller.signal });
+    void this.#carryOut(call, { id, functionId, principal: this.#chargedFor(call), payload, traceparent, baggage, signal: controller.signal });
+  }
+
+  #chargedFor({ caller }: Call): Principal {
+    const { principal } = this.#session;
+    if (!principal.isTrusted || caller === undefined) return principal;
+    return this.#sessions.byId(caller.worker_id)?.principal ?? principal;
   }
 
   withdraw(call: Call, reason: string): void {

@@ -168,6 +168,8 @@ export interface DelegatedCall {
   /** UUID of the call. */
   readonly id: string;
   readonly functionId: FunctionId;
+  /** Whose share of the module's resources the call uses: the function's, or the caller's if only the caller is restricted. */
+  readonly principal: Principal;
   /** As it came, not yet known to be JSON. */
   readonly payload: Payload;
   readonly traceparent: string | undefined;

@@ -60,10 +60,10 @@ function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: 
 }
 
 function delegated(id: FunctionId, invocation: unknown, session: Session, kernel: Kernel): Provider | CallError {
-  const { router, limits, invocations } = kernel;
+  const { router, limits, invocations, sessions } = kernel;
   try {
     const run = invocations.accept(id, invocation, { principal: session.principal });
-    return new DelegatedProvider({ session, run, router, maxCallsHeld: limits.maxCallsHeld });
+    return new DelegatedProvider({ session, sessions, run, router, maxCallsHeld: limits.maxCallsHeld });
   } catch (thrown) {
     return CallError.from(thrown);
   }

@@ -26,7 +26,7 @@ export interface HttpFunctionsOptions {
   readonly random?: () => number;
 }
 
-/** Requests under way at once; above it calls fail with `overloaded`. Counted for the principal that registered the function. */
+/** Requests under way at once; above it calls fail with `overloaded`. Counted for the principal that registered the function, or that calls it. */
 const MAX_REQUESTS: QuotaLimits = { each: 128, restricted: 512, total: 1_024 };
 const MAX_REQUESTS_PER_FUNCTION = 256;
 /** Bytes of their bodies and answers. A single call may have 16 MiB. */
@@ -82,15 +82,16 @@ export class HttpFunctions implements InvocationRunner {
       if (requests >= MAX_REQUESTS_PER_FUNCTION) {
         throw new CallError("overloaded", `${functionId} has ${requests} HTTP requests under way, which is the limit`);
       }
-      const problem = this.#requests.take(principal);
+      const charged = call.principal;
+      const problem = this.#requests.take(charged);
       if (problem !== undefined) throw overQuota(`${functionId}: ${problem}`);
       requests++;
-      const held = new HeldBytes(functionId, principal, this.#bytes);
+      const held = new HeldBytes(functionId, charged, this.#bytes);
       try {
         return await this.#carryOut(call, invocation, held);
       } finally {
         requests--;
-        this.#requests.release(principal);
+        this.#requests.release(charged);
         held.releaseTo(0);
       }
     };

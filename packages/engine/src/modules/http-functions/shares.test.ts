@@ -81,3 +81,20 @@ describe("functions behind a URL of a restricted connection", () => {
     expect((await Promise.all(answers)).filter((answer) => answer === 1)).toHaveLength(2);
   });
 });
+
+it("calls of a restricted connection to a URL function of the owner have the share of that connection", async () => {
+  const hanging: (() => void)[] = [];
+  const { engine, server } = await scene(({ body }, response) => {
+    if (body === '"hang"') hanging.push(() => json(response, 1));
+    else json(response, "served");
+  });
+  await engine.register("owner", { url: `http://127.0.0.1:${server.port}/` });
+  const tenant = await engine.connectWorker({ access: accessTo(["owner"]) });
+  const held = Array.from({ length: 129 }, () => tenant.call("owner", "hang"));
+  const { error } = await Promise.race(held);
+  expect(error).toMatchObject({ code: "overloaded", message: expect.stringContaining("together have 128 HTTP requests under way of 128") });
+  await expect.poll(() => hanging.length).toBe(128);
+  expect(await engine.call("owner", "quick")).toBe("served");
+  for (const release of hanging) release();
+  expect((await Promise.all(held)).filter(({ result }) => result === 1)).toHaveLength(128);
+});
