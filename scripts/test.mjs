@@ -44,11 +44,9 @@ const PROGRAMS = [
   ["Looking for systemd", installSystemd, ["e2e"]],
   ["Installing the toolchains of workers", installToolchains, ["e2e"]],
 ];
-/** Steps that build something, with the test projects that need it. */
-const BUILDS = [
-  ["Bundling svc", bundleCli, ["integration", "compat", "e2e", "console", "pytest"]],
-  ["Building the console's page", buildConsolePage, ["integration", "e2e", "console"]],
-];
+/** The projects that need each of what is built. */
+const BUNDLED = ["integration", "compat", "e2e", "console", "pytest"];
+const WITH_PAGE = ["integration", "e2e", "console"];
 const PACKED = ["integration", "e2e"];
 /** Projects with tests in Python, or with workers in Python. */
 const PYTHON = ["pytest", "integration", "e2e"];
@@ -80,13 +78,13 @@ async function main() {
   const signal = interruptSignal();
   const startedMs = performance.now();
   let others;
+  let page;
   try {
     const selection = await selectTests({ patterns: options.patterns, name: options.name, unitOnly: options.unit });
     const needs = (projects) => projects.some((project) => selection.projects.includes(project));
     const programs = PROGRAMS.filter(([, , projects]) => !options["no-install"] && needs(projects));
-    const builds = BUILDS.filter(([, , projects]) => needs(projects));
     const needsPython = needs(PYTHON);
-    const total = (options["no-install"] ? 1 : 3) + builds.length + Number(needsPython) + programs.length + Number(needs(PACKED));
+    const total = (options["no-install"] ? 1 : 3) + [PYTHON, BUNDLED, PACKED, WITH_PAGE].filter(needs).length + programs.length;
     const { step } = stepRunner({ total, signal });
     if (!options["no-install"]) await step("Checking Node and Python", checkTools);
     // These wait for the network most of the time, while the steps below use the processor.
@@ -96,10 +94,13 @@ async function main() {
     if (!options["no-install"]) await step("Installing packages", installPackages);
     // `npm run check` checks the types, which takes as long again as compiling.
     await step("Building", (context) => build(context, ".", ["--noCheck"]));
-    for (const [title, action] of builds) await step(title, action);
+    // Uses one core, and so do the steps below.
+    if (needs(WITH_PAGE)) page = beside([buildConsolePage], { signal });
+    if (needs(BUNDLED)) await step("Bundling svc", bundleCli);
     const python = pythonTools && (await step("Installing the Python tools", pythonTools));
     for (const [at, [title]] of programs.entries()) await step(title, installed[at]);
     if (needs(PACKED)) await step("Packing the SDKs", packSdks);
+    if (page !== undefined) await step("Building the console's page", page.awaited[0]);
 
     await rm(results, { recursive: true, force: true });
     await mkdir(results, { recursive: true });
@@ -115,7 +116,7 @@ async function main() {
   } catch (error) {
     return reportFailure(error);
   } finally {
-    await others?.end();
+    await Promise.all([others?.end(), page?.end()]);
   }
 }
 
