@@ -34,3 +34,12 @@ export function every(clock: Clock, ms: number, action: () => void): () => void 
     cancel();
   };
 }
+
+/**
+ * Returns a function that returns the time by which ages are measured, in milliseconds since 1970: the wall clock, but after a jump forward the time that it
+ * would show without the jump. So a jump removes nothing early, whether the clock was right before it or after it.
+ */
+export function ageClock(clock: Clock): () => number {
+  const offset = clock.now() - clock.monotonic();
+  return () => Math.min(clock.now(), Math.round(clock.monotonic() + offset));
+}

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Clock, systemClock } from "../../../kernel/clock.ts";
+import { systemClock } from "../../../kernel/clock.ts";
 import { createLogger, type LogRecord as Line, silentLogger } from "../../../kernel/logger.ts";
 import { manualClock } from "../../../testing/index.ts";
 import { type DiskLimits, DiskLogs, type DiskLogsParts } from "./disk-logs.ts";
@@ -54,32 +54,48 @@ describe("log entries on the disk", () => {
 
   it("that are older than they may be go, over restarts too", async () => {
     const file = newFile();
-    let nowMs = 1_800_000_000_000;
-    const clock: Clock = { ...systemClock, now: () => nowMs };
+    const clock = manualClock();
     const first = await open(file, { clock });
     // Whatever time they tell themselves. More than go in one step come at once.
     for (let id = 1; id <= 700; id++) first.add({ id, log: logRecord({ body: "early", atMs: 1e9 }) });
     await first.flush();
-    nowMs += 3_600_000;
+    clock.advance(3_600_000);
     for (let id = 701; id <= 710; id++) first.add({ id, log: logRecord({ body: "late", service: "late" }) });
     await first.stop();
-    nowMs += 1_000;
+    clock.advance(1_000);
     const logs = await open(file, { clock, limits: { ...NO_LIMITS, maxAgeMs: 60_000 } });
     await expect.poll(() => logs.figures().stored).toBe(10);
     expect(await services(logs)).toEqual({ late: 10 });
   });
 
   it("stay for as long as they may, however long ago the engine that numbers them was started", async () => {
-    let nowMs = 1_800_000_000_000;
-    const clock: Clock = { ...systemClock, now: () => nowMs };
+    const clock = manualClock();
     const logs = await open(newFile(), { clock, limits: { ...NO_LIMITS, maxAgeMs: 60_000 } });
-    const firstId = nowMs * 1_000;
-    nowMs += 120_000;
+    const firstId = clock.now() * 1_000;
+    clock.advance(120_000);
     logs.add({ id: firstId, log: logRecord() });
     await logs.flush();
     await logs.trim();
     expect(logs.figures()).toMatchObject({ stored: 1, unwritten: 0 });
-    nowMs += 61_000;
+    clock.advance(61_000);
+    await logs.trim();
+    expect(logs.figures()).toMatchObject({ stored: 0 });
+  });
+
+  it("stay when the wall clock is set forward by a year and back, and what came meanwhile grows old like the rest", async () => {
+    const clock = manualClock();
+    const logs = await open(newFile(), { clock, limits: { ...NO_LIMITS, maxAgeMs: 60_000 } });
+    logs.add({ id: 1, log: logRecord() });
+    await logs.flush();
+    const before = clock.now();
+    clock.jumpTo(before + 365 * 86_400_000);
+    logs.add({ id: 2, log: logRecord() });
+    await logs.flush();
+    await logs.trim();
+    clock.jumpTo(before);
+    await logs.trim();
+    expect(logs.figures()).toMatchObject({ stored: 2 });
+    clock.advance(61_000);
     await logs.trim();
     expect(logs.figures()).toMatchObject({ stored: 0 });
   });

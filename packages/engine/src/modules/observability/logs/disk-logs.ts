@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
-import { type Clock, every } from "../../../kernel/clock.ts";
+import { ageClock, type Clock, every } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import { openStore, type Store } from "../../../store/store.ts";
 import type { DropCounter } from "../model.ts";
@@ -34,6 +34,7 @@ export class DiskLogs implements LogStore {
   readonly kind = "disk";
   readonly #store: Store<LogProcedures>;
   readonly #clock: Clock;
+  readonly #ageNow: () => number;
   readonly #log: Logger;
   readonly #drops: DropCounter;
   readonly #redact: RedactAttributes;
@@ -52,6 +53,7 @@ export class DiskLogs implements LogStore {
   private constructor(parts: DiskLogsParts, store: Store<LogProcedures>, figures: LogFigures) {
     this.#store = store;
     this.#clock = parts.clock;
+    this.#ageNow = ageClock(parts.clock);
     this.#log = parts.log;
     this.#drops = parts.drops;
     this.#redact = parts.redact;
@@ -133,7 +135,7 @@ export class DiskLogs implements LogStore {
     this.#untrimmedBytes = 0;
     try {
       for (let more = true; more; ) {
-        const oldestMs = this.#clock.now() - this.#limits.maxAgeMs;
+        const oldestMs = this.#ageNow() - this.#limits.maxAgeMs;
         more = await this.#store.call("trim", { maxBytes: this.#limits.maxBytes, oldestMs, rows: TRIM_ROWS });
       }
       await this.#look();
@@ -166,7 +168,7 @@ export class DiskLogs implements LogStore {
     this.#underWayCount += entries.length;
     this.#underWayBytes += bytes;
     // Within a second of when it came, which is near enough for its age.
-    const arrivedMs = this.#clock.now();
+    const arrivedMs = this.#ageNow();
     const written = this.#store
       .call(
         "append",

@@ -119,6 +119,22 @@ describe("spans on disk", () => {
     expect(await store.stats()).toMatchObject({ stored: 1 });
   });
 
+  it("stay when the wall clock is set forward by a year and back", async () => {
+    const clock = manualClock();
+    const store = open(freshFile(), { clock, limits: { ...NO_LIMITS, retentionMs: 60_000 } });
+    store.ended(sampleSpan({ trace: 1, id: 1 }));
+    await store.flush();
+    const before = clock.now();
+    clock.jumpTo(before + 365 * 86_400_000);
+    await store.trim();
+    clock.jumpTo(before);
+    await store.trim();
+    expect(await roots(store)).toEqual(["span 1"]);
+    clock.advance(61_000);
+    await store.trim();
+    expect(await roots(store)).toEqual([]);
+  });
+
   it("are held to the limit while they come, not only from time to time", async () => {
     const limits = { maxBytes: 1024 * 1024, retentionMs: 1e9 };
     const store = open(freshFile(), { clock: manualClock(), limits });

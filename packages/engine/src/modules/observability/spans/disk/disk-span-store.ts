@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Clock, every } from "../../../../kernel/clock.ts";
+import { ageClock, type Clock, every } from "../../../../kernel/clock.ts";
 import type { Logger } from "../../../../kernel/logger.ts";
 import type { Store } from "../../../../store/store.ts";
 import type { Redactor } from "../../calls/redact.ts";
@@ -54,6 +54,7 @@ export interface DiskSpanStoreParts {
 export class DiskSpanStore implements SpanStore {
   readonly storage = "disk";
   readonly #parts: DiskSpanStoreParts;
+  readonly #ageNow: () => number;
   readonly #queue = new SpanQueue();
   readonly #opened: Promise<Store<SpanProcedures>>;
   readonly #stopTrimming: () => void;
@@ -68,6 +69,7 @@ export class DiskSpanStore implements SpanStore {
 
   constructor(parts: DiskSpanStoreParts) {
     this.#parts = parts;
+    this.#ageNow = ageClock(parts.clock);
     this.#limits = parts.limits;
     this.#opened = this.#open();
     this.#opened.catch((error: unknown) => parts.log.error("spans cannot be kept on disk; they are dropped", { file: parts.file, error }));
@@ -154,7 +156,7 @@ export class DiskSpanStore implements SpanStore {
   async trim(): Promise<void> {
     while (this.#trimming !== undefined) await this.#trimming;
     const { maxBytes, retentionMs } = this.#limits;
-    const limits = { beforeMs: this.#parts.clock.now() - retentionMs, maxBytes };
+    const limits = { beforeMs: this.#ageNow() - retentionMs, maxBytes };
     this.#untrimmedBytes = 0;
     this.#trimming = this.#remove(limits).finally(() => {
       this.#trimming = undefined;
