@@ -99,7 +99,7 @@ export default defineConfig({
           name: "faults",
           include: ["e2e/src/faults/**/*.test.ts"],
           environment: "node",
-          testTimeout: 300_000,
+          testTimeout: 2 * 60 * 60_000,
           maxWorkers: 1,
           fileParallelism: false,
           sequence: { groupOrder: 1 },

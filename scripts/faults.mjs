@@ -1,13 +1,18 @@
-// `npm run faults`: what disks do to the engine: power cut, no room, failing syncs. Needs root and Linux, because it mounts disks of its own to break
-// them; so it is no part of `npm test`. Takes down its mounts and loop devices whatever happens. SVC_SEED=n repeats a run.
+// `npm run faults`: the long loops. Power cuts, failing syncs, a full disk, kill -9, flipped bits, and an hour of steady load, on both SQLite drivers; takes
+// about two hours. `--short` tries everything in some minutes, `--write` puts the figures into docs/guarantees.md, a pattern selects tests. Needs root and
+// Linux, because it mounts disks of its own to break them; so it is no part of `npm test`. Removes its mounts and loop devices however it ends. SVC_SEED=n
+// repeats a run.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, bundleCli, checkTools, installPythonTools } from "./setup.mjs";
-import { interruptSignal, reportFailure, root, StepFailure, stepRunner } from "./steps.mjs";
+import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunner } from "./steps.mjs";
 
+/** Pinned, so that runs can be compared. */
+const NODE_22 = "22.23.3";
+const [BEGIN, END] = ["<!-- figures of npm run faults: begin -->", "<!-- figures of npm run faults: end -->"];
 const TOOLS = ["mount", "umount", "losetup", "mkfs.ext4", "truncate", "cp", "cc"];
 process.exitCode = await main();
 
@@ -15,13 +20,14 @@ async function main() {
   const signal = interruptSignal();
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-faults-")));
   try {
-    const { step } = stepRunner({ total: 5, signal });
+    const { step } = stepRunner({ total: 6, signal });
     await step("Checking root and tools", checkMachine);
     await step("Checking Node and Python", checkTools);
     await step("Building", build);
     await step("Bundling svc", bundleCli);
     await step("Installing the Python tools", installPythonTools);
-    return await runTests(folder, signal);
+    const node22 = await step("Installing Node 22", installNode22);
+    return await runTests(folder, node22, signal);
   } catch (error) {
     return reportFailure(error);
   } finally {
@@ -42,10 +48,36 @@ function checkMachine() {
   }
 }
 
-async function runTests(folder, signal) {
-  const args = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "faults", ...process.argv.slice(2)];
+/** The other SQLite driver, which Node 20 does not have. Resolves with the binary's path. */
+async function installNode22({ signal, outcome }) {
+  const folder = join(root, ".cache/node-22");
+  const binary = join(folder, `node_modules/node-linux-${process.arch}/bin/node`);
+  if (existsSync(binary)) outcome("up to date");
+  else {
+    mkdirSync(folder, { recursive: true });
+    const packages = `node-linux-${process.arch}@${NODE_22}`;
+    await runCommand("npm", ["install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", packages], {
+      signal,
+      timeoutMs: 300_000,
+      fix: "npm needs the network for this; look at its output above, then run the command again.",
+    });
+  }
+  return binary;
+}
+
+async function runTests(folder, node22, signal) {
+  const options22 = { SVC_NODE22: node22, SVC_FAULTS_DIR: folder, SVC_FAULTS_FIGURES: join(folder, "figures.jsonl") };
+  const given = process.argv.slice(2);
+  const isShort = given.includes("--short");
+  const patterns = given.filter((argument) => argument !== "--short" && argument !== "--write");
+  const args = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "faults", ...patterns];
   // A group of its own: engines and workers end with the tests, also when those are broken off, or they would hold the disks.
-  const options = { cwd: root, env: { ...process.env, SVC_FAULTS_DIR: folder }, stdio: ["ignore", "inherit", "inherit"], detached: true };
+  const options = {
+    cwd: root,
+    env: { ...process.env, ...options22, ...(isShort ? { SVC_FAULTS_SHORT: "1" } : {}) },
+    stdio: ["ignore", "inherit", "inherit"],
+    detached: true,
+  };
   const child = spawn(process.execPath, args, options);
   const end = () => {
     try {
@@ -58,7 +90,30 @@ async function runTests(folder, signal) {
   const [code] = await once(child, "close");
   end();
   signal.throwIfAborted();
+  report(options22.SVC_FAULTS_FIGURES, { isWritten: given.includes("--write") && !isShort && code === 0 });
   return code ?? 1;
+}
+
+/** Prints the figures as a Markdown table, and puts it between the markers in docs/guarantees.md. */
+function report(file, { isWritten }) {
+  const figures = existsSync(file)
+    ? readFileSync(file, "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+    : [];
+  const commit = spawnSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).stdout?.trim();
+  const rows = figures.map(({ what, result }) => `| ${what} | ${result} |`);
+  const title = `Run of ${new Date().toISOString().slice(0, 10)}, commit ${commit}:`;
+  const table = [title, "", "| Fault | Result |", "| --- | --- |", ...rows].join("\n");
+  console.log(`\n${table}\n`);
+  if (!isWritten) return;
+  const page = join(root, "docs/guarantees.md");
+  const text = readFileSync(page, "utf8");
+  const [before, rest] = text.split(`${BEGIN}\n`);
+  const after = rest?.split(END)[1];
+  if (after === undefined) throw new StepFailure(`${page} has no markers for the figures: ${BEGIN} and ${END}`);
+  writeFileSync(page, `${before}${BEGIN}\n\n${table}\n\n${END}${after}`);
 }
 
 /** Also what a test left behind that was killed. */

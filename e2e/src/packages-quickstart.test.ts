@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliResult, type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
 import { runToEnd } from "./support/commands.ts";
 import { type Instruction, readStages } from "./support/dockerfile.ts";
-import { follow, type StreamMessage } from "./support/live-updates.ts";
+import { follow } from "./support/live-updates.ts";
 import { commandOf, eventually, isRunning, processesIn } from "./support/processes.ts";
 import { uncomment } from "./support/uncomment.ts";
 
@@ -230,8 +230,14 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
   };
   const statusOf = async (name: string): Promise<WorkerStatus> => (await call("worker::status", { name })) as WorkerStatus;
 
-  const functionAppears = (id: string) => (message: StreamMessage) => message.id === id && message.event.type === "create";
-  const functionGoes = (id: string) => (message: StreamMessage) => message.id === id && message.event.type === "delete";
+  /** Changes a worker's file. Resolves when a process with the new source has replaced the former one. */
+  const replacedBy = async (change: () => void): Promise<void> => {
+    const workers = await follow(ports.realtime, "svc.workers");
+    change();
+    const { id: replacement } = await workers.next(({ event }) => event.type === "create", "a process with the new source is connected");
+    await workers.next(({ id, event }) => event.type === "delete" && id !== replacement, "the process with the former source is gone");
+    workers.close();
+  };
 
   it("scaffolds a project and starts an engine on it", async () => {
     const created = await svc(["create", "--template", "quickstart", "--directory", project], { program, env, cwd: work });
@@ -268,21 +274,14 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
 
   it("keeps a running total once state is added and the block uncommented, without a manual restart", async () => {
     expect(await run("worker", "add", "svc-state")).toMatchObject({ code: 0 });
-    const functions = await follow(ports.realtime, "svc.functions");
-    uncomment(join(project, "workers/math-worker/math_worker.py"), "#", "STATE:", "END OF STATE");
-    await functions.next(functionGoes("math::add"), "the worker stops for the new source");
-    await functions.next(functionAppears("math::add"), "the worker is back with the new source");
-    functions.close();
+    await replacedBy(() => uncomment(join(project, "workers/math-worker/math_worker.py"), "#", "STATE:", "END OF STATE"));
     expect(await call("math::add", { a: 2, b: 3 })).toEqual({ c: 5, running_total: 5 });
     expect(await call("math::add_two_numbers", { a: 10, b: 20 })).toEqual({ c: 30, running_total: 35 });
   });
 
   it("answers over HTTP once svc-http is added and the block uncommented", async () => {
     expect(await run("worker", "add", "svc-http")).toMatchObject({ code: 0 });
-    const triggers = await follow(ports.realtime, "svc.triggers");
-    uncomment(join(project, "workers/caller-worker/src/worker.ts"), "//", "HTTP:", "END OF HTTP");
-    await triggers.next(({ event }) => event.data.trigger_type === "http" && event.data.status === "active", "the route is active");
-    triggers.close();
+    await replacedBy(() => uncomment(join(project, "workers/caller-worker/src/worker.ts"), "//", "HTTP:", "END OF HTTP"));
     const response = await fetch(`http://localhost:${ports.http}/math/add-two-numbers`, {
       method: "POST",
       headers: { "content-type": "application/json" },

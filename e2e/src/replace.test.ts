@@ -10,6 +10,7 @@ import { freePorts } from "@svc/protocol/testing";
 import type { Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectLooker } from "./state-load/look.ts";
+import { CallLoad } from "./support/call-load.ts";
 import { type EngineProcess, startEngine } from "./support/cli.ts";
 
 const REPLACES = 6;
@@ -75,6 +76,11 @@ async function startWorker(command: string): Promise<WorkerChild> {
   return worker;
 }
 
+/** Most of them short, some for 50 ms. */
+function nap(ms: number): Promise<unknown> {
+  return caller.call({ function_id: "load::nap", payload: { ms } });
+}
+
 class WorkerChild {
   readonly exited: Promise<unknown>;
   readonly #child: ChildProcess;
@@ -103,54 +109,13 @@ class WorkerChild {
   }
 }
 
-/** Calls at a steady rate, most of them short, some for 50 ms. */
-class CallLoad {
-  readonly failures: string[] = [];
-  #made = 0;
-  readonly #pending = new Set<Promise<void>>();
-  readonly #watchers = new Set<() => void>();
-  readonly #timer = setInterval(() => this.#call(), CALL_EVERY_MS);
-
-  #call(): void {
-    const ms = this.#made % 10 === 0 ? 50 : this.#made % 5;
-    this.#made++;
-    const call = caller
-      .call({ function_id: "load::nap", payload: { ms } })
-      .then(
-        () => {},
-        (error: { readonly code: string }) => void this.failures.push(error.code),
-      )
-      .finally(() => this.#pending.delete(call));
-    this.#pending.add(call);
-    for (const look of this.#watchers) look();
-  }
-
-  /** Resolves when so many more calls were made. */
-  more(count: number): Promise<void> {
-    const until = this.#made + count;
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (this.#made < until) return;
-        this.#watchers.delete(look);
-        resolve();
-      };
-      this.#watchers.add(look);
-    });
-  }
-
-  async end(): Promise<void> {
-    clearInterval(this.#timer);
-    await Promise.all(this.#pending);
-  }
-}
-
 describe("a worker that is replaced under load (P-5)", () => {
   it.each([
     ["TypeScript", `${process.execPath} worker.mjs`],
     ["Python", `${join(repository, ".venv/bin/python")} worker.py`],
   ])("answers every call that it was sent before the engine knew that it stops: %s", async (_language, command) => {
     let current = await startWorker(command);
-    const load = new CallLoad();
+    const load = new CallLoad({ everyMs: CALL_EVERY_MS, call: (made) => nap(made % 10 === 0 ? 50 : made % 5) });
     for (let replaced = 0; replaced < REPLACES; replaced++) {
       const next = await startWorker(command);
       // As on a busy machine: the engine has calls to route before it reads that a worker stops.

@@ -71,7 +71,7 @@ describe("an engine whose disk is full four times for a while", () => {
         await eventually("the engine writes again by itself", () => deleteWritten(looker));
         say(`full disk: after ${load.done()} operations; there is room again`);
       }
-      expect(await scene.problems("full disk")).toEqual([]);
+      expect(await scene.problems(`the disk is full ${TIMES} times, then kill -9`)).toEqual([]);
       const before = await finalItems(looker);
       await scene.kill();
       await scene.startAgain();

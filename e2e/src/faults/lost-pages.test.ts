@@ -4,22 +4,23 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { say } from "../state-load/look.ts";
 import { faultsFolder, run } from "./disks.ts";
+import { amount, runtimes } from "./runs.ts";
 import { moments, pause, Scene } from "./scene.ts";
 
-const OPERATIONS = 12_000;
-const CUTS = Number(process.env.SVC_CUTS ?? 6);
+const CUTS = amount(50, 3);
+const OPERATIONS = 2_000 * CUTS;
 /** How long syncs fail, in milliseconds. */
 const FAILURE_MS = 1_500;
 
 describe("an engine whose disk fails syncs for 1.5 s and then works, with a power cut later", () => {
-  it("keeps every acknowledged write, also those that came after the disk worked again", async () => {
+  it.each(runtimes())("keeps every acknowledged write, also those made after the disk worked again, $name", async ({ name, node }) => {
     const folder = realpathSync(faultsFolder("lost-pages"));
     const shim = join(folder, "lost-pages.so");
     run("cc", "-shared", "-fPIC", "-O1", "-o", shim, fileURLToPath(new URL("lost-pages.c", import.meta.url)), "-ldl", "-lpthread");
     const [dataDir, image, failFile] = [join(folder, "data"), join(folder, "image"), join(folder, "syncs-fail")];
     for (const made of [dataDir, image]) mkdirSync(made);
     const env = { LD_PRELOAD: shim, DATA_DIR: dataDir, IMAGE_DIR: image, FAIL_FILE: failFile };
-    const scene = await Scene.open({ name: "lost pages", folder, dataDir, operations: OPERATIONS, env });
+    const scene = await Scene.open({ name: "lost pages", folder, dataDir, operations: OPERATIONS, env, node });
     try {
       const { load, random } = scene;
       load.begin();
@@ -35,7 +36,7 @@ describe("an engine whose disk fails syncs for 1.5 s and then works, with a powe
         await scene.startAgain();
         say(`lost pages: after ${load.done()} operations; the engine is up again`);
       }
-      expect(await scene.problems("lost pages")).toEqual([]);
+      expect(await scene.problems(`${CUTS} times failed syncs, then a power cut, ${name}`)).toEqual([]);
       expect(load.history().failures.get("storage_failed")).toBeGreaterThan(0);
     } finally {
       await scene.close();

@@ -7,6 +7,7 @@ import { type Load, startLoad } from "../state-load/load.ts";
 import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "../state-load/look.ts";
 import { seeded } from "../state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
+import { figure } from "./runs.ts";
 
 /** An engine whose data lie on a disk that is going to fail, and the load of four workers. */
 export class Scene {
@@ -17,6 +18,7 @@ export class Scene {
   readonly #project: string;
   readonly #ports: Ports;
   readonly #env: Readonly<Record<string, string>>;
+  readonly #node: string | undefined;
 
   private constructor(parts: {
     readonly random: () => number;
@@ -26,6 +28,7 @@ export class Scene {
     readonly project: string;
     readonly ports: Ports;
     readonly env: Readonly<Record<string, string>>;
+    readonly node: string | undefined;
   }) {
     this.random = parts.random;
     this.load = parts.load;
@@ -34,6 +37,7 @@ export class Scene {
     this.#project = parts.project;
     this.#ports = parts.ports;
     this.#env = parts.env;
+    this.#node = parts.node;
   }
 
   /** `folder` is for journals; `env` is added to the engine's environment. The load has not begun. */
@@ -43,20 +47,22 @@ export class Scene {
     readonly dataDir: string;
     readonly operations: number;
     readonly env?: Readonly<Record<string, string>>;
+    /** Path of the Node that runs the engine. */
+    readonly node?: string;
   }): Promise<Scene> {
-    const { folder, dataDir, operations, env = {} } = options;
+    const { folder, dataDir, operations, node, env = {} } = options;
     const { seed, random } = seeded();
     say(`${options.name}: seed ${seed}; SVC_SEED=${seed} repeats the operations and the moments`);
     const project = join(folder, "project");
     mkdirSync(project);
     writeFileSync(join(project, "config.yaml"), `engine:\n  data_dir: ${dataDir}\nworkers:\n  - name: svc-state\n`);
     const ports = await freePorts();
-    const engine = await startEngine({ cwd: project, ports, env });
+    const engine = await startEngine({ cwd: project, ports, env, ...(node === undefined ? {} : { node }) });
     const url = `ws://localhost:${ports.bridge}`;
     const load = await startLoad({ folder: join(folder, "journals"), url, seed, operations, inFlight: 8 });
     const looker = connectLooker(url);
     await watchersAreBound(looker);
-    return new Scene({ random, load, looker, engine, project, ports, env });
+    return new Scene({ random, load, looker, engine, project, ports, env, node });
   }
 
   async kill(): Promise<void> {
@@ -65,16 +71,18 @@ export class Scene {
   }
 
   async startAgain(): Promise<void> {
-    this.engine = await startEngine({ cwd: this.#project, ports: this.#ports, env: this.#env });
+    const node = this.#node;
+    this.engine = await startEngine({ cwd: this.#project, ports: this.#ports, env: this.#env, ...(node === undefined ? {} : { node }) });
   }
 
-  /** Waits until all is written and told, and answers what is wrong; see `problemsOf`. */
+  /** Waits until everything is written and reported, keeps the figure, and returns what is wrong; see `problemsOf`. */
   async problems(name: string): Promise<string[]> {
     await this.load.finished;
     await settled(this.load, this.looker);
     const history = this.load.history();
-    say(`${name}: ${summaryOf(history)}`);
-    return problemsOf(history, await finalItems(this.looker));
+    const problems = problemsOf(history, await finalItems(this.looker));
+    figure(name, `${summaryOf(history)}; ${problems.length} violations`);
+    return problems;
   }
 
   async close(): Promise<void> {

@@ -63,12 +63,14 @@ export async function startEngine(options: {
   readonly config?: string;
   /** Another `svc` than the repository's. */
   readonly program?: string;
+  /** Path of the Node that runs it. Default: the one that runs the test. */
+  readonly node?: string;
   readonly env?: Readonly<Record<string, string>>;
 }): Promise<EngineProcess> {
   const { bridge, http, realtime } = options.ports;
   const flags = ["--bridge-port", String(bridge), "--http-port", String(http), "--ws-port", String(realtime)];
   const { SVC_URL: _, ...env } = process.env;
-  const child = spawn(process.execPath, [options.program ?? svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags], {
+  const child = spawn(options.node ?? process.execPath, [options.program ?? svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags], {
     cwd: options.cwd,
     env: { ...env, ...INSTALL_ENV, ...options.env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],

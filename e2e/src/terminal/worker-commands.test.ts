@@ -128,7 +128,7 @@ describe("svc worker at a terminal", () => {
     expect(pids.length).toBeGreaterThanOrEqual(2);
     expect(pids.filter(isRunning)).toEqual([]);
     expect((await worker("start --all")).text).toMatch(/^\[2\/2\] there\nWorker there started\nReady: there::greet \(1 function\)$/m);
-    expect((await worker("restart hello")).text).toMatch(/^Worker hello restarted\nReady: hello::greet \(1 function\)$/m);
+    expect((await worker("restart hello")).text).toMatch(/^Restarting worker hello\nReady: hello::greet \(1 function\)$/m);
     const updated = await worker("update there");
     expect(updated).toMatchObject({ status: 0, text: expect.stringMatching(/^Installing the dependencies of there again\nReady: /m) as string });
     expect((await worker("logs there --stream install --tail 1")).text).toMatch(/^[\d:.]+ [|] nothing to fetch$/m);

@@ -11,19 +11,24 @@ export interface AnnouncedEngine {
   readonly realtime: string | undefined;
   /** The token in its token file; undefined when it has none, or the file is not for us to read. */
   readonly token: string | undefined;
+  /** Path of that file as the engine wrote it; undefined when its token is a configured one. */
+  readonly tokenFile: string | undefined;
+  /** Key by which it proves that it is the engine of this data folder; undefined when it is too old for that. */
+  readonly proofKey: string | undefined;
 }
 
 /**
  * The engine that runs for a config file, as it wrote it into its data folder; undefined when none runs. An engine that was
- * killed leaves the file behind, hence the look at its process.
+ * killed leaves the file behind, hence the look at its process. Another process may have its pid by now: before anything secret is sent there,
+ * `requireProof` has to be asked.
  */
 export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: string): AnnouncedEngine | undefined {
   const variable = shell.env.SVC_DATA_DIR ?? "";
   const dataDir = variable === "" ? listedDataDir(configFile, shell.env) : resolve(shell.cwd, variable);
   const facts = readFacts(join(dataDir, "engine.json"));
   if (facts === undefined || !isRunning(facts.pid) || !isSocketUrl(facts.bridge)) return undefined;
-  const { bridge, http, realtime, tokenFile } = facts;
-  return { url: bridge, http, realtime, token: tokenFile === undefined ? undefined : readToken(tokenFile) };
+  const { bridge, http, realtime, tokenFile, proofKey } = facts;
+  return { url: bridge, http, realtime, token: tokenFile === undefined ? undefined : readToken(tokenFile), tokenFile, proofKey };
 }
 
 /** As the engine writes it: 16 to 512 characters without blanks. */
@@ -50,6 +55,7 @@ interface Facts {
   readonly http: string | undefined;
   readonly realtime: string | undefined;
   readonly tokenFile: string | undefined;
+  readonly proofKey: string | undefined;
 }
 
 /** Undefined when the file is not there, is not for us to read, or holds something else. */
@@ -63,12 +69,15 @@ function readFacts(file: string): Facts | undefined {
   if (typeof facts !== "object" || facts === null || !("pid" in facts) || !("bridge" in facts)) return undefined;
   const { pid, bridge } = facts;
   if (!Number.isSafeInteger(pid) || Number(pid) <= 0 || typeof bridge !== "string") return undefined;
-  const tokenFile = "token_file" in facts && typeof facts.token_file === "string" ? facts.token_file : undefined;
-  const addressOf = (name: string): string | undefined => {
+  const textOf = (name: string): string | undefined => {
     const value: unknown = Object.hasOwn(facts, name) ? Reflect.get(facts, name) : undefined;
-    return typeof value === "string" && URL.canParse(value) ? value : undefined;
+    return typeof value === "string" ? value : undefined;
   };
-  return { pid: Number(pid), bridge, http: addressOf("http"), realtime: addressOf("realtime"), tokenFile };
+  const addressOf = (name: string): string | undefined => {
+    const value = textOf(name);
+    return value !== undefined && URL.canParse(value) ? value : undefined;
+  };
+  return { pid: Number(pid), bridge, http: addressOf("http"), realtime: addressOf("realtime"), tokenFile: textOf("token_file"), proofKey: textOf("proof_key") };
 }
 
 function isSocketUrl(text: string): boolean {

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { connect as connectSocket } from "node:net";
 import { resolve } from "node:path";
-import { announcedEngine } from "./announced-engine.ts";
+import { type AnnouncedEngine, announcedEngine } from "./announced-engine.ts";
 import { listedBridgePort } from "./config-entries.ts";
+import { requireProof } from "./engine-proof.ts";
 import { CommandFailure, EXIT, usageFailure } from "./exit-codes.ts";
 import type { Shell } from "./shell.ts";
 
@@ -22,6 +23,8 @@ export interface EngineAddress {
   readonly shownUrl: string;
   /** The engine's token where its own project was found to hold it. `SVC_TOKEN` wins over it. */
   readonly token?: string | undefined;
+  /** Makes the engine that was found in the data folder prove that it is that folder's; returns where to connect. Absent for an address that somebody chose. */
+  readonly prove?: (() => Promise<string>) | undefined;
   readonly from: "--url" | "SVC_URL" | "announced" | "config" | "default";
   /** The config file that is not there, where it was looked for in vain. */
   readonly missingConfig?: string | undefined;
@@ -37,10 +40,22 @@ export function engineAddress(shell: Shell, options: { readonly url?: string | u
   if (variable !== "") return checked(variable, "SVC_URL");
   const configFile = projectConfigFile(shell, options.config);
   const announced = announcedEngine(shell, configFile);
-  if (announced !== undefined) return { ...checked(announced.url, "announced"), token: announced.token };
+  if (announced !== undefined) return announcedAddress(shell, configFile, announced);
   const configured = configuredBridgeUrl(shell, configFile);
   const found = configured === undefined ? checked(DEFAULT_BRIDGE_URL, "default") : checked(configured, "config");
   return existsSync(configFile) ? found : { ...found, missingConfig: configFile };
+}
+
+/** Address of an engine that was found in the data folder. */
+export function announcedAddress(shell: Pick<Shell, "env" | "cwd">, configFile: string, announced: AnnouncedEngine): EngineAddress {
+  const { url, token } = announced;
+  const prove = async (): Promise<string> => {
+    // As it is now: the engine may have been started again, and has another key then.
+    const now = announcedEngine(shell, configFile);
+    if (now?.url !== url) throw new CommandFailure(`The engine of this folder no longer listens at ${url}.`, { exitCode: EXIT.noEngine });
+    return requireProof(now);
+  };
+  return { ...checked(url, "announced"), token, prove };
 }
 
 function checked(url: string, from: EngineAddress["from"]): EngineAddress {

@@ -5,13 +5,24 @@ import { type EngineRefusal, refusedByEngine } from "./refused-by-engine.ts";
 
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** Runs `action` on a connection to the engine and closes it afterwards. Fails with exit 3 when no engine answers, with 1 when one refuses. */
+/**
+ * Runs `action` on a connection to the engine and closes it afterwards. Fails with exit 3 when no engine answers, or another one than that of the data
+ * folder, and with 1 when one refuses.
+ */
 export async function withEngine<Result>(address: EngineAddress, commandName: string, action: (worker: Worker) => Promise<Result>): Promise<Result> {
   await requireListener(address);
   // Loaded here and not above: the engine has no use for it.
   const { connect, silentLogger } = await import("@svc/sdk");
+  const url = (await address.prove?.()) ?? address.url;
   // Silent: what goes wrong comes back as an error, and standard error belongs to the command.
-  const worker = connect(address.url, { name: commandName, kind: "cli", handleSignals: false, logger: silentLogger, ...tokenHeader(address) });
+  const worker = connect(url, {
+    name: commandName,
+    kind: "cli",
+    handleSignals: false,
+    logger: silentLogger,
+    ...tokenHeader(address),
+    ...reconnectCheck(address),
+  });
   try {
     await connected(worker, address);
     return await action(worker);
@@ -24,6 +35,19 @@ export async function withEngine<Result>(address: EngineAddress, commandName: st
 function tokenHeader({ token }: EngineAddress): { readonly headers?: Readonly<Record<string, string>> } {
   const configured = process.env.SVC_TOKEN?.trim() ?? "";
   return token === undefined || configured !== "" ? {} : { headers: { authorization: `Bearer ${token}` } };
+}
+
+/** The engine may end while a command runs, and another process take its port. */
+function reconnectCheck({ prove }: EngineAddress): { readonly beforeConnect?: () => Promise<void> } {
+  if (prove === undefined) return {};
+  let isProven = true;
+  return {
+    beforeConnect: async () => {
+      // It gave its proof just before the first attempt.
+      if (!isProven) await prove();
+      isProven = false;
+    },
+  };
 }
 
 async function connected(worker: Worker, address: EngineAddress): Promise<void> {

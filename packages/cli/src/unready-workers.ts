@@ -8,6 +8,7 @@ const MAX_NAMED = 3;
 const REMEDY: Readonly<Record<Exclude<WorkerState, "ready">, "start" | "status" | undefined>> = {
   installing: undefined,
   starting: undefined,
+  replacing: undefined,
   stopping: undefined,
   stopped: "start",
   backing_off: "status",
@@ -32,6 +33,7 @@ export async function unreadyWorkers(engine: Worker): Promise<readonly string[]>
 
 function inWords(state: Exclude<WorkerState, "ready">): string {
   if (state === "failed") return "not running";
+  if (state === "replacing") return "being replaced by a new process";
   if (state === "backing_off") return "backing off after a crash";
   return state.replaceAll("_", "-");
 }

@@ -8,7 +8,7 @@ const STEER_TIMEOUT_MS = 60_000;
 /** Whatever the functions of an engine can be called through. */
 export type EngineCalls = Pick<Worker, "call">;
 
-export type WorkerState = "installing" | "starting" | "ready" | "stopping" | "stopped" | "backing_off" | "crash_looping" | "failed";
+export type WorkerState = "installing" | "starting" | "ready" | "replacing" | "stopping" | "stopped" | "backing_off" | "crash_looping" | "failed";
 
 /** One process of a worker, or one connection of a remote one. */
 export interface ReplicaReport {
@@ -31,6 +31,7 @@ export interface WorkerReport {
   /** Why its last change or install is not used, while its processes from before run on. */
   readonly problem: string | null;
   readonly pids: readonly number[];
+  /** While a process replaces another one, both have the same index. */
   readonly replicas: readonly ReplicaReport[];
   /** How often it was started again after it ended unasked. */
   readonly restarts: number;

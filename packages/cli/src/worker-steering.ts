@@ -91,8 +91,10 @@ async function stop(shell: Shell, engine: Worker, { name, wait, signal }: Step):
 
 async function restart(shell: Shell, engine: Worker, step: Step): Promise<WorkerReport> {
   const report = await steerWorker(engine, "restart", step.name);
-  shell.note(`Worker ${step.name} restarted\n`);
-  return await untilReady(shell, engine, { step, report });
+  shell.note(`Restarting worker ${step.name}\n`);
+  const after = await untilReady(shell, engine, { step, report });
+  requireNoProblem(after, { step, what: "restarted", advice: `What the new process wrote: svc worker logs ${step.name}` });
+  return after;
 }
 
 async function update(shell: Shell, engine: Worker, step: Step): Promise<WorkerReport> {
@@ -100,13 +102,17 @@ async function update(shell: Shell, engine: Worker, step: Step): Promise<WorkerR
   const report = await steerWorker(engine, "update", name);
   shell.note(`Installing the dependencies of ${name} again\n`);
   const after = await untilReady(shell, engine, { step, report });
-  // Its former processes run on then, so that it is ready all the same.
-  if (step.wait && after.problem !== null) {
-    throw new CommandFailure(`Worker ${name} was not updated: ${after.problem}\nThe processes from before run on.`, {
-      advice: [`What the install said: svc worker logs ${name} --stream install`],
-    });
-  }
+  requireNoProblem(after, { step, what: "updated", advice: `What the install said: svc worker logs ${name} --stream install` });
   return after;
+}
+
+/** A worker whose change cannot be used is ready all the same: its former processes run on. */
+function requireNoProblem(
+  { name, problem }: WorkerReport,
+  { step, what, advice }: { readonly step: Step; readonly what: string; readonly advice: string },
+): void {
+  if (!step.wait || problem === null) return;
+  throw new CommandFailure(`Worker ${name} was not ${what}: ${problem}\nThe processes from before run on.`, { advice: [advice] });
 }
 
 async function untilReady(shell: Shell, engine: Worker, { step, report }: { readonly step: Step; readonly report: WorkerReport }): Promise<WorkerReport> {

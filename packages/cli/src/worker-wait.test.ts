@@ -22,7 +22,7 @@ function engineWith(...course: readonly (readonly [WorkerState, number])[]): Eng
   };
   const wait = async ({ timeout_ms }: { readonly timeout_ms: number }): Promise<unknown> => {
     const until = performance.now() + timeout_ms;
-    while (performance.now() < until && ["installing", "starting"].includes(stateAt(performance.now()))) vi.advanceTimersByTime(100);
+    while (performance.now() < until && ["installing", "starting", "replacing"].includes(stateAt(performance.now()))) vi.advanceTimersByTime(100);
     return { name: "w", state: stateAt(performance.now()), reason: null, waits_for: [], tail: [], log_file: null };
   };
   return { call: (request: { readonly payload?: unknown }) => wait(request.payload as { readonly timeout_ms: number }) as Promise<never> };
@@ -32,6 +32,10 @@ const waiting = (engine: EngineCalls) => waitForWorker(recordedShell(), engine, 
 
 it("does not count the time of an install", async () => {
   expect(await waiting(engineWith(["installing", 590], ["starting", 110], ["ready", 1]))).toMatchObject({ state: "ready" });
+});
+
+it("waits as long as the engine replaces processes", async () => {
+  expect(await waiting(engineWith(["replacing", 400], ["starting", 110], ["ready", 1]))).toMatchObject({ state: "ready" });
 });
 
 it("gives up 120 s after the start, and on an install that does not end", async () => {

@@ -10,7 +10,7 @@ const INSTALL_TIMEOUT_MS = 600_000;
 /** An install that has ended is noticed by the next look. */
 const LOOK_EVERY_MS = 5_000;
 /** Not yet what it will come to. */
-const PASSING_STATES: ReadonlySet<WorkerState> = new Set(["installing", "starting", "stopping"]);
+const PASSING_STATES: ReadonlySet<WorkerState> = new Set(["installing", "starting", "replacing", "stopping"]);
 
 export interface AwaitedWorker {
   readonly name: string;
@@ -65,7 +65,9 @@ async function firstOutcome(engine: EngineCalls, { name, signal }: AwaitedWorker
     const timeoutMs = Math.max(0, Math.min(LOOK_EVERY_MS, Math.round(readyByMs - performance.now())));
     const first = await awaitWorker(engine, { name, until: "first crash", timeoutMs, signal });
     const nowMs = performance.now();
-    if (first.state === "installing" && nowMs < installedByMs) readyByMs = nowMs + READY_TIMEOUT_MS;
+    // The engine gives each process its own time, and replaces one after another.
+    const isBounded = (first.state === "installing" && nowMs < installedByMs) || first.state === "replacing";
+    if (isBounded) readyByMs = nowMs + READY_TIMEOUT_MS;
     else if (!PASSING_STATES.has(first.state) || nowMs >= readyByMs) return { first, readyByMs };
   }
 }

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request as plainRequest } from "node:http";
@@ -6,7 +7,7 @@ import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { tokenSubprotocols } from "@svc/protocol";
+import { engineProofKey, engineProofText, tokenSubprotocols } from "@svc/protocol";
 import { freePort } from "@svc/protocol/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ClientOptions, WebSocket } from "ws";
@@ -122,6 +123,50 @@ const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}`
 const basic = (pair: string) => ({ headers: { authorization: `Basic ${Buffer.from(pair).toString("base64")}` } });
 const empty = "workers: []\n";
 const at = (url: string, host: string): string => url.replace("localhost", host);
+
+describe("the proof that an engine is that of its data folder", () => {
+  const nonce = "n".repeat(43);
+  const proofUrl = (bridge: string, asked = nonce): string => `${at(bridge, "127.0.0.1").replace("ws:", "http:")}/engine-proof/${asked}`;
+
+  it("is an HMAC over the nonce, the address and the port, by the key in engine.json and the token of the file", async () => {
+    const { engine, dir } = await start(`${empty}engine: {mode: production}\n`);
+    const { proof_key: key } = JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8")) as { readonly proof_key: string };
+    const token = readFileSync(join(dir, ".svc", "token"), "utf8").trim();
+    expect(Buffer.from(key, "base64url")).toHaveLength(32);
+    const { status, body, headers } = await send(proofUrl(engine.addresses.bridge));
+    const text = engineProofText({ nonce, address: "127.0.0.1", port: Number(new URL(engine.addresses.bridge).port) });
+    expect(status).toBe(200);
+    expect(JSON.parse(body)).toEqual({ proof: createHmac("sha256", engineProofKey(key, token)).update(text).digest("base64url") });
+    expect(headers["cache-control"]).toBe("no-store");
+    const { proof } = JSON.parse(body) as { readonly proof: string };
+    expect(await dial(engine.addresses.bridge, bearer(proof))).toMatchObject({ status: 401 });
+  });
+
+  it("has another key in each run, and without a token file does not depend on the token", async () => {
+    const dir = folder();
+    const keyOf = (): string => (JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8")) as { readonly proof_key: string }).proof_key;
+    const first = await start(empty, { dir });
+    const before = keyOf();
+    await first.engine.stop({ graceMs: 0 });
+    const { engine } = await start(empty, { dir, env: { SVC_TOKEN: TOKEN } });
+    expect(keyOf()).not.toBe(before);
+    const { body } = await send(proofUrl(engine.addresses.bridge));
+    const text = engineProofText({ nonce, address: "127.0.0.1", port: Number(new URL(engine.addresses.bridge).port) });
+    expect(JSON.parse(body)).toEqual({ proof: createHmac("sha256", engineProofKey(keyOf(), undefined)).update(text).digest("base64url") });
+  });
+
+  it("is refused to pages, to requests for another host, and for a nonce of another size", async () => {
+    const { engine } = await start(`${empty}engine: {bridges: [{port: 0}]}\n`);
+    const { bridge, bridges } = engine.addresses;
+    expect(await send(proofUrl(bridge), { headers: { host: "evil.example" } })).toMatchObject({ status: 421 });
+    expect(await send(proofUrl(bridge), { headers: { origin: "http://evil.example" } })).toMatchObject({ status: 403 });
+    expect(await send(proofUrl(bridge), { headers: { "sec-fetch-site": "cross-site" } })).toMatchObject({ status: 403 });
+    expect(await send(proofUrl(bridge), { method: "POST" })).toMatchObject({ status: 405 });
+    for (const asked of ["", "n".repeat(42), "n".repeat(44), `${"n".repeat(42)}.`]) expect(await send(proofUrl(bridge, asked))).toMatchObject({ status: 400 });
+    // A further listener is not named in engine.json.
+    expect(await send(proofUrl(bridges[0] ?? ""))).toMatchObject({ status: 426 });
+  });
+});
 
 describe("the token of an engine (gap 55)", () => {
   it("is made at the first start, for its owner alone, and stays", async () => {

@@ -1,7 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { FEATURES, type FunctionId } from "@svc/protocol";
+import { engineProofKey, FEATURES, type FunctionId } from "@svc/protocol";
 import { isExposed } from "./config/bind-rule.ts";
 import {
   type ConfigDiff,
@@ -33,6 +34,7 @@ import { liveUpdates } from "./modules/live-updates/index.ts";
 import { OBSERVABILITY } from "./modules/observability/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
 import { type DataFolderLock, lockDataFolder } from "./store/data-folder.ts";
+import { EngineProof } from "./transport/engine-proof.ts";
 import { fetchSiteIsSafe, originIsAllowed } from "./transport/guards.ts";
 import { JsonSchemaChecks } from "./validation/index.ts";
 
@@ -85,8 +87,9 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
   let engine: Engine;
   try {
     const token = config.engine.token ?? storedToken(tokenFileOf(config.file));
+    const proofKey = randomBytes(32).toString("base64url");
     const clock = options.clock ?? systemClock;
-    engine = new Engine({ config, load, env, token, lock, log, clock, moduleClock: options.moduleClock ?? clock });
+    engine = new Engine({ config, load, env, token, proofKey, lock, log, clock, moduleClock: options.moduleClock ?? clock });
   } catch (error) {
     lock.release();
     throw error;
@@ -104,6 +107,7 @@ class Engine implements RunningEngine {
   readonly #host: ModuleHost;
   #config: LoadedConfig;
   readonly #lock: DataFolderLock;
+  readonly #proofKey: string;
   #stopWatching: () => Promise<void> = async () => {};
   #stopWatchingCertificates = (): void => {};
   #stopping: Promise<void> | undefined;
@@ -112,6 +116,7 @@ class Engine implements RunningEngine {
     readonly config: LoadedConfig;
     readonly load: () => LoadedConfig;
     readonly token: string;
+    readonly proofKey: string;
     readonly lock: DataFolderLock;
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly log: Logger;
@@ -120,6 +125,7 @@ class Engine implements RunningEngine {
   }) {
     this.#config = parts.config;
     this.#lock = parts.lock;
+    this.#proofKey = parts.proofKey;
     this.#load = parts.load;
     const settings = (): LoadedConfig["engine"] => this.#config.engine;
     // What the engine says is in its output and among the log entries.
@@ -143,7 +149,10 @@ class Engine implements RunningEngine {
       },
     });
     this.#kernel = kernel;
-    this.#listeners = new Listeners({ kernel, token: parts.token, clock: parts.clock, log: this.#log, config: () => this.#config });
+    const { token, clock } = parts;
+    // The command line does not know a configured token, but the one of the file that engine.json names.
+    const proof = new EngineProof(engineProofKey(parts.proofKey, parts.config.engine.token === undefined ? token : undefined));
+    this.#listeners = new Listeners({ kernel, token, proof, clock, log: this.#log, config: () => this.#config });
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost({
       modules: [
@@ -345,7 +354,7 @@ class Engine implements RunningEngine {
 
   #announce(): void {
     const { file, engine } = this.#config;
-    this.#lock.announce(this.addresses, engine.token === undefined ? { tokenFile: tokenFileOf(file) } : {});
+    this.#lock.announce(this.addresses, { proofKey: this.#proofKey, ...(engine.token === undefined ? { tokenFile: tokenFileOf(file) } : {}) });
   }
 
   #info(): EngineInfo {
@@ -354,6 +363,7 @@ class Engine implements RunningEngine {
       version: identity.version,
       instance_id: identity.instanceId,
       pid: process.pid,
+      mode: this.#config.engine.mode,
       started_at_ms: identity.startedAtMs,
       config_file: this.#config.file,
       data_dir: this.#config.engine.dataDir,

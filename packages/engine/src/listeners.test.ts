@@ -11,6 +11,7 @@ import type { StreamClient } from "./kernel/stream-contract.ts";
 import { memoryStreams } from "./kernel/streams/testing/memory-streams.ts";
 import { Listeners } from "./listeners.ts";
 import { inMemoryEngine, manualClock } from "./testing/index.ts";
+import { EngineProof } from "./transport/engine-proof.ts";
 
 const TOKEN = "a-token-of-the-engine";
 const undo: (() => unknown)[] = [];
@@ -26,7 +27,7 @@ async function scene() {
   const config = loadConfig(file, { env: {}, overrides: { bridgePort: 0, httpPort: 0, realtimePort: 0 }, modules: [] });
   const clock = manualClock();
   const { kernel } = await inMemoryEngine({ clock });
-  const listeners = new Listeners({ kernel, token: TOKEN, clock: systemClock, log: silentLogger, config: () => config });
+  const listeners = new Listeners({ kernel, token: TOKEN, proof: new EngineProof("key"), clock: systemClock, log: silentLogger, config: () => config });
   await listeners.bind(config);
   undo.push(() => listeners.close());
   /** How an upgrade is answered. */

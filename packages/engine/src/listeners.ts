@@ -11,6 +11,7 @@ import type { MountPoints } from "./kernel/module-host.ts";
 import { boundUrlOf, isOffLoopback, localUrlOf } from "./listener-addresses.ts";
 import { Bridge } from "./transport/bridge.ts";
 import { CertificateWatch } from "./transport/certificate-watch.ts";
+import type { EngineProof } from "./transport/engine-proof.ts";
 import type { AccessRules } from "./transport/guards.ts";
 import { HttpApi } from "./transport/http-api.ts";
 import type { Listener } from "./transport/listener.ts";
@@ -33,6 +34,7 @@ export interface EngineAddresses {
 export interface ListenersParts {
   readonly kernel: Kernel;
   readonly token: string;
+  readonly proof: EngineProof;
   readonly clock: Clock;
   readonly log: Logger;
   /** The configuration in force. Read at each request, since it changes. */
@@ -52,7 +54,7 @@ export class Listeners {
   readonly #realtime: Realtime;
   #isServing = false;
 
-  constructor({ kernel, token, clock, log, config }: ListenersParts) {
+  constructor({ kernel, token, proof, clock, log, config }: ListenersParts) {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
@@ -60,14 +62,14 @@ export class Listeners {
     const rules = (): AccessRules => settings();
     const guard = new TokenGuard(token);
     const maxConnectionsPerAddress = (): number | undefined => settings().maxConnectionsPerAddress;
-    const bridge = (what: string, access: () => AccessSettings): Bridge =>
-      new Bridge(kernel, rules, { what, guard, settings: access, maxConnectionsPerAddress });
+    const bridge = (what: string, access: () => AccessSettings, more: { readonly proof?: EngineProof } = {}): Bridge =>
+      new Bridge(kernel, rules, { what, guard, settings: access, maxConnectionsPerAddress, ...more });
     const tokenRefusalAt =
       (address: () => ListenAddress) =>
       (request: IncomingMessage): Refusal | undefined =>
         guard.refusal(request, { required: tokenRequiredAt(address(), settings()) });
     this.#bridges = [
-      bridge("workers", () => settings().bridgeAccess),
+      bridge("workers", () => settings().bridgeAccess, { proof }),
       ...settings().bridges.map((listener, index) => bridge("workers of engine.bridges", () => (settings().bridges[index] ?? listener).access)),
     ];
     this.#http = new HttpApi(log, rules, {

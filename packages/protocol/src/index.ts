@@ -17,6 +17,7 @@ export {
   type ResultFields,
   type UndecodableFrame,
 } from "./codec.ts";
+export { ENGINE_PROOF_PATH, engineProofKey, engineProofText, PROOF_NONCE } from "./engine-proof.ts";
 export { elementSpans, MAX_DEPTH, MAX_PAYLOAD_DEPTH, memberSpans, nestsDeeperThan } from "./envelope.ts";
 export { type ErrorCode, type ErrorCodeFacts, type Executed, errorCodes, factsOf } from "./error-codes.ts";
 export {

@@ -1,15 +1,17 @@
 import type { Socket as TcpSocket } from "node:net";
 import { MAX_FRAME_BYTES } from "@svc/protocol";
 import { type RawData, WebSocket } from "ws";
+import { CheckedSocket } from "./checked-socket.ts";
 import { describeRefusal, readRefusal } from "./refused-upgrade.ts";
 import type { OpenSocket, Socket, SocketEvents, UpgradeRefusal } from "./socket.ts";
 
 /** The engine may add its envelope to a payload that was just within the limit. */
 const MAX_INBOUND_BYTES = 2 * MAX_FRAME_BYTES;
 
-/** Opens sockets by `ws`, with these headers on the upgrade. */
-export function nodeSockets(headers: Readonly<Record<string, string>>): OpenSocket {
-  return (address, events) => new NodeSocket(address, headers, events);
+/** Opens sockets by `ws`, with these headers on the upgrade; each after `beforeConnect` has resolved, where there is one. */
+export function nodeSockets(headers: Readonly<Record<string, string>>, beforeConnect?: () => Promise<void>): OpenSocket {
+  if (beforeConnect === undefined) return (address, events) => new NodeSocket(address, headers, events);
+  return (address, events) => new CheckedSocket(beforeConnect, () => new NodeSocket(address, headers, events), events);
 }
 
 class NodeSocket implements Socket {

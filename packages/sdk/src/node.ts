@@ -18,6 +18,8 @@ export * from "./exports.ts";
 export interface NodeWorkerOptions extends WorkerOptions {
   /** Headers of the upgrade, e.g. `authorization`. Default: a bearer header of `SVC_TOKEN` where that is set and the address has no password. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Runs before each attempt to connect, e.g. to check who listens at the address. The attempt fails with its error when it rejects. */
+  readonly beforeConnect?: (() => Promise<void>) | undefined;
   /** On SIGTERM and SIGINT, once: shut all workers of this process down and exit 0. Default true. */
   readonly handleSignals?: boolean | undefined;
 }
@@ -36,7 +38,7 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
   const options = (typeof first === "string" ? second : first) ?? {};
   const address = resolveAddress(typeof first === "string" ? first : undefined, process.env.SVC_URL);
   const worker = new Worker(address, options, {
-    openSocket: nodeSockets({ ...tokenHeader(address), ...options.headers }),
+    openSocket: nodeSockets({ ...tokenHeader(address), ...options.headers }, options.beforeConnect),
     openChannelSocket: nodeChannelSockets,
     ambient: nodeAmbient,
     clock: systemClock,
@@ -62,6 +64,8 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
 export interface NodeStreamClientOptions extends StreamClientOptions {
   /** Headers of the upgrade, e.g. `authorization`. Default: a bearer header of `token`, else of `SVC_TOKEN` where the URL has no password. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Runs before each attempt to connect, e.g. to check who listens at the address. The attempt fails with its error when it rejects. */
+  readonly beforeConnect?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -72,7 +76,8 @@ export interface NodeStreamClientOptions extends StreamClientOptions {
 export function connectStreams(options: NodeStreamClientOptions = {}): StreamClient {
   const address = streamsAddress(options.url, options.query);
   const bearer = options.token === undefined ? tokenHeader(address) : { authorization: `Bearer ${options.token}` };
-  return new StreamClient(address, options, { openSocket: nodeSockets({ ...bearer, ...options.headers }), clock: systemClock, logger: stderrLogger() });
+  const openSocket = nodeSockets({ ...bearer, ...options.headers }, options.beforeConnect);
+  return new StreamClient(address, options, { openSocket, clock: systemClock, logger: stderrLogger() });
 }
 
 function tokenHeader(address: string): Readonly<Record<string, string>> {

@@ -338,7 +338,7 @@ export class Worker {
     );
     await within(this.#clock, timeoutMs, finished);
     timeUp.abort();
-    this.#session.failAll(new CallError("disconnected", "the worker was shut down before the call was answered; the function may have run"));
+    this.#session.failAll(new CallError("disconnected", "the worker was shut down before the call was answered"));
     this.#channels.close();
     this.#telemetry.flush();
     await this.#connection.stop();

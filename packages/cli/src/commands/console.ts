@@ -38,7 +38,7 @@ async function runConsole(shell: Shell, command: Command, options: OwnOptions): 
   try {
     // Loaded here and not above: the engine and the other commands have no use for it.
     const { startConsole } = await import("svc-console");
-    const running = await startConsole(settings);
+    const running = await startConsole({ ...settings, note: (line) => shell.note(`svc console: ${line}\n`) });
     const address = `${running.url}/workers`;
     shell.note(`The console is at ${address}\n`);
     if (options.open) openBrowser(address, shell);
@@ -70,7 +70,9 @@ function foundEngine(shell: Shell, command: Command, { config }: OwnOptions): Fo
   const engineHost = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
   const announced = address.from === "announced" ? announcedEngine(shell, projectConfigFile(shell, config)) : undefined;
   const token = address.token ?? (password === "" ? undefined : decodeURIComponent(password));
-  return { engineHost, bridgePort: Number(port) || 80, enginePort: portOf(announced?.http), wsPort: portOf(announced?.realtime), token };
+  const { prove } = address;
+  const beforeConnect = prove === undefined ? undefined : async (): Promise<void> => void (await prove());
+  return { engineHost, bridgePort: Number(port) || 80, enginePort: portOf(announced?.http), wsPort: portOf(announced?.realtime), token, beforeConnect };
 }
 
 function portOf(url: string | undefined): number | undefined {

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Ended, type TestSystem, testSystem } from "../data-commands.test-support.ts";
@@ -141,7 +141,7 @@ describe("svc worker stop, start, restart and update", () => {
     const { status, notes } = await worker("restart", "two");
 
     expect(status).toBe(EXIT.done);
-    expect(notes).toMatch(/^Worker two restarted\n(?:.*\n)*Ready: probe::ping \(1 function\)\n$/);
+    expect(notes).toMatch(/^Restarting worker two\n(?:.*\n)*Ready: probe::ping \(1 function\)\n$/);
     expect((await report("two")).pids.filter((pid) => pids.includes(pid))).toEqual([]);
   }, 20_000);
 
@@ -154,6 +154,28 @@ describe("svc worker stop, start, restart and update", () => {
     expect(notes).toMatch(/Worker broken is not ready; it is failed: .*\n(?:.*\n)*.*no such package/);
     expect(notes).toContain("1 of 3 could not be restarted: broken.");
     expect(JSON.parse(out)).toMatchObject({ workers: [{ name: "one" }, { name: "two" }], failed: [{ worker: "broken" }] });
+  }, 40_000);
+
+  it("leaves a worker running whose new process does not become ready, and ends with 1 and the reason", async () => {
+    const source = join(system.project.dir, "two/worker.mjs");
+    const working = readFileSync(source, "utf8");
+    const { pids } = await report("two");
+    writeFileSync(source, "throw new Error('not today');\n");
+
+    const failed = await worker("restart", "two");
+    const after = await report("two");
+    const { out: listed, notes: reasons } = await worker("list");
+    writeFileSync(source, working);
+    const fixed = await worker("restart", "two");
+
+    expect([failed.status, fixed.status]).toEqual([EXIT.failed, EXIT.done]);
+    expect(failed.notes).toMatch(
+      /Worker two was not restarted: its new process ended with exit code 1 .*before it was ready\nThe processes from before run on\./,
+    );
+    expect(failed.notes).toContain("What the new process wrote: svc worker logs two");
+    expect(after).toMatchObject({ state: "ready", pids });
+    expect(listed).toMatch(/^two +local +ready/m);
+    expect(reasons).toContain("its new process ended with exit code 1");
   }, 40_000);
 
   it("installs anew, and leaves a worker running whose install fails", async () => {

@@ -2,7 +2,7 @@ import { basename, relative } from "node:path";
 import type { Worker } from "@svc/sdk";
 import { announcedEngine } from "../announced-engine.ts";
 import { listedEntries } from "../config-entries.ts";
-import type { EngineAddress } from "../engine-address.ts";
+import { announcedAddress, type EngineAddress } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { parseLogLine } from "../log-lines.ts";
@@ -170,7 +170,8 @@ class Dev {
 
   #address({ bridge }: EngineAddresses): EngineAddress {
     const announced = announcedEngine(this.#shell, this.#options.configFile);
-    return { url: bridge, shownUrl: bridge, token: announced?.token, from: "announced" };
+    if (announced === undefined) return { url: bridge, shownUrl: bridge, from: "config" };
+    return announcedAddress(this.#shell, this.#options.configFile, announced);
   }
 
   #summarise({ bridge, http, realtime }: EngineAddresses): void {

@@ -14,6 +14,9 @@ export const exportRequestSchema = z.object({
   payload: z.record(z.string(), z.unknown()),
 });
 
+/** What `POST /api/login` takes: a token of the engine's, or of a role. */
+export const loginSchema = z.object({ token: z.string().check(z.regex(/^[\x21-\x7e]{1,512}$/)) });
+
 export interface ApiError {
   readonly code: string;
   readonly message: string;

@@ -2,22 +2,20 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import type { Hello } from "../contract/api.ts";
-import { Access } from "./access.ts";
+import { LOGIN_HEADER, LOGIN_REQUIRED } from "../contract/login.ts";
+import { PageToken, presentedSocketToken, presentedToken } from "./access.ts";
 import { answerApi } from "./api.ts";
 import { Assets } from "./assets.ts";
-import type { EngineHttp } from "./engine-http.ts";
-import { EngineLink } from "./engine-link.ts";
+import { EngineClient } from "./engine-client.ts";
 import { type Refusal, refusalOf } from "./guards.ts";
 import { ConsoleListener, isLoopback, sendLast } from "./listener.ts";
 import { LiveSocket } from "./live-socket.ts";
-import { LiveTopics } from "./live-topics.ts";
-import { answerLogin } from "./login.ts";
+import { answerLogin, answerLogout } from "./login.ts";
 import { type ConsoleOptions, UsageError } from "./options.ts";
-import { OwnTraces } from "./own-traces.ts";
-import { Probes } from "./probes.ts";
 import { sendError } from "./respond.ts";
+import { type Session, Sessions } from "./sessions.ts";
 
 export const CONSOLE_VERSION: string = (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
 
@@ -35,6 +33,10 @@ export interface RunningConsole {
 export interface ConsoleServerOptions extends ConsoleOptions {
   /** Folder of the built page. Default: the package's own. */
   readonly webDir?: string;
+  /** Milliseconds by which sessions and failed logins are timed. Default: the monotonic clock. */
+  readonly now?: () => number;
+  /** Writes a line for whoever runs the console. Default: on standard error. */
+  readonly note?: (line: string) => void;
 }
 
 /**
@@ -48,7 +50,7 @@ export async function startConsole(options: ConsoleServerOptions): Promise<Runni
       `on ${options.host} other machines reach the console, and with it the engine: give it the engine's token with --token-file FILE or SVC_TOKEN (the engine keeps its own in .svc/token)`,
     );
   }
-  const server = new ConsoleServer(options, new Access(isOpen ? options.token : undefined), new Assets(options.webDir));
+  const server = new ConsoleServer(options, new Assets(options.webDir));
   try {
     await server.listen();
   } catch (error) {
@@ -58,42 +60,42 @@ export async function startConsole(options: ConsoleServerOptions): Promise<Runni
   return server;
 }
 
+/** Who asks: with a session of their own, or as the page of a console without a login. */
+interface Admitted {
+  readonly client: EngineClient;
+  readonly session: Session | undefined;
+}
+
 class ConsoleServer implements RunningConsole {
   readonly #options: ConsoleOptions;
   readonly #instanceId = randomUUID();
-  readonly #access: Access;
+  readonly #pageToken = new PageToken();
   readonly #assets: Assets;
   readonly #listener: ConsoleListener;
+  /** Of pages without a session. */
+  readonly #ownSockets = new Set<WebSocket>();
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, handleProtocols: (offered) => [...offered][0] ?? false });
-  readonly #link: EngineLink;
-  readonly #topics: LiveTopics;
-  readonly #http: EngineHttp;
-  readonly #probes: Probes;
-  readonly #traces: OwnTraces;
   readonly #engine: Hello["engine"];
+  /** With the token of the console itself: tells which mode the engine has, and in development acts for every page. */
+  readonly #own: EngineClient;
+  readonly #sessions: Sessions;
 
-  constructor(options: ConsoleOptions, access: Access, assets: Assets) {
+  constructor(options: ConsoleServerOptions, assets: Assets) {
     this.#options = options;
-    this.#access = access;
     this.#assets = assets;
-    const { engineHost: host, token } = options;
-    const shownHost = host.includes(":") ? `[${host}]` : host;
-    this.#engine = {
-      bridge: `ws://${shownHost}:${options.bridgePort}`,
-      http: `http://${shownHost}:${options.enginePort}`,
-      realtime: `ws://${shownHost}:${options.wsPort}`,
-    };
-    this.#http = { host, port: options.enginePort, url: this.#engine.http, token };
-    this.#link = new EngineLink({
-      bridge: this.#engine.bridge,
-      realtime: this.#engine.realtime,
-      token,
-      serviceName: options.otelServiceName,
-      sendsSpans: options.otel,
+    const host = options.engineHost.includes(":") ? `[${options.engineHost}]` : options.engineHost;
+    this.#engine = { bridge: `ws://${host}:${options.bridgePort}`, http: `http://${host}:${options.enginePort}`, realtime: `ws://${host}:${options.wsPort}` };
+    const connect = (token: string | undefined, needsDevelopment: boolean): EngineClient =>
+      new EngineClient({ options, engine: this.#engine, console: () => this.url, token, needsDevelopment });
+    this.#own = connect(options.token, true);
+    this.#sessions = new Sessions({
+      connect: (token) => connect(token, false),
+      now: options.now ?? (() => performance.now()),
+      note: options.note ?? ((line) => void process.stderr.write(`svc console: ${line}\n`)),
     });
-    this.#topics = new LiveTopics(this.#link.streams);
-    this.#traces = new OwnTraces(this.#link.worker, { enabled: options.otel });
-    this.#probes = new Probes({ link: this.#link, http: this.#http, bridge: this.#engine.bridge, realtime: this.#engine.realtime, console: () => this.url });
+    this.#own.link.onState(() => {
+      if (this.#requiresLogin) for (const socket of this.#ownSockets) socket.close(LOGIN_REQUIRED, "log in");
+    });
     this.#listener = new ConsoleListener({
       host: options.host,
       port: options.port,
@@ -113,9 +115,13 @@ class ConsoleServer implements RunningConsole {
   }
 
   async close(): Promise<void> {
-    this.#probes.close();
     for (const socket of this.#sockets.clients) socket.terminate();
-    await Promise.all([this.#listener.close(), this.#link.close()]);
+    await Promise.all([this.#listener.close(), this.#own.close(), this.#sessions.close()]);
+  }
+
+  /** Other machines reach the console, or the engine is not in development mode. */
+  get #requiresLogin(): boolean {
+    return !isLoopback(this.#options.host) || this.#own.link.requiresLogin;
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -125,41 +131,74 @@ class ConsoleServer implements RunningConsole {
         sendError(response, refusal.status, refusal);
         return;
       }
-      const { path, query } = targetOf(request);
-      if (!answerLogin(this.#access.login(request, query), { request, response, path, query })) return;
+      const path = pathOf(request);
       if (!path.startsWith("/api/") && !path.startsWith("/_console/")) {
-        await this.#assets.serve(path, request, response, this.#access.pageToken);
+        // The page itself is the same for everybody, and asks who wants to use it to log in where that has to be.
+        await this.#assets.serve(path, request, response, this.#requiresLogin ? "" : this.#pageToken.value);
         return;
       }
-      if (!this.#access.isPage(request)) {
-        const message = "this address is for the console's own page, which sends a token of this run; reload the page";
-        sendError(response, 401, { code: "unauthorized", message });
+      if (path === "/api/login") {
+        await answerLogin(request, response, this.#sessions);
         return;
       }
-      await answerApi(path, request, response, {
-        link: this.#link,
-        http: this.#http,
-        probes: this.#probes,
-        traces: this.#traces,
-        readOnly: this.#options.readOnly,
-        hello: () => this.#hello(),
-      });
+      const token = presentedToken(request);
+      const admitted = this.#admit(token);
+      if (admitted === undefined) {
+        const { status, code, message } = this.#notAdmitted();
+        sendError(response, status, { code, message }, this.#requiresLogin ? { [LOGIN_HEADER]: "required" } : {});
+        return;
+      }
+      if (path === "/api/logout") {
+        answerLogout(request, response, () => this.#sessions.logout(token));
+        return;
+      }
+      admitted.session?.touch();
+      const { link, http, probes, traces } = admitted.client;
+      await answerApi(path, request, response, { link, http, probes, traces, readOnly: this.#options.readOnly, hello: () => this.#hello() });
     } catch (error) {
       sendError(response, 500, { code: "internal", message: (error as Error).message });
     }
   }
 
+  /** Undefined without a session, unless the console needs none and its own page asks. */
+  #admit(token: string | undefined): Admitted | undefined {
+    const session = this.#sessions.find(token);
+    if (session !== undefined) return { client: session.client, session };
+    return !this.#requiresLogin && this.#pageToken.isSame(token) ? { client: this.#own, session: undefined } : undefined;
+  }
+
+  #notAdmitted(): Refusal {
+    if (this.#requiresLogin) return { status: 401, code: "login_required", message: "log in to this console with a token of the engine" };
+    return { status: 401, code: "unauthorized", message: "this address is for the console's own page, which sends a token of this run; reload the page" };
+  }
+
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     const refusal = this.#refusalOf(request) ?? this.#socketRefusalOf(request);
-    if (refusal !== undefined) {
-      const body = JSON.stringify({ ok: false, error: { code: refusal.code, message: refusal.message } });
+    const admitted = this.#admit(presentedSocketToken(request));
+    if (refusal !== undefined || admitted === undefined) {
+      const { status, code, message } = refusal ?? this.#notAdmitted();
+      const body = JSON.stringify({ ok: false, error: { code, message } });
       const headers = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
-      sendLast(stream, `HTTP/1.1 ${refusal.status} Refused\r\n${headers}\r\n\r\n${body}`);
+      sendLast(stream, `HTTP/1.1 ${status} Refused\r\n${headers}\r\n\r\n${body}`);
       return;
     }
-    this.#sockets.handleUpgrade(request, stream, head, (socket) => {
-      new LiveSocket(socket, { link: this.#link, topics: this.#topics, instanceId: this.#instanceId });
-    });
+    this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#serve(socket, admitted));
+  }
+
+  #serve(socket: WebSocket, { client, session }: Admitted): void {
+    const { link, topics } = client;
+    new LiveSocket(socket, { link, topics, instanceId: this.#instanceId });
+    if (session === undefined) {
+      this.#ownSockets.add(socket);
+      socket.on("close", () => this.#ownSockets.delete(socket));
+      return;
+    }
+    // An open page uses its session: it sends a ping every few seconds.
+    socket.on("message", () => session.touch());
+    socket.on(
+      "close",
+      session.onEnd(() => socket.close(LOGIN_REQUIRED, "log in")),
+    );
   }
 
   #refusalOf(request: IncomingMessage): Refusal | undefined {
@@ -172,11 +211,8 @@ class ConsoleServer implements RunningConsole {
   }
 
   #socketRefusalOf(request: IncomingMessage): Refusal | undefined {
-    const { path, query } = targetOf(request);
+    const path = pathOf(request);
     if (path !== LIVE_PATH) return { status: 404, code: "NOT_FOUND", message: `there is no socket at ${path}` };
-    if (this.#access.login(request, query).kind !== "welcome" || !this.#access.isPageSocket(request)) {
-      return { status: 401, code: "unauthorized", message: "this socket is for the console's own page, which sends a token of this run; reload the page" };
-    }
     if (this.#sockets.clients.size >= MAX_SOCKETS) return { status: 503, code: "overloaded", message: `${MAX_SOCKETS} pages are open already` };
     return undefined;
   }
@@ -194,7 +230,6 @@ class ConsoleServer implements RunningConsole {
   }
 }
 
-function targetOf(request: IncomingMessage): { readonly path: string; readonly query: URLSearchParams } {
-  const [path = "/", ...rest] = (request.url ?? "/").split("?");
-  return { path, query: new URLSearchParams(rest.join("?")) };
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? "/").split("?", 1)[0] ?? "/";
 }

@@ -13,7 +13,8 @@ export function passInvokeOn(request: IncomingMessage, response: ServerResponse,
   return new Promise((resolve) => {
     const headers: Record<string, string> = { "content-type": request.headers["content-type"] ?? "" };
     if (request.headers["content-length"] !== undefined) headers["content-length"] = request.headers["content-length"];
-    if (engine.token !== undefined) headers.authorization = `Bearer ${engine.token}`;
+    const token = engine.token();
+    if (token !== undefined) headers.authorization = `Bearer ${token}`;
     const upstream = toEngine(engine, { method: "POST", path: "/_console/invoke", headers });
     let answered = false;
     upstream.on("response", (answer) => {

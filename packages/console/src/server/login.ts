@@ -1,31 +1,48 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Login } from "./access.ts";
-import { SECURITY_HEADERS, sendError } from "./respond.ts";
+import { CallError } from "@svc/protocol";
+import { loginSchema } from "../contract/api.ts";
+import type { Login } from "../contract/login.ts";
+import { parseJson, readJsonText, requireJson } from "./body.ts";
+import { sendData, sendError } from "./respond.ts";
+import { SESSION_IDLE_MS, type Sessions, TooManyAttempts } from "./sessions.ts";
 
-/** Browsers ask for user and password by themselves; the user may be any, e.g. svc. */
-const CHALLENGE = { "www-authenticate": 'Basic realm="svc console", charset="UTF-8"' };
+const MAX_BODY_BYTES = 4 * 1024;
 
-/** Answers a request that may not go on for want of a login, or that has just logged in by its address. True when it goes on. */
-export function answerLogin(
-  login: Login,
-  own: { readonly request: IncomingMessage; readonly response: ServerResponse; readonly path: string; readonly query: URLSearchParams },
-): boolean {
-  const { request, response, path, query } = own;
-  if (login.kind === "welcome") {
-    if (login.setCookie === undefined) return true;
-    response.setHeader("set-cookie", login.setCookie);
-    if (!query.has("token") || (request.method !== "GET" && request.method !== "HEAD")) return true;
-    // The token shall stay in no history and no picture of the screen.
-    query.delete("token");
-    const rest = query.size === 0 ? "" : `?${query}`;
-    // One slash: two would lead to another host.
-    response.writeHead(303, { ...SECURITY_HEADERS, location: `${path.replace(/^\/+/, "/")}${rest}`, "cache-control": "no-store" }).end();
-    return false;
+/** Answers `POST /api/login`: takes a token of the engine's, and returns the token of a session. */
+export async function answerLogin(request: IncomingMessage, response: ServerResponse, sessions: Sessions): Promise<void> {
+  if (!takesPost(request, response, "/api/login")) return;
+  try {
+    const asked = loginSchema.safeParse(parseJson(await readJsonText(request, MAX_BODY_BYTES)));
+    if (!asked.success) throw new CallError("invalid_input", "a token has 1 to 512 characters, without blanks");
+    const session = await sessions.login(asked.data.token, (request.socket.remoteAddress ?? "").replace(/^::ffff:/, ""));
+    sendData(response, JSON.stringify({ session, idle_ms: SESSION_IDLE_MS } satisfies Login));
+  } catch (thrown) {
+    if (thrown instanceof TooManyAttempts) {
+      const headers = { "retry-after": String(thrown.retryAfterSeconds) };
+      sendError(response, 429, { code: "too_many_attempts", message: thrown.message }, headers);
+      return;
+    }
+    const error = CallError.from(thrown);
+    sendError(response, error.httpStatus, { code: error.code, message: error.message });
   }
-  const message =
-    login.kind === "wrong"
-      ? "the token is not the one that this console was started with"
-      : "this console wants the engine's token: as the password of user svc, or add ?token=TOKEN to the address";
-  sendError(response, 401, { code: "AUTH_ERROR", message }, CHALLENGE);
+}
+
+/** Answers `POST /api/logout` of somebody who is logged in. */
+export function answerLogout(request: IncomingMessage, response: ServerResponse, end: () => void): void {
+  if (!takesPost(request, response, "/api/logout")) return;
+  try {
+    requireJson(request);
+  } catch (thrown) {
+    const error = CallError.from(thrown);
+    sendError(response, error.httpStatus, { code: error.code, message: error.message });
+    return;
+  }
+  end();
+  sendData(response, "null");
+}
+
+function takesPost(request: IncomingMessage, response: ServerResponse, path: string): boolean {
+  if (request.method === "POST") return true;
+  sendError(response, 405, { code: "method_not_allowed", message: `${path} takes POST` }, { allow: "POST" });
   return false;
 }

@@ -19,6 +19,8 @@ export interface ConsoleOptions {
   readonly allowedHosts: readonly string[];
   /** The engine's token; from `--token-file`, else `SVC_TOKEN`. */
   readonly token: string | undefined;
+  /** Runs before each attempt to connect to the engine; the attempt fails with its error. Default: no check. */
+  readonly beforeConnect?: (() => Promise<void>) | undefined;
   /** Each flag with where its value is from; of the token only where it was found. */
   readonly settings: readonly ConsoleSetting[];
 }
@@ -83,6 +85,8 @@ export interface FoundEngine {
   readonly enginePort?: number | undefined;
   readonly wsPort?: number | undefined;
   readonly token?: string | undefined;
+  /** Makes it prove that it is the engine of the project; rejects when another process listens there. */
+  readonly beforeConnect?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -127,6 +131,7 @@ export function readConsoleOptions(command: Command, env: Readonly<Record<string
     readOnly: settle("readOnly", "--read-only"),
     allowedHosts: allowedHost,
     token,
+    beforeConnect: found?.beforeConnect,
     settings,
   };
   requireSendable(options);

@@ -72,7 +72,8 @@ export class Probes {
 function probeHttp(engine: EngineHttp): Promise<Finding> {
   const startedMs = performance.now();
   return new Promise((resolve) => {
-    const headers: Record<string, string> = engine.token === undefined ? {} : { authorization: `Bearer ${engine.token}` };
+    const token = engine.token();
+    const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const request = toEngine(engine, { method: "GET", path: "/healthz", headers });
     const timer = setTimeout(() => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
     request.on("close", () => clearTimeout(timer));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import type { Hello } from "../contract/api.ts";
-import { type RunningConsole, startConsole } from "./console-server.ts";
+import { type ConsoleServerOptions, type RunningConsole, startConsole } from "./console-server.ts";
 import { addConsoleOptions, type ConsoleOptions, readConsoleOptions } from "./options.ts";
 
 /** What the command line and the environment say. */
@@ -52,11 +52,15 @@ export interface EngineUrls {
 /** Nothing listens there: port 1 is nobody's. */
 export const NO_ENGINE: EngineUrls = { url: "ws://127.0.0.1:1", httpUrl: "http://127.0.0.1:1", streamsUrl: "ws://127.0.0.1:1" };
 
+/** What a test gives instead of the real thing. */
+export type TestConsoleParts = Pick<ConsoleServerOptions, "now" | "note">;
+
 /** A console on a free port with a page of two files. */
 export async function testConsole(
   engine: EngineUrls = NO_ENGINE,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  parts: TestConsoleParts = {},
 ): Promise<TestConsole> {
   const webDir = mkdtempSync(join(tmpdir(), "svc-console-web-"));
   mkdirSync(join(webDir, "assets"));
@@ -70,7 +74,7 @@ export async function testConsole(
   const flags = ["--port", "0", "--engine-port", portOf(engine.httpUrl), "--ws-port", portOf(engine.streamsUrl), "--bridge-port", portOf(engine.url)];
   let console: RunningConsole;
   try {
-    console = await startConsole({ ...optionsOf([...flags, ...args], env), webDir });
+    console = await startConsole({ ...optionsOf([...flags, ...args], env), webDir, note: () => {}, ...parts });
   } catch (error) {
     rmSync(webDir, { recursive: true, force: true });
     throw error;
@@ -88,7 +92,7 @@ export async function testConsole(
       });
       request.end(body);
     });
-  const page = await send("/", env.SVC_TOKEN === undefined ? {} : { headers: { authorization: `Bearer ${env.SVC_TOKEN}` } });
+  const page = await send("/");
   const pageToken = /svc-page-token" content="([^"]+)"/.exec(page.body)?.[1] ?? "";
   return {
     port,

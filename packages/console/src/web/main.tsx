@@ -1,11 +1,12 @@
 import "./styles/theme.css";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode } from "react";
+import { type ReactNode, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { LoginPage } from "./app/login-page.tsx";
 import { router } from "./app/router.tsx";
 import { live } from "./lib/live-connection.ts";
-import { styleNonce } from "./lib/page-token.ts";
+import { pageToken, styleNonce } from "./lib/page-token.ts";
 import { startWorkerHistory } from "./lib/worker-history.ts";
 
 const queryClient = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 2_000 } } });
@@ -13,23 +14,25 @@ const queryClient = new QueryClient({ defaultOptions: { queries: { retry: false,
 // Radix adds a style element while a dialog is open, by a helper that looks for its nonce here.
 (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = styleNonce;
 
-// Another engine, or the same after an absence: what was fetched may be out of date.
-let generation = 0;
-live.onState(() => {
-  const next = live.getState().generation;
-  if (next === generation) return;
-  generation = next;
-  void queryClient.invalidateQueries();
-});
-live.start();
-startWorkerHistory();
-
-const place = document.getElementById("root");
-if (place === null) throw new Error("index.html has no #root");
-createRoot(place).render(
-  <StrictMode>
+/** The console itself; without a token the server answers none of its requests. */
+function start(): ReactNode {
+  // Another engine, or the same after an absence: what was fetched may be out of date.
+  let generation = 0;
+  live.onState(() => {
+    const next = live.getState().generation;
+    if (next === generation) return;
+    generation = next;
+    void queryClient.invalidateQueries();
+  });
+  live.start();
+  startWorkerHistory();
+  return (
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
     </QueryClientProvider>
-  </StrictMode>,
-);
+  );
+}
+
+const place = document.getElementById("root");
+if (place === null) throw new Error("index.html has no #root");
+createRoot(place).render(<StrictMode>{pageToken === "" ? <LoginPage /> : start()}</StrictMode>);

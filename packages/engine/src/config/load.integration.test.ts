@@ -109,6 +109,7 @@ describe("a config file", () => {
   - name: caller
     path: /elsewhere/caller
     replicas: 3
+    restart_order: stop_first
     watch: false
     env: {MODE: fast, RATIO: 1.10, ON: true}
 `);
@@ -123,6 +124,7 @@ describe("a config file", () => {
         path: "/project/workers/math",
         configuredPath: "./workers/math",
         replicas: 1,
+        restartOrder: "start_first",
         watch: { include: [], ignore: [] },
         envFiles: [{ path: "/project/workers/math/.env", required: false }],
         env: {},
@@ -134,6 +136,7 @@ describe("a config file", () => {
         path: "/elsewhere/caller",
         configuredPath: "/elsewhere/caller",
         replicas: 3,
+        restartOrder: "stop_first",
         watch: false,
         envFiles: [{ path: "/elsewhere/caller/.env", required: false }],
         env: { MODE: "fast", RATIO: "1.10", ON: "true" },

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defaultEnvFile, type EnvFile } from "../local-workers/env-file.ts";
 import { folderSchema } from "./folder-path.ts";
 import { dependsOnSchema, environmentSchema, limitsSchema, watchPatternsSchema } from "./supervision-block.ts";
+import type { RestartOrder } from "./types.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
 
 /** Most processes that one entry may ask for. */
@@ -10,6 +11,8 @@ export const MAX_REPLICAS = 64;
 
 /** Most files that one entry may name. */
 const MAX_ENV_FILES = 16;
+
+const RESTART_ORDERS = ["start_first", "stop_first"] as const satisfies readonly RestartOrder[];
 
 /** An entry of `workers:` with a `path`. */
 export const localWorkerSchema = z.strictObject({
@@ -19,6 +22,10 @@ export const localWorkerSchema = z.strictObject({
   replicas: z.int().min(1).max(MAX_REPLICAS).optional().meta({ description: "How many processes. Default 1" }),
   watch: z.union([z.boolean(), watchPatternsSchema]).optional().meta({
     description: "Whether the worker restarts when its source changes, and for which files. Default true, which is all of its folder but what tools make",
+  }),
+  restart_order: z.enum(RESTART_ORDERS).optional().meta({
+    description:
+      "start_first: at a restart the former process serves until the new one is ready. stop_first: the former one is stopped before; for workers of which no two processes may run at the same time. Default start_first",
   }),
   depends_on: dependsOnSchema.optional(),
   limits: limitsSchema.optional(),

@@ -120,12 +120,17 @@ export interface SupervisedEntry {
   readonly where: string;
 }
 
+/** Whether a restart starts the new process or stops the former one first. */
+export type RestartOrder = "start_first" | "stop_first";
+
 /** One `workers:` entry with a `path`: a process that the engine starts and supervises. */
 export interface LocalWorkerEntry extends SupervisedEntry {
   /** The path as the file has it, relative to the file. */
   readonly configuredPath: string;
   /** Files of variables, which the process environment overrules; of two with the same name the later counts. */
   readonly envFiles: readonly EnvFile[];
+  /** Default `start_first`. */
+  readonly restartOrder: RestartOrder;
 }
 
 /** One command of an `svc-exec` block. */

@@ -302,6 +302,7 @@ class EntryReader implements ReadEntries {
       path: folder,
       configuredPath,
       replicas: data.replicas ?? 1,
+      restartOrder: data.restart_order ?? "start_first",
       watch: watchOf(data.watch ?? true),
       dependsOn: data.depends_on ?? [],
       limits: limitsOf(data.limits),

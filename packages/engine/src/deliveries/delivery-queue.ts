@@ -45,9 +45,8 @@ export class DeliveryQueue<Item> {
   push(lane: string, item: Item, bytes: number): boolean {
     const { maxWaiting, maxBytes, maxParallel, quota, onDropped } = this.#options;
     const principal = this.#options.principal();
-    // What is handed over at once takes no room, however much waits elsewhere.
-    const counted = this.#active < maxParallel && !this.#lanes.has(lane) ? 0 : bytes;
-    // One that is larger than all the room together still passes when nothing else waits.
+    // An item that is delivered at once takes no room. One that is larger than all the room together still waits if nothing else does.
+    const counted = this.#active < maxParallel && !this.#lanes.has(lane) ? 0 : Math.min(bytes, maxBytes);
     const isFull = this.#waiting >= maxWaiting || (this.#waiting > 0 && this.#bytes + counted > maxBytes);
     if (isFull || quota.take(principal, counted) !== undefined) {
       onDropped(item);

@@ -58,6 +58,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     this.#registrations = new RegistrationBudget(this.session.principal, kernel.quotas.registeredBytes);
     kernel.heartbeat.add(this);
     kernel.sessions.add(this.session);
+    kernel.changes.emit({ kind: "worker", id: this.session.workerId, op: "created" });
     socket.listen(this);
     this.session.greet();
     this.session.log.debug("a worker connected", { remoteAddress: socket.remoteAddress });

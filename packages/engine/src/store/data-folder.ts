@@ -16,6 +16,8 @@ export interface AnnouncedAddresses {
 export interface AnnouncedAccess {
   /** Where the engine's token lies; absent when it is a configured one. */
   readonly tokenFile?: string | undefined;
+  /** Random key by which the engine of this run proves that the folder is its own. Absent where there is no proof. */
+  readonly proofKey?: string | undefined;
 }
 
 /** The engine that holds a data folder. */
@@ -32,7 +34,7 @@ export interface DataFolderLock {
 /**
  * Takes the data folder for this process, making it when missing. The lock is the operating system's on a file inside the folder, so it goes
  * with the process whatever ends it, and a lock left behind cannot happen. `engine.json` beside it names the holder:
- * `{pid, started_at}`, and with them `{bridge, http, realtime, token_file?}` once `announce` told. It outlives a holder that was killed.
+ * `{pid, started_at}`, and with them `{bridge, http, realtime, token_file?, proof_key?}` once `announce` told. It outlives a holder that was killed.
  *
  * Throws an Error that names the folder and the engine (pid, start) that holds it, or says why the folder cannot be used.
  */
@@ -58,7 +60,7 @@ export function lockDataFolder(dataDir: string): DataFolderLock {
 type Holder = z.output<typeof holderSchema>;
 
 /** In one step, so that nobody reads half of it. For this user only, as the data beside it. */
-function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddresses> & { readonly token_file?: string }): void {
+function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddresses> & { readonly token_file?: string; readonly proof_key?: string }): void {
   const draft = `${holderFile}.${process.pid}`;
   // One that a killed process of the same number left may have other rights.
   rmSync(draft, { force: true });
@@ -69,8 +71,10 @@ function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddres
 function holding(database: Database, { holder, holderFile }: { readonly holder: Holder; readonly holderFile: string }): DataFolderLock {
   let held = true;
   return {
-    announce({ bridge, http, realtime }, { tokenFile } = {}) {
-      if (held) writeHolder(holderFile, { ...holder, bridge, http, realtime, ...(tokenFile === undefined ? {} : { token_file: tokenFile }) });
+    announce({ bridge, http, realtime }, { tokenFile, proofKey } = {}) {
+      if (!held) return;
+      const access = { ...(tokenFile === undefined ? {} : { token_file: tokenFile }), ...(proofKey === undefined ? {} : { proof_key: proofKey }) };
+      writeHolder(holderFile, { ...holder, bridge, http, realtime, ...access });
     },
     release() {
       if (!held) return;

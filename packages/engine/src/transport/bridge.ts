@@ -8,6 +8,7 @@ import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "../kernel/telemetry-frames.ts";
 import { Admissions, type Admitted } from "./admission.ts";
+import type { EngineProof } from "./engine-proof.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { HeldUpgrades } from "./held-upgrades.ts";
 import { answerError, Listener, refuseUpgrade } from "./listener.ts";
@@ -26,6 +27,8 @@ export interface BridgeAccess {
   /** Read at each upgrade, since the config may change. */
   readonly settings: () => AccessSettings;
   readonly maxConnectionsPerAddress?: () => number | undefined;
+  /** How the engine proves who it is. Only the listener that engine.json names has it. */
+  readonly proof?: EngineProof;
 }
 
 /** A listener that workers connect to: `/` for messages, `/otel` for telemetry, `/ws/channels/<id>` for one end of a channel. */
@@ -46,10 +49,12 @@ export class Bridge {
     this.#admissions = access === undefined ? undefined : new Admissions(kernel, access.guard, access.settings);
     this.listener = new Listener({
       what: access?.what ?? "workers",
-      onRequest: (_request, response) =>
+      onRequest: (request, response) => {
+        if (access?.proof?.answer(request, response, { port: this.listener.port, rules: rules() }) === true) return;
         answerError(response, 426, "invalid_message", "this port speaks WebSocket; workers connect to / (the HTTP API is on another port)", {
           upgrade: "websocket",
-        }),
+        });
+      },
       onUpgrade: (request, stream, head) => this.#upgrade(request, stream, head),
       ...(access?.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });

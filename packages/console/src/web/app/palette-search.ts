@@ -34,14 +34,22 @@ const SEARCHES: readonly Search[] = [
   {
     heading: "Functions",
     async find(search, signal) {
-      const found = await call<{ functions: readonly { function_id: string; worker_name: string }[] }>("engine::functions::list", { search, limit: MOST }, { signal });
+      const found = await call<{ functions: readonly { function_id: string; worker_name: string }[] }>(
+        "engine::functions::list",
+        { search, limit: MOST },
+        { signal },
+      );
       return found.functions.map(({ function_id, worker_name }) => ({ href: `/functions/${segment(function_id)}`, label: function_id, note: worker_name }));
     },
   },
   {
     heading: "Workers",
     async find(search, signal) {
-      const found = await call<{ workers: readonly { id: string; name: string; runtime: string }[] }>("engine::workers::list", { search, limit: MOST }, { signal });
+      const found = await call<{ workers: readonly { id: string; name: string; runtime: string }[] }>(
+        "engine::workers::list",
+        { search, limit: MOST },
+        { signal },
+      );
       return found.workers.map(({ id, name, runtime }) => ({ href: `/workers/${segment(id)}`, label: name, note: `${runtime} · ${id.slice(0, 8)}` }));
     },
   },

@@ -1,7 +1,8 @@
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { Keyboard, Link2, Menu, Monitor, Moon, PanelLeft, Search, Settings2, Sun } from "lucide-react";
+import { Keyboard, Link2, LogOut, Menu, Monitor, Moon, PanelLeft, Search, Settings2, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { keysText, useHotkey } from "../lib/hotkeys.ts";
+import { hasSession, logOut } from "../lib/page-token.ts";
 import { setZone, useZone } from "../lib/time.ts";
 import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
@@ -148,6 +149,15 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
         onClick={onHelp}
         icon={<Keyboard aria-hidden className="size-4" />}
       />
+      {hasSession && (
+        <Button
+          look="ghost"
+          aria-label="Log out"
+          title="Log out of this console"
+          onClick={() => void logOut()}
+          icon={<LogOut aria-hidden className="size-4" />}
+        />
+      )}
       <ConnectionPill />
     </header>
   );

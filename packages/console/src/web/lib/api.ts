@@ -1,5 +1,6 @@
 import type { ApiAnswer, ApiError, Hello, HttpTestResult, Probe } from "../../contract/api.ts";
-import { pageToken, renewPageToken } from "./page-token.ts";
+import { LOGIN_HEADER } from "../../contract/login.ts";
+import { endSession, pageToken, renewPageToken } from "./page-token.ts";
 import { workerHistory } from "./worker-history.ts";
 
 /** What a request of the page failed with; `code` is the engine's, or `network` when the console's server cannot be reached. */
@@ -120,8 +121,13 @@ async function request(path: string, what: string, init: RequestInit): Promise<R
   const send = (): Promise<Response> => fetch(path, { ...init, headers: { "content-type": "application/json", "x-svc-console": pageToken } });
   try {
     const response = await send();
+    if (response.status !== 401) return response;
+    if (response.headers.has(LOGIN_HEADER)) {
+      endSession();
+      return response;
+    }
     // Refused before anything was done: the console was started again.
-    return response.status === 401 && (await renewPageToken()) ? await send() : response;
+    return (await renewPageToken()) ? await send() : response;
   } catch (cause) {
     if ((cause as Error).name === "AbortError") throw cause;
     throw new ApiFailure(what, { code: "network", message: "the console's server cannot be reached" });

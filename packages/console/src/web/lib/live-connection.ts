@@ -1,5 +1,6 @@
 import type { ClientMessage, EngineState, LiveEvent, ServerMessage } from "../../contract/live.ts";
-import { pageToken, renewPageToken } from "./page-token.ts";
+import { LOGIN_REQUIRED } from "../../contract/login.ts";
+import { endSession, pageToken, renewPageToken } from "./page-token.ts";
 
 /** `offline`: the browser says so. `reconnecting`: the console's server cannot be reached. `engine-away`: it can, and the engine cannot. */
 export type Phase = "connecting" | "live" | "reconnecting" | "engine-away" | "offline";
@@ -102,8 +103,9 @@ export class LiveConnection {
       this.#lastHeardMs = performance.now();
       for (const message of JSON.parse(event.data) as readonly ServerMessage[]) this.#take(message);
     });
-    socket.addEventListener("close", () => {
-      if (this.#socket === socket) this.#lost();
+    socket.addEventListener("close", ({ code }) => {
+      if (code === LOGIN_REQUIRED) endSession();
+      else if (this.#socket === socket) this.#lost();
     });
   }
 

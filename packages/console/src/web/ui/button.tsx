@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from "react";
 import { cn } from "./cn.ts";
 
 const LOOKS = {
-  primary: "bg-accent text-accent-ink hover:opacity-90 border-transparent font-medium",
+  primary: "bg-accent text-accent-ink hover:opacity-95 border-transparent font-medium",
   plain: "bg-surface text-ink border-line hover:bg-hover",
   ghost: "bg-transparent text-ink-2 border-transparent hover:bg-hover hover:text-ink",
   danger: "bg-danger-soft text-danger border-danger/40 hover:border-danger font-medium",

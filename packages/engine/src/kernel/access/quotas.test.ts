@@ -100,8 +100,10 @@ describe("a restricted principal", () => {
       const answers = await Promise.all(Array.from({ length: count }, () => worker.call("engine::channels::create", {})));
       return answers.flatMap(({ error }) => (error ? [(error as { code: string }).code] : []));
     };
-    expect(await open(one, 1_500)).toEqual([]);
-    expect(await open(other, 600)).toEqual(new Array(100).fill("overloaded"));
+    expect(await open(one, 510)).toEqual(new Array(10).fill("overloaded"));
+    for (let n = 0; n < 2; n++) expect(await open(await connectTenant("acme"), 500)).toEqual([]);
+    expect(await open(other, 500)).toEqual([]);
+    expect(await open(await connectTenant("acme"), 5)).toEqual(new Array(5).fill("overloaded"));
     expect(await open(neighbour, 10)).toEqual([]);
     expect(await open(owner, 10)).toEqual([]);
   });

@@ -6,8 +6,9 @@ import { isModule } from "../module-provider.ts";
 import type { Scope } from "../scope.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
-/** Channels that one worker or module may have open, at most. */
+/** Maximum number of open channels of one worker or module. A restricted worker shares the 2,000 of its principal with others. */
 const MAX_CHANNELS_PER_OWNER = 2_000;
+const MAX_CHANNELS_PER_RESTRICTED = 500;
 
 /** How many channels lie in a scope. */
 const openIn = new WeakMap<Scope, number>();
@@ -18,11 +19,12 @@ export function createChannel(options: ChannelOptions, parts: { readonly kernel:
   const { ownedBy } = options;
   const owner = ownedBy === undefined || isModule(ownedBy.worker_id) ? parts.scope : sessions.byId(ownedBy.worker_id)?.scope;
   if (owner === undefined) throw new CallError("invocation_stopped", "the worker that asked for the channel is gone");
-  const open = openIn.get(owner) ?? 0;
-  if (ownedBy !== undefined && open >= MAX_CHANNELS_PER_OWNER) {
-    throw new CallError("overloaded", `this worker has ${MAX_CHANNELS_PER_OWNER} channels open, which is the limit; end those that are not used`);
-  }
   const principal = (ownedBy === undefined ? undefined : sessions.byId(ownedBy.worker_id)?.principal) ?? TRUSTED;
+  const open = openIn.get(owner) ?? 0;
+  const limit = principal.isTrusted ? MAX_CHANNELS_PER_OWNER : MAX_CHANNELS_PER_RESTRICTED;
+  if (ownedBy !== undefined && open >= limit) {
+    throw new CallError("overloaded", `this worker has ${limit} channels open, which is the limit; end those that are not used`);
+  }
   const problem = quotas.channels.problemOf(principal);
   if (problem !== undefined) throw new CallError("overloaded", `${problem}; end those that are not used`);
   let forget = (): void => {};

@@ -18,7 +18,7 @@ export class RunSlots {
   #closed = false;
 
   constructor(count: number) {
-    this.#quota = new Quota("runs", { total: count, restricted: Math.ceil(count / 2), each: Math.ceil(count / 8) });
+    this.#quota = new Quota("runs", { total: count, restricted: Math.max(1, Math.floor(count / 2)), each: Math.max(1, Math.floor(count / 8)) });
   }
 
   /** Resolves with what gives the slot back, or with undefined once the semaphore is closed. */

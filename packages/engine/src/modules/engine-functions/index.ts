@@ -18,6 +18,8 @@ export interface EngineInfo {
   /** Changes with every start. */
   readonly instance_id: string;
   readonly pid: number;
+  /** In production every client needs a token. */
+  readonly mode: "development" | "production";
   readonly started_at_ms: number;
   /** Absolute path of the config file in use. */
   readonly config_file: string;

@@ -2,8 +2,8 @@ import { Payload } from "@svc/protocol";
 import { z } from "zod";
 import type { Dialect } from "./sight.ts";
 
-/** Bytes of rows in one answer, which must fit into a frame of 16 MiB. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+/** Bytes of rows in one answer, which must fit into a frame of 16 MiB. Published clients know no pages: they get what fits. */
+const MAX_PAGE_BYTES = { svc: 8 * 1024 * 1024, published: 15 * 1024 * 1024 } as const;
 const MAX_PAGE_ROWS = 10_000;
 
 /** Members that every listing takes besides its filters. */
@@ -35,17 +35,19 @@ export function page<View>(
 ): Payload {
   const { request, dialect, more = {} } = options;
   const offset = request.offset ?? 0;
-  const wanted = views.slice(offset, offset + (request.limit ?? MAX_PAGE_ROWS));
+  const isOurs = dialect === "svc";
+  const wanted = views.slice(offset, isOurs || request.limit ? offset + (request.limit ?? MAX_PAGE_ROWS) : undefined);
+  const maxBytes = isOurs ? MAX_PAGE_BYTES.svc : MAX_PAGE_BYTES.published;
   const rows: string[] = [];
   let bytes = 0;
   for (const view of wanted) {
     const row = JSON.stringify(rowOf(view));
     bytes += Buffer.byteLength(row) + 1;
-    if (bytes > MAX_PAGE_BYTES && rows.length > 0) break;
+    if (bytes > maxBytes && rows.length > 0) break;
     rows.push(row);
   }
   const next = offset + rows.length;
-  const place = dialect === "svc" ? { total: views.length, ...(next < views.length && rows.length > 0 ? { next_offset: next } : {}) } : {};
+  const place = isOurs ? { total: views.length, ...(next < views.length && rows.length > 0 ? { next_offset: next } : {}) } : {};
   const others = Object.entries({ ...more, ...place }).map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`);
   return Payload.fromText(`{${JSON.stringify(name)}:[${rows.join(",")}]${others.join("")}}`);
 }

@@ -111,7 +111,7 @@ export class Subscriptions {
   }
 }
 
-/** Bounds what waits for all triggers together, by what may wait for one: each trigger alone would be a bound without a total. */
+/** Limits the bytes that wait for all triggers of restricted principals. Triggers of trusted ones have a limit each. */
 function shareOf(maxWaitingBytes: number): QuotaLimits {
-  return { each: maxWaitingBytes, restricted: 2 * maxWaitingBytes, total: 8 * maxWaitingBytes };
+  return { each: maxWaitingBytes, restricted: 2 * maxWaitingBytes };
 }

@@ -1,3 +1,4 @@
+import { CallError } from "@svc/protocol";
 import { overQuota, type Principal, type Quota } from "../../kernel/module.ts";
 
 /** Bytes that one call holds of a quota: its body, and what has arrived of its answer. */
@@ -13,11 +14,22 @@ export class HeldBytes {
     this.#quota = quota;
   }
 
-  /** Throws CallError `overloaded` if the quota has no room. */
-  take(bytes: number): void {
-    const problem = this.#quota.take(this.#principal, bytes);
+  /** Counts the body before it is sent. Throws CallError `overloaded` if the quota has no room. */
+  takeBody(bytes: number): void {
+    const problem = this.#take(bytes);
     if (problem !== undefined) throw overQuota(`${this.#functionId}: ${problem}`);
-    this.#bytes += bytes;
+  }
+
+  /** Counts a part of the answer. Throws CallError `http_response_failed` if the quota has no room: the function has run. */
+  takeAnswer(bytes: number): void {
+    const problem = this.#take(bytes);
+    if (problem !== undefined) throw new CallError("http_response_failed", `${this.#functionId}: its answer was not read: ${problem}`);
+  }
+
+  #take(bytes: number): string | undefined {
+    const problem = this.#quota.take(this.#principal, bytes);
+    if (problem === undefined) this.#bytes += bytes;
+    return problem;
   }
 
   /** Gives back what is held beyond this. */

@@ -107,7 +107,7 @@ export class HttpFunctions implements InvocationRunner {
     call.payload.value();
     if (this.#stopped) throw stopped();
     const body = Buffer.from(call.payload.text());
-    held.take(body.byteLength);
+    held.takeBody(body.byteLength);
     const ending = new AbortController();
     const { timeoutMs } = invocation;
     const late = (): void => ending.abort(noAnswer(call.functionId, `did not answer within ${timeoutMs} ms`, { timeout_ms: timeoutMs }));
@@ -169,7 +169,7 @@ export class HttpFunctions implements InvocationRunner {
         custom: invocation.headers,
         credential,
       });
-      return await this.#exchanger.send({ url, method: invocation.method, headers, body, addresses, signal, onAnswerBytes: (bytes) => held.take(bytes) });
+      return await this.#exchanger.send({ url, method: invocation.method, headers, body, addresses, signal, onAnswerBytes: (bytes) => held.takeAnswer(bytes) });
     } catch (thrown) {
       if (thrown instanceof ExchangeFailure || thrown instanceof NotResolved) return thrown;
       throw thrown;

@@ -25,7 +25,10 @@ export class Limits {
   readonly #gate = new Gate();
   readonly #rates = new RateLimiter();
   /** Of routes of restricted principals: each has an eighth of all, all of them together half. */
-  readonly #inWork = new Quota("requests in work", () => ({ each: Math.ceil(this.#limit / 8), restricted: Math.ceil(this.#limit / 2) }));
+  readonly #inWork = new Quota("requests in work", () => ({
+    each: Math.max(1, Math.floor(this.#limit / 8)),
+    restricted: Math.max(1, Math.floor(this.#limit / 2)),
+  }));
   #limit = 0;
   /** By binding, and only for routes that have limits. */
   readonly #routes = new WeakMap<object, RouteCounts>();
@@ -52,7 +55,9 @@ export class Limits {
     if (principal.isTrusted) return;
     this.#limit = config.concurrentRequests;
     const problem = this.#inWork.take(principal);
-    if (problem !== undefined) throw new Refusal(unavailable("overloaded", `${problem}, a share of ${REQUEST_LIMIT}`));
+    // Strangers are not told whose routes these are.
+    if (problem !== undefined)
+      throw new Refusal(unavailable("overloaded", `too many requests are in flight on this route and its like (a share of ${REQUEST_LIMIT})`));
     exchange.onEnd(() => this.#inWork.release(principal));
   }
 

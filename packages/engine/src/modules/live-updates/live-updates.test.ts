@@ -48,6 +48,22 @@ describe("live updates", () => {
     ]);
   });
 
+  it("create a worker when it connects, update it when it introduces itself again, and delete it at the end", async () => {
+    const { clock, engine, join, take } = await start();
+    join("svc.workers");
+    take();
+    const worker = await engine.connectWorker();
+    clock.advance(100);
+    const [connected] = take();
+    expect(connected).toMatchObject({ event: { type: "create", data: { name: "worker" } } });
+    await worker.call("engine::workers::register", { name: "math" });
+    clock.advance(100);
+    expect(take()).toMatchObject([{ id: connected?.id, event: { type: "update", data: { name: "math" } } }]);
+    worker.close();
+    clock.advance(100);
+    expect(take()).toMatchObject([{ id: connected?.id, event: { type: "delete" } }]);
+  });
+
   it("of one item reach only who joined that item", async () => {
     const { clock, engine, join, take } = await start();
     join("svc.functions", { id: "b" });

@@ -102,7 +102,8 @@ export function provideWorkerFunctions({ provideFunction }: Pick<ModuleContext<u
   });
   provideFunction({
     id: "worker::restart",
-    summary: "Stops the processes of a worker and starts them anew, installing first what changed; answers at once",
+    summary:
+      "Replaces the processes of a worker: a former one is stopped once a new one is ready. Stops them first where dependencies have to be installed, for commands, and with `restart_order: stop_first`; answers at once",
     input: named,
     output: workerStatusSchema,
     handle: (input) => supervisor.steer(input.name, "restart"),

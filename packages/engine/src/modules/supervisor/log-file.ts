@@ -35,13 +35,8 @@ export interface LogFileOptions {
 export class LogFile {
   readonly #options: LogFileOptions;
   readonly #maxFileBytes: number;
-  readonly #tail: { readonly stream: string; readonly text: string; readonly number: number }[] = [];
-  /** Numbers lines in memory. */
-  #lines = 0;
-  /** Number of the first line of each stream's process. */
-  readonly #begins = new Map<string, number>();
+  readonly #tail: string[] = [];
   readonly #onWritten = new Set<() => void>();
-  readonly #newest = new Map<string, string>();
   #waiting: string[] = [];
   #waitingLength = 0;
   #dropped = 0;
@@ -64,9 +59,8 @@ export class LogFile {
 
   /** `stream` names where the line came from: `out`, `err`, `install`, `svc`. */
   line(stream: string, text: string): void {
-    this.#tail.push({ stream, text: text.length > MAX_TAIL_LINE_LENGTH ? `${text.slice(0, MAX_TAIL_LINE_LENGTH)}…` : text, number: this.#lines++ });
+    this.#tail.push(shortened(text));
     if (this.#tail.length > TAIL_LINES) this.#tail.shift();
-    if (text.trim() !== "") this.#newest.set(stream, text.slice(0, MAX_TAIL_LINE_LENGTH));
     if (this.#closed) return;
     const line = `${this.#timestamp()} ${stream} ${text}\n`;
     if (this.#waitingLength + line.length > MAX_WAITING_LENGTH) {
@@ -83,15 +77,9 @@ export class LogFile {
     return Array.from({ length: FILES }, (_, index) => nameOfAge(this.file, FILES - 1 - index));
   }
 
-  /** The last lines, at most 200, without time and stream; of some streams only, when `streams` names them. */
+  /** The last lines, at most 200, without time and stream. */
   tail(count: number): string[] {
-    return count === 0 ? [] : this.#tail.slice(-count).map(({ text }) => text);
-  }
-
-  /** Likewise, of these streams and only what was said since they were captured last. */
-  tailOfProcess(count: number, streams: readonly string[]): string[] {
-    const lines = this.#tail.filter(({ stream, number }) => streams.includes(stream) && number >= (this.#begins.get(stream) ?? 0));
-    return count === 0 ? [] : lines.slice(-count).map(({ text }) => text);
+    return count === 0 ? [] : this.#tail.slice(-count);
   }
 
   /** Calls `listener` each time that lines have come to the file. */
@@ -100,16 +88,8 @@ export class LogFile {
     return () => this.#onWritten.delete(listener);
   }
 
-  /** The last line of a stream that is not blank, since it was captured. */
-  newest(stream: string): string | undefined {
-    return this.#newest.get(stream);
-  }
-
   /** Reads a process's output to its end. `onLine` gets each line as well; its time counts as the worker's. */
   capture(stream: string, readable: Readable, onLine?: (line: string) => void): void {
-    // What an earlier process said is not this one's.
-    this.#newest.delete(stream);
-    this.#begins.set(stream, this.#lines);
     const lines = new LineSplitter((line) => {
       this.line(stream, line);
       onLine?.(line);
@@ -218,6 +198,11 @@ export class LogFile {
     }
     this.#size = 0;
   }
+}
+
+/** A line as it is kept in memory. */
+export function shortened(text: string): string {
+  return text.length > MAX_TAIL_LINE_LENGTH ? `${text.slice(0, MAX_TAIL_LINE_LENGTH)}…` : text;
 }
 
 function nameOfAge(file: string, age: number): string {

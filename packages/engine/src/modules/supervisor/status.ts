@@ -11,6 +11,7 @@ const stateSchema = z.enum([
   "installing",
   "starting",
   "ready",
+  "replacing",
   "stopping",
   "stopped",
   "backing_off",
@@ -41,7 +42,9 @@ export const workerStatusSchema = z.object({
   reason: z.string().nullable().meta({ description: "Why the state is what it is, where that is not plain" }),
   problem: z.string().nullable().meta({ description: "Why its last change or install is not used, while its processes from before run on" }),
   pids: z.array(z.int()).meta({ description: "Process ids of the worker and its descendants; empty for what the engine did not start" }),
-  replicas: z.array(replicaSchema).meta({ description: "Its processes, one by one; of a remote worker its connections" }),
+  replicas: z
+    .array(replicaSchema)
+    .meta({ description: "Its processes, one by one, and two of the same index while one replaces the other; of a remote worker its connections" }),
   restarts: z.int().meta({ description: "How often it was started again after it ended unasked; a restart for a changed file or by a command does not count" }),
   last_exit: lastExitSchema.nullable().meta({ description: "The last time that it ended unasked" }),
   next_start_at: z.string().nullable().meta({ description: "ISO time of the next start, while it backs off or is crash-looping" }),
@@ -88,17 +91,17 @@ export async function statusOfUnit(
   unit: Unit,
   { connections, usage, tail }: { readonly connections: Connections; readonly usage: UsageMeter; readonly tail: number },
 ): Promise<WorkerStatus> {
-  const pidsOf = await Promise.all(unit.processes.map((process) => process.pids()));
-  const pids = pidsOf.flat();
+  const pidsOf = new Map(await Promise.all(unit.processes.map(async (process) => [process, await process.pids()] as const)));
+  const pids = [...pidsOf.values()].flat();
   const { memoryBytes, cpuPercent } = await usage.measure(unit.entry.name, pids);
   const { functions, triggerTypes } = connections.provided(unit.readyConnections);
   return {
     ...standingOf(unit),
     pids,
-    replicas: unit.processes.map((process, index) => ({
+    replicas: unit.replicas.map(({ index, process }) => ({
       index: index + 1,
       state: process.standing.state,
-      pid: pidsOf[index]?.[0] ?? null,
+      pid: pidsOf.get(process)?.[0] ?? null,
       ready_at: isoOrNull(process.readyAtMs),
     })),
     memory_bytes: memoryBytes,

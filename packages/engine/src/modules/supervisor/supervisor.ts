@@ -13,18 +13,17 @@ import type { LogsInput, LogsOutput } from "./functions.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { MemoryLimits, unenforced } from "./memory-limits.ts";
 import { readLogs } from "./read-logs.ts";
-import { commandRecipe, type Recipe, RecipeError, workerRecipe } from "./recipe.ts";
+import { commandRecipe, RecipeError, workerRecipe } from "./recipe.ts";
 import { RunRecords } from "./run-records.ts";
 import { StandingStream } from "./standing-stream.ts";
 import { DEFAULT_TAIL, isRemote, type ModuleStanding, statusesOfRemote, statusOfModule, statusOfUnit, type WorkerStatus } from "./status.ts";
-import { STOP_GRACE_MS, Unit } from "./unit.ts";
+import { STOP_GRACE_MS, Unit, type UnitParts } from "./unit.ts";
 import { UsageMeter } from "./usage.ts";
 import { WaitList } from "./wait-list.ts";
-import type { ProcessKind } from "./worker-process.ts";
 import type { WorkerState } from "./worker-state.ts";
 
-/** States of a worker that is about to serve, without anybody's help. */
-const STARTING: ReadonlySet<WorkerState> = new Set(["installing", "starting", "backing_off"]);
+/** States of a worker that is about to serve, or to serve more than now, without anybody's help. */
+const STARTING: ReadonlySet<WorkerState> = new Set(["installing", "starting", "replacing", "backing_off"]);
 /** The engine cuts a module off that takes 10 s to stop, so its workers get a little less then. */
 const ENGINE_STOP_GRACE_MS = 9_000;
 /** What each group of workers is left of it at least, where some depend on others. */
@@ -115,9 +114,15 @@ export class Supervisor {
       if (entry !== undefined && unit.isHeld) held.add(name);
       this.#remove(unit, entry === undefined ? "gone" : "changed");
     }
-    for (const entry of config.workers) this.#add(entry, { recipe: workerRecipe(entry, this.#deps.projectDir), isHeld: held.has(entry.name) });
-    for (const entry of commands)
-      this.#add(entry, { recipe: commandRecipe(entry), kind: { readyWhen: "running", restart: entry.restart }, isHeld: held.has(entry.name) });
+    for (const entry of config.workers) {
+      const { restartOrder } = entry;
+      this.#add(entry, { recipe: workerRecipe(entry, this.#deps.projectDir), restartOrder, isHeld: held.has(entry.name) });
+    }
+    for (const entry of commands) {
+      const kind = { readyWhen: "running", restart: entry.restart } as const;
+      // Most of them need something alone, such as a port, and the engine sends them no calls.
+      this.#add(entry, { recipe: commandRecipe(entry), kind, restartOrder: "stop_first", isHeld: held.has(entry.name) });
+    }
     for (const unit of this.#units.values()) unit.begin();
     this.#memoryLimits.begin();
     this.#changed();
@@ -224,13 +229,13 @@ export class Supervisor {
     return this.status(name, { tail: DEFAULT_TAIL });
   }
 
-  #add(entry: SupervisedEntry, { recipe, kind, isHeld }: { readonly recipe: Recipe; readonly kind?: ProcessKind; readonly isHeld: boolean }): void {
+  #add(entry: SupervisedEntry, { kind, ...how }: Pick<UnitParts, "recipe" | "kind" | "restartOrder" | "isHeld">): void {
     if (this.#units.has(entry.name)) return;
     const predecessor = this.#leaving.get(entry.name) ?? Promise.resolve();
     const waitsFor = (): Awaited[] => notReady(this.#dependsOn.get(entry.name) ?? [], (name) => this.#find(name));
     const unit = new Unit(entry, {
       ...this.#deps,
-      ...{ recipe, isHeld, waitsFor, unenforced: unenforced(entry.limits) },
+      ...{ ...how, waitsFor, unenforced: unenforced(entry.limits) },
       ...(kind === undefined ? {} : { kind }),
       othersReady: (signal) => this.#waits.until(signal, () => waitsFor().length === 0),
       clock: this.#context.clock,

@@ -33,7 +33,7 @@ function writeManifest(more: string): Promise<void> {
 function begin(edit: () => Promise<void>): void {
   const limits = { memoryBytes: undefined, cpu: undefined };
   const watch = { include: [], ignore: [] };
-  const rest = { replicas: 1, dependsOn: [], envFiles: [], env: {}, where: "config.yaml:1", configuredPath: "./w" };
+  const rest = { replicas: 1, dependsOn: [], envFiles: [], env: {}, where: "config.yaml:1", configuredPath: "./w", restartOrder: "start_first" } as const;
   const entry: LocalWorkerEntry = { name: "w", path: join(folder, "w"), watch, limits, ...rest };
   const recipe = workerRecipe(entry, folder);
   let isEdited = false;
@@ -47,7 +47,14 @@ function begin(edit: () => Promise<void>): void {
   unit = new Unit(entry, {
     ...{ logsDir: join(folder, "logs"), recipe: { ...recipe, read }, records: new RunRecords(join(folder, "run")) },
     ...{ clock: systemClock, log: silentLogger, telemetry: { log: () => {} }, bridgeUrl: () => "ws://localhost:1" },
-    ...{ waitsFor: () => [], othersReady: () => Promise.resolve(), unenforced: undefined, isHeld: false, cleared: Promise.resolve() },
+    ...{
+      restartOrder: "start_first",
+      waitsFor: () => [],
+      othersReady: () => Promise.resolve(),
+      unenforced: undefined,
+      isHeld: false,
+      cleared: Promise.resolve(),
+    },
     ...{ haveRegistered: () => false, sendLogs: () => false, onReady: () => {}, onChange: () => {} },
   });
   unit.begin();

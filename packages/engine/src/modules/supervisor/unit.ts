@@ -1,24 +1,27 @@
 import { join } from "node:path";
-import type { SupervisedEntry } from "../../config/types.ts";
+import type { RestartOrder, SupervisedEntry } from "../../config/types.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { concernsInstall } from "../../local-workers/dependency-files.ts";
-import type { RuntimeKind } from "../../local-workers/runtime-kinds.ts";
+import { kindRules, type RuntimeKind } from "../../local-workers/runtime-kinds.ts";
 import type { Candidate } from "./connections.ts";
 import { LogFile } from "./log-file.ts";
 import { type Recipe, RecipeError, type RunPlan } from "./recipe.ts";
+import type { ReplicaParts } from "./replica.ts";
 import { isManifest, UnitFiles } from "./unit-files.ts";
-import { UnitProcesses, type UnitProcessesParts } from "./unit-processes.ts";
+import { UnitProcesses } from "./unit-processes.ts";
 import { type LastExit, type ProcessKind, READY_TIMEOUT_MS, type WorkerProcess } from "./worker-process.ts";
 import { type Standing, worstOf } from "./worker-state.ts";
 
 /** Between SIGTERM and SIGKILL. */
 export const STOP_GRACE_MS = 10_000;
 
-export interface UnitParts extends UnitProcessesParts {
+export interface UnitParts extends ReplicaParts {
   readonly logsDir: string;
   readonly recipe: Recipe;
   /** Default a worker. */
   readonly kind?: ProcessKind;
+  /** `start_first`: a new process starts while the former one serves. */
+  readonly restartOrder: RestartOrder;
   /** What must be ready before it is started, and is not; with what is to be said of it. Asked again and again. */
   readonly waitsFor: () => readonly { readonly name: string; readonly how: string }[];
   /** Resolves when `waitsFor` answers nothing. Rejects when the signal aborts. */
@@ -36,8 +39,17 @@ export interface UnitParts extends UnitProcessesParts {
 }
 
 type Phase =
-  | { readonly name: "waiting" | "waiting for others" | "installing" | "running" | "stopping" | "stopped" }
+  | { readonly name: "waiting" | "waiting for others" | "installing" | "running" | "replacing" | "stopping" | "stopped" }
   | { readonly name: "failed"; readonly reason: string };
+
+interface Round {
+  /** Stops the processes before anything is read. */
+  readonly stopsFirst?: boolean;
+  /** Stops the processes before an install. */
+  readonly stopsToInstall?: boolean;
+  /** Installs also what did not change. */
+  readonly reinstall?: boolean;
+}
 
 /** One thing that the engine keeps running: its recipe, dependencies, processes, log and file watching. */
 export class Unit {
@@ -51,10 +63,14 @@ export class Unit {
   #phase: Phase = { name: "waiting" };
   /** What keeps a change from being used while the former processes run on. */
   #problem: string | undefined;
+  /** Monotonic time; when the replacement began that failed, if that is the problem. */
+  #triedAtMs: number | undefined;
   #plan: RunPlan | undefined;
   /** Of the manifest that was read last, which may not run yet. */
   #runtime: RuntimeKind | undefined;
   #wasReady = false;
+  /** A new process could not listen while the former one ran. */
+  #needsPortAlone = false;
   #isHeld: boolean;
   #work: Promise<void> = Promise.resolve();
   #round = new AbortController();
@@ -110,10 +126,12 @@ export class Unit {
   get standing(): Standing {
     const phase = this.#phase;
     if (phase.name === "running") {
-      const { state, reason } = worstOf(this.processes.map((process) => process.standing));
-      if (this.#problem === undefined) return { state, reason: reason ?? this.#parts.unenforced };
-      return { state, reason: `${this.#problem}\n${reason ?? "The processes from before this change run on."}` };
+      const { state, reason } = worstOf(this.#processes.current.map((process) => process.standing));
+      const { problem } = this;
+      if (problem === undefined) return { state, reason: reason ?? this.#parts.unenforced };
+      return { state, reason: `${problem}\n${reason ?? "The processes from before this change run on."}` };
     }
+    if (phase.name === "replacing") return { state: "replacing", reason: this.#processes.progress };
     if (phase.name === "failed") return { state: "failed", reason: phase.reason };
     if (phase.name === "stopped" && this.#isHeld) return { state: "stopped", reason: `it was stopped; start it with \`svc worker start ${this.entry.name}\`` };
     if (phase.name === "waiting for others") {
@@ -125,7 +143,10 @@ export class Unit {
 
   /** Why its last change or install is not used, while it runs as it did before. */
   get problem(): string | undefined {
-    return this.#phase.name === "running" ? this.#problem : undefined;
+    if (this.#phase.name !== "running") return undefined;
+    const triedAtMs = this.#triedAtMs ?? Number.POSITIVE_INFINITY;
+    // A process that was started after the failed replacement, such as after a crash, runs the changed files.
+    return this.#processes.current.some(({ spawnedAtMs }) => spawnedAtMs < triedAtMs) ? this.#problem : undefined;
   }
 
   /** Names of what must be ready before it is started, while it waits for that. */
@@ -135,12 +156,19 @@ export class Unit {
 
   /** What depends on it may be started: it is ready, or has ended well where that is what it is for. */
   get isDone(): boolean {
-    if (this.processes.every(({ isFinished }) => isFinished)) return true;
-    return this.standing.state === "ready" && this.#parts.kind?.restart !== "never";
+    const { current } = this.#processes;
+    if (current.every(({ isFinished }) => isFinished)) return true;
+    const serves = this.#phase.name === "running" || this.#phase.name === "replacing";
+    return serves && current.every(({ standing }) => standing.state === "ready") && this.#parts.kind?.restart !== "never";
+  }
+
+  /** All its processes, with the index of the replica. While one is replaced, its replica has two. */
+  get replicas(): readonly { readonly index: number; readonly process: WorkerProcess }[] {
+    return this.#processes.all;
   }
 
   get processes(): readonly WorkerProcess[] {
-    return this.#processes.all;
+    return this.replicas.map(({ process }) => process);
   }
 
   get candidates(): readonly Candidate[] {
@@ -148,12 +176,12 @@ export class Unit {
   }
 
   get restarts(): number {
-    return this.processes.reduce((sum, process) => sum + process.restarts, 0);
+    return this.#processes.current.reduce((sum, process) => sum + process.restarts, 0);
   }
 
   /** The last time that one of its processes ended unasked. */
   get lastExit(): LastExit | undefined {
-    return this.processes
+    return this.#processes.current
       .flatMap(({ lastExit }) => lastExit ?? [])
       .reduce<LastExit | undefined>((a, b) => (a === undefined || b.atMs > a.atMs ? b : a), undefined);
   }
@@ -172,7 +200,7 @@ export class Unit {
   /** Wall clock, milliseconds; while it is ready, when it became so. */
   get readyAtMs(): number | undefined {
     if (this.standing.state !== "ready") return undefined;
-    return Math.max(...this.processes.flatMap(({ readyAtMs }) => readyAtMs ?? []));
+    return Math.max(...this.#processes.current.flatMap(({ readyAtMs }) => readyAtMs ?? []));
   }
 
   /** True while its first readiness is still awaited. */
@@ -196,9 +224,13 @@ export class Unit {
       this.#startAnew("start was asked for");
   }
 
-  /** Reads again what is to be run, installs what changed, and starts all its processes anew. `reinstall`: installs also what did not change. */
+  /**
+   * Reads again what is to be run, installs what changed, and replaces all its processes; stops them first where they cannot be replaced.
+   * `reinstall`: installs also what did not change.
+   */
   restart(options: { readonly reinstall?: boolean } = {}): void {
     if (options.reinstall === true) this.#startAnew("update was asked for", { reinstall: true, runsMeanwhile: !this.#isHeld });
+    else if (this.#canReplace) this.#replaceAnew("restart was asked for");
     else this.#startAnew("restart was asked for");
   }
 
@@ -253,19 +285,31 @@ export class Unit {
       return;
     }
     this.#enter({ name: this.#phase.name === "running" || this.#phase.name === "stopping" ? "stopping" : "waiting" });
-    this.#begin({ first: () => this.#processes.stop({ graceMs: STOP_GRACE_MS }), reinstall: options.reinstall === true });
+    this.#begin({ stopsFirst: true, reinstall: options.reinstall === true });
+  }
+
+  #replaceAnew(why: string): void {
+    if (this.#ended) return;
+    this.output.line("svc", why);
+    this.#enter({ name: "replacing" });
+    this.#begin({ stopsToInstall: true });
+  }
+
+  /** A new process can start while a former one serves. */
+  get #canReplace(): boolean {
+    return this.#parts.restartOrder === "start_first" && !this.#needsPortAlone && this.#processes.anyServes;
   }
 
   /** Calls off what is being done and starts over: plan, dependencies, processes. */
-  #begin(options: { readonly first?: () => Promise<void>; readonly reinstall?: boolean } = {}): void {
+  #begin(options: Round = {}): void {
     this.#round.abort();
     const round = new AbortController();
     this.#round = round;
     this.#work = this.#work
       .then(async () => {
         await this.#parts.cleared;
-        if (!round.signal.aborted) await options.first?.();
-        if (!round.signal.aborted) await this.#bringUp(round.signal, options.reinstall === true);
+        if (!round.signal.aborted && options.stopsFirst === true) await this.#processes.stop({ graceMs: STOP_GRACE_MS });
+        if (!round.signal.aborted) await this.#bringUp(round.signal, options);
       })
       .catch((error: unknown) => {
         this.#log.error("a worker could not be started", { error });
@@ -273,18 +317,21 @@ export class Unit {
       });
   }
 
-  async #bringUp(signal: AbortSignal, reinstall: boolean): Promise<void> {
+  async #bringUp(signal: AbortSignal, options: Round): Promise<void> {
     // Everything is read after this, so that only later changes count.
     await this.#files.rebase();
     let plan = await this.#readWatched((recipe) => recipe.read());
     if (signal.aborted || plan === undefined) return;
     for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
     if (!this.#processes.anyRuns) await this.#endBackOff();
-    if (!(await this.#prepare(plan, { signal, force: reinstall })) || signal.aborted) return;
+    const install = await this.#prepare(plan, { signal, ...options });
+    if (install === "failed" || signal.aborted) return;
     const prepared = plan;
     plan = await this.#readWatched((recipe) => recipe.withVariables(prepared));
     if (signal.aborted || plan === undefined) return;
     if (!this.#processes.anyRuns) await this.#awaitOthers(signal);
+    if (signal.aborted) return;
+    if (this.#canReplace && (install === "unchanged" || isCompiled(plan)) && (await this.#replace(plan, signal))) return;
     if (signal.aborted) return;
     await this.#processes.stop({ graceMs: STOP_GRACE_MS });
     if (signal.aborted) return;
@@ -295,10 +342,36 @@ export class Unit {
     this.#processes.start(plan);
   }
 
+  /** Returns false if the former processes have to be stopped before new ones start. */
+  async #replace(plan: RunPlan, signal: AbortSignal): Promise<boolean> {
+    this.#enter({ name: "replacing" });
+    const triedAtMs = this.#parts.clock.monotonic();
+    const result = await this.#processes.replace(plan, { graceMs: STOP_GRACE_MS, signal });
+    if (signal.aborted || result.outcome === "called off") return true;
+    if (result.outcome === "replaced") {
+      this.#plan = plan;
+      this.#problem = undefined;
+      this.#enter({ name: "running" });
+      return true;
+    }
+    if (result.isPortInUse) {
+      this.#needsPortAlone = true;
+      this.output.line("svc", result.problem);
+      this.output.line("svc", "a port is in use: from now on, processes are stopped before new ones start");
+      this.#log.info("a worker's new process could not listen on a port; its former processes are stopped first", { log: this.output.file });
+      this.#enter({ name: "stopping" });
+      return false;
+    }
+    this.#problem = undefined;
+    if (this.#processes.runsBesides(plan)) await this.#fail(result.problem, triedAtMs);
+    else this.#enter({ name: "running" });
+    return true;
+  }
+
   /** What waits to be started again would else come up in the middle of an install, or before what it depends on. */
   async #endBackOff(): Promise<void> {
     // Told first: a worker whose processes are stopped is not a stopped one.
-    if (this.#phase.name === "running") this.#enter({ name: "waiting" });
+    if (this.#phase.name === "running" || this.#phase.name === "replacing") this.#enter({ name: "waiting" });
     await this.#processes.stop({ graceMs: STOP_GRACE_MS });
   }
 
@@ -338,11 +411,19 @@ export class Unit {
     }
   }
 
-  /** True when the dependencies are there. */
-  async #prepare(plan: RunPlan, { signal, force }: { readonly signal: AbortSignal; readonly force: boolean }): Promise<boolean> {
+  /** Installs the dependencies unless they are there. */
+  async #prepare(
+    plan: RunPlan,
+    { signal, reinstall: force = false, stopsToInstall = false }: Round & { readonly signal: AbortSignal },
+  ): Promise<"unchanged" | "installed" | "failed"> {
     const { recipe } = this.#parts;
     try {
-      if (!force && (await recipe.isPrepared(plan, signal))) return true;
+      if (!force && (await recipe.isPrepared(plan, signal))) return "unchanged";
+      if (stopsToInstall) {
+        this.#enter({ name: "stopping" });
+        await this.#processes.stop({ graceMs: STOP_GRACE_MS });
+        if (signal.aborted) return "failed";
+      }
       this.#enter({ name: "installing" });
       this.#log.info("a worker's dependencies are being installed", { log: this.output.file });
       const { durationMs } = await recipe.prepare(plan, { signal, force, onProgress: (line) => this.output.line("install", line) });
@@ -351,21 +432,23 @@ export class Unit {
       await this.#files.compare();
       // What changes from now on was read already.
       this.#enter({ name: "waiting" });
-      return true;
+      return "installed";
     } catch (error) {
-      if (signal.aborted) return false;
+      if (signal.aborted) return "failed";
       if (!(error instanceof RecipeError)) throw error;
       await this.#fail(error.message);
-      return false;
+      return "failed";
     }
   }
 
-  /** The former processes run on when there are any: an edit that went wrong takes nothing down. */
-  async #fail(reason: string): Promise<void> {
+  /** The former processes run on when there are any: an edit that went wrong takes nothing down. `triedAtMs`: when its new process was started. */
+  async #fail(reason: string, triedAtMs?: number): Promise<void> {
     if (this.#ended || this.#isHeld) return;
+    this.#triedAtMs = triedAtMs;
     const runsOn = this.#processes.anyRuns;
     this.output.line("svc", reason);
     this.#log.warn(runsOn ? "a worker's change cannot be used; its former processes run on" : "a worker cannot be started", { reason, log: this.output.file });
+    if (runsOn) this.output.line("svc", "the processes from before this change run on");
     this.#problem = runsOn ? reason : undefined;
     this.#enter(runsOn ? { name: "running" } : { name: "failed", reason });
     // One that waited to be started again must not be, since nothing says so any more.
@@ -390,4 +473,9 @@ export class Unit {
     this.#phase = phase;
     this.#parts.onChange();
   }
+}
+
+/** The install writes a new program, and a process that runs keeps the one that it was started from. Packages of other kinds may be loaded at any time. */
+function isCompiled({ manifest }: RunPlan): boolean {
+  return manifest !== undefined && kindRules[manifest.kind].isCompiled;
 }

@@ -79,6 +79,7 @@ function setUp(kind?: ProcessKind): World {
         ready: () => events.push("ready"),
         crashed: (_end, next) => events.push(next.state),
         finished: () => events.push("finished"),
+        replacedDisconnected: () => events.push("replaced disconnected"),
       },
     }),
   };
@@ -193,6 +194,45 @@ describe("a worker's process", () => {
     clock.advance(600_000);
     expect(groups).toHaveLength(2);
     expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("a process that replaces another one", () => {
+  it("fails when it ends before it has taken over, and is not started again", async () => {
+    const world = setUp();
+    const { process, clock, latest, events } = world;
+    process.startAsReplacement();
+    world.lastError = "SyntaxError: invalid syntax";
+    await latest().end(EXITED);
+    expect(process.standing).toEqual({ state: "failed", reason: "it ended with exit code 1 (SyntaxError: invalid syntax) before it was ready" });
+    expect(process.lastExit?.end).toEqual(EXITED);
+    expect(events).toEqual(["started 1", "failed"]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("is started again as any other once it has taken over, and counts what the former one counted", async () => {
+    const former = setUp();
+    former.process.start();
+    await former.latest().end(EXITED);
+    former.clock.advance(1_000);
+    const { process, latest, groups, clock } = setUp();
+    process.startAsReplacement();
+    process.takeOver(former.process);
+    expect(process).toMatchObject({ restarts: 1, lastExit: { end: EXITED } });
+    await latest().end(EXITED);
+    expect(process.standing.state).toBe("backing_off");
+    clock.advance(1_000);
+    expect(groups).toHaveLength(2);
+    expect(process.restarts).toBe(2);
+  });
+
+  it("reports that a connection of the former one has closed after that ended", () => {
+    const former = setUp();
+    former.process.start();
+    former.process.connected("c");
+    setUp().process.takeOver(former.process);
+    former.process.disconnected("c");
+    expect(former.events).toEqual(["started 1", "replaced disconnected"]);
   });
 });
 

@@ -49,6 +49,8 @@ export interface WorkerProcessObserver {
   crashed(end: CommandEnd, next: Standing): void;
   /** It ended with exit code 0, and that is all it was to do. */
   finished(): void;
+  /** A connection of it closed after another process had replaced it. */
+  replacedDisconnected(): void;
 }
 
 /** The last time that it ended unasked. */
@@ -80,6 +82,9 @@ export class WorkerProcess {
   #restarts = 0;
   #wasReady = false;
   #endedFor: string | undefined;
+  /** It starts while the process runs that it is to replace. */
+  #isReplacement = false;
+  #isReplaced = false;
   #readyAtMs: number | undefined;
   #nextStartAtMs: number | undefined;
   #lastExit: LastExit | undefined;
@@ -157,6 +162,25 @@ export class WorkerProcess {
     this.#spawn();
   }
 
+  /** Starts it while the process runs that it is to replace. If it ends before `takeOver`, it has failed and is not started again. It must be stopped. */
+  startAsReplacement(): void {
+    this.#isReplacement = true;
+    this.start();
+  }
+
+  /** Makes it the successor of the process that it replaces: from now on it is started again as any other. */
+  takeOver(former: WorkerProcess): void {
+    this.#isReplacement = false;
+    former.#isReplaced = true;
+    this.#restarts += former.#restarts;
+    this.noteExit(former.#lastExit);
+  }
+
+  /** Counts the end of another process of the same replica as its own. */
+  noteExit(exit: LastExit | undefined): void {
+    if (exit !== undefined && exit.atMs >= (this.#lastExit?.atMs ?? 0)) this.#lastExit = exit;
+  }
+
   /** Ends it and its descendants. Resolves when none is left. */
   async stop(options: { readonly graceMs: number }): Promise<void> {
     this.#cancelTimer();
@@ -196,6 +220,7 @@ export class WorkerProcess {
   }
 
   disconnected(workerId: string): void {
+    if (this.#isReplaced) this.#options.observer.replacedDisconnected();
     if (!this.#connections.delete(workerId) || this.#connections.size > 0) return;
     this.#cancelQuietTimer();
     if (this.#phase.name === "ready" && this.#kind.readyWhen === "registered") this.#await({ wasReady: true });
@@ -273,6 +298,11 @@ export class WorkerProcess {
     this.#lastExit = { end, atMs: this.#options.clock.now(), lines: this.#options.lastLines() };
     if (restart === "never") {
       this.#enter({ name: "failed", reason: `${this.#ended(end)}${this.#lastError}; it is not started again, since its restart is never` });
+      this.#options.observer.crashed(end, this.standing);
+      return;
+    }
+    if (this.#isReplacement) {
+      this.#enter({ name: "failed", reason: `${this.#ended(end)}${this.#lastError} before it was ready` });
       this.#options.observer.crashed(end, this.standing);
       return;
     }

@@ -1,4 +1,4 @@
-export type WorkerState = "installing" | "starting" | "ready" | "stopping" | "stopped" | "backing_off" | "crash_looping" | "failed";
+export type WorkerState = "installing" | "starting" | "ready" | "replacing" | "stopping" | "stopped" | "backing_off" | "crash_looping" | "failed";
 
 /** What a worker, or one process of it, is doing, and why where that is not plain. */
 export interface Standing {

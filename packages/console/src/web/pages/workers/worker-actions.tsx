@@ -21,7 +21,7 @@ const WORDS: Readonly<Record<Action, { readonly button: string; readonly doing: 
     notYet: "has not stopped",
     what: "All its processes are stopped, until it is started here or the engine is started again",
   },
-  restart: { button: "Restart", doing: "Restarting", notYet: "is not connected again", what: "All its processes are stopped and started anew" },
+  restart: { button: "Restart", doing: "Restarting", notYet: "is not connected again", what: "New processes replace all of its processes" },
 };
 
 interface Asked {
@@ -29,6 +29,8 @@ interface Asked {
   /** Ids of the connections from before. */
   readonly before: ReadonlySet<string>;
   readonly readyBefore: string | null;
+  /** The worker has been seen in another state than ready. */
+  readonly hasBegun: boolean;
   readonly isLate: boolean;
 }
 
@@ -57,6 +59,15 @@ function Actions({ configured, callsInHand }: { readonly configured: ConfiguredW
     toast(asked.action === "stop" ? `${name} is stopped` : configured.kind === "command" ? `${name} runs` : `${name} is connected again`);
     setAsked(undefined);
   }, [asked, isDone, name, configured.kind]);
+  const failure = asked?.action === "restart" && asked.hasBegun && state === "ready" ? configured.problem : undefined;
+  useEffect(() => {
+    if (state !== "ready") setAsked((before) => (before === undefined || before.hasBegun ? before : { ...before, hasBegun: true }));
+  }, [state]);
+  useEffect(() => {
+    if (failure == null) return;
+    setAsked(undefined);
+    setProblem(`${name} was not restarted: ${failure}; its former processes run on`);
+  }, [failure, name]);
   const awaited = asked?.action;
   useEffect(() => {
     if (awaited === undefined) return;
@@ -66,7 +77,7 @@ function Actions({ configured, callsInHand }: { readonly configured: ConfiguredW
   const perform = async (action: Action): Promise<void> => {
     setConfirming(undefined);
     setProblem(undefined);
-    setAsked({ action, before: new Set(workers.map(({ id }) => id)), readyBefore: configured.ready_at, isLate: false });
+    setAsked({ action, before: new Set(workers.map(({ id }) => id)), readyBefore: configured.ready_at, hasBegun: false, isLate: false });
     try {
       await call(`worker::${action}`, { name });
     } catch (error) {
@@ -121,7 +132,7 @@ function Actions({ configured, callsInHand }: { readonly configured: ConfiguredW
   );
 }
 
-/** A worker is back when a new connection of it is seen; a command, which never connects, when it has become ready anew. */
+/** A worker is back when it is ready and a new connection of it is seen; a command, which never connects, when it has become ready anew. */
 function hasHappened(
   { action, before, readyBefore }: Asked,
   { name, kind, state, ready_at }: ConfiguredWorker,
@@ -129,5 +140,5 @@ function hasHappened(
 ): boolean {
   if (action === "stop") return state === "stopped";
   if (kind === "command") return state === "ready" && ready_at !== readyBefore;
-  return workers.some(({ id, configured_worker }) => configured_worker === name && !before.has(id));
+  return state === "ready" && workers.some(({ id, configured_worker }) => configured_worker === name && !before.has(id));
 }

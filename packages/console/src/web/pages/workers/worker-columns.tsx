@@ -19,6 +19,7 @@ const STATE_TONES: Readonly<Record<string, Tone>> = {
   ready: "ok",
   installing: "info",
   starting: "info",
+  replacing: "info",
   stopping: "info",
   stopped: "neutral",
   crash_looping: "danger",

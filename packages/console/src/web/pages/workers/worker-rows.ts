@@ -6,6 +6,8 @@ export interface ConfiguredWorker {
   readonly kind: string;
   readonly state: string;
   readonly reason: string | null;
+  /** Why its last change is not used, while its former processes run on. Engines before this version do not tell it. */
+  readonly problem?: string | null;
   readonly pids: readonly number[];
   readonly restarts: number;
   readonly ready_at: string | null;
@@ -25,7 +27,7 @@ interface LastExit {
 }
 
 /** What the stream `svc.local_workers` tells of a worker or command, at once. */
-export type Standing = Pick<ConfiguredWorker, "name" | "kind" | "state" | "reason" | "restarts" | "ready_at" | "next_start_at" | "last_exit">;
+export type Standing = Pick<ConfiguredWorker, "name" | "kind" | "state" | "reason" | "problem" | "restarts" | "ready_at" | "next_start_at" | "last_exit">;
 
 /** How those of the config file are: as they were when they were asked for, and in that as the stream has told since. */
 export function configuredNow(asked: readonly ConfiguredWorker[], standings: readonly Standing[] | undefined): readonly ConfiguredWorker[] {

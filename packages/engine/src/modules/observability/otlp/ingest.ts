@@ -153,6 +153,12 @@ export class Ingest {
       this.#bytesOf.delete(source);
     }
     const { spans, logs, metrics, drops, now } = this.#sinks;
+    const { restrictedTo } = body.origin;
+    if (restrictedTo !== undefined && this.#rate.isSpent(restrictedTo)) {
+      drops.dropped(DROPPED[body.signal], "principal_rate", 1);
+      body.onDone?.({ kind: "read", accepted: 0, refused: 1 });
+      return undefined;
+    }
     try {
       const parsed = body.parse();
       if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new SyntaxError("the body is no object");

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { CommandEntry, Limits, LocalWorkerEntry, WatchPatterns } from "../../../config/types.ts";
+import type { Module } from "../../../kernel/module.ts";
 import { findProcess, listProcesses, membersOf } from "../../../local-workers/process-table.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/index.ts";
 import { createSupervisor, type ModuleStanding, type SupervisorConfig, type SupervisorDeps, type WorkerStatus } from "../index.ts";
@@ -13,6 +14,11 @@ const EVERYTHING: WatchPatterns = { include: [], ignore: [] };
 const NO_LIMITS: Limits = { memoryBytes: undefined, cpu: undefined };
 
 export const DEFAULT_SCRIPT = "echo up $$ $SVC_URL $III_URL $SVC_WORKER_NAME $EXTRA\nexec sleep 300\n";
+
+interface StartOptions extends Pick<SupervisorDeps, "token" | "tokenInUrl">, Pick<SupervisorConfig, "commands"> {
+  /** Modules besides the supervisor. */
+  readonly others?: readonly Module[];
+}
 
 /** A folder with workers in it and an engine that runs them; each test of the file has its own, and must leave no process behind. */
 export class SupervisedProject {
@@ -39,7 +45,7 @@ export class SupervisedProject {
 
   entry(name: string, more: Partial<LocalWorkerEntry> = {}): LocalWorkerEntry {
     const rest = { replicas: 1, watch: EVERYTHING, dependsOn: [], limits: NO_LIMITS, envFiles: [], env: {}, where: "config.yaml:1" };
-    return { name, path: join(this.folder, name), configuredPath: `./${name}`, ...rest, ...more };
+    return { name, path: join(this.folder, name), restartOrder: "start_first", configuredPath: `./${name}`, ...rest, ...more };
   }
 
   command(name: string, command: string, more: Partial<CommandEntry> = {}): CommandEntry {
@@ -47,10 +53,7 @@ export class SupervisedProject {
     return { name, path: this.folder, command, restart: "on_failure", ...rest, ...more };
   }
 
-  async start(
-    workers: readonly LocalWorkerEntry[],
-    { commands = [], ...access }: Pick<SupervisorDeps, "token" | "tokenInUrl"> & Pick<SupervisorConfig, "commands"> = {},
-  ): Promise<void> {
+  async start(workers: readonly LocalWorkerEntry[], { commands = [], others = [], ...access }: StartOptions = {}): Promise<void> {
     const supervisor = createSupervisor({
       projectDir: this.folder,
       logsDir: join(this.folder, ".svc", "logs"),
@@ -65,7 +68,8 @@ export class SupervisedProject {
       maskSecrets: (value) => JSON.parse(JSON.stringify(value).replaceAll("hush", "***")) as unknown,
       ...access,
     });
-    this.engine = await inMemoryEngine({ modules: [supervisor], config: { supervisor: { workers, commands } satisfies SupervisorConfig } });
+    const config = { supervisor: { workers, commands } satisfies SupervisorConfig, ...Object.fromEntries(others.map(({ name }) => [name, {}])) };
+    this.engine = await inMemoryEngine({ modules: [supervisor, ...others], config });
   }
 
   async configure(workers: readonly LocalWorkerEntry[], commands: readonly CommandEntry[] = []): Promise<void> {

@@ -1,0 +1,222 @@
+import { EventEmitter, once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { freePort } from "@svc/protocol/testing";
+import { afterEach, expect, it, vi } from "vitest";
+import { engineAddress } from "./engine-address.ts";
+import { withEngine } from "./engine-session.ts";
+import { EXIT } from "./exit-codes.ts";
+import { run } from "./main.ts";
+import { startTestEngine, type TestProject, testProject } from "./running-engine.test-support.ts";
+import { type RecordedShell, recordedShell } from "./shell.test-support.ts";
+
+const TOKEN = "token-of-the-engine-of-this-folder";
+
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+interface Imposter {
+  readonly port: number;
+  readonly url: string;
+  /** Heads of all requests and upgrades, as text. */
+  readonly heads: string[];
+  /** Resolves when the head of a request holds the text. */
+  asked(text: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Listens and keeps what it receives. Answers requests by `answer`, else as an engine answers an unknown path; accepts no WebSocket. */
+async function imposter(answer?: (message: IncomingMessage) => Promise<string>, atPort = 0): Promise<Imposter> {
+  const heads: string[] = [];
+  const came = new EventEmitter();
+  const keep = ({ method, url, rawHeaders }: IncomingMessage): void => {
+    heads.push([method, url, ...rawHeaders].join(" "));
+    came.emit("head");
+  };
+  const server = createServer((message, response) => {
+    keep(message);
+    if (answer === undefined) response.writeHead(426).end('{"error":{"code":"invalid_message","message":"this port speaks WebSocket"}}');
+    else void answer(message).then((body) => response.end(body));
+  });
+  server.on("upgrade", (message, socket) => {
+    keep(message);
+    socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 52\r\nConnection: close\r\n\r\n{"error":{"code":"AUTH_ERROR","message":"no entry"}}');
+  });
+  await once(server.listen(atPort, "127.0.0.1"), "listening");
+  const stop = async (): Promise<void> => {
+    if (!server.listening) return;
+    server.closeAllConnections();
+    await once(server.close(), "close");
+  };
+  undo.push(stop);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `ws://127.0.0.1:${port}`,
+    heads,
+    stop,
+    async asked(text) {
+      while (!heads.some((head) => head.includes(text))) await once(came, "head");
+    },
+  };
+}
+
+function project(config?: string): TestProject {
+  const made = testProject(config);
+  undo.push(() => made.remove());
+  return made;
+}
+
+/** A folder whose engine was killed: engine.json is still there, and its pid is that of a live process again. */
+function crashed(bridge: string, facts: Readonly<Record<string, unknown>> = { proof_key: "k".repeat(43) }): TestProject {
+  const made = project();
+  mkdirSync(join(made.dir, ".svc/data"), { recursive: true });
+  writeFileSync(join(made.dir, ".svc/token"), `${TOKEN}\n`, { mode: 0o600 });
+  const announced = { pid: process.pid, started_at: new Date().toISOString(), bridge, token_file: join(made.dir, ".svc/token"), ...facts };
+  writeFileSync(join(made.dir, ".svc/data/engine.json"), JSON.stringify(announced));
+  return made;
+}
+
+async function svc(dir: string, args: readonly string[]): Promise<{ readonly status: number; readonly notes: string; readonly shell: RecordedShell }> {
+  const shell = recordedShell({ cwd: dir, env: { PATH: process.env.PATH } });
+  return { status: await run(args, shell), notes: shell.written.notes, shell };
+}
+
+it.each([
+  [["trigger", "--function-id=math::add", "--payload={}"]],
+  [["worker", "list"]],
+  [["state", "get", "scope", "key"]],
+  [["functions"]],
+  [["worker", "add", "svc-state"]],
+])("svc %j sends no token to an imposter on the port in engine.json", { timeout: 20_000 }, async (args) => {
+  const { url, heads } = await imposter();
+  const { status, notes } = await svc(crashed(url).dir, args);
+
+  expect(heads.join("\n")).not.toContain(TOKEN);
+  expect(status).toBe(EXIT.noEngine);
+  expect(notes).toContain(`${url} is not the engine of this folder`);
+  expect(notes).toContain("svc dev");
+  expect(notes).toContain(`--url ${url}`);
+});
+
+it("sends no token of SVC_TOKEN either where engine.json leads to an imposter", { timeout: 20_000 }, async () => {
+  const { url, heads } = await imposter();
+  const { dir } = crashed(url);
+  vi.stubEnv("SVC_TOKEN", "token-of-the-variable");
+
+  expect((await svc(dir, ["worker", "list"])).status).toBe(EXIT.noEngine);
+  expect(heads.join("\n")).not.toContain("token-of-the-variable");
+});
+
+it("sends SVC_TOKEN to the address that the user named, as it is", { timeout: 20_000 }, async () => {
+  const { url, heads } = await imposter();
+  vi.stubEnv("SVC_TOKEN", "token-of-the-variable");
+
+  expect((await svc(project().dir, ["worker", "list", "--url", url])).status).toBe(EXIT.failed);
+  expect(heads.join("\n")).toContain("token-of-the-variable");
+  expect(heads.join("\n")).not.toContain("engine-proof");
+});
+
+it("svc doctor and svc completion send it no token", { timeout: 20_000 }, async () => {
+  const { url, heads } = await imposter();
+  const { dir } = crashed(url);
+
+  expect((await svc(dir, ["doctor"])).shell.written.out).toContain("is not the engine of this folder");
+  await svc(dir, ["__complete", "functions"]);
+  expect(heads.join("\n")).not.toContain(TOKEN);
+});
+
+it("an older engine, which has no proof, gets no token, and the user is told to restart it", { timeout: 20_000 }, async () => {
+  const { url, heads } = await imposter();
+  const { status, notes } = await svc(crashed(url, {}).dir, ["worker", "list"]);
+
+  expect(heads.join("\n")).not.toContain(TOKEN);
+  expect(status).toBe(EXIT.noEngine);
+  expect(notes).toContain(`The engine at ${url} cannot prove that it is the engine of this folder`);
+  expect(notes).toContain("Restart");
+});
+
+it("an imposter cannot pass on the proof of the running engine", { timeout: 30_000 }, async () => {
+  const made = project("workers: []\nengine: {mode: production}\n");
+  const engine = await startTestEngine(made);
+  undo.push(() => engine.stop());
+  const { url, heads } = await imposter(
+    (message) =>
+      new Promise((resolve, reject) => {
+        const { port } = new URL(engine.url);
+        const passed = request({ host: "127.0.0.1", port, path: message.url, headers: { host: `127.0.0.1:${port}` }, agent: false }, (answer) => {
+          let body = "";
+          answer.on("data", (chunk: Buffer) => {
+            body += chunk.toString();
+          });
+          answer.on("end", () => resolve(body));
+        });
+        passed.on("error", reject).end();
+      }),
+  );
+  const file = join(made.dir, ".svc/data/engine.json");
+  const facts = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
+  const { status: before } = await svc(made.dir, ["worker", "list"]);
+  expect(before).toBe(EXIT.done);
+  writeFileSync(file, JSON.stringify({ ...facts, bridge: url }));
+
+  const { status, notes } = await svc(made.dir, ["worker", "list"]);
+  expect(heads.join("\n")).toContain("/engine-proof/");
+  expect(status).toBe(EXIT.noEngine);
+  expect(notes).toContain(`${url} is not the engine of this folder`);
+});
+
+it("svc console sends no token to an imposter, on any of the announced ports, and says why it is not connected", { timeout: 20_000 }, async () => {
+  const { url, heads } = await imposter();
+  const http = url.replace("ws:", "http:");
+  const { dir } = crashed(url, { proof_key: "k".repeat(43), http, realtime: url });
+  const shell = recordedShell({ cwd: dir, env: { PATH: process.env.PATH } });
+  const ended = run(["console", "--port", "0", "--no-open"], shell);
+  undo.push(async () => {
+    shell.stop("SIGINT");
+    await ended;
+  });
+  await shell.noted("/workers\n");
+  const address = /http:\/\/localhost:\d+/.exec(shell.written.notes)?.[0];
+  const pageToken = /svc-page-token" content="([^"]+)"/.exec(await (await fetch(`${address}/`)).text())?.[1] ?? "";
+  const call = (path: string, body: unknown): Promise<Response> =>
+    fetch(`${address}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-svc-console": pageToken },
+      body: JSON.stringify(body),
+    });
+
+  expect(await (await call("/api/call", { function_id: "engine::info", payload: {} })).text()).toContain(`${url} is not the engine of this folder`);
+  await call("/_console/invoke", { function_id: "engine::info", payload: {} });
+  expect(await (await call("/api/probes", {})).text()).toContain("is not the engine of this folder");
+  expect(heads.join("\n")).toContain("/engine-proof/");
+  expect(heads.join("\n")).not.toContain(TOKEN);
+});
+
+it("a command that lost its engine sends no token to whoever takes the port, and goes on with the engine when it is back", { timeout: 60_000 }, async () => {
+  const made = project("workers: []\nengine: {mode: production}\n");
+  const bridgePort = await freePort();
+  const first = await startTestEngine(made, { bridgePort });
+  const facts = readFileSync(join(made.dir, ".svc/data/engine.json"), "utf8");
+  const token = readFileSync(join(made.dir, ".svc/token"), "utf8").trim();
+  const address = engineAddress(recordedShell({ cwd: made.dir }), {});
+
+  await withEngine(address, "svc test", async (engine) => {
+    await first.stop();
+    // As a crash would leave it.
+    writeFileSync(join(made.dir, ".svc/data/engine.json"), facts);
+    const { heads, asked, stop } = await imposter(undefined, bridgePort);
+    await asked("/engine-proof/");
+    expect(heads.join("\n")).not.toContain(token);
+    await stop();
+    const second = await startTestEngine(made, { bridgePort });
+    undo.push(() => second.stop());
+    await expect(engine.call({ function_id: "engine::info", payload: {} })).resolves.toMatchObject({ data_dir: join(made.dir, ".svc/data") });
+    expect(heads.join("\n")).not.toContain(token);
+  });
+});

@@ -1,0 +1,105 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { request as plainRequest } from "node:http";
+import { networkInterfaces } from "node:os";
+import { ENGINE_PROOF_PATH, engineProofKey, engineProofText } from "@svc/protocol";
+import type { AnnouncedEngine } from "./announced-engine.ts";
+import { CommandFailure, EXIT } from "./exit-codes.ts";
+
+const TIMEOUT_MS = 3000;
+/** A proof is 43 characters; whatever is longer is no answer of an engine. */
+const MAX_ANSWER_CHARS = 1024;
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  /** The server's end of the connection. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/**
+ * Makes the engine that `engine.json` announces prove that it is the engine of this data folder, before anything secret is sent to it: after a crash
+ * another process may have its pid and its port. Returns the WebSocket address to connect to; without TLS it names the IP address that gave the proof.
+ *
+ * Throws CommandFailure (exit 3) when there is no valid proof.
+ */
+export async function requireProof({ url, proofKey, token, tokenFile }: AnnouncedEngine): Promise<string> {
+  if (proofKey === undefined) {
+    throw new CommandFailure(`The engine at ${url} cannot prove that it is the engine of this folder: an older svc started it. No token was sent.`, {
+      exitCode: EXIT.noEngine,
+      advice: ["Restart it with this version of svc: stop it, then run: svc dev", useAnyway(url)],
+    });
+  }
+  if (tokenFile !== undefined && token === undefined) {
+    throw new CommandFailure(`The token file of the engine at ${url} cannot be read: ${tokenFile}.`, {
+      exitCode: EXIT.noEngine,
+      advice: ["Restart the engine, which makes a new one: stop it, then run: svc dev", useAnyway(url)],
+    });
+  }
+  const nonce = randomBytes(32).toString("base64url");
+  let answer: Answer;
+  try {
+    answer = await ask(url, nonce);
+  } catch (error) {
+    throw notThisEngine(url, `it did not answer the question for a proof (${(error as Error).message})`);
+  }
+  const { status, body, address, port } = answer;
+  if (!isOwnAddress(address)) throw notThisEngine(url, `${address} is an address of another machine`);
+  if (status !== 200) throw notThisEngine(url, `it answered the question for a proof with HTTP ${status}`);
+  const expected = createHmac("sha256", engineProofKey(proofKey, token)).update(engineProofText({ nonce, address, port })).digest();
+  if (!isProof(body, expected)) throw notThisEngine(url, "its proof is not valid");
+  const named = new URL(url);
+  // A certificate is for the name.
+  if (named.protocol === "ws:") named.hostname = address.includes(":") ? `[${address}]` : address;
+  return named.href.replace(/\/$/, "");
+}
+
+async function ask(url: string, nonce: string): Promise<Answer> {
+  const { protocol, host } = new URL(url);
+  const isTls = protocol === "wss:";
+  const send = isTls ? (await import("node:https")).request : plainRequest;
+  return new Promise((resolve, reject) => {
+    const asked = send(`${isTls ? "https" : "http"}://${host}${ENGINE_PROOF_PATH}${nonce}`, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    asked.on("error", reject);
+    asked.on("response", (response) => {
+      const { remoteAddress: address = "", remotePort: port = 0 } = response.socket;
+      let body = "";
+      response.setEncoding("utf8").on("data", (text: string) => {
+        body += text;
+        if (body.length > MAX_ANSWER_CHARS) asked.destroy(new Error("its answer is too long"));
+      });
+      response.on("error", reject);
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body, address, port }));
+    });
+    asked.end();
+  });
+}
+
+function isProof(body: string, expected: Buffer): boolean {
+  let proof: unknown;
+  try {
+    proof = (JSON.parse(body) as { readonly proof?: unknown } | null)?.proof;
+  } catch {
+    return false;
+  }
+  const given = Buffer.from(typeof proof === "string" ? proof : "", "base64url");
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** An engine announces itself in a folder of its own machine. An `engine.json` that came with a repository may name any machine. */
+function isOwnAddress(address: string): boolean {
+  const plain = address.replace(/^::ffff:/i, "").replace(/%.*$/, "");
+  if (plain.startsWith("127.")) return true;
+  return Object.values(networkInterfaces()).some((addresses) => addresses?.some((own) => own.address === plain) === true);
+}
+
+function notThisEngine(url: string, why: string): CommandFailure {
+  return new CommandFailure(`The process that listens at ${url} is not the engine of this folder: ${why}. No token was sent.`, {
+    exitCode: EXIT.noEngine,
+    advice: ["engine.json in the data folder may be left over from an engine that was killed. Start the engine of this folder with: svc dev", useAnyway(url)],
+  });
+}
+
+function useAnyway(url: string): string {
+  return `To use it as it is, name it, and set SVC_TOKEN if it requires a token: --url ${url}`;
+}

@@ -1,0 +1,52 @@
+import type { Hello } from "../contract/api.ts";
+import { type EngineHttp, modeByHttp } from "./engine-http.ts";
+import { EngineLink } from "./engine-link.ts";
+import { LiveTopics } from "./live-topics.ts";
+import type { ConsoleOptions } from "./options.ts";
+import { OwnTraces } from "./own-traces.ts";
+import { Probes } from "./probes.ts";
+
+export interface EngineClientParts {
+  readonly options: ConsoleOptions;
+  /** Addresses of the engine, as URLs. */
+  readonly engine: Hello["engine"];
+  readonly console: () => string;
+  /** The token by which it acts. */
+  readonly token: string | undefined;
+  /** Makes no calls and joins no streams while the engine requires a login. */
+  readonly needsDevelopment: boolean;
+}
+
+/** Everything that the console's server does at the engine with one token: its connections, and what is built on them. */
+export class EngineClient {
+  readonly link: EngineLink;
+  readonly topics: LiveTopics;
+  readonly http: EngineHttp;
+  readonly probes: Probes;
+  readonly traces: OwnTraces;
+
+  constructor({ options, engine, console, token, needsDevelopment }: EngineClientParts) {
+    const { bridge, realtime } = engine;
+    this.link = new EngineLink({
+      bridge,
+      realtime,
+      token,
+      serviceName: options.otelServiceName,
+      sendsSpans: options.otel,
+      needsDevelopment,
+      askMode: () => modeByHttp({ ...this.http, token: () => token }),
+      beforeConnect: options.beforeConnect,
+    });
+    // While the bridge is not connected, it is not known who listens on the engine's ports, and in which mode the engine is.
+    const presented = (): string | undefined => (this.link.mayAct ? token : undefined);
+    this.http = { host: options.engineHost, port: options.enginePort, url: engine.http, token: presented };
+    this.topics = new LiveTopics(this.link.streams);
+    this.traces = new OwnTraces(this.link.worker, { enabled: options.otel });
+    this.probes = new Probes({ link: this.link, http: this.http, bridge, realtime, console });
+  }
+
+  async close(): Promise<void> {
+    this.probes.close();
+    await this.link.close();
+  }
+}

@@ -1,0 +1,261 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RunningEngine, startEngine } from "@svc/engine";
+import { freePorts } from "@svc/protocol/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import WebSocket from "ws";
+import { type Answer, dataOf, type EngineUrls, errorOf, type TestConsole, type TestConsoleParts, testConsole } from "./running-console.test-support.ts";
+
+const TOKEN = "token-of-the-production-engine";
+const ROLE_TOKEN = "token-of-the-role-of-readers";
+const IDLE_MS = 12 * 60 * 60 * 1000;
+
+const PRODUCTION = `
+engine:
+  mode: production
+  bridge:
+    rbac:
+      roles:
+        readers: { allowed_functions: ["engine::functions::list", "engine::info"] }
+      tokens:
+        - { token: ${ROLE_TOKEN}, role: readers }
+workers:
+  - name: svc-stream
+    config:
+      adapter: { name: in_memory }
+`;
+const DEVELOPMENT = PRODUCTION.replace("mode: production", "mode: development");
+
+interface TestEngine extends EngineUrls {
+  start(config: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const undoFile: (() => unknown)[] = [];
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+afterAll(async () => {
+  for (const step of undoFile.splice(0).reverse()) await step();
+});
+
+/** On ports of its own, so that it can be started again. */
+async function testEngine(undoWith: (() => unknown)[]): Promise<TestEngine> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-console-login-"));
+  undoWith.push(() => rmSync(folder, { recursive: true, force: true }));
+  const { bridge, http, realtime } = await freePorts();
+  let running: RunningEngine | undefined;
+  const stop = async (): Promise<void> => {
+    await running?.stop({ graceMs: 0 });
+    running = undefined;
+  };
+  undoWith.push(stop);
+  return {
+    url: `ws://127.0.0.1:${bridge}`,
+    httpUrl: `http://127.0.0.1:${http}`,
+    streamsUrl: `ws://127.0.0.1:${realtime}`,
+    async start(config) {
+      const configFile = join(folder, "config.yaml");
+      writeFileSync(configFile, config);
+      running = await startEngine({ configFile, env: { SVC_TOKEN: TOKEN }, overrides: { bridgePort: bridge, httpPort: http, realtimePort: realtime } });
+    },
+    stop,
+  };
+}
+
+let engine: TestEngine;
+beforeAll(async () => {
+  engine = await testEngine(undoFile);
+  await engine.start(PRODUCTION);
+});
+
+/** The console has the engine's token, as `svc console` does. */
+async function consoleOf(urls: EngineUrls = engine, parts: TestConsoleParts = {}): Promise<TestConsole> {
+  const served = await testConsole(urls, [], { SVC_TOKEN: TOKEN }, parts);
+  undo.push(() => served.stop());
+  return served;
+}
+
+/** Resolves when the console has learned the engine's mode: its page has no token then. */
+async function untilLoginIsRequired(served: TestConsole): Promise<void> {
+  await vi.waitFor(async () => expect(await tokenInPage(served)).toBe(""), { timeout: 10_000, interval: 20 });
+}
+
+async function tokenInPage(served: TestConsole): Promise<string> {
+  return /svc-page-token" content="([^"]*)"/.exec((await served.send("/")).body)?.[1] ?? "no token element";
+}
+
+function post(served: TestConsole, path: string, body: unknown, session?: string): Promise<Answer> {
+  return served.send(path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(session === undefined ? {} : { "x-svc-console": session }) },
+    body: JSON.stringify(body),
+  });
+}
+
+async function sessionOf(served: TestConsole, token = TOKEN): Promise<string> {
+  return dataOf<{ readonly session: string }>(await post(served, "/api/login", { token })).session;
+}
+
+/** The open socket, or the status with which it was refused. */
+function dial(served: TestConsole, token: string): Promise<WebSocket | number> {
+  const socket = new WebSocket(`ws://127.0.0.1:${served.port}/ws/console`, [`svc.console.${token}`]);
+  undo.push(() => socket.terminate());
+  return new Promise((resolve, reject) => {
+    socket.on("open", () => resolve(socket));
+    socket.on("unexpected-response", (_request, response) => resolve(response.statusCode ?? 0));
+    socket.on("error", reject);
+  });
+}
+
+const CALL = { function_id: "engine::info", payload: {} };
+
+describe("a console of an engine in production", { timeout: 30_000 }, () => {
+  it("gives a local process no token, and answers none of its requests", async () => {
+    const served = await consoleOf();
+    const before = served.pageToken;
+    await untilLoginIsRequired(served);
+    for (const token of [undefined, "", before, TOKEN]) {
+      const headers = token === undefined ? {} : { "x-svc-console": token };
+      for (const path of ["/api/hello", "/api/probes"]) expect((await served.send(path, { headers })).status).toBe(401);
+      for (const path of ["/api/call", "/api/export", "/api/http-request", "/api/probes", "/api/logout", "/_console/invoke"]) {
+        const answer = await post(served, path, CALL, token);
+        expect([path, answer.status, errorOf(answer).code]).toEqual([path, 401, "login_required"]);
+        expect(answer.body).not.toContain(TOKEN);
+      }
+      expect(await dial(served, token ?? "")).toBe(401);
+    }
+    const authorization = `Bearer ${TOKEN}`;
+    const page = await served.send("/workers", { headers: { authorization } });
+    expect(page.body).toContain('svc-page-token" content=""');
+    expect(page.headers["set-cookie"]).toBeUndefined();
+    expect((await served.send("/api/hello", { headers: { authorization } })).status).toBe(401);
+  });
+
+  it("lets in who logs in with the engine's token, and sets no cookie", async () => {
+    const served = await consoleOf();
+    const answer = await post(served, "/api/login", { token: TOKEN });
+    const { session } = dataOf<{ readonly session: string }>(answer);
+    expect(session).toMatch(/^[\w-]{43}$/);
+    expect(answer.headers).toMatchObject({ "cache-control": "no-store" });
+    expect(answer.headers["set-cookie"]).toBeUndefined();
+    expect((await served.send("/api/hello", { headers: { "x-svc-console": session } })).status).toBe(200);
+    expect(dataOf<{ readonly mode: string }>(await post(served, "/api/call", CALL, session))).toMatchObject({ mode: "production" });
+    expect((await post(served, "/_console/invoke", CALL, session)).status).toBe(200);
+    expect(await dial(served, session)).toBeInstanceOf(WebSocket);
+    expect(await tokenInPage(served)).toBe("");
+  });
+
+  it("acts with the rights of the token that somebody logged in with", async () => {
+    const served = await consoleOf();
+    const [whole, reader] = [await sessionOf(served), await sessionOf(served, ROLE_TOKEN)];
+    const effective = { function_id: "engine::config::effective", payload: {} };
+    expect((await post(served, "/api/call", effective, whole)).status).toBe(200);
+    expect((await post(served, "/api/call", { function_id: "engine::functions::list", payload: {} }, reader)).status).toBe(200);
+    expect(errorOf(await post(served, "/api/call", effective, reader)).code).toBe("FORBIDDEN");
+    expect((await post(served, "/_console/invoke", CALL, reader)).status).toBe(401);
+  });
+
+  it("refuses a wrong token in plain words, ten a minute at most, and notes it once a second", async () => {
+    let nowMs = 1_000_000;
+    const notes: string[] = [];
+    const served = await consoleOf(engine, { now: () => nowMs, note: (line) => void notes.push(line) });
+    const wrong = await post(served, "/api/login", { token: "this-is-not-the-token" });
+    expect([wrong.status, errorOf(wrong).message]).toEqual([401, "the engine does not accept this token"]);
+    for (let attempt = 2; attempt <= 10; attempt++) expect((await post(served, "/api/login", { token: "this-is-not-the-token" })).status).toBe(401);
+    expect(notes).toEqual([expect.stringContaining("a login failed: the engine does not accept the token")]);
+    const limited = await post(served, "/api/login", { token: TOKEN });
+    expect([limited.status, errorOf(limited).code, limited.headers["retry-after"]]).toEqual([429, "too_many_attempts", "60"]);
+    nowMs += 60_000;
+    expect((await post(served, "/api/login", { token: "this-is-not-the-token" })).status).toBe(401);
+    expect(notes).toHaveLength(2);
+    expect(notes[1]).toContain("9 more");
+    expect(notes.join()).not.toContain("this-is-not-the-token");
+    expect(await sessionOf(served)).toMatch(/^[\w-]{43}$/);
+  });
+
+  it("refuses a login that is none, and one from a page of another site", async () => {
+    const served = await consoleOf();
+    for (const body of [{}, { token: "" }, { token: 1 }, { token: "with blank" }, { token: "x".repeat(513) }]) {
+      expect([body, (await post(served, "/api/login", body)).status]).toEqual([body, 400]);
+    }
+    expect((await served.send("/api/login")).status).toBe(405);
+    const headers = { "content-type": "text/plain" };
+    expect((await served.send("/api/login", { method: "POST", headers, body: JSON.stringify({ token: TOKEN }) })).status).toBe(415);
+    const origin = "https://evil.example";
+    const foreign = { "content-type": "application/json", origin };
+    expect((await served.send("/api/login", { method: "POST", headers: foreign, body: JSON.stringify({ token: TOKEN }) })).status).toBe(403);
+  });
+
+  it("ends a session after 12 hours without use, and its socket with it", async () => {
+    let nowMs = 0;
+    const served = await consoleOf(engine, { now: () => nowMs });
+    const session = await sessionOf(served);
+    const socket = (await dial(served, session)) as WebSocket;
+    nowMs += IDLE_MS - 1;
+    expect((await post(served, "/api/call", CALL, session)).status).toBe(200);
+    nowMs += IDLE_MS - 1;
+    expect((await post(served, "/api/call", CALL, session)).status).toBe(200);
+    nowMs += IDLE_MS;
+    const closed = once(socket, "close");
+    expect(errorOf(await post(served, "/api/call", CALL, session)).code).toBe("login_required");
+    expect((await closed)[0]).toBe(4401);
+  });
+
+  it("ends a session by a logout, and no other", async () => {
+    const served = await consoleOf();
+    const [first, second] = [await sessionOf(served), await sessionOf(served)];
+    const socket = (await dial(served, first)) as WebSocket;
+    const closed = once(socket, "close");
+    expect((await post(served, "/api/logout", {}, first)).status).toBe(200);
+    expect((await closed)[0]).toBe(4401);
+    expect((await post(served, "/api/call", CALL, first)).status).toBe(401);
+    expect((await post(served, "/api/call", CALL, second)).status).toBe(200);
+  });
+});
+
+describe("a console whose engine is started again", { timeout: 60_000 }, () => {
+  it("in production instead of development takes the rights from the page that it served before", async () => {
+    const other = await testEngine(undo);
+    await other.start(DEVELOPMENT);
+    const served = await consoleOf(other);
+    const called = async (): Promise<number> => (await post(served, "/api/call", CALL, served.pageToken)).status;
+    await vi.waitFor(async () => expect(await called()).toBe(200), { timeout: 20_000, interval: 20 });
+    const socket = (await dial(served, served.pageToken)) as WebSocket;
+    const closed = once(socket, "close");
+    await other.stop();
+    await other.start(PRODUCTION);
+    expect((await closed)[0]).toBe(4401);
+    expect(errorOf(await post(served, "/api/call", CALL, served.pageToken)).code).toBe("login_required");
+    expect(await tokenInPage(served)).toBe("");
+  });
+
+  it("and no longer accepts a token ends the sessions of that token", async () => {
+    const other = await testEngine(undo);
+    await other.start(PRODUCTION);
+    const served = await consoleOf(other);
+    const [whole, reader] = [await sessionOf(served), await sessionOf(served, ROLE_TOKEN)];
+    const socket = (await dial(served, reader)) as WebSocket;
+    const closed = once(socket, "close");
+    await other.stop();
+    await other.start(PRODUCTION.replace(ROLE_TOKEN, "another-token-of-the-role"));
+    expect((await closed)[0]).toBe(4401);
+    expect(errorOf(await post(served, "/api/call", CALL, reader)).code).toBe("login_required");
+    const called = async (): Promise<number> => (await post(served, "/api/call", CALL, whole)).status;
+    await vi.waitFor(async () => expect(await called()).toBe(200), { timeout: 20_000, interval: 20 });
+  });
+
+  it("and away says so to who logs in", async () => {
+    const other = await testEngine(undo);
+    await other.start(PRODUCTION);
+    const served = await consoleOf(other);
+    await untilLoginIsRequired(served);
+    await other.stop();
+    const answer = await post(served, "/api/login", { token: TOKEN });
+    expect([answer.status, errorOf(answer).code]).toEqual([503, "disconnected"]);
+    expect(errorOf(answer).message).toContain("nothing listens there");
+  });
+});

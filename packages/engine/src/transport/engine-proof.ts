@@ -1,0 +1,41 @@
+import { createHmac } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ENGINE_PROOF_PATH, engineProofText, PROOF_NONCE } from "@svc/protocol";
+import { type AccessRules, fetchSiteIsSafe, upgradeRefusal } from "./guards.ts";
+import { answerError, answerJson } from "./listener.ts";
+
+/**
+ * Proves to a client that this is the engine of a data folder, without the client presenting a token: `GET /engine-proof/<nonce>` returns
+ * `{"proof"}`, an HMAC over the nonce and over the address and port that the client reached. Needs no login: a proof is of no use to anybody but
+ * who made the nonce. Its cost and size do not depend on the request.
+ */
+export class EngineProof {
+  readonly #key: string;
+
+  /** `key` as `engineProofKey` returns it. */
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  /** Answers a request for a proof. Returns false, having done nothing, for any other request. */
+  answer(request: IncomingMessage, response: ServerResponse, { port, rules }: { readonly port: number; readonly rules: AccessRules }): boolean {
+    const path = request.url ?? "/";
+    if (!path.startsWith(ENGINE_PROOF_PATH)) return false;
+    const refusal = upgradeRefusal(request, port, rules);
+    const nonce = path.slice(ENGINE_PROOF_PATH.length);
+    const { localAddress, localPort } = request.socket;
+    if (refusal !== undefined) answerError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message);
+    else if (!fetchSiteIsSafe(request, rules)) answerError(response, 403, "FORBIDDEN", "the request comes from a page of another site");
+    else if (request.method !== "GET") answerError(response, 405, "method_not_allowed", `${ENGINE_PROOF_PATH} takes GET`, { allow: "GET" });
+    else if (!PROOF_NONCE.test(nonce)) answerError(response, 400, "invalid_input", "the nonce is 32 bytes in base64url, without padding");
+    // Its client disconnected.
+    else if (localAddress === undefined || localPort === undefined) response.destroy();
+    else {
+      const proof = createHmac("sha256", this.#key)
+        .update(engineProofText({ nonce, address: localAddress, port: localPort }))
+        .digest("base64url");
+      answerJson(response, 200, { proof }, { "cache-control": "no-store" });
+    }
+    return true;
+  }
+}
