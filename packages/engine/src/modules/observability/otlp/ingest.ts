@@ -154,7 +154,7 @@ export class Ingest {
     }
     const { spans, logs, metrics, drops, now } = this.#sinks;
     const { restrictedTo } = body.origin;
-    if (restrictedTo !== undefined && this.#rate.isSpent(restrictedTo)) {
+    if (restrictedTo !== undefined && this.#sinks.rate.isSpent(restrictedTo)) {
       drops.dropped(DROPPED[body.signal], "principal_rate", 1);
       body.onDone?.({ kind: "read", accepted: 0, refused: 1 });
       return undefined;
