@@ -99,7 +99,8 @@ describe("a malformed request", () => {
     ];
     const { length } = seen;
     for (const [what, bytes, wanted] of requests) {
-      expect([what, wanted.includes(statusOf(await send(bytes))) ? wanted : statusOf(await send(bytes))]).toEqual([what, wanted]);
+      const answer = await send(bytes, (text) => what === "unknown upgrade" && text.includes("\r\n\r\n"));
+      expect([what, statusOf(answer)]).toEqual([what, expect.toSatisfy((status: number) => wanted.includes(status))]);
     }
     // At most the ignored upgrade reached the function.
     expect(seen.length - length).toBeLessThanOrEqual(2);
@@ -180,9 +181,10 @@ describe("a well-formed request with hostile content", () => {
 
 describe("a client that uses up resources", () => {
   it("by slow heads, bodies that stop and aborted requests keeps nobody else waiting", async () => {
+    // A body that is being read takes one of the 8 places until its route times out: these leave some.
+    for (let n = 0; n < 4; n++) void send(post("{", "Content-Type: application/json", "Content-Length: 100"));
     for (let n = 0; n < 40; n++) {
       void send("GET /echo HTTP/1.1\r\nX-");
-      void send(post("{", "Content-Type: application/json", "Content-Length: 100"));
       const aborted = connect(site.ports.http, "127.0.0.1");
       aborted.on("error", () => {});
       aborted.end(get("/echo"));
@@ -213,10 +215,12 @@ describe("a client that uses up resources", () => {
     expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(new Array(8).fill(200));
   });
 
-  it("by pipelining is answered in order, one after another", async () => {
+  it("by pipelining gets an answer to each request, and 503 for those over the limit", async () => {
     const requests = Array.from({ length: 200 }, () => get("/echo").replace("Connection: close\r\n", "")).join("");
-    const answers = (text: string): number => text.split("HTTP/1.1 200").length - 1;
-    const answer = await send(requests, (text) => answers(text) === 200);
-    expect(answers(answer)).toBe(200);
+    const statuses = (text: string): string[] => text.match(/HTTP\/1\.1 \d{3}/g) ?? [];
+    const answer = await send(requests, (text) => statuses(text).length === 200);
+    // At most 8 are in work at once, whatever connection they are from.
+    expect(statuses(answer)).toHaveLength(200);
+    expect(new Set(statuses(answer))).toEqual(new Set(["HTTP/1.1 200", "HTTP/1.1 503"]));
   });
 });
