@@ -112,6 +112,22 @@ describe("a connection behind a middleware, without rules", () => {
     expect(await client.codeOf("secret::pay")).toBe("failed");
   });
 
+  it("administers nothing and reads no logs and traces, unless the middleware passes that on", async () => {
+    const client = await behind();
+    for (const id of [
+      "worker::list",
+      "worker::stop",
+      "engine::config::effective",
+      "engine::queue::purge",
+      "engine::traces::list",
+      "engine::logs::list",
+      "state::get",
+    ]) {
+      expect([id, await client.codeOf(id, { name: "svc-state", queue: "default", scope: "s", key: "k" })]).toEqual([id, "failed"]);
+      expect(seenByMiddleware).toContain(id);
+    }
+  });
+
   it("cannot go around it by a job, by a trigger or by a route of its own (A5)", async () => {
     const client = await behind();
     expect(await client.codeOf("engine::queue::enqueue", { queue: "default", function_id: "secret::job", data: "stolen" })).toBeDefined();
