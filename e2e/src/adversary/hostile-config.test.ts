@@ -92,8 +92,6 @@ describe("a hostile config file", () => {
     expect(await refused({ linkTo: "/dev/zero" })).toContain("is not a regular file");
     // Of a file that cannot be read the engine reports the first reason until it can be read again.
     await applied();
-    expect(await refused({ linkTo: outside })).toContain("is a folder");
-    await applied();
     expect(await refused(Buffer.from([0x61, 0x3a, 0x20, 0xff, 0xfe]))).toContain("is not UTF-8");
   });
 

@@ -33,7 +33,10 @@ interface PackageFacts {
 
 async function packageFacts(folder: string): Promise<PackageFacts | undefined> {
   try {
-    const parsed = JSON.parse(await readBoundedFile(join(folder, "package.json"), MAX_PACKAGE_FILE_BYTES)) as { packageManager?: unknown; dependencies?: unknown } | null;
+    const parsed = JSON.parse(await readBoundedFile(join(folder, "package.json"), MAX_PACKAGE_FILE_BYTES)) as {
+      packageManager?: unknown;
+      dependencies?: unknown;
+    } | null;
     const manager = parsed?.packageManager;
     const dependencies = parsed?.dependencies;
     return {

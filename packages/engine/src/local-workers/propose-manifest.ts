@@ -54,7 +54,10 @@ function namesIn(folder: string): Promise<readonly string[]> {
 
 async function startOf(folder: string): Promise<{ readonly main: string | undefined; readonly hasStartScript: boolean }> {
   try {
-    const parsed = JSON.parse(await readBoundedFile(join(folder, "package.json"), MAX_PACKAGE_FILE_BYTES)) as { main?: unknown; scripts?: { start?: unknown } } | null;
+    const parsed = JSON.parse(await readBoundedFile(join(folder, "package.json"), MAX_PACKAGE_FILE_BYTES)) as {
+      main?: unknown;
+      scripts?: { start?: unknown };
+    } | null;
     return { main: typeof parsed?.main === "string" ? parsed.main : undefined, hasStartScript: typeof parsed?.scripts?.start === "string" };
   } catch {
     // Whoever installs from it says what is wrong with it.
