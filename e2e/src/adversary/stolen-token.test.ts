@@ -57,6 +57,7 @@ beforeAll(async () => {
   expect(await owner.bind("http", "owner::page", { api_path: "/page" })).toMatchObject({ status: "active" });
 });
 afterAll(async () => {
+  restarted?.child.kill("SIGTERM");
   await restarted?.exited;
   await site?.stop();
 });
@@ -217,5 +218,4 @@ it("a program that takes the port of a crashed engine gets no token from a comma
   const client = await connectClient(`ws://127.0.0.1:${site.ports.bridge}/`, { token: ROTATED });
   expect(await client.codeOf("state::list", { scope: "s" })).toBeUndefined();
   client.close();
-  restarted.child.kill("SIGTERM");
 });
