@@ -363,6 +363,7 @@ describe("TLS", () => {
   });
 
   it.each([
+    ["{cert: /dev/zero, key: ./server.key}", /the TLS certificate for workers cannot be read: \/dev\/zero: it is not a file of at most 4194304 bytes/],
     ["{cert: ./missing.pem, key: ./server.key}", /the TLS certificate for workers cannot be read: .*missing\.pem: there is no such file/],
     ["{cert: ./server.key, key: ./server.key}", /the TLS certificate for workers is no PEM certificate: .*server\.key/],
     ["{cert: ./server.pem, key: ./server.pem}", /the TLS key for workers is no PEM private key/],

@@ -1,6 +1,7 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { MAX_LOCK_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 import { kindRules, lockFiles, type RuntimeKind } from "./runtime-kinds.ts";
 
 /** An install may write these itself. */
@@ -47,7 +48,7 @@ export async function findDependencySources(folder: string): Promise<DependencyS
     const pending = (await readdir(next)).filter(isDependencyFile).map((name) => join(next, name));
     for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
       if (files.has(file)) continue;
-      const text = await readFile(file, "utf8").catch(() => undefined);
+      const text = await readBoundedFile(file, MAX_LOCK_FILE_BYTES).catch(() => undefined);
       if (text === undefined) continue;
       files.add(file);
       const found = referencesOf(file, text);

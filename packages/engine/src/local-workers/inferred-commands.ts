@@ -1,6 +1,7 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, extname, isAbsolute, join, normalize, sep } from "node:path";
 import { quoteWord } from "@svc/protocol";
+import { MAX_LOCK_FILE_BYTES, MAX_PACKAGE_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 import { kindRules, lockFiles, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
 
 export interface WorkerFolder {
@@ -32,7 +33,10 @@ interface PackageFacts {
 
 async function packageFacts(folder: string): Promise<PackageFacts | undefined> {
   try {
-    const parsed = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { packageManager?: unknown; dependencies?: unknown } | null;
+    const parsed = JSON.parse(await readBoundedFile(join(folder, "package.json"), MAX_PACKAGE_FILE_BYTES)) as {
+      packageManager?: unknown;
+      dependencies?: unknown;
+    } | null;
     const manager = parsed?.packageManager;
     const dependencies = parsed?.dependencies;
     return {
@@ -84,7 +88,7 @@ const GO_PROGRAM = ".svc/worker";
 /** Yarn 1 and its successors, told apart by what they write into the lock file, name the option differently. */
 async function yarnInstall(folder: string, isLocked: boolean): Promise<string> {
   if (!isLocked) return "yarn install";
-  const lock = await readFile(join(folder, "yarn.lock"), "utf8").catch(() => "");
+  const lock = await readBoundedFile(join(folder, "yarn.lock"), MAX_LOCK_FILE_BYTES).catch(() => "");
   // An empty one marks a folder as a project of its own; there is nothing yet to hold to.
   if (lock.trim() === "") return "yarn install";
   return `yarn install ${lock.includes("__metadata:") ? "--immutable" : "--frozen-lockfile"}`;

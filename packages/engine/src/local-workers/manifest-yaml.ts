@@ -1,5 +1,6 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
+import { MAX_YAML_DEPTH, tooDeepAt } from "../config/yaml-depth.ts";
 import { didYouMean, nearestName } from "../kernel/nearest-name.ts";
 import { ManifestError, type ManifestProblem } from "./manifest-error.ts";
 import { expectationAt, keysAt } from "./manifest-schema.ts";
@@ -14,6 +15,12 @@ export class PositionedYaml {
   constructor(source: { readonly file: string; readonly text: string }) {
     this.#file = source.file;
     this.#lines = new LineCounter();
+    // The parser recurses for each level, and takes seconds to give up.
+    const deepAt = tooDeepAt(source.text);
+    if (deepAt !== undefined) {
+      const line = source.text.slice(0, deepAt).split("\n").length;
+      throw new ManifestError(source.file, [{ line, key: undefined, message: `lists and maps are nested deeper than ${MAX_YAML_DEPTH} levels` }]);
+    }
     this.#document = parseDocument(source.text, { lineCounter: this.#lines, prettyErrors: false });
     if (this.#document.errors.length > 0) {
       throw new ManifestError(

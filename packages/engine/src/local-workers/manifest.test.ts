@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -217,6 +217,17 @@ describe("a manifest", () => {
   it("that is no YAML is refused with the line", async () => {
     expect(await refusal({ "svc.worker.yaml": "name: w\nruntime: {kind: python\n" })).toMatch(/^W\/svc\.worker\.yaml:\d: this is not valid YAML: /);
     expect(await refusal({ "svc.worker.yaml": "name: w\nname: v\n" })).toMatch(/^W\/svc\.worker\.yaml:2: this is not valid YAML: .*unique/);
+  });
+
+  it("that nests deeper than 64 levels is refused before it is parsed", async () => {
+    for (const nest of ["[".repeat(200_000), "{a: ".repeat(50_000), "- ".repeat(100_000)]) {
+      expect(await refusal({ "svc.worker.yaml": `name: w\nenv:\n  ${nest}` })).toBe("W/svc.worker.yaml:3: lists and maps are nested deeper than 64 levels");
+    }
+  });
+
+  it("that is a device or a folder is refused without reading it", async () => {
+    await symlink("/dev/zero", join(folder, "svc.worker.yaml"));
+    expect(await refusal({})).toBe("W/svc.worker.yaml: the file cannot be read: it is not a regular file");
   });
 
   it("that is missing is asked for, with an example that fits the folder", async () => {

@@ -1,6 +1,7 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { quoteWord } from "@svc/protocol";
+import { readBoundedFile } from "./bounded-file.ts";
 import { RESERVED_VARIABLES } from "./environment.ts";
 import { entryProblem, inferredInstall, inferredPackageManager, inferredStart } from "./inferred-commands.ts";
 import { ManifestError } from "./manifest-error.ts";
@@ -66,9 +67,7 @@ async function filesOf(folder: string): Promise<readonly string[]> {
 
 async function readText(file: string): Promise<{ readonly file: string; readonly text: string }> {
   try {
-    const { size } = await stat(file);
-    if (size > MAX_MANIFEST_BYTES) throw new Error(`it has ${size} bytes; at most ${MAX_MANIFEST_BYTES} are read`);
-    return { file, text: await readFile(file, "utf8") };
+    return { file, text: await readBoundedFile(file, MAX_MANIFEST_BYTES) };
   } catch (error) {
     throw new ManifestError(file, [{ line: undefined, key: undefined, message: `the file cannot be read: ${(error as Error).message}` }]);
   }

@@ -1,5 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { MAX_PACKAGE_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 import { type Detection, detect } from "./detect.ts";
 import { inferredPackageManager } from "./inferred-commands.ts";
 import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "./manifest.ts";
@@ -53,7 +54,10 @@ function namesIn(folder: string): Promise<readonly string[]> {
 
 async function startOf(folder: string): Promise<{ readonly main: string | undefined; readonly hasStartScript: boolean }> {
   try {
-    const parsed = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { main?: unknown; scripts?: { start?: unknown } } | null;
+    const parsed = JSON.parse(await readBoundedFile(join(folder, "package.json"), MAX_PACKAGE_FILE_BYTES)) as {
+      main?: unknown;
+      scripts?: { start?: unknown };
+    } | null;
     return { main: typeof parsed?.main === "string" ? parsed.main : undefined, hasStartScript: typeof parsed?.scripts?.start === "string" };
   } catch {
     // Whoever installs from it says what is wrong with it.

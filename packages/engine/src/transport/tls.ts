@@ -1,6 +1,9 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { TlsFiles } from "../config/types.ts";
+
+/** Largest file with certificates or a key, in bytes. */
+const MAX_TLS_FILE_BYTES = 4 * 1024 * 1024;
 
 /** A listener's certificate cannot be used. The message names the file and what is wrong with it. */
 export class TlsError extends Error {
@@ -14,6 +17,9 @@ export class TlsError extends Error {
 export function readTls(files: TlsFiles, what: string): SecureContextOptions {
   const read = (kind: string, file: string): Buffer => {
     try {
+      const found = statSync(file);
+      // A device or a pipe may never end.
+      if (!found.isFile() || found.size > MAX_TLS_FILE_BYTES) throw new Error(`it is not a file of at most ${MAX_TLS_FILE_BYTES} bytes`);
       return readFileSync(file);
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;

@@ -2,6 +2,7 @@ import { CallError, type FunctionId, type MessageOf, Payload } from "@svc/protoc
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { auditDenial } from "./audit.ts";
+import { isInfrastructure } from "./decide-call.ts";
 import type { SessionAccess } from "./session-access.ts";
 import { refusalToCall } from "./target-refusal.ts";
 
@@ -24,9 +25,7 @@ export function admitCall(
     return refuse(new CallError("FORBIDDEN", refusal));
   }
   const { middlewareFunctionId } = access.policy;
-  // A job is a call by way of the queue, which the middleware is to see.
-  const bypasses = middlewareFunctionId === undefined || (functionId.startsWith("engine::") && functionId !== ENQUEUE);
-  if (bypasses) return message;
+  if (middlewareFunctionId === undefined || bypassesMiddleware(functionId, access)) return message;
   if (!message.data.isJson()) return refuse(new CallError("invalid_message", "the payload is not JSON"));
   return {
     ...message,
@@ -42,6 +41,15 @@ export function admitCall(
     if (wanted !== undefined && action?.type !== "void" && !session.made.has(wanted)) session.answer(wanted, functionId, { ok: false, error });
     return undefined;
   }
+}
+
+/**
+ * Without rules only the middleware stands between a connection and the functions that administer the engine. With rules the connection may
+ * call functions of the engine only where a rule says so. A job is a call by way of the queue, so the middleware gets it in any case.
+ */
+function bypassesMiddleware(id: FunctionId, { policy }: SessionAccess): boolean {
+  if (policy.exposeRules === undefined) return isInfrastructure(id);
+  return id.startsWith("engine::") && id !== ENQUEUE;
 }
 
 /** The payload keeps its text, so that numbers keep their digits. It was checked to be JSON. */

@@ -15,6 +15,11 @@ const INFRASTRUCTURE: ReadonlySet<string> = new Set([
   "engine::baggage::get_all",
 ]);
 
+/** True for functions that every client may call, unless they are forbidden to it. */
+export function isInfrastructure(id: string): boolean {
+  return INFRASTRUCTURE.has(id);
+}
+
 /** Begin functions that start, stop or configure things. A pattern never lets anybody call them; a name in a list does, and `admin`. */
 const ADMINISTRATION = [
   "worker::",
@@ -40,7 +45,7 @@ export function callRefusal(id: string, metadata: () => unknown, grants: Grants,
   const administers = ADMINISTRATION.some((prefix) => id.startsWith(prefix));
   if (administers && grants.admin) return undefined;
   if (administers && policy.exposeRules !== undefined) return `function '${id}' not allowed (it administers the engine: name it in full, or set admin)`;
-  if (listed === "matched" || INFRASTRUCTURE.has(id) || policy.exposeRules === undefined) return undefined;
+  if (listed === "matched" || isInfrastructure(id) || policy.exposeRules === undefined) return undefined;
   if (policy.exposeRules.some((exposes) => exposes(id, metadata))) return undefined;
   return `function '${id}' not allowed (add to rbac.expose_functions)`;
 }

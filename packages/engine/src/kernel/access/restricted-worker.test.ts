@@ -653,6 +653,15 @@ describe("a middleware function", () => {
       for (let call = 0; call < 4; call++) expect(await guest.call("x")).toMatchObject({ result: "mw" });
     });
 
+    it("is called for the engine's own functions too, except those that every client needs", async () => {
+      const { guest, asked } = await openSite();
+      const administration = ["engine::config::effective", "engine::logs::list", "engine::traces::clear", "engine::queue::purge", "worker::stop"];
+      for (const id of administration) await guest.call(id, {});
+      expect(asked).toEqual(administration);
+      await guest.call("engine::channels::create", {});
+      expect(asked).toEqual(administration);
+    });
+
     it("is called for a job, also when the queue's function is called by its own id", async () => {
       const { guest, asked } = await openSite();
       await guest.call("engine::queue::enqueue", { queue: "q", function_id: "x", data: 1 });

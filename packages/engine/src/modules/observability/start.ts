@@ -14,6 +14,7 @@ import type { LogStoreFigures } from "./logs/log-store.ts";
 import { startLogs } from "./logs/start-logs.ts";
 import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
+import { RecordRate } from "./otlp/record-rate.ts";
 import { startOtlp } from "./otlp/start-otlp.ts";
 import { restartSettings } from "./restart-settings.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
@@ -48,9 +49,10 @@ export async function startObservability(outer: ModuleContext<ObservabilityConfi
     // Metrics are sent a last time as they are at the end, and so before they stop.
     running.push(() => exports.stop());
     spanSinks.add(exports);
-    const logs = await startLogs(context, { drops, sinks: [exports] });
+    const rate = new RecordRate(() => context.clock.monotonic());
+    const logs = await startLogs(context, { drops, rate, sinks: [exports] });
     running.push(() => logs.stop());
-    const otlp = await startOtlp(context, { spans: calls.spans, logs: logs.sink, metrics: metrics.sink, drops });
+    const otlp = await startOtlp(context, { spans: calls.spans, logs: logs.sink, metrics: metrics.sink, drops, rate });
     running.push(() => otlp.stop());
     context.telemetry.collect(
       new JoinedCollector(calls.recorder, { log: (entry) => logs.log(entry), ingest: (signal, body, source) => otlp.ingest(signal, body, source) }),

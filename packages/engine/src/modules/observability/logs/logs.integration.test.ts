@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineModule, type ModuleContext } from "../../../kernel/module.ts";
-import { type InMemoryEngine, manualClock } from "../../../testing/index.ts";
+import { accessTo, type InMemoryEngine, manualClock } from "../../../testing/index.ts";
 import { OBSERVABILITY } from "../index.ts";
 import type { LogJson } from "./log-json.ts";
 import { logsEngine } from "./testing/logs-engine.ts";
@@ -65,6 +65,18 @@ describe("engine::log::*", () => {
       observed_timestamp_unix_nano_text: expect.stringMatching(/^\d{19}$/),
       timestamp_ms: expect.any(Number),
     });
+  });
+
+  it("of a restricted caller names its own service, and drops what is over the limit of the principal, over all its connections", async () => {
+    const engine = await started({}, { clock: manualClock(1_000) });
+    const owner = await engine.connectWorker({ name: "owner" });
+    const tenants = [await engine.connectWorker({ name: "shop", access: accessTo([]) }), await engine.connectWorker({ name: "shop", access: accessTo([]) })];
+    for (const tenant of tenants) {
+      for (let n = 0; n < 600; n++) expect(await tenant.call("engine::log::info", { message: "flood", service_name: "owner" })).toMatchObject({ error: null });
+    }
+    await owner.call("engine::log::info", { message: "calm", service_name: "owner" });
+    expect(await list(engine, { text: "flood", limit: 1 })).toMatchObject({ total: 1_000, logs: [{ service_name: "shop (auth)" }] });
+    expect(await list(engine, { services: ["owner"] })).toMatchObject({ total: 1, logs: [{ body: "calm" }] });
   });
 
   it("takes the trace of the call when it names none, `unknown` for a service, and any data", async () => {

@@ -6,6 +6,7 @@ import { Redactor } from "../calls/redact.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import { LOGS_SHARE, storageFolder } from "../disk-storage.ts";
 import type { DropCounter, LogRecord, LogSink } from "../model.ts";
+import type { RecordRate } from "../otlp/record-rate.ts";
 import { ConsoleEcho } from "./console-echo.ts";
 import type { DiskLimits } from "./disk-logs.ts";
 import { provideEngineLog } from "./functions/engine-log.ts";
@@ -22,6 +23,8 @@ import { recordOfEntry } from "./record-of-entry.ts";
 
 export interface LogsOptions {
   readonly drops: DropCounter;
+  /** Of restricted principals. */
+  readonly rate: RecordRate;
   /** Where entries go besides, e.g. to an exporter. Told of each that is kept. */
   readonly sinks?: readonly LogSink[];
 }
@@ -72,7 +75,10 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   };
 
   let answers: Promise<LogAnswers> | undefined;
-  provideEngineLog(context, (entry) => takeOfWorker(recordOfEntry(entry, { service: config.service_name, nowMs: clock.now() })));
+  provideEngineLog(context, {
+    ...options,
+    log: (entry) => takeOfWorker(recordOfEntry(entry, { service: config.service_name, nowMs: clock.now() })),
+  });
   provideEngineLogs(context, {
     async answers() {
       if (store === undefined) return undefined;

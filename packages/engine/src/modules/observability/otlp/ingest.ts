@@ -3,7 +3,7 @@ import type { DropCounter, LogSink, MetricSink, SpanSink } from "../model.ts";
 import { checkShape } from "./check-shape.ts";
 import { decode } from "./decode.ts";
 import type { Origin } from "./decode-context.ts";
-import { RecordRate } from "./record-rate.ts";
+import type { RecordRate } from "./record-rate.ts";
 
 /** Bytes that wait to be read, of all sources, of all restricted ones, and of one. A frame may have 16 MiB. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
@@ -22,8 +22,8 @@ export interface IngestSinks {
   readonly drops: DropCounter;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
-  /** Milliseconds, never going back. */
-  readonly monotonic: () => number;
+  /** Of restricted principals. */
+  readonly rate: RecordRate;
 }
 
 export type IngestOutcome =
@@ -61,7 +61,6 @@ export class Ingest {
   /** By source, in the order of their turns. */
   readonly #waiting = new Map<string, WaitingBody[]>();
   readonly #bytesOf = new Map<string, number>();
-  readonly #rate: RecordRate;
   #bytes = 0;
   #restrictedBytes = 0;
   #current: ReadingBody | undefined;
@@ -73,7 +72,6 @@ export class Ingest {
 
   constructor(sinks: IngestSinks) {
     this.#sinks = sinks;
-    this.#rate = new RecordRate(sinks.monotonic);
   }
 
   /** Records since the start. */
@@ -156,7 +154,7 @@ export class Ingest {
     }
     const { spans, logs, metrics, drops, now } = this.#sinks;
     const { restrictedTo } = body.origin;
-    if (restrictedTo !== undefined && this.#rate.isSpent(restrictedTo)) {
+    if (restrictedTo !== undefined && this.#sinks.rate.isSpent(restrictedTo)) {
       drops.dropped(DROPPED[body.signal], "principal_rate", 1);
       body.onDone?.({ kind: "read", accepted: 0, refused: 1 });
       return undefined;
@@ -179,7 +177,7 @@ export class Ingest {
   #read(body: ReadingBody, until: number): boolean {
     const { restrictedTo } = body.origin;
     for (let count = 1; ; count += 1) {
-      if (restrictedTo !== undefined && this.#rate.isSpent(restrictedTo)) {
+      if (restrictedTo !== undefined && this.#sinks.rate.isSpent(restrictedTo)) {
         // How many records are left is not known without reading them.
         this.#sinks.drops.dropped(DROPPED[body.signal], "principal_rate", 1);
         body.refused += 1;
@@ -187,7 +185,7 @@ export class Ingest {
       }
       const { done, value } = body.records.next();
       if (done === true) break;
-      if (restrictedTo !== undefined) this.#rate.take(restrictedTo);
+      if (restrictedTo !== undefined) this.#sinks.rate.take(restrictedTo);
       if (value) body.accepted += 1;
       else body.refused += 1;
       if (count % LOOK_EVERY === 0 && performance.now() >= until) return false;

@@ -3,6 +3,7 @@ import type { IngestSource, Signal } from "../../../kernel/telemetry-contract.ts
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounter, LogSink, MetricSink, SpanSink } from "../model.ts";
 import type { Ingest } from "./ingest.ts";
+import type { RecordRate } from "./record-rate.ts";
 
 /** Frames that wait for the code that reads them, in bytes. */
 const MAX_EARLY_BYTES = 16 * 1024 * 1024;
@@ -16,6 +17,8 @@ export interface OtlpParts {
   readonly logs: LogSink;
   readonly metrics: MetricSink;
   readonly drops: DropCounter;
+  /** Of restricted principals. */
+  readonly rate: RecordRate;
 }
 
 /** One way in, for `engine::telemetry::status`. */
@@ -55,7 +58,7 @@ export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts
   function load(): Promise<Ingest> {
     loading ??= Promise.all([import("./ingest.ts"), import("./frames.ts")]).then(([{ Ingest }, { takeFrame }]) => {
       take = takeFrame;
-      ingest = new Ingest({ ...sinks, now: () => clock.now(), monotonic: () => clock.monotonic() });
+      ingest = new Ingest({ ...sinks, now: () => clock.now() });
       return ingest;
     });
     return loading;

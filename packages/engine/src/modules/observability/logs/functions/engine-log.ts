@@ -1,7 +1,10 @@
-import { Payload } from "@svc/protocol";
+import { type Caller, Payload } from "@svc/protocol";
 import { z } from "zod";
+import type { Directory } from "../../../../kernel/directory.ts";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { Attributes, AttributeValue, LogEntry } from "../../../../kernel/telemetry-contract.ts";
+import type { DropCounter } from "../../model.ts";
+import type { RecordRate } from "../../otlp/record-rate.ts";
 import { boundAttributes, cutText, MAX_NAME_CHARACTERS, MAX_VALUE_CHARACTERS } from "../bounded-record.ts";
 import { validSpanId, validTraceId } from "../record-of-entry.ts";
 
@@ -24,21 +27,40 @@ const DATA = "data";
 /** Longer data is not looked into: its beginning is kept as text. */
 const MAX_DATA_BYTES = 1024 * 1024;
 
-/** `engine::log::*`: a worker writes an entry, without an SDK's logger. */
-export function provideEngineLog({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, log: (entry: LogEntry) => void): void {
+export interface EngineLogParts {
+  readonly log: (entry: LogEntry) => void;
+  readonly drops: DropCounter;
+  /** Of restricted principals. */
+  readonly rate: RecordRate;
+}
+
+/**
+ * `engine::log::*`: a worker writes an entry, without an SDK's logger. Entries of restricted callers count like their other telemetry: those
+ * over the limit are dropped and counted, and the service is the worker's name with its principal.
+ */
+export function provideEngineLog(
+  { provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">,
+  { log, drops, rate }: EngineLogParts,
+): void {
+  const isWithinRate = (restrictedTo: string | undefined): boolean => {
+    if (restrictedTo === undefined) return true;
+    if (rate.isSpent(restrictedTo)) {
+      drops.dropped("logs", "principal_rate", 1);
+      return false;
+    }
+    rate.take(restrictedTo);
+    return true;
+  };
   for (const [name, severity] of Object.entries(SEVERITY_NUMBERS)) {
     provideFunction({
       id: `engine::log::${name}`,
       summary: `Writes a log entry of level ${name}`,
       input,
       rawMembers: [DATA],
-      handle: ({ message, trace_id, span_id, data, service_name }, { caller, traceparent }) => {
-        const attributes: Record<string, AttributeValue> = Object.create(null);
-        Object.assign(attributes, boundAttributes(attributesOf(data)));
-        if (caller !== undefined) {
-          attributes["svc.worker.name"] = caller.name;
-          attributes["svc.worker.id"] = caller.worker_id;
-        }
+      handle: ({ message, trace_id, span_id, data, service_name }, { caller, access, traceparent }) => {
+        const restrictedTo = access === undefined ? undefined : principalOf(caller, directory);
+        if (!isWithinRate(restrictedTo)) return;
+        const attributes = attributesFor(data, caller);
         const named = validTraceId(trace_id);
         // An id that is none would be lost otherwise.
         if (trace_id && named === undefined) attributes["svc.trace_id"] = trace_id.slice(0, MAX_NAME_CHARACTERS);
@@ -50,11 +72,26 @@ export function provideEngineLog({ provideFunction }: Pick<ModuleContext<unknown
           attributes,
           traceId: named ?? traceId,
           spanId: named === undefined ? spanId : validSpanId(span_id),
-          service: service_name == null || service_name === "" ? "unknown" : service_name,
+          service: restrictedTo === undefined ? service_name || "unknown" : `${caller?.name ?? ""} (${restrictedTo})`,
         });
       },
     });
   }
+}
+
+/** Id of the principal of a restricted caller. */
+function principalOf(caller: Caller | undefined, directory: Pick<Directory, "workerById">): string {
+  return directory.workerById(caller?.worker_id ?? "")?.principal ?? "unknown";
+}
+
+function attributesFor(data: Payload | undefined, caller: Caller | undefined): Record<string, AttributeValue> {
+  const attributes: Record<string, AttributeValue> = Object.create(null);
+  Object.assign(attributes, boundAttributes(attributesOf(data)));
+  if (caller !== undefined) {
+    attributes["svc.worker.name"] = caller.name;
+    attributes["svc.worker.id"] = caller.worker_id;
+  }
+  return attributes;
 }
 
 function attributesOf(data: Payload | undefined): Attributes {

@@ -2,6 +2,7 @@ import type { LogRecord, MetricRecord, SpanRecord } from "../../model.ts";
 import { decode } from "../decode.ts";
 import type { Origin } from "../decode-context.ts";
 import type { IngestSinks } from "../ingest.ts";
+import { RecordRate } from "../record-rate.ts";
 
 /** Sinks that keep what they are told, and counts of what was dropped, as `signal reason`. */
 export class CollectedTelemetry implements IngestSinks {
@@ -19,7 +20,7 @@ export class CollectedTelemetry implements IngestSinks {
   };
   readonly now = () => 1_790_000_000_500;
   monotonicMs = 0;
-  readonly monotonic = () => this.monotonicMs;
+  readonly rate = new RecordRate(() => this.monotonicMs);
 
   /** Reads a whole request. Answers for each record whether it was taken. */
   decode(signal: "traces" | "logs" | "metrics", body: unknown, origin: Partial<Origin> = {}): boolean[] {

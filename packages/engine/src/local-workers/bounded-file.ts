@@ -1,0 +1,17 @@
+import { readFile, stat } from "node:fs/promises";
+
+/** Largest `package.json`, in bytes. */
+export const MAX_PACKAGE_FILE_BYTES = 4 * 1024 * 1024;
+/** Largest lock file or list of requirements, in bytes. */
+export const MAX_LOCK_FILE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Reads a regular file of at most `maxBytes` as text. Rejects for everything else: a pipe or a device, which a link in a worker's folder may lead
+ * to, may never end.
+ */
+export async function readBoundedFile(path: string, maxBytes: number): Promise<string> {
+  const found = await stat(path);
+  if (!found.isFile()) throw new Error("it is not a regular file");
+  if (found.size > maxBytes) throw new Error(`it has ${found.size} bytes; at most ${maxBytes} are read`);
+  return readFile(path, "utf8");
+}
