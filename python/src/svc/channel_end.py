@@ -11,10 +11,10 @@ from typing import Protocol
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from .abort import abort
 from .channel_refs import ChannelRef
 from .context import HandlerContext
 from .errors import CallError
+from .lost_connection import abort, send
 
 #: Items of a writer may have 16 MiB; a little more is taken.
 _MAX_INBOUND_BYTES = 17 * 1024 * 1024
@@ -85,7 +85,7 @@ class ChannelEnd:
         opened = await self._connected()
         try:
             with self._stall_limit():
-                await opened.send(item)
+                await send(opened, item)
         except ConnectionClosed as closed:
             raise self._broken(closed) from None
 

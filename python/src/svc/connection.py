@@ -11,10 +11,10 @@ from typing import Literal, Protocol, TypeAlias
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from .abort import abort
 from .address import without_credentials
 from .backoff import Backoff
 from .logger import Logger
+from .lost_connection import abort, send
 
 ConnectionState: TypeAlias = Literal["disconnected", "connecting", "connected", "reconnecting", "failed", "closed"]
 """
@@ -216,13 +216,13 @@ class Connection:
 async def _send_together(opened: ClientConnection, frames: list[str | bytes]) -> None:
     if len(frames) < 2 or _TCP_CORK is None:
         for frame in frames:
-            await opened.send(frame)
+            await send(opened, frame)
         return
     tcp = opened.transport.get_extra_info("socket")
     corked = _set_cork(tcp, 1)
     try:
         for frame in frames:
-            await opened.send(frame)
+            await send(opened, frame)
     finally:
         if corked:
             _set_cork(tcp, 0)
