@@ -500,6 +500,39 @@ describe("connections (gap 58)", () => {
     expect(holder.readyState).toBe(WebSocket.OPEN);
   });
 
+  it("that are restricted cannot take an id of a trusted worker before it is back after a restart (A4)", async () => {
+    const config = `${empty}engine: {bridge: {rbac: {roles: {tenant: {allow_trigger_type_registration: true}}, tokens: [{token: a-tenant-token-that-is-long, role: tenant}]}}}\n`;
+    const messages = [
+      { type: "registerfunction", id: "payments::charge" },
+      { type: "registertriggertype", id: "card", description: "cards" },
+      { type: "ping" },
+    ];
+    const register = async (site: Site, credential: string): Promise<readonly string[]> => {
+      const socket = (await dial(site.engine.addresses.bridge, bearer(credential))) as WebSocket;
+      const errors: string[] = [];
+      const done = new Promise<void>((resolve) => {
+        socket.on("message", (data) => {
+          const frame = JSON.parse(String(data)) as { readonly type: string; readonly error?: { readonly message: string } };
+          if (frame.error !== undefined) errors.push(frame.error.message);
+          if (frame.type === "pong") resolve();
+        });
+      });
+      for (const message of messages) socket.send(JSON.stringify(message));
+      await done;
+      return errors;
+    };
+    const tokenOf = ({ dir }: Site): string => readFileSync(join(dir, ".svc", "token"), "utf8").trim();
+    const first = await start(config);
+    expect(await register(first, tokenOf(first))).toEqual([]);
+    await first.engine.stop({ graceMs: 0 });
+    const second = await start(config, { dir: first.dir });
+    expect(await register(second, "a-tenant-token-that-is-long")).toEqual([
+      expect.stringContaining("payments::charge belongs to a trusted worker that is away"),
+      expect.stringContaining("the trigger type card belongs to a trusted worker that is away"),
+    ]);
+    expect(await register(second, tokenOf(second))).toEqual([]);
+  });
+
   it("have a limit for each address on every listener, and room again when one goes (W11)", async () => {
     const { engine } = await start("engine: {max_connections_per_address: 3}\n");
     for (const url of [engine.addresses.bridge, engine.addresses.realtime, engine.addresses.http]) {

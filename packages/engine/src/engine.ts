@@ -34,6 +34,7 @@ import { liveUpdates } from "./modules/live-updates/index.ts";
 import { OBSERVABILITY } from "./modules/observability/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
 import { type DataFolderLock, lockDataFolder } from "./store/data-folder.ts";
+import { SavedSet } from "./store/saved-set.ts";
 import { EngineProof } from "./transport/engine-proof.ts";
 import { fetchSiteIsSafe, originIsAllowed } from "./transport/guards.ts";
 import { JsonSchemaChecks } from "./validation/index.ts";
@@ -108,6 +109,7 @@ class Engine implements RunningEngine {
   #config: LoadedConfig;
   readonly #lock: DataFolderLock;
   readonly #proofKey: string;
+  readonly #trustedIds: SavedSet;
   #stopWatching: () => Promise<void> = async () => {};
   #stopWatchingCertificates = (): void => {};
   #stopping: Promise<void> | undefined;
@@ -149,6 +151,12 @@ class Engine implements RunningEngine {
       },
     });
     this.#kernel = kernel;
+    this.#trustedIds = new SavedSet({
+      file: join(parts.config.engine.dataDir, "trusted-ids.json"),
+      what: "the list of ids of trusted workers",
+      clock: parts.clock,
+      log: this.#log,
+    });
     const { token, clock } = parts;
     // The command line does not know a configured token, but the one of the file that engine.json names.
     const proof = new EngineProof(engineProofKey(parts.proofKey, parts.config.engine.token === undefined ? token : undefined));
@@ -213,6 +221,7 @@ class Engine implements RunningEngine {
   async start(): Promise<void> {
     try {
       this.#reserveIds();
+      this.#kernel.reservedIds.keepIn(this.#trustedIds, await this.#trustedIds.load());
       await this.#listeners.bind(this.#config);
       this.#announce();
       const problems = await this.#host.apply(requestsOf(this.#config));
@@ -260,6 +269,7 @@ class Engine implements RunningEngine {
     // Latest first: the supervisor stops its workers while the bridge is still there for their last answers.
     await this.#host.stopAll();
     this.#listeners.close();
+    await this.#trustedIds.close();
     this.#lock.release();
   }
 

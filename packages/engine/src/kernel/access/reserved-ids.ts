@@ -1,8 +1,16 @@
 import type { Undo } from "../scope.ts";
 import type { AccessSettings } from "./settings.ts";
 
-/** Ids that the engine remembers of trusted connections that left, for functions and for trigger types. Beyond it the oldest are forgotten. */
+/** Ids that the engine remembers of trusted connections that left. Beyond it the oldest are forgotten. */
 const MAX_REMEMBERED = 100_000;
+
+type Kind = "function" | "trigger type";
+
+/** Keeps ids over restarts of the engine. */
+interface SavedIds {
+  add(entry: string): void;
+  remove(entry: string): void;
+}
 
 /** Ids that restricted connections may not register. */
 export class ReservedIds {
@@ -11,7 +19,8 @@ export class ReservedIds {
   /** Prefixes of live connections, with how many have each. */
   readonly #livePrefixes = new Map<string, number>();
   /** Ids that trusted connections registered and did not take back, also when they left. */
-  readonly #trusted = { function: new Set<string>(), "trigger type": new Set<string>() };
+  readonly #trusted = new Set<string>();
+  #saved: SavedIds | undefined;
   readonly #isNeededByTrustedTrigger: (functionId: string) => boolean;
 
   /** @param isNeededByTrustedTrigger whether a trigger of a trusted worker names the function as its condition or middleware */
@@ -44,17 +53,24 @@ export class ReservedIds {
     };
   }
 
+  /** Takes the ids of the run before. Changes are saved from now on. */
+  keepIn(saved: SavedIds, entries: readonly string[]): void {
+    this.#saved = saved;
+    for (const entry of entries) this.#trusted.add(entry);
+  }
+
   /** A trusted connection registered the id: it stays reserved when that connection leaves. */
-  remember(kind: "function" | "trigger type", id: string): void {
-    const ids = this.#trusted[kind];
-    ids.delete(id);
-    ids.add(id);
-    if (ids.size > MAX_REMEMBERED) ids.delete(ids.keys().next().value ?? "");
+  remember(kind: Kind, id: string): void {
+    const entry = entryOf(kind, id);
+    // As the newest one.
+    if (!this.#trusted.delete(entry)) this.#saved?.add(entry);
+    this.#trusted.add(entry);
+    if (this.#trusted.size > MAX_REMEMBERED) this.#forget(this.#trusted.keys().next().value ?? "");
   }
 
   /** A trusted connection took the id back: others may have it. */
-  release(kind: "function" | "trigger type", id: string): void {
-    this.#trusted[kind].delete(id);
+  release(kind: Kind, id: string): void {
+    this.#forget(entryOf(kind, id));
   }
 
   /** Why a restricted connection may not provide the function; undefined when it may. `ownPrefix` is the connection's. */
@@ -69,8 +85,12 @@ export class ReservedIds {
   }
 
   /** Whether the id belongs to trusted workers, which may be away. */
-  isOfTrusted(kind: "function" | "trigger type", id: string): boolean {
-    return this.#trusted[kind].has(id);
+  isOfTrusted(kind: Kind, id: string): boolean {
+    return this.#trusted.has(entryOf(kind, id));
+  }
+
+  #forget(entry: string): void {
+    if (this.#trusted.delete(entry)) this.#saved?.remove(entry);
   }
 
   /** The longest reserved prefix that the id lies below; undefined when it lies below none. */
@@ -81,4 +101,8 @@ export class ReservedIds {
     }
     return undefined;
   }
+}
+
+function entryOf(kind: Kind, id: string): string {
+  return `${kind} ${id}`;
 }

@@ -7,6 +7,7 @@ import type { ItemStore, NumberedChange } from "../../../items/item-store.ts";
 import type { Notice, Watcher } from "../../../items/outbox.ts";
 import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
+import { SavedSet } from "../../../store/saved-set.ts";
 import type { ChangeListener, WriteOrigin } from "../change-listener.ts";
 import { Deliveries, READS_VALUES } from "./deliveries.ts";
 import { DeliveryBudget } from "./delivery-window.ts";
@@ -14,7 +15,6 @@ import { withoutFiring } from "./firing-baggage.ts";
 import { Firings } from "./firings.ts";
 import { describeChain, encodeOrigin } from "./origin.ts";
 import { Orphans } from "./orphans.ts";
-import { RememberedBindings } from "./remembered-bindings.ts";
 import { STATE_TRIGGER_TYPES, type StateTriggerSettings, stateTriggerSettings } from "./settings.ts";
 import { WatcherIndex } from "./watcher-index.ts";
 
@@ -35,7 +35,7 @@ export class StateTriggers implements ChangeListener {
   readonly #firings: Firings;
   readonly #budget = new DeliveryBudget();
   readonly #orphans: Orphans;
-  readonly #remembered: RememberedBindings | undefined;
+  readonly #remembered: SavedSet | undefined;
   /** By watcher. */
   readonly #bound = new Map<string, Deliveries>();
   /** What withdrawn bindings have still in hand, by watcher. */
@@ -57,7 +57,8 @@ export class StateTriggers implements ChangeListener {
     setMaxListeners(0, this.#signal);
     this.#orphans = new Orphans({ index: this.#index, outbox: store.outbox, clock, log });
     // What lives in memory ends with its bindings.
-    this.#remembered = store.durability === "memory" ? undefined : new RememberedBindings({ file: join(dataDir, REMEMBERED_FILE), clock, log });
+    this.#remembered =
+      store.durability === "memory" ? undefined : new SavedSet({ file: join(dataDir, REMEMBERED_FILE), what: "the list of state triggers", clock, log });
   }
 
   /** Takes up what the last run left, and makes the trigger types known. Resolve this before the first write. */

@@ -1,0 +1,96 @@
+import { readFile, stat } from "node:fs/promises";
+import { z } from "zod";
+import type { Clock } from "../kernel/clock.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { replaceWhole } from "./whole-file.ts";
+
+const RETRY_MS = 5_000;
+/** Maximum size of a file that is read, in bytes. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+
+/** `bindings` is the name of the member that versions before had. */
+const fileSchema = z.union([
+  z.object({ version: z.literal(1), entries: z.array(z.string()) }),
+  z.object({ version: z.literal(1), bindings: z.array(z.string()) }).transform(({ bindings }) => ({ entries: bindings })),
+]);
+
+export interface SavedSetOptions {
+  readonly file: string;
+  /** What the entries are, for the log, e.g. "the list of state triggers". */
+  readonly what: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A set of strings in a file, for what must be known after a crash. The whole file is replaced soon after a change. */
+export class SavedSet {
+  readonly #options: SavedSetOptions;
+  readonly #entries = new Set<string>();
+  #dirty = false;
+  #isFailing = false;
+  #saving: Promise<void> | undefined;
+  #closed = false;
+  #cancelRetry = (): void => {};
+
+  constructor(options: SavedSetOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the entries of the last run. Logs a warning and returns none if the file cannot be read. */
+  async load(): Promise<readonly string[]> {
+    const { file, what, log } = this.#options;
+    try {
+      const { size } = await stat(file);
+      if (size > MAX_FILE_BYTES) throw new Error(`the file has ${size} bytes; at most ${MAX_FILE_BYTES} are read`);
+      for (const entry of fileSchema.parse(JSON.parse(await readFile(file, "utf8"))).entries) this.#entries.add(entry);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") log.warn(`${what} of the last run cannot be read and is empty now`, { file, error });
+    }
+    return [...this.#entries];
+  }
+
+  add(entry: string): void {
+    if (this.#entries.has(entry)) return;
+    this.#entries.add(entry);
+    this.#saveSoon();
+  }
+
+  remove(entry: string): void {
+    if (this.#entries.delete(entry)) this.#saveSoon();
+  }
+
+  /** Saves what is not saved yet. */
+  async close(): Promise<void> {
+    this.#cancelRetry();
+    await this.#saving;
+    this.#closed = true;
+    if (this.#dirty) await this.#save();
+  }
+
+  #saveSoon(): void {
+    this.#dirty = true;
+    if (this.#closed || this.#saving !== undefined) return;
+    // Changes come in crowds: one save for all of this turn.
+    this.#saving = new Promise<void>((resolve) => setImmediate(resolve))
+      .then(() => this.#save())
+      .finally(() => {
+        this.#saving = undefined;
+        if (this.#dirty) this.#cancelRetry = this.#options.clock.after(RETRY_MS, () => this.#saveSoon());
+      });
+  }
+
+  async #save(): Promise<void> {
+    const { file, what, log } = this.#options;
+    try {
+      while (this.#dirty) {
+        this.#dirty = false;
+        await replaceWhole(file, JSON.stringify({ version: 1, entries: [...this.#entries] }));
+        this.#isFailing = false;
+      }
+    } catch (error) {
+      this.#dirty = true;
+      if (!this.#isFailing) log.warn(`${what} cannot be saved at present`, { file, error });
+      this.#isFailing = true;
+    }
+  }
+}
