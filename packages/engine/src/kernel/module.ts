@@ -77,6 +77,8 @@ export interface CallerAccess {
   visible(directory: Directory): Directory;
   /** Why the caller may not call the function, as FORBIDDEN; undefined when it may. */
   callRefusal(functionId: string): CallError | undefined;
+  /** Why the engine may not call the function on the caller's behalf, e.g. as a job; undefined when it may. Functions of the engine it may never call so. */
+  deferRefusal(functionId: string): CallError | undefined;
   /** Why the caller may not bind the function, and what the config names, to an occasion. */
   bindRefusal(trigger: { readonly type: string; readonly functionId: string; readonly config: unknown }): CallError | undefined;
 }

@@ -4,7 +4,7 @@ import type { Session } from "../session.ts";
 import { auditDenial } from "./audit.ts";
 import { isInfrastructure } from "./decide-call.ts";
 import type { SessionAccess } from "./session-access.ts";
-import { refusalToCall } from "./target-refusal.ts";
+import { refusalToCall, refusalToDefer } from "./target-refusal.ts";
 
 const ENQUEUE = "engine::queue::enqueue";
 
@@ -64,5 +64,5 @@ function jobRefusal({ function_id, data }: MessageOf<"invokefunction">, access: 
   if (function_id !== ENQUEUE) return undefined;
   const job = data.isJson() ? data.value() : undefined;
   const target = typeof job === "object" && job !== null && "function_id" in job ? job.function_id : undefined;
-  return typeof target === "string" ? refusalToCall(target, access, kernel.registry) : "a job must name its function";
+  return typeof target === "string" ? refusalToDefer(target, access, kernel.registry) : "a job must name its function";
 }

@@ -2,7 +2,7 @@ import { CallError } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { CallerAccess } from "../module.ts";
 import type { SessionAccess } from "./session-access.ts";
-import { refusalToBind, refusalToCall } from "./target-refusal.ts";
+import { refusalToBind, refusalToCall, refusalToDefer } from "./target-refusal.ts";
 import { visibleDirectory } from "./visible-directory.ts";
 
 /** What the worker may see and do; undefined when it is not restricted. */
@@ -17,6 +17,7 @@ function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel
   return {
     visible: (directory) => visibleDirectory(directory, { workerId, mayCall: (id) => refusalToCall(id, access, registry) === undefined }),
     callRefusal: (functionId) => forbidden(refusalToCall(functionId, access, registry)),
+    deferRefusal: (functionId) => forbidden(refusalToDefer(functionId, access, registry)),
     bindRefusal({ type, functionId, config }) {
       const { triggerTypes } = access.grants;
       if (triggerTypes !== undefined && !triggerTypes.has(type)) return forbidden(`this connection may not use the trigger type ${type}`);

@@ -28,6 +28,10 @@ const ADMINISTRATION = [
   "engine::workers::stop",
   "engine::shutdown",
   "state::snapshot",
+  // They act on everybody's jobs.
+  ...["pause", "resume", "purge", "discard", "cancel"].map((what) => `queue::${what}`),
+  "svc::queue::discard_message",
+  "iii::queue::discard_message",
   "engine::logs::",
   ...["create", "update", "delete", "silence"].map((what) => `engine::alerts::${what}`),
   "engine::traces::clear",

@@ -340,6 +340,20 @@ describe("a restricted worker's triggers (gap 56)", () => {
     expect(engine.directory.triggers()).toHaveLength(2);
   });
 
+  it("bind no function of the engine, which would run with the engine's rights, nor one that a module may provide later", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allowed_functions: ["match('*')", "engine::workers::list"] })) });
+    guest.say({ type: "registerfunction", id: "mine" });
+    for (const id of ["engine::workers::list", "state::set", "queue::redrive"]) {
+      guest.say(trigger(id));
+      expect(await guest.next()).toMatchObject({ function_id: id, error: { code: "FORBIDDEN", message: expect.stringContaining("its own rights") } });
+      guest.say(trigger("mine", { condition_function_id: id }));
+      expect(await guest.next()).toMatchObject({ function_id: "mine", error: { code: "FORBIDDEN" } });
+    }
+    guest.say(trigger("mine"));
+    expect(await guest.next()).toMatchObject({ function_id: "mine", status: "inactive" });
+  });
+
   it.each([
     ["by itself", (guest: InMemoryWorker) => guest.say(trigger("orders::wipe"))],
     ["as a condition", (guest: InMemoryWorker) => guest.say(trigger("mine", { condition_function_id: "orders::wipe" }))],

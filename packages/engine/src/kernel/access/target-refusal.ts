@@ -12,8 +12,30 @@ export function refusalToCall(id: string, access: SessionAccess, registry: Regis
   return callRefusal(id, metadata, access.grants, access.policy);
 }
 
+/** First parts of the ids of functions of the engine, also of modules that are not loaded. */
+const ENGINE_NAMESPACES: ReadonlySet<string> = new Set(["cron", "engine", "event", "iii", "queue", "state", "stream", "svc", "worker"]);
+
+/**
+ * Why a job, a trigger or an alert of the connection may not call the function: the engine makes such a call, so a function of the engine would run with
+ * the engine's rights.
+ */
+function refusalOfEngineTarget(id: string, registry: Registry): string | undefined {
+  const isOfEngine =
+    ENGINE_NAMESPACES.has(id.split("::", 1)[0] ?? "") || registry.find(id as FunctionId)?.registrations.some(({ provider }) => provider.builtIn) === true;
+  return isOfEngine
+    ? `function '${id}' not allowed for jobs and triggers (it belongs to the engine, which would run it with its own rights: call it directly, or use a function of your own)`
+    : undefined;
+}
+
+/** Why the engine may not call the function on behalf of the connection, e.g. as a job; undefined when it may. */
+export function refusalToDefer(id: string, access: SessionAccess, registry: Registry): string | undefined {
+  return refusalOfEngineTarget(id, registry) ?? refusalToCall(id, access, registry);
+}
+
 /** Why a trigger of the connection may not call the function: it must be the connection's principal's, or one that it may call. */
 function refusalAsTarget(id: string, access: SessionAccess, registry: Registry): string | undefined {
+  const engineTarget = refusalOfEngineTarget(id, registry);
+  if (engineTarget !== undefined) return engineTarget;
   if (isOwn(id, access, registry)) return undefined;
   const isProvided = registry.find(id as FunctionId) !== undefined;
   // Nobody but a trusted worker can take an id below the prefix. Once somebody does, this is decided again.

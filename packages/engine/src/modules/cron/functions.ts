@@ -72,7 +72,7 @@ export function provideFunctions(context: ModuleContext<unknown>, jobs: CronJobs
     output: runAnswer.extend({ trigger_id: z.string(), function_id: z.string(), result: z.unknown().optional() }),
     async handle({ trigger_id }, caller) {
       const { binding, job } = find(trigger_id, caller);
-      const refusal = caller.access?.callRefusal(binding.functionId);
+      const refusal = caller.access?.deferRefusal(binding.functionId);
       if (refusal !== undefined) throw refusal;
       const { run, result } = await job.trigger();
       return { trigger_id: binding.id, function_id: binding.functionId, ...describeRun(run), ...(result === undefined ? {} : { result: result.value() }) };

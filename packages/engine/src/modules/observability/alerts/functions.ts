@@ -174,6 +174,6 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
 function refuseAction(action: AlertRule["action"] | undefined, { outboundRules }: ModuleContext<ObservabilityConfig>, { access }: HandlerContext): void {
   if (action?.type === "webhook") checkUrl(action.url, outboundRules);
   if (action?.type !== "function") return;
-  const refusal = access?.callRefusal(action.path);
+  const refusal = access?.deferRefusal(action.path);
   if (refusal !== undefined) throw refusal;
 }

@@ -34,7 +34,7 @@ export function jobRequestOf(input: JobInput, core: Pick<QueueCore, "settingsOf"
 
 /** A job runs with the rights of the engine: who may not call the function may not have it called. Throws CallError `FORBIDDEN`. */
 function refuseForeign(functionId: string | null | undefined, access: CallerAccess | undefined): void {
-  const refusal = functionId == null ? undefined : access?.callRefusal(functionId);
+  const refusal = functionId == null ? undefined : access?.deferRefusal(functionId);
   if (refusal !== undefined) throw refusal;
 }
 

@@ -232,4 +232,43 @@ describe("a restricted caller that may manage queues", () => {
     const mailer = await engine.connectWorker({ access: accessTo(['match("queue::*")', "mail"]) });
     expect(await mailer.call("queue::redrive", { queue: "q", payload: { card: "new" } })).toMatchObject({ result: { redriven: 2 } });
   });
+
+  it("purges, discards, cancels, pauses and resumes only if its role names the function", async () => {
+    const { engine, call, ids } = await withLetters(1);
+    const guest = await engine.connectWorker({ access: accessTo(['match("queue::*")', 'match("svc::queue::*")', "mail"]) });
+    const asks: readonly [string, Record<string, unknown>][] = [
+      ["queue::purge", { queue: "q" }],
+      ["queue::discard", { queue: "q" }],
+      ["svc::queue::discard_message", { queue: "q", message_id: ids[0] }],
+      ["queue::cancel", { job_id: ids[0] }],
+      ["queue::pause", { queue: "q" }],
+      ["queue::resume", { queue: "q" }],
+    ];
+    for (const [id, payload] of asks) expect([id, await guest.call(id, payload)]).toMatchObject([id, { error: { code: "FORBIDDEN" } }]);
+    expect(await call("queue::stats", { queue: "q" })).toMatchObject({ dead: 1, paused: false });
+    const cleaner = await engine.connectWorker({ access: accessTo(["queue::discard"]) });
+    expect(await cleaner.call("queue::discard", { queue: "q", job_ids: [ids[0]] })).toMatchObject({ result: { discarded: 1 } });
+  });
+});
+
+describe("a job of a restricted caller", () => {
+  it("calls no function of the engine, which would run with the engine's rights", async () => {
+    const { engine, call } = await start({ q: {} });
+    const owner = await engine.connectWorker({ name: "owner" });
+    const ran: unknown[] = [];
+    owner.serve("secret::pay", (data) => ran.push(data));
+    owner.serve("open", (data) => ran.push(data));
+    const guest = await engine.connectWorker({ access: accessTo(['match("*")', "engine::register_trigger"]) });
+    const job = { queue: "q", function_id: "secret::pay", data: "stolen" };
+    for (const id of ["engine::queue::enqueue", "queue::redrive", "engine::register_trigger", "engine::traces::list", "state::set"]) {
+      expect([id, await guest.call("engine::queue::enqueue", { queue: "q", function_id: id, data: job })]).toMatchObject([
+        id,
+        { error: { code: "FORBIDDEN" } },
+      ]);
+      expect([id, await guest.call("queue::enqueue", { queue: "q", function_id: id, data: job })]).toMatchObject([id, { error: { code: "FORBIDDEN" } }]);
+    }
+    expect(await guest.call("queue::enqueue", { queue: "q", function_id: "open", data: "own" })).toMatchObject({ result: { job_id: expect.any(String) } });
+    await expect.poll(async () => (await call<{ done: number }>("queue::stats", { queue: "q" })).done).toBe(1);
+    expect(ran).toEqual(["own"]);
+  });
 });
