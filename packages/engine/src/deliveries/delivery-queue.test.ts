@@ -101,20 +101,26 @@ describe("a delivery queue", () => {
     const [acme, beta] = [restrictedPrincipal("acme"), restrictedPrincipal("beta")];
     const [one, other, third, owner] = [acme, acme, beta, TRUSTED].map((principal) => queueOf({ quota, principal: () => principal, maxParallel: 1 }));
     if (one === undefined || other === undefined || third === undefined || owner === undefined) throw new Error("four queues");
-    for (const item of ["a1", "a2"]) one.queue.push("a", item, 6);
-    // The first is being delivered and waits no longer.
+    // The first is being delivered, and counts until that has ended.
+    one.queue.push("a", "a1", 6);
+    one.queue.push("a", "a2", 4);
     other.queue.push("a", "o1", 1);
-    other.queue.push("a", "o2", 5);
-    expect(other.dropped).toEqual(["o2"]);
-    for (const item of ["t1", "t2", "t3"]) third.queue.push("a", item, 9);
-    expect(third.dropped).toEqual(["t3"]);
-    expect(quota.used).toBe(15);
-    for (const item of ["w1", "w2", "w3"]) owner.queue.push("a", item, 5);
-    expect(owner.dropped).toEqual(["w3"]);
+    expect([one.dropped, other.dropped]).toEqual([[], ["o1"]]);
+    third.queue.push("a", "t1", 5);
+    third.queue.push("a", "t2", 1);
+    expect(third.dropped).toEqual(["t2"]);
+    owner.queue.push("a", "w1", 5);
+    owner.queue.push("a", "w2", 1);
+    expect([owner.dropped, quota.used]).toEqual([["w2"], 20]);
     one.queue.clear();
+    expect(quota.used).toBe(16);
     await third.end("t1");
-    expect(quota.used).toBe(5);
-    other.queue.push("a", "o3", 5);
-    expect(other.dropped).toEqual(["o2"]);
+    expect(quota.used).toBe(11);
+    other.queue.push("a", "o2", 4);
+    expect(other.dropped).toEqual(["o1"]);
+    await one.end("a1", new Error("no"));
+    await other.end("o2");
+    await owner.end("w1");
+    expect(quota.used).toBe(0);
   });
 });

@@ -3,7 +3,10 @@ import type { Principal, Quota } from "../kernel/module.ts";
 /** One thing that waits to be handed over. */
 interface Waiting<Item> {
   readonly item: Item;
+  /** Bytes that it counts while it waits. */
   readonly bytes: number;
+  /** Bytes that it takes of the quota until it was delivered. */
+  readonly held: number;
   /** Whose share of the quota it takes. */
   readonly principal: Principal;
 }
@@ -17,7 +20,7 @@ export interface DeliveryQueueOptions<Item> {
   readonly maxWaiting: number;
   /** Of what waits, together. */
   readonly maxBytes: number;
-  /** Bounds the bytes that wait in all queues that share it. */
+  /** Limits the bytes that wait or are being delivered in all queues that share it. */
   readonly quota: Quota;
   /** Whose share of the quota the items take. */
   readonly principal: () => Principal;
@@ -45,10 +48,12 @@ export class DeliveryQueue<Item> {
   push(lane: string, item: Item, bytes: number): boolean {
     const { maxWaiting, maxBytes, maxParallel, quota, onDropped } = this.#options;
     const principal = this.#options.principal();
-    // An item that is delivered at once takes no room. One that is larger than all the room together still waits if nothing else does.
-    const counted = this.#active < maxParallel && !this.#lanes.has(lane) ? 0 : Math.min(bytes, maxBytes);
+    // An item that is larger than all the room together still waits if nothing else does.
+    const held = Math.min(bytes, maxBytes);
+    // An item that is delivered at once does not wait.
+    const counted = this.#active < maxParallel && !this.#lanes.has(lane) ? 0 : held;
     const isFull = this.#waiting >= maxWaiting || (this.#waiting > 0 && this.#bytes + counted > maxBytes);
-    if (isFull || quota.take(principal, counted) !== undefined) {
+    if (isFull || quota.take(principal, held) !== undefined) {
       onDropped(item);
       return false;
     }
@@ -58,7 +63,7 @@ export class DeliveryQueue<Item> {
       this.#lanes.set(lane, waiting);
       this.#ready.add(lane);
     }
-    waiting.push({ item, bytes: counted, principal });
+    waiting.push({ item, bytes: counted, held, principal });
     this.#waiting++;
     this.#bytes += counted;
     this.#startMore();
@@ -73,7 +78,7 @@ export class DeliveryQueue<Item> {
 
   /** Forgets what waits; what is being handed over goes on. */
   clear(): void {
-    for (const lane of this.#lanes.values()) for (const { bytes, principal } of lane) this.#options.quota.release(principal, bytes);
+    for (const lane of this.#lanes.values()) for (const { held, principal } of lane) this.#options.quota.release(principal, held);
     this.#lanes = new Map();
     this.#ready.clear();
     this.#waiting = 0;
@@ -96,11 +101,12 @@ export class DeliveryQueue<Item> {
     if (next !== undefined) {
       this.#waiting--;
       this.#bytes -= next.bytes;
-      this.#options.quota.release(next.principal, next.bytes);
       try {
         await this.#options.deliver(next.item);
       } catch (error) {
         this.#options.onFailed(next.item, error);
+      } finally {
+        this.#options.quota.release(next.principal, next.held);
       }
     }
     this.#active--;

@@ -35,7 +35,8 @@ export class RegistrationBudget {
     if (!REGISTERS.has(type)) return undefined;
     const key = `${type} ${id}`;
     const { isTrusted } = this.#principal;
-    const counted = isTrusted && bytes <= SMALL_BYTES ? 0 : bytes;
+    // If it is refused, the one before it stays. So the larger of the two counts until it is unregistered.
+    const counted = Math.max(this.#sizeOf(key), isTrusted && bytes <= SMALL_BYTES ? 0 : bytes);
     const more = counted - this.#sizeOf(key);
     if (isTrusted && this.#total + more > MAX_LARGE_REGISTRATIONS_BYTES) {
       return `the registrations of this connection have more than ${MAX_LARGE_REGISTRATIONS_BYTES} bytes together, which is the limit`;

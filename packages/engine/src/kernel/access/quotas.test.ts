@@ -88,6 +88,40 @@ describe("a restricted principal", () => {
     expect(await refusals(other, frames(20_000, 1))).toEqual([]);
   });
 
+  it("counts a large registration until it is unregistered, also if a smaller one with the same id is refused meanwhile", async () => {
+    engine = await inMemoryEngine();
+    const worker = await connectTenant("acme");
+    const large = (n: number) => ({ type: "registerfunction", id: `f${n}`, description: "x".repeat(900_000) });
+    const refusedOnes = Array.from({ length: 30 }, (_, n) => ({ type: "registerfunction", id: `f${n}`, invocation: { url: "http://127.0.0.1/" } }));
+    expect(
+      await refusals(
+        worker,
+        Array.from({ length: 30 }, (_, n) => large(n)),
+      ),
+    ).toEqual([]);
+    expect(await refusals(worker, refusedOnes)).toHaveLength(30);
+    expect(
+      (
+        await refusals(
+          worker,
+          Array.from({ length: 30 }, (_, n) => large(30 + n)),
+        )
+      ).length,
+    ).toBeGreaterThan(20);
+    expect(
+      await refusals(
+        worker,
+        Array.from({ length: 30 }, (_, n) => ({ type: "unregisterfunction", id: `f${n}` })),
+      ),
+    ).toEqual([]);
+    expect(
+      await refusals(
+        worker,
+        Array.from({ length: 20 }, (_, n) => large(60 + n)),
+      ),
+    ).toEqual([]);
+  });
+
   it("has one limit for the channels of all its connections", async () => {
     engine = await inMemoryEngine({ modules: [engineFunctions(() => ({}) as never)] });
     const [one, other, neighbour, owner] = [

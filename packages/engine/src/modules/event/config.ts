@@ -28,7 +28,7 @@ export const eventConfigSchema = z
       .meta({ description: "Events that may wait for one trigger whose function does not keep up; what comes on top is dropped. Default 1,000" }),
     max_waiting_bytes: z.int().min(1).max(HIGHEST_MAX_WAITING_BYTES).default(DEFAULT_MAX_WAITING_BYTES).meta({
       description:
-        "Bytes of the events that may wait for one trigger, approximately. All triggers of one restricted principal share this limit. Default 16 MiB",
+        "Bytes of the events that may wait for one trigger, approximately. All triggers of one restricted principal share this limit, which then includes events that are being delivered. Default 16 MiB",
     }),
   })
   .transform((block) => ({ maxWaitingEvents: block.max_waiting_events, maxWaitingBytes: block.max_waiting_bytes }));

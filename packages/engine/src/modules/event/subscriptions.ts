@@ -111,7 +111,7 @@ export class Subscriptions {
   }
 }
 
-/** Limits the bytes that wait for all triggers of restricted principals. Triggers of trusted ones have a limit each. */
+/** Limits the bytes that wait or are being delivered for all triggers of restricted principals. Triggers of trusted ones have a limit each. */
 function shareOf(maxWaitingBytes: number): QuotaLimits {
-  return { each: maxWaitingBytes, restricted: 2 * maxWaitingBytes };
+  return { each: maxWaitingBytes, restricted: 8 * maxWaitingBytes };
 }
