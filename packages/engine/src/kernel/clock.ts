@@ -35,11 +35,28 @@ export function every(clock: Clock, ms: number, action: () => void): () => void 
   };
 }
 
+/** How long the wall clock must have been ahead before a jump forward counts as a correction, in milliseconds. */
+const CORRECTION_MS = 3_600_000;
+
 /**
- * Returns a function that returns the time by which ages are measured, in milliseconds since 1970: the wall clock, but after a jump forward the time that it
- * would show without the jump. So a jump removes nothing early, whether the clock was right before it or after it.
+ * Returns a function that returns the time by which ages are measured, in milliseconds since 1970: the wall clock, but in the first hour after a jump forward
+ * the time that it would show without the jump. So a clock that is wrong for a while removes nothing early, and one that was wrong when the engine started
+ * keeps nothing indefinitely. The hour begins with the first call after the jump.
  */
 export function ageClock(clock: Clock): () => number {
-  const offset = clock.now() - clock.monotonic();
-  return () => Math.min(clock.now(), Math.round(clock.monotonic() + offset));
+  let offset = clock.now() - clock.monotonic();
+  let aheadSince: number | undefined;
+  return () => {
+    const [now, monotonic] = [clock.now(), clock.monotonic()];
+    const withoutJump = Math.round(monotonic + offset);
+    if (now <= withoutJump) {
+      aheadSince = undefined;
+      return now;
+    }
+    aheadSince ??= monotonic;
+    if (monotonic - aheadSince < CORRECTION_MS) return withoutJump;
+    offset = now - monotonic;
+    aheadSince = undefined;
+    return now;
+  };
 }

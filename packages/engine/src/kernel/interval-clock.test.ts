@@ -1,5 +1,6 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { manualClock } from "../testing/manual-clock.ts";
+import { ageClock } from "./clock.ts";
 import { IntervalClock } from "./interval-clock.ts";
 
 function watched() {
@@ -37,4 +38,26 @@ it("reports drift as soon as it adds up to a second", () => {
     intervals.now();
   }
   expect(jumps).toEqual([1_000, 1_000]);
+});
+
+describe("a clock for ages", () => {
+  it("ignores a jump forward that is taken back, and takes over one that lasts for an hour", () => {
+    const clock = manualClock();
+    const start = clock.now();
+    const now = ageClock(clock);
+    clock.advance(1_000);
+    expect(now()).toBe(start + 1_000);
+    clock.jumpTo(start + 365 * 86_400_000);
+    expect(now()).toBe(start + 1_000);
+    clock.jumpTo(start + 1_000);
+    expect(now()).toBe(start + 1_000);
+    clock.jumpTo(start + 365 * 86_400_000);
+    expect(now()).toBe(start + 1_000);
+    clock.advance(3_599_000);
+    expect(now()).toBe(start + 3_600_000);
+    clock.advance(1_000);
+    expect(now()).toBe(clock.now());
+    clock.jumpTo(start);
+    expect(now()).toBe(start);
+  });
 });
