@@ -92,34 +92,40 @@ async function stop(shell: Shell, engine: Worker, { name, wait, signal }: Step):
 async function restart(shell: Shell, engine: Worker, step: Step): Promise<WorkerReport> {
   const report = await steerWorker(engine, "restart", step.name);
   shell.note(`Restarting worker ${step.name}\n`);
-  const after = await untilReady(shell, engine, { step, report });
-  requireNoProblem(after, { step, what: "restarted", advice: `What the new process wrote: svc worker logs ${step.name}` });
-  return after;
+  return await untilReady(shell, engine, {
+    step,
+    report,
+    onProblem: { what: "restarted", advice: `What the new process wrote: svc worker logs ${step.name}` },
+  });
 }
 
 async function update(shell: Shell, engine: Worker, step: Step): Promise<WorkerReport> {
   const { name } = step;
   const report = await steerWorker(engine, "update", name);
   shell.note(`Installing the dependencies of ${name} again\n`);
-  const after = await untilReady(shell, engine, { step, report });
-  requireNoProblem(after, { step, what: "updated", advice: `What the install said: svc worker logs ${name} --stream install` });
-  return after;
+  return await untilReady(shell, engine, {
+    step,
+    report,
+    onProblem: { what: "updated", advice: `What the install said: svc worker logs ${name} --stream install` },
+  });
 }
 
-/** A worker whose change cannot be used is ready all the same: its former processes run on. */
-function requireNoProblem(
-  { name, problem }: WorkerReport,
-  { step, what, advice }: { readonly step: Step; readonly what: string; readonly advice: string },
-): void {
-  if (!step.wait || problem === null) return;
-  throw new CommandFailure(`Worker ${name} was not ${what}: ${problem}\nThe processes from before run on.`, { advice: [advice] });
+interface Outcome {
+  readonly step: Step;
+  readonly report: WorkerReport;
+  /** For the failure of a worker that is ready although its change cannot be used: its former processes continue to run. */
+  readonly onProblem?: { readonly what: string; readonly advice: string };
 }
 
-async function untilReady(shell: Shell, engine: Worker, { step, report }: { readonly step: Step; readonly report: WorkerReport }): Promise<WorkerReport> {
+async function untilReady(shell: Shell, engine: Worker, { step, report, onProblem }: Outcome): Promise<WorkerReport> {
   const { name, wait, signal } = step;
   if (!wait) return report;
   const adviceIfStopped = [`The engine goes on starting it. See how it is: svc worker status ${name}`];
   const ready = await waitForWorker(shell, engine, { name, signal, adviceIfStopped });
+  if (onProblem !== undefined && ready.problem !== null) {
+    const { what, advice } = onProblem;
+    throw new CommandFailure(`Worker ${name} was not ${what}: ${ready.problem}\nThe former processes continue to run.`, { advice: [advice] });
+  }
   sayBehind(shell, shell.paint.green("Ready:"), providedBy(ready));
   return ready;
 }

@@ -169,8 +169,9 @@ describe("svc worker stop, start, restart and update", () => {
     const fixed = await worker("restart", "two");
 
     expect([failed.status, fixed.status]).toEqual([EXIT.failed, EXIT.done]);
+    expect(failed.notes).not.toContain("Ready:");
     expect(failed.notes).toMatch(
-      /Worker two was not restarted: its new process ended with exit code 1 .*before it was ready\nThe processes from before run on\./,
+      /Worker two was not restarted: its new process ended with exit code 1 .*before it was ready\nThe former processes continue to run\./,
     );
     expect(failed.notes).toContain("What the new process wrote: svc worker logs two");
     expect(after).toMatchObject({ state: "ready", pids });
