@@ -90,6 +90,7 @@ class ConsoleServer implements RunningConsole {
     this.#own = connect(options.token, true);
     this.#sessions = new Sessions({
       connect: (token) => connect(token, false),
+      ownToken: options.token,
       now: options.now ?? (() => performance.now()),
       note: options.note ?? ((line) => void process.stderr.write(`svc console: ${line}\n`)),
     });

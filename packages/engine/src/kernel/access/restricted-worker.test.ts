@@ -488,7 +488,7 @@ describe("a registration hook", () => {
     for (const id of ["hook::function", "hook::trigger", "hook::type"]) boss.serve(id, () => ({ function_id: "", trigger_type_id: "" }));
     await settled(boss);
     const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ allow_trigger_type_registration: true })) });
-    const message = (field: string): unknown => ({ error: { message: expect.stringContaining(`the registration hook returned an invalid ${field}`) } });
+    const message = (field: string): object => ({ error: { message: expect.stringContaining(`the registration hook returned an invalid ${field}`) } });
     guest.say({ type: "registerfunction", id: "f" });
     expect(await guest.next()).toMatchObject(message("function_id"));
     guest.say({ type: "registertriggertype", id: "t", description: "" });
