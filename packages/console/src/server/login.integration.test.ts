@@ -187,6 +187,19 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     for (const session of [first, await sessionOf(served)]) expect((await post(served, "/api/call", CALL, session)).status).toBe(200);
   });
 
+  it("limits the sockets of one token, and leaves those of others alone", async () => {
+    const served = await consoleOf();
+    const [whole, reader] = [await sessionOf(served), await sessionOf(served, ROLE_TOKEN)];
+    const opened: (WebSocket | number)[] = [];
+    for (let n = 0; n < 200; n++) opened.push(await dial(served, reader));
+    expect(opened.filter((socket) => socket instanceof WebSocket)).toHaveLength(200);
+    expect(await dial(served, await sessionOf(served, ROLE_TOKEN))).toBe(503);
+    expect(await dial(served, whole)).toBeInstanceOf(WebSocket);
+    const first = opened[0] as WebSocket;
+    first.terminate();
+    await vi.waitFor(async () => expect(await dial(served, reader)).toBeInstanceOf(WebSocket));
+  });
+
   it("refuses a login that is none, and one from a page of another site", async () => {
     const served = await consoleOf();
     for (const body of [{}, { token: "" }, { token: 1 }, { token: "with blank" }, { token: "x".repeat(513) }]) {
