@@ -1,4 +1,5 @@
 // Two tenants beside each other: connections with a prefix each, as an auth function gives it.
+import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./support/client.ts";
 import { type Site, startSite, Ticks } from "./support/site.ts";
@@ -21,6 +22,7 @@ engine:
         expose_functions: ['match("api::*")']
 workers:
   - name: svc-http
+    config: { concurrency_request_limit: 40 }
   - name: svc-cron
   - name: svc-queue
   - name: svc-event
@@ -33,7 +35,7 @@ workers:
   await owner.serve("auth::check", (data) => {
     const { query_params } = data as { query_params: Record<string, string[]> };
     const tenant = query_params.tenant?.[0];
-    if (tenant !== "acme" && tenant !== "evil") throw new Error("unknown tenant");
+    if (tenant !== "acme" && tenant !== "evil" && tenant !== "evil2") throw new Error("unknown tenant");
     return {
       allowed_functions: ["event::list", "publish", "engine::functions::list", "engine::workers::list", "engine::triggers::list", "engine::invocations::list"],
       function_registration_prefix: tenant,
@@ -165,10 +167,115 @@ describe("a tenant", () => {
   });
 
   it("that is full takes nothing from another", async () => {
-    for (let n = 0; n < 1_100; n++) evil.say({ type: "registertriggertype", id: `evil.${n}`, description: "" });
-    await evil.settled();
-    expect(evil.received.filter(({ type }) => type === "error").length).toBeGreaterThanOrEqual(100);
-    expect(await acme.register({ type: "registertriggertype", id: "acme.bell", description: "" })).toBeUndefined();
-    expect(await owner.register({ type: "registertriggertype", id: "owner.bell", description: "" })).toBeUndefined();
+    let number = 0;
+    const name = (): string => `full-${++number}`;
+    const connected = (tenant: string): Promise<Client> => site.connect({ name: tenant, query: `?tenant=${tenant}` });
+    const megabyte = "x".repeat(1_000_000);
+    const takeMegabyte = (client: Client): Promise<string | undefined> =>
+      client.register({
+        type: "registertrigger",
+        id: randomUUID(),
+        trigger_type: "subscribe",
+        function_id: "greet",
+        config: { topic: name() },
+        metadata: megabyte,
+      });
+    const hanging = new Ticks();
+    await evil.serve("hang", () => {
+      hanging.add();
+      return new Promise(() => {});
+    });
+    await evil.bind("http", "hang", { api_path: "/evil/hang" });
+    const stopped = new AbortController();
+    const requests: Promise<unknown>[] = [];
+
+    /** `fill` uses up the share of a tenant, `evil` by default. `take` uses one more and returns the code of the refusal, if any. */
+    const resources: readonly {
+      readonly what: string;
+      readonly tenant?: string;
+      fill(): Promise<unknown>;
+      take(client: Client): Promise<string | undefined>;
+    }[] = [
+      {
+        what: "HTTP requests",
+        async fill() {
+          // An eighth of concurrency_request_limit.
+          for (let n = 0; n < 5; n++) requests.push(fetch(`${site.http}/evil/hang`, { signal: stopped.signal }).catch(() => {}));
+          await hanging.more(5);
+        },
+        async take(client) {
+          const path = { owner: "/owner", acme: "/acme/greet" }[client.name] ?? "/evil/hang";
+          const response = await fetch(site.http + path, { signal: stopped.signal });
+          return response.status === 200 ? undefined : ((await response.json()) as { error: { code: string } }).error.code;
+        },
+      },
+      {
+        what: "functions",
+        async fill() {
+          for (let n = 0; n < 10_000; n++) evil.say({ type: "registerfunction", id: name() });
+          await evil.settled();
+        },
+        take: (client) => client.register({ type: "registerfunction", id: name() }),
+      },
+      {
+        what: "triggers",
+        async fill() {
+          // Of a type that nobody provides, because a provider would only make the test slower.
+          for (let n = 0; n < 10_000; n++) {
+            evil.say({ type: "registertrigger", id: randomUUID(), trigger_type: "missing", function_id: "hang", config: null });
+          }
+          await evil.settled();
+        },
+        async take(client) {
+          const { error } = await client.bind("subscribe", "greet", { topic: name() });
+          return (error as { readonly code: string } | undefined)?.code;
+        },
+      },
+      {
+        what: "trigger types",
+        async fill() {
+          for (let n = 0; n < 1_000; n++) evil.say({ type: "registertriggertype", id: name(), description: "" });
+          await evil.settled();
+        },
+        take: (client) => client.register({ type: "registertriggertype", id: name(), description: "" }),
+      },
+      {
+        what: "bytes of registrations",
+        tenant: "evil2",
+        async fill() {
+          const client = await connected("evil2");
+          for (let n = 0; n < 33; n++) expect(await takeMegabyte(client)).toBeUndefined();
+        },
+        take: takeMegabyte,
+      },
+      {
+        what: "channels",
+        async fill() {
+          // 500 on one connection, 2,000 for the tenant.
+          for (let n = 0; n < 4; n++) {
+            const client = await connected("evil");
+            await Promise.all(Array.from({ length: 500 }, () => client.codeOf("engine::channels::create")));
+          }
+        },
+        take: (client) => client.codeOf("engine::channels::create"),
+      },
+    ];
+    for (const { fill } of resources) await fill();
+    const refused: unknown[] = [];
+    for (const { what, tenant = "evil", take } of resources) {
+      for (const client of [acme, owner]) expect([what, client.name, await take(client)]).toEqual([what, client.name, undefined]);
+      // A new connection, so that the share of the tenant is exceeded and not only a limit of one connection.
+      refused.push([what, await take(await connected(tenant))]);
+    }
+    expect(refused).toEqual([
+      ["HTTP requests", "overloaded"],
+      ["functions", "registration_refused"],
+      ["triggers", "registration_refused"],
+      ["trigger types", "registration_refused"],
+      ["bytes of registrations", "payload_too_large"],
+      ["channels", "overloaded"],
+    ]);
+    stopped.abort();
+    await Promise.all(requests);
   });
 });

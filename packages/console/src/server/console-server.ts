@@ -21,8 +21,8 @@ export const CONSOLE_VERSION: string = (JSON.parse(readFileSync(new URL("../../p
 
 const LIVE_PATH = "/ws/console";
 const MAX_FRAME_BYTES = 64 * 1024;
-/** Pages at once; a page has one socket. */
-const MAX_SOCKETS = 200;
+/** Maximum number of open pages of one token. A page has one socket. */
+const MAX_SOCKETS_OF_TOKEN = 200;
 
 export interface RunningConsole {
   /** How this machine reaches it, e.g. `http://localhost:3113`. */
@@ -74,6 +74,8 @@ class ConsoleServer implements RunningConsole {
   readonly #listener: ConsoleListener;
   /** Of pages without a session. */
   readonly #ownSockets = new Set<WebSocket>();
+  /** Number of open sockets of each client. Sessions of one token share their client. */
+  readonly #socketCounts = new Map<EngineClient, number>();
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, handleProtocols: (offered) => [...offered][0] ?? false });
   readonly #engine: Hello["engine"];
   /** With the token of the console itself: tells which mode the engine has, and in development acts for every page. */
@@ -90,6 +92,7 @@ class ConsoleServer implements RunningConsole {
     this.#own = connect(options.token, true);
     this.#sessions = new Sessions({
       connect: (token) => connect(token, false),
+      ownToken: options.token,
       now: options.now ?? (() => performance.now()),
       note: options.note ?? ((line) => void process.stderr.write(`svc console: ${line}\n`)),
     });
@@ -173,8 +176,8 @@ class ConsoleServer implements RunningConsole {
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const refusal = this.#refusalOf(request) ?? this.#socketRefusalOf(request);
     const admitted = this.#admit(presentedSocketToken(request));
+    const refusal = this.#refusalOf(request) ?? this.#socketRefusalOf(request, admitted);
     if (refusal !== undefined || admitted === undefined) {
       const { status, code, message } = refusal ?? this.#notAdmitted();
       const body = JSON.stringify({ ok: false, error: { code, message } });
@@ -187,6 +190,8 @@ class ConsoleServer implements RunningConsole {
 
   #serve(socket: WebSocket, { client, session }: Admitted): void {
     const { link, topics } = client;
+    this.#countSocket(client, 1);
+    socket.on("close", () => this.#countSocket(client, -1));
     new LiveSocket(socket, { link, topics, instanceId: this.#instanceId });
     if (session === undefined) {
       this.#ownSockets.add(socket);
@@ -201,6 +206,12 @@ class ConsoleServer implements RunningConsole {
     );
   }
 
+  #countSocket(client: EngineClient, by: 1 | -1): void {
+    const count = (this.#socketCounts.get(client) ?? 0) + by;
+    if (count === 0) this.#socketCounts.delete(client);
+    else this.#socketCounts.set(client, count);
+  }
+
   #refusalOf(request: IncomingMessage): Refusal | undefined {
     if (request.url?.startsWith("/") !== true) return { status: 400, code: "invalid_request", message: "the request's target is no path" };
     return refusalOf(request, this.#listener.port, {
@@ -210,10 +221,12 @@ class ConsoleServer implements RunningConsole {
     });
   }
 
-  #socketRefusalOf(request: IncomingMessage): Refusal | undefined {
+  #socketRefusalOf(request: IncomingMessage, admitted: Admitted | undefined): Refusal | undefined {
     const path = pathOf(request);
     if (path !== LIVE_PATH) return { status: 404, code: "NOT_FOUND", message: `there is no socket at ${path}` };
-    if (this.#sockets.clients.size >= MAX_SOCKETS) return { status: 503, code: "overloaded", message: `${MAX_SOCKETS} pages are open already` };
+    if (admitted !== undefined && (this.#socketCounts.get(admitted.client) ?? 0) >= MAX_SOCKETS_OF_TOKEN) {
+      return { status: 503, code: "overloaded", message: `${MAX_SOCKETS_OF_TOKEN} pages of this token are open; close one` };
+    }
     return undefined;
   }
 

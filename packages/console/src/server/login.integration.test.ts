@@ -159,7 +159,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect((await post(served, "/_console/invoke", CALL, reader)).status).toBe(401);
   });
 
-  it("refuses a wrong token in plain words, ten a minute at most, and notes it once a second", async () => {
+  it("refuses a wrong token in plain words, checks ten a minute at most, and notes it once a second", async () => {
     let nowMs = 1_000_000;
     const notes: string[] = [];
     const served = await consoleOf(engine, { now: () => nowMs, note: (line) => void notes.push(line) });
@@ -167,14 +167,37 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect([wrong.status, errorOf(wrong).message]).toEqual([401, "the engine does not accept this token"]);
     for (let attempt = 2; attempt <= 10; attempt++) expect((await post(served, "/api/login", { token: "this-is-not-the-token" })).status).toBe(401);
     expect(notes).toEqual([expect.stringContaining("a login failed: the engine does not accept the token")]);
-    const limited = await post(served, "/api/login", { token: TOKEN });
-    expect([limited.status, errorOf(limited).code, limited.headers["retry-after"]]).toEqual([429, "too_many_attempts", "60"]);
-    nowMs += 60_000;
+    const limited = await post(served, "/api/login", { token: ROLE_TOKEN });
+    expect([limited.status, errorOf(limited).code, limited.headers["retry-after"]]).toEqual([429, "too_many_attempts", "6"]);
+    // The console's own token is checked in any case.
+    expect(await sessionOf(served)).toMatch(/^[\w-]{43}$/);
+    nowMs += 6_000;
     expect((await post(served, "/api/login", { token: "this-is-not-the-token" })).status).toBe(401);
     expect(notes).toHaveLength(2);
     expect(notes[1]).toContain("9 more");
     expect(notes.join()).not.toContain("this-is-not-the-token");
-    expect(await sessionOf(served)).toMatch(/^[\w-]{43}$/);
+    nowMs += 6_000;
+    expect(await sessionOf(served, ROLE_TOKEN)).toMatch(/^[\w-]{43}$/);
+  });
+
+  it("lets the engine's token in after many logins with the token of a role", async () => {
+    const served = await consoleOf();
+    const first = await sessionOf(served);
+    for (let n = 0; n < 110; n++) await sessionOf(served, ROLE_TOKEN);
+    for (const session of [first, await sessionOf(served)]) expect((await post(served, "/api/call", CALL, session)).status).toBe(200);
+  });
+
+  it("limits the sockets of one token, and leaves those of others alone", async () => {
+    const served = await consoleOf();
+    const [whole, reader] = [await sessionOf(served), await sessionOf(served, ROLE_TOKEN)];
+    const opened: (WebSocket | number)[] = [];
+    for (let n = 0; n < 200; n++) opened.push(await dial(served, reader));
+    expect(opened.filter((socket) => socket instanceof WebSocket)).toHaveLength(200);
+    expect(await dial(served, await sessionOf(served, ROLE_TOKEN))).toBe(503);
+    expect(await dial(served, whole)).toBeInstanceOf(WebSocket);
+    const first = opened[0] as WebSocket;
+    first.terminate();
+    await vi.waitFor(async () => expect(await dial(served, reader)).toBeInstanceOf(WebSocket));
   });
 
   it("refuses a login that is none, and one from a page of another site", async () => {

@@ -3,8 +3,9 @@ import { CallError } from "@svc/protocol";
 import { loginSchema } from "../contract/api.ts";
 import type { Login } from "../contract/login.ts";
 import { parseJson, readJsonText, requireJson } from "./body.ts";
+import { TooManyAttempts } from "./login-limits.ts";
 import { sendData, sendError } from "./respond.ts";
-import { SESSION_IDLE_MS, type Sessions, TooManyAttempts } from "./sessions.ts";
+import { SESSION_IDLE_MS, type Sessions } from "./sessions.ts";
 
 const MAX_BODY_BYTES = 4 * 1024;
 

@@ -1,17 +1,18 @@
 import { createHash, randomBytes } from "node:crypto";
 import { CallError } from "@svc/protocol";
 import type { EngineClient } from "./engine-client.ts";
+import { LoginLimits } from "./login-limits.ts";
 
 /** A session that nobody used for so long ends, in milliseconds. */
 export const SESSION_IDLE_MS = 12 * 60 * 60 * 1000;
 /** How often sessions are looked through for those that have ended. */
 const SWEEP_MS = 60_000;
-const MAX_SESSIONS = 100;
-/** Failed logins within this time, and how many of them are allowed. */
-const FAILURE_WINDOW_MS = 60_000;
-const MAX_FAILURES = 10;
-/** Logins whose token the engine is asked about at the same time. */
-const MAX_CHECKS = 4;
+/** Maximum number of open sessions of one token, and of all tokens together. A login above it ends an older session. */
+export const MAX_SESSIONS_OF_TOKEN = 20;
+export const MAX_SESSIONS = 100;
+/** Maximum concurrent checks of tokens that the console does not know yet. */
+const MAX_UNKNOWN_CHECKS = 4;
+const MAX_ACCEPTED_TOKENS = 1_000;
 const NOTE_EVERY_MS = 1_000;
 
 /** Somebody who logged in; held by one tab of a browser. */
@@ -39,6 +40,8 @@ interface Shared {
 export interface SessionsParts {
   /** Connects to the engine with a token. */
   readonly connect: (token: string) => EngineClient;
+  /** The console's own token. Logins with it are not limited; the engine still checks it. */
+  readonly ownToken: string | undefined;
   readonly now: () => number;
   /** Writes a line for whoever runs the console. */
   readonly note: (line: string) => void;
@@ -50,56 +53,35 @@ export class Sessions {
   readonly #held = new Map<string, Held>();
   readonly #shared = new Map<string, Shared>();
   readonly #timer: NodeJS.Timeout;
-  #failures: number[] = [];
-  #checks = 0;
+  readonly #limits: LoginLimits;
+  /** Hashes of tokens that the engine accepted before, and of the console's own. Failed logins with other tokens do not keep them out. */
+  readonly #accepted = new Set<string>();
+  /** Running checks, by the hash of the token. */
+  readonly #checks = new Map<string, Promise<Shared>>();
+  #unknownChecks = 0;
   #notedAtMs = Number.NEGATIVE_INFINITY;
   #unnoted = 0;
 
   constructor(parts: SessionsParts) {
     this.#parts = parts;
+    this.#limits = new LoginLimits(parts.now);
+    if (parts.ownToken !== undefined) this.#accepted.add(keyOf(parts.ownToken));
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS);
     this.#timer.unref();
   }
 
   /**
-   * Has the engine check a token. Returns the token of a new session, by which the page speaks from then on. Rejects with CallError: `AUTH_ERROR` when the
-   * engine refuses the token, `disconnected` when it cannot be asked, `too_many_attempts`, `overloaded`.
+   * Logs in with a token of the engine, from an IP address. Returns the token of a new session, which the page sends with each request.
+   * Rejects with CallError: `AUTH_ERROR` if the engine refuses the token, `disconnected` if it cannot be asked, `overloaded` if too many
+   * tokens are being checked. Rejects with TooManyAttempts.
    */
   async login(token: string, from: string): Promise<string> {
-    this.#failures = this.#failures.filter((atMs) => this.#parts.now() - atMs < FAILURE_WINDOW_MS);
-    if (this.#failures.length + this.#checks >= MAX_FAILURES) {
-      throw new TooManyAttempts(`${MAX_FAILURES} logins failed within a minute; try again in ${FAILURE_WINDOW_MS / 1000} s`);
-    }
-    if (this.#checks >= MAX_CHECKS) throw new CallError("overloaded", "other logins are being checked; try again");
     this.#sweep();
-    if (this.#held.size >= MAX_SESSIONS) throw new CallError("overloaded", `${MAX_SESSIONS} sessions are open already; log one out`);
-    // Not the token itself: keys of a map are compared in a time that depends on them.
-    const key = createHash("sha256").update(token).digest("base64url");
-    const known = this.#shared.get(key);
-    if (known !== undefined && known.client.link.port("bridge").state === "connected") return this.#open(known);
-    this.#checks++;
-    const client = this.#parts.connect(token);
-    try {
-      await client.link.admitted();
-    } catch (error) {
-      await client.close();
-      if (CallError.is(error) && error.code === "AUTH_ERROR") this.#failed(from);
-      throw error;
-    } finally {
-      this.#checks--;
-    }
-    const other = this.#shared.get(key);
-    if (other !== undefined) {
-      void client.close();
-      return this.#open(other);
-    }
-    const shared: Shared = { key, client, sessions: new Set() };
-    this.#shared.set(key, shared);
-    // The token was withdrawn: whoever logged in with it has no rights any more.
-    client.link.onState(() => {
-      if (client.link.isRefused) for (const session of [...shared.sessions]) this.end(session);
-    });
-    return this.#open(shared);
+    // A hash, because the time in which keys of a map are compared depends on them.
+    const key = keyOf(token);
+    const shared = this.#shared.get(key);
+    if (shared !== undefined && shared.client.link.port("bridge").state === "connected") return this.#open(shared);
+    return this.#open(await (this.#checks.get(key) ?? this.#startCheck(key, token, from)));
   }
 
   /** The session of a token; undefined when there is none or it has ended. */
@@ -134,6 +116,66 @@ export class Sessions {
     await Promise.all(clients.map((client) => client.close()));
   }
 
+  #startCheck(key: string, token: string, from: string): Promise<Shared> {
+    const isKnown = this.#shared.has(key) || this.#accepted.has(key);
+    const check = (isKnown ? this.#check(key, token, from) : this.#checkUnknown(key, token, from)).finally(() => this.#checks.delete(key));
+    this.#checks.set(key, check);
+    return check;
+  }
+
+  async #checkUnknown(key: string, token: string, from: string): Promise<Shared> {
+    if (this.#unknownChecks >= MAX_UNKNOWN_CHECKS) throw new CallError("overloaded", "other logins are being checked; try again");
+    const takeBack = this.#limits.take(from);
+    this.#unknownChecks++;
+    try {
+      const shared = await this.#check(key, token, from);
+      takeBack();
+      return shared;
+    } catch (error) {
+      if (!isRefusal(error)) takeBack();
+      throw error;
+    } finally {
+      this.#unknownChecks--;
+    }
+  }
+
+  /** Connects to the engine with the token. */
+  async #check(key: string, token: string, from: string): Promise<Shared> {
+    const client = this.#parts.connect(token);
+    try {
+      await client.link.admitted();
+    } catch (error) {
+      await client.close();
+      if (isRefusal(error)) {
+        this.#accepted.delete(key);
+        this.#noteFailure(from);
+      }
+      throw error;
+    }
+    this.#remember(key);
+    const other = this.#shared.get(key);
+    if (other !== undefined) {
+      void client.close();
+      return other;
+    }
+    const shared: Shared = { key, client, sessions: new Set() };
+    this.#shared.set(key, shared);
+    // When the token is withdrawn, its sessions have no rights any more.
+    client.link.onState(() => {
+      if (!client.link.isRefused) return;
+      this.#accepted.delete(key);
+      for (const session of [...shared.sessions]) this.end(session);
+    });
+    return shared;
+  }
+
+  #remember(key: string): void {
+    this.#accepted.delete(key);
+    this.#accepted.add(key);
+    const [oldest] = this.#accepted;
+    if (this.#accepted.size > MAX_ACCEPTED_TOKENS && oldest !== undefined) this.#accepted.delete(oldest);
+  }
+
   #open(shared: Shared): string {
     const token = randomBytes(32).toString("base64url");
     const { now } = this.#parts;
@@ -153,7 +195,24 @@ export class Sessions {
     };
     this.#held.set(keyOf(token), held);
     shared.sessions.add(keyOf(token));
+    if (shared.sessions.size > MAX_SESSIONS_OF_TOKEN) this.#endLeastRecentlyUsed(shared.sessions);
+    if (this.#held.size > MAX_SESSIONS) this.#endLeastRecentlyUsed(this.#sessionsOfLargest());
     return token;
+  }
+
+  /** The sessions of the token that has the most of them, so that many logins with one token end none of another. */
+  #sessionsOfLargest(): readonly string[] {
+    const most = Math.max(...[...this.#shared.values()].map(({ sessions }) => sessions.size));
+    return [...this.#shared.values()].flatMap(({ sessions }) => (sessions.size === most ? [...sessions] : []));
+  }
+
+  #endLeastRecentlyUsed(sessions: Iterable<string>): void {
+    let oldest: { readonly key: string; readonly usedAtMs: number } | undefined;
+    for (const key of sessions) {
+      const { usedAtMs = Number.POSITIVE_INFINITY } = this.#held.get(key) ?? {};
+      if (oldest === undefined || usedAtMs < oldest.usedAtMs) oldest = { key, usedAtMs };
+    }
+    if (oldest !== undefined) this.end(oldest.key);
   }
 
   #hasEnded({ usedAtMs }: Held): boolean {
@@ -164,10 +223,9 @@ export class Sessions {
     for (const [key, held] of [...this.#held]) if (this.#hasEnded(held)) this.end(key);
   }
 
-  /** One line a second at most, whoever tries how often. */
-  #failed(from: string): void {
+  /** Writes at most one line a second. */
+  #noteFailure(from: string): void {
     const nowMs = this.#parts.now();
-    this.#failures.push(nowMs);
     if (nowMs - this.#notedAtMs < NOTE_EVERY_MS) {
       this.#unnoted++;
       return;
@@ -179,10 +237,9 @@ export class Sessions {
   }
 }
 
-/** Too many logins failed within a minute. */
-export class TooManyAttempts extends Error {
-  override readonly name = "TooManyAttempts";
-  readonly retryAfterSeconds = FAILURE_WINDOW_MS / 1000;
+/** True if the engine was asked about the token and does not accept it. */
+function isRefusal(error: unknown): boolean {
+  return CallError.is(error) && error.code === "AUTH_ERROR";
 }
 
 /** Tokens are looked up by their hash: comparing takes a time that tells nothing about the token itself. */

@@ -6,7 +6,7 @@ import { auditDenial } from "./audit.ts";
 import type { SessionAccess } from "./session-access.ts";
 import { refusalToBind, targetsOf } from "./target-refusal.ts";
 
-// Registrations of restricted connections. Each is either admitted, as it is or as a hook rewrote it, or answered with why not.
+// Registrations of restricted connections. Each is admitted, unchanged or as rewritten by a hook, or rejected with a reason.
 
 type FunctionMessage = MessageOf<"registerfunction">;
 type TriggerMessage = MessageOf<"registertrigger">;
@@ -28,7 +28,7 @@ export function admitFunction(
   withHook(session, kernel, access.policy.onFunctionRegistration, functionHookInput(message, access), (answer) => {
     if (!answer.allowed) return deny(answer.reason);
     const named = functionIdSchema.safeParse(answer.fields.function_id ?? message.id);
-    if (!named.success) return deny("the registration hook answered with a function_id that is none");
+    if (!named.success) return deny("the registration hook returned an invalid function_id");
     const id = access.withPrefix(named.data);
     const problem = nameProblem(id, "function id") ?? kernel.reservedIds.refusalOfFunction(id, access.grants.prefix);
     if (problem !== undefined) return deny(problem);
@@ -62,7 +62,7 @@ export function admitTriggerType(
   withHook(session, kernel, access.policy.onTriggerTypeRegistration, input, (answer) => {
     if (!answer.allowed) return deny(answer.reason);
     const named = triggerTypeIdSchema.safeParse(answer.fields.trigger_type_id ?? message.id);
-    if (!named.success) return deny("the registration hook answered with a trigger_type_id that is none");
+    if (!named.success) return deny("the registration hook returned an invalid trigger_type_id");
     const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
     const before = access.triggerTypes.full(message.id as TriggerTypeId);
     // Before the type is there: bindings that wait for it are handed over at once, by the worker's own word for it.
@@ -106,7 +106,7 @@ export function admitTrigger(
     const { fields } = answer;
     const type = triggerTypeIdSchema.safeParse(fields.trigger_type ?? trigger_type);
     const target = functionIdSchema.safeParse(fields.function_id ?? function_id);
-    if (!type.success || !target.success) return deny("the registration hook answered with an id that is none");
+    if (!type.success || !target.success) return deny("the registration hook returned an invalid trigger_type or function_id");
     const admitted: TriggerMessage = {
       ...message,
       trigger_type: type.data,

@@ -480,7 +480,7 @@ describe("a registration hook", () => {
         throw new Error("no");
       },
     ],
-    ["answers an id that is none", () => ({ function_id: "", trigger_type_id: "", trigger_type: "" })],
+    ["returns invalid ids", () => ({ function_id: "", trigger_type_id: "", trigger_type: "" })],
   ])("denies when it %s", async (_what, answer) => {
     const engine = await start();
     const boss = await engine.connectWorker();
@@ -494,6 +494,21 @@ describe("a registration hook", () => {
     guest.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "t", function_id: "f", config: null });
     expect(await guest.next()).toMatchObject({ type: "triggerregistrationresult", error: { code: "FORBIDDEN" } });
     expect(denials(engine)).toEqual(["f", "t", "f"]);
+  });
+
+  it("names the field when it returns an invalid id", async () => {
+    const engine = await start();
+    const boss = await engine.connectWorker();
+    for (const id of ["hook::function", "hook::trigger", "hook::type"]) boss.serve(id, () => ({ function_id: "", trigger_type_id: "" }));
+    await settled(boss);
+    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ allow_trigger_type_registration: true })) });
+    const message = (field: string): object => ({ error: { message: expect.stringContaining(`the registration hook returned an invalid ${field}`) } });
+    guest.say({ type: "registerfunction", id: "f" });
+    expect(await guest.next()).toMatchObject(message("function_id"));
+    guest.say({ type: "registertriggertype", id: "t", description: "" });
+    expect(await guest.next()).toMatchObject(message("trigger_type_id"));
+    guest.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "t", function_id: "f", config: null });
+    expect(await guest.next()).toMatchObject(message("trigger_type or function_id"));
   });
 
   it("denies when nobody provides it, and after 10 s without an answer; the connection is not read from meanwhile", async () => {

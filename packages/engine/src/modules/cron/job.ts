@@ -360,7 +360,7 @@ export class CronJob implements Due {
     }
   }
 
-  /** Nobody has had it in hand: it is to be started later, by the misfire policy. */
+  /** Undoes the start of a run that was never delivered, so that the misfire policy decides when it runs. Returns false if the store refuses. */
   async #takeBack(run: Run, decidedUntil: number): Promise<boolean> {
     if (!(await this.#host.store.takeBackStart({ id: this.id, seq: run.seq, scheduledAt: run.scheduledAt, decidedUntil }))) return false;
     this.#decidedUntil = decidedUntil;

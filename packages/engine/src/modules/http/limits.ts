@@ -55,9 +55,9 @@ export class Limits {
     if (principal.isTrusted) return;
     this.#limit = config.concurrentRequests;
     const problem = this.#inWork.take(principal);
-    // Strangers are not told whose routes these are.
+    // The message does not name the owner: any HTTP client can read it.
     if (problem !== undefined)
-      throw new Refusal(unavailable("overloaded", `too many requests are in flight on this route and its like (a share of ${REQUEST_LIMIT})`));
+      throw new Refusal(unavailable("overloaded", `too many requests are in flight on the routes of this route's owner (a share of ${REQUEST_LIMIT})`));
     exchange.onEnd(() => this.#inWork.release(principal));
   }
 
