@@ -18,7 +18,7 @@ function start(): { readonly ingest: Ingest; readonly telemetry: CollectedTeleme
   return { ingest, telemetry };
 }
 
-const NOBODY = { workerById: () => undefined };
+const NOBODY = { workerById: () => undefined, functionById: () => undefined };
 
 function request(count: number, service = "a"): object {
   const resource = { service, workerId: undefined, attributes: {} };
@@ -44,7 +44,7 @@ test("a frame of a worker's is read soon, and named as its worker's", async () =
 test("a worker's id from a socket without a worker counts only from that worker's machine", async () => {
   const { ingest, telemetry } = start();
   const body = Buffer.from(JSON.stringify(encodeTraces([someSpan()])));
-  const directory = { workerById: () => ({ ip_address: "10.0.0.7:5000" }) as never };
+  const directory = { ...NOBODY, workerById: () => ({ ip_address: "10.0.0.7:5000" }) as never };
   takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.7:6000", principal: TRUSTED });
   takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.8:6000", principal: TRUSTED });
   takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "[::ffff:10.0.0.7]:6000", principal: TRUSTED });
