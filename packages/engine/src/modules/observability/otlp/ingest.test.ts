@@ -126,6 +126,19 @@ test("a restricted principal's records are limited over all its connections, so 
   expect(telemetry.ended.length).toBeGreaterThanOrEqual(before + 3_000);
 });
 
+test("a restricted sender names only functions that its principal provides", () => {
+  const { ingest, telemetry } = start();
+  const providers: Record<string, string> = { "api::x": "w-acme", "secret::pay": "w-bank", "other::y": "w-other" };
+  const directory = {
+    functionById: (id: string) => (id in providers ? { workers: [{ id: providers[id] }] } : undefined) as never,
+    workerById: (id: string) => ({ principal: id === "w-bank" ? null : id.slice(2) }) as never,
+  };
+  const spans = ["api::x", "secret::pay", "other::y", "none::such"].map((id) => someSpan({ attributes: { "svc.function_id": id } }));
+  takeFrame(ingest, directory, "traces", Buffer.from(JSON.stringify(encodeTraces(spans))), restricted("acme"));
+  ingest.stop(1_000);
+  expect(telemetry.ended.map(({ attributes }) => attributes["svc.function_id"])).toEqual(["api::x", undefined, undefined, undefined]);
+});
+
 test("telemetry of restricted principals that waits leaves room for trusted senders", () => {
   const { ingest, telemetry } = start();
   const origin = (id: string) => ({ worker: undefined, isFrame: true, mayBeWorker: () => false, restrictedTo: id });

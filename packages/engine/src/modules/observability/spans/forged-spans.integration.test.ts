@@ -8,6 +8,7 @@ import { observability } from "../index.ts";
 import type { SpanRecord } from "../model.ts";
 import { encodeTraces } from "../otlp/encode.ts";
 import { someSpan } from "../otlp/testing/records.ts";
+import { readStoredSpan } from "./functions/read-stored-span.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "svc-forged-spans-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -71,7 +72,7 @@ async function site(config: object) {
 
 const claims = { "svc.function_id": "api::x" };
 
-describe.each(Object.entries(storages))("forged spans with storage on %s", (_, config) => {
+describe.each(Object.entries(storages))("forged spans with storage on %s", (storage, config) => {
   it("neither replace the spans of others nor show a guest the spans below", async () => {
     const { running, guest, traceId, payId, send, asGuest } = await site(config());
     const spanFor = async (caller: { call(id: string, payload: unknown): Promise<unknown> }, span_id: string) =>
@@ -84,6 +85,9 @@ describe.each(Object.entries(storages))("forged spans with storage on %s", (_, c
     expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id: payId })).toMatchObject({ name: "secret::pay" });
     await send(asGuest, { traceId, spanId: SQL_SPAN, name: "forged", attributes: claims });
     expect(await spanFor(running, SQL_SPAN)).toContain(QUERY);
+    const { dropped } = (await running.call("engine::telemetry::status", {})) as { dropped: readonly object[] };
+    // In memory they are found out when they are read.
+    expect(dropped).toEqual(storage === "disk" ? [{ signal: "spans", reason: "span_of_other_sender", count: 2 }] : []);
     expect(await running.call("engine::traces::list", { trace_id: traceId })).toMatchObject({
       total: 1,
       spans: [{ name: "secret::pay", trace: { span_count: 3, services: expect.not.arrayContaining(["guest (auth)"]) } }],
@@ -109,6 +113,19 @@ describe.each(Object.entries(storages))("forged spans with storage on %s", (_, c
     expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id: ids.spanId })).toMatchObject({ name: "forged" });
     await send(asBank, { ...ids, name: "true" });
     expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id: ids.spanId })).toMatchObject({ name: "true" });
+  });
+
+  it("stay what they are over an export and an import", async () => {
+    const { running, send, asGuest, asBank } = await site(config());
+    const ids = { traceId: "ab".repeat(16), spanId: "00000000000000ff" };
+    await send(asGuest, { ...ids, name: "first" });
+    const { lines } = (await running.call("engine::traces::export", { trace_id: ids.traceId })) as { lines: unknown };
+    const item = await running.takeReader(lines).read();
+    const text = item?.kind === "text" ? item.text : "";
+    expect(JSON.parse(text)).toMatchObject({ name: "first", restricted_to: "auth" });
+    expect(readStoredSpan(text.trim())?.resource.restrictedTo).toBe("auth");
+    await send(asBank, { ...ids, name: "true" });
+    expect(JSON.stringify(await running.call("engine::traces::get_span", { trace_id: ids.traceId, span_id: ids.spanId }))).not.toContain("restricted_to");
   });
 
   it("do not claim the function of another principal", async () => {
