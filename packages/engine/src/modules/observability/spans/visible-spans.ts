@@ -17,8 +17,9 @@ export function spansFor(store: SpanStore, access: CallerAccess | undefined): Sp
 /**
  * The spans that belong to functions which the caller may call. A span belongs to the function that it names, else to that of the nearest span above it that
  * names one. One that belongs to none (an HTTP request, a span from outside) is visible when the caller may call every function of the trace, which is not
- * known unless `isWhole`: `spans` are all spans of the trace. A span never belongs to what a restricted sender says about the spans above it, unless it sent
- * them both: its true parent may be hidden, or no longer stored.
+ * known unless `isWhole`: `spans` are all spans of the trace. What a restricted sender says about a
+ * span decides about the spans below only where it sent them as well: their true parent may be hidden, or no longer stored. Without their parent, spans
+ * that name no function are hidden.
  */
 export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId: string) => boolean, isWhole = spans.length < MAX_READ_SPANS): SpanRecord[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
@@ -42,12 +43,12 @@ export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId:
       path.add(at);
       owner = functionOf(at);
       if (owner !== undefined) break;
-      const parent: SpanRecord | undefined = at.parentSpanId === undefined ? undefined : byId.get(at.parentSpanId);
-      if (parent !== undefined && !isCredible(parent, at)) {
+      const child: SpanRecord = at;
+      at = child.parentSpanId === undefined ? undefined : byId.get(child.parentSpanId);
+      if (at === undefined ? lacksParent(child) : !isCredible(at, child)) {
         owner = null;
         break;
       }
-      at = parent;
     }
     for (const each of path) owners.set(each, owner);
   }
@@ -66,6 +67,11 @@ type Owner = string | null | undefined;
 function isCredible(parent: SpanRecord, child: SpanRecord): boolean {
   const { restrictedTo } = parent.resource;
   return restrictedTo === undefined || restrictedTo === child.resource.restrictedTo;
+}
+
+/** True if the parent was evicted or has not arrived: it may be hidden. A request to the engine may have its parent in another system. */
+function lacksParent({ parentSpanId, outside, kind }: SpanRecord): boolean {
+  return parentSpanId !== undefined && (outside === true || kind !== "server");
 }
 
 function functionOf(span: SpanRecord): string | undefined {

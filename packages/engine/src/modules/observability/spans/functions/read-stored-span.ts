@@ -69,6 +69,7 @@ export function readStoredSpan(line: string): SpanRecord | undefined {
     scopeVersion: data.instrumentation_scope_version,
     internal: data.internal,
     sampled: true,
+    outside: data.restricted_to !== undefined,
     // A character takes two bytes at most, and objects take more than their text.
     size: 2 * line.length,
   };
