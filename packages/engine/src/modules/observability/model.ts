@@ -20,6 +20,8 @@ export interface Resource {
   readonly workerId: string | undefined;
   /** All resource attributes besides the name. */
   readonly attributes: Attributes;
+  /** Id of the restricted principal that sent it; undefined for the engine and trusted senders. */
+  readonly restrictedTo?: string | undefined;
 }
 
 /**

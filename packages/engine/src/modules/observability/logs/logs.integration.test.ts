@@ -79,6 +79,16 @@ describe("engine::log::*", () => {
     expect(await list(engine, { services: ["owner"] })).toMatchObject({ total: 1, logs: [{ body: "calm" }] });
   });
 
+  it("of a restricted caller says nothing about functions and workers that the call does not prove", async () => {
+    const engine = await started();
+    const tenant = await engine.connectWorker({ name: "shop", access: accessTo([]) });
+    const data = { "svc.function_id": "secret::pay", function_id: "secret::pay", "svc.worker.name": "bank", "svc.invocation_id": "i", color: "red" };
+    await tenant.call("engine::log::info", { message: "paid", data });
+    const attributes = { color: "red", "svc.worker.name": "shop", "svc.worker.id": tenant.id };
+    expect(await list(engine, { text: "paid" })).toMatchObject({ logs: [{ attributes }] });
+    expect(await list(engine, { function_id: "secret::pay" })).toMatchObject({ total: 0 });
+  });
+
   it("takes the trace of the call when it names none, `unknown` for a service, and any data", async () => {
     const engine = await started();
     const worker = await engine.connectWorker({ name: "shop" });

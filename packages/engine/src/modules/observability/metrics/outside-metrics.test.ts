@@ -286,6 +286,17 @@ describe("metrics from outside", () => {
     expect([...store.of("svc.worker.cpu_percent")].map(({ labels }) => labels["worker.id"])).toEqual(["w2", "w2"]);
   });
 
+  it("of a worker's process come from a restricted sender only for its own worker", () => {
+    const { add, told, store, drops } = scene();
+    const resource = { service: "guest (role reader)", workerId: "w1", attributes: {}, restrictedTo: "role reader" };
+    const name = "svc.worker.cpu_percent";
+    add("gauge", [[50], [60, { "worker.id": "w2", worker: "bank" }]], { name, resource });
+    add("gauge", [[70, { worker: "bank" }]], { name, resource: { ...resource, workerId: undefined } });
+    expect(told).toEqual([{ name, value: 50, workerId: "w1" }]);
+    expect([...store.of(name)]).toEqual([]);
+    expect(drops.entries()).toEqual([{ signal: "metrics", reason: "bad_name", count: 2 }]);
+  });
+
   it("whose buckets are others from one day begin anew", () => {
     const { add, only } = scene();
     const histogram = (bounds: readonly number[]): MetricPoint["value"] => ({

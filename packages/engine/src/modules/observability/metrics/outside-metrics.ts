@@ -14,6 +14,8 @@ const MAX_DESCRIPTION_LENGTH = 1_024;
 const MAX_BUCKETS = 512;
 /** Counts are kept in 32 bits. */
 const MAX_COUNT = 0xffff_ffff;
+/** Names of gauges of worker processes. As ordinary series of a restricted sender they could carry the labels of another worker. */
+const WORKER_GAUGE = /^(?:svc|iii)\.worker\./;
 /** Names that only the engine fills; what comes from outside under them is no worker's to say. */
 const OWN = /^svc\.(calls|call|engine|workers|module|telemetry|queue|stream|state|event|cron|http)(\.|$)/;
 
@@ -52,6 +54,10 @@ export class OutsideMetrics implements MetricSink {
     for (const point of metric.points) {
       const { attributes, value } = point;
       if (value.type === "number" && this.#isOfWorker(name, value.value, attributes, resource.workerId)) continue;
+      if (resource.restrictedTo !== undefined && WORKER_GAUGE.test(name)) {
+        this.#parts.drops.dropped("metrics", "bad_name", 1);
+        continue;
+      }
       const how: Telling = { origin, isDelta, point };
       if (value.type === "number" && type !== "histogram") this.#number(info, value.value, how);
       else if (value.type === "histogram" && type === "histogram") this.#histogram(info, value, how);

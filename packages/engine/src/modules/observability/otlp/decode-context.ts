@@ -1,6 +1,7 @@
-import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
+import type { Attributes, AttributeValue } from "../../../kernel/telemetry-contract.ts";
 import type { DropCounter, LogSink, MetricSink, Resource, SpanSink } from "../model.ts";
 import { MAX_KEY_BYTES, RecordBudget } from "./limits.ts";
+import { isReserved, withoutAttributes } from "./reserved-attributes.ts";
 import { asList, asObject, asText, type JsonObject, readAttributes } from "./values.ts";
 
 /** Whose telemetry is read. */
@@ -13,6 +14,8 @@ export interface Origin {
   readonly mayBeWorker: (workerId: string) => boolean;
   /** Id of the principal, where the sender is restricted: the name of its service tells whose it is. Undefined: a trusted sender. */
   readonly restrictedTo?: string | undefined;
+  /** True for a function that the principal of a restricted sender provides. Undefined: it provides none. */
+  readonly providesFunction?: ((functionId: string) => boolean) | undefined;
 }
 
 export interface DecodeContext {
@@ -57,12 +60,22 @@ export function readResource(resource: JsonObject, context: DecodeContext, signa
   const name = given["service.name"];
   const claim = claimed ?? asText(given["svc.worker.id"]) ?? asText(given["worker.id"]);
   const workerId = origin.worker?.id ?? (claim !== undefined && origin.mayBeWorker(claim) ? claim : undefined);
-  const attributes = Object.assign(Object.create(null) as Record<string, AttributeValue>, given);
+  const attributes = Object.assign(Object.create(null) as Record<string, AttributeValue>, permitted(given, origin));
   delete attributes["service.name"];
   // What is not known to be so is not shown as if it were.
   delete attributes["svc.worker.id"];
+  if (origin.restrictedTo !== undefined) delete attributes["worker.id"];
   if (workerId !== undefined) attributes["svc.worker.id"] = workerId;
   const named = typeof name === "string" && name !== "" ? name : (origin.worker?.name ?? "unknown_service");
   const service = origin.restrictedTo === undefined ? named : `${origin.worker?.name ?? "unknown_service"} (${origin.restrictedTo})`;
-  return { service: service.slice(0, MAX_KEY_BYTES), workerId, attributes };
+  return { service: service.slice(0, MAX_KEY_BYTES), workerId, attributes, restrictedTo: origin.restrictedTo };
+}
+
+/** Reads attributes of a record, of a restricted sender without the reserved ones. */
+export function readOwnAttributes(value: unknown, budget: RecordBudget, origin: Origin): Attributes {
+  return permitted(readAttributes(value, budget), origin);
+}
+
+function permitted(attributes: Attributes, origin: Origin): Attributes {
+  return origin.restrictedTo === undefined ? attributes : withoutAttributes(attributes, (name, value) => isReserved(name, value, origin));
 }

@@ -1,8 +1,8 @@
 import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
 import type { LogRecord, Resource, SeverityText } from "../model.ts";
-import { type DecodeContext, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";
+import { type DecodeContext, readOwnAttributes, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";
 import { MAX_BODY_BYTES, RecordBudget } from "./limits.ts";
-import { asInteger, asObject, asText, isSuspect, type JsonObject, readAttributes, readId, readNanos, readValue, withMarks } from "./values.ts";
+import { asInteger, asObject, asText, isSuspect, type JsonObject, readId, readNanos, readValue, withMarks } from "./values.ts";
 
 const NAMES = { resources: "resourceLogs", scopes: "scopeLogs", records: "logRecords" } as const;
 /** Each name stands for four numbers, from 1; FATAL, from 21, is an ERROR (decision 36). */
@@ -44,7 +44,7 @@ function readLog(json: JsonObject | undefined, resource: Resource, scope: ScopeN
   if (body.isCut) marks["svc.truncated"] = true;
   const eventName = asText(json.eventName);
   if (eventName !== undefined && eventName !== "") marks["event.name"] = budget.cut(eventName, MAX_BODY_BYTES);
-  const own = readAttributes(json.attributes, budget);
+  const own = readOwnAttributes(json.attributes, budget, context.origin);
   const attributes = Object.keys(marks).length === 0 ? own : withMarks(own, marks);
   const severityNumber = readSeverity(json);
   return {

@@ -1,8 +1,9 @@
 import type { MetricPoint, MetricRecord } from "../model.ts";
-import { type DecodeContext, readResource, recordsOf } from "./decode-context.ts";
+import { type DecodeContext, readOwnAttributes, readResource, recordsOf } from "./decode-context.ts";
 import { explicitHistogram } from "./exponential-histogram.ts";
 import { MAX_ATTRIBUTES, MAX_BODY_BYTES, MAX_KEY_BYTES, MAX_POINTS, RecordBudget } from "./limits.ts";
-import { asDouble, asInteger, asList, asObject, asText, type JsonObject, readAttributes, readNanos } from "./values.ts";
+import { isForeignLabel, withoutAttributes } from "./reserved-attributes.ts";
+import { asDouble, asInteger, asList, asObject, asText, type JsonObject, readNanos } from "./values.ts";
 
 const NAMES = { resources: "resourceMetrics", scopes: "scopeMetrics", records: "metrics" } as const;
 /** Bounds of one histogram, at most. */
@@ -26,7 +27,7 @@ export function* decodeMetrics(body: unknown, context: DecodeContext): Generator
         yield false;
         continue;
       }
-      const points = yield* readPoints(kind, context);
+      const points = yield* readPoints(kind, resource.workerId, context);
       if (points.length === 0) continue;
       const budget = new RecordBudget("metrics", context.drops);
       context.metrics.add({
@@ -43,10 +44,10 @@ export function* decodeMetrics(body: unknown, context: DecodeContext): Generator
   }
 }
 
-function* readPoints(kind: Kind, context: DecodeContext): Generator<boolean, MetricPoint[]> {
+function* readPoints(kind: Kind, workerId: string | undefined, context: DecodeContext): Generator<boolean, MetricPoint[]> {
   const points: MetricPoint[] = [];
   for (const item of kind.points.slice(0, MAX_POINTS)) {
-    const point = readPoint(asObject(item), kind.readPoint, context);
+    const point = readPoint(asObject(item), kind.readPoint, workerId, context);
     if (typeof point === "string") context.drops.dropped("metrics", point, 1);
     else points.push(point);
     yield typeof point !== "string";
@@ -90,14 +91,20 @@ function temporalityOf(json: JsonObject): "delta" | "cumulative" {
   return asInteger(value) === 1 || value === "AGGREGATION_TEMPORALITY_DELTA" ? "delta" : "cumulative";
 }
 
-function readPoint(json: JsonObject | undefined, read: Kind["readPoint"], context: DecodeContext): MetricPoint | "malformed" | "bad_time" | "bad_value" {
+function readPoint(
+  json: JsonObject | undefined,
+  read: Kind["readPoint"],
+  workerId: string | undefined,
+  context: DecodeContext,
+): MetricPoint | "malformed" | "bad_time" | "bad_value" {
   if (json === undefined) return "malformed";
   const time = readNanos(json.timeUnixNano);
   const start = readNanos(json.startTimeUnixNano);
   if (time === null || start === null) return "bad_time";
   const value = read(json);
   if (value === undefined) return "bad_value";
-  const attributes = readAttributes(json.attributes, new RecordBudget("metrics", context.drops));
+  const own = readOwnAttributes(json.attributes, new RecordBudget("metrics", context.drops), context.origin);
+  const attributes = context.origin.restrictedTo === undefined ? own : withoutAttributes(own, (name, value) => isForeignLabel(name, value, workerId));
   return { attributes, timeUnixNano: time ?? context.nowNanos, startUnixNano: start, value };
 }
 

@@ -1,6 +1,6 @@
 import type { Attributes, SpanKind } from "../../../kernel/telemetry-contract.ts";
 import type { Resource, SpanEvent, SpanLink, SpanRecord } from "../model.ts";
-import { type DecodeContext, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";
+import { type DecodeContext, type Origin, readOwnAttributes, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";
 import { MAX_BODY_BYTES, MAX_EVENTS, MAX_LINKS, MAX_NAME_BYTES, RecordBudget } from "./limits.ts";
 import { asInteger, asList, asObject, asText, isSuspect, type JsonObject, NO_ATTRIBUTES, readAttributes, readId, readNanos, withMarks } from "./values.ts";
 
@@ -64,9 +64,9 @@ function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, t
   const statusDescription = status.message === undefined ? undefined : budget.cut(status.message, MAX_BODY_BYTES);
   const endsEarly = end !== undefined && end < start;
   const isWrong = endsEarly || isSuspect(start, context.nowNanos) || (end !== undefined && isSuspect(end, context.nowNanos));
-  const own = readAttributes(json.attributes, budget);
+  const own = readOwnAttributes(json.attributes, budget, context.origin);
   const attributes = isWrong ? withMarks(own, { "svc.time_suspect": true }) : own;
-  const events = readEvents(asList(json.events), start, budget);
+  const events = readEvents(asList(json.events), { startNanos: start, budget, origin: context.origin });
   const links = readLinks(asList(json.links), budget);
   return {
     traceId,
@@ -84,7 +84,8 @@ function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, t
     baggage: NO_BAGGAGE,
     resource,
     ...scope,
-    internal: isInternal(attributes),
+    // Else a restricted sender could hide a trace from lists, with a root of its own.
+    internal: context.origin.restrictedTo === undefined && isInternal(attributes),
     // Whoever sends it has decided that it is worth it; our clients leave that to what becomes of the trace.
     sampled: !(tellsFlags && isUnsampled(json.flags)),
     outside: true,
@@ -113,13 +114,19 @@ function readStatus(json: JsonObject | undefined): { readonly status: SpanRecord
   return { status: isOk ? "ok" : "unset", message: message === "" ? undefined : message };
 }
 
-function readEvents(list: readonly unknown[], startNanos: bigint, budget: RecordBudget): readonly SpanEvent[] {
+interface EventPlace {
+  readonly startNanos: bigint;
+  readonly budget: RecordBudget;
+  readonly origin: Origin;
+}
+
+function readEvents(list: readonly unknown[], { startNanos, budget, origin }: EventPlace): readonly SpanEvent[] {
   const events: SpanEvent[] = [];
   for (const item of list.slice(0, MAX_EVENTS)) {
     const json = asObject(item);
     if (json === undefined || !budget.take(PART_BYTES)) continue;
     const name = budget.cut(asText(json.name) ?? "", MAX_NAME_BYTES);
-    events.push({ name, timeUnixNano: readNanos(json.timeUnixNano) ?? startNanos, attributes: readAttributes(json.attributes, budget) });
+    events.push({ name, timeUnixNano: readNanos(json.timeUnixNano) ?? startNanos, attributes: readOwnAttributes(json.attributes, budget, origin) });
   }
   budget.leftOut("events", list.length - events.length);
   return events;

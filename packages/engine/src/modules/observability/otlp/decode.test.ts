@@ -197,6 +197,47 @@ test("a service of a restricted sender bears its principal, whatever its resourc
   expect(telemetry.ended.map(({ resource }) => resource.service)).toEqual(["guest (role reader)", "unknown_service (prefix acme)"]);
 });
 
+test("attributes that say whose a record is are taken from a restricted sender only where they are true", () => {
+  const text = (key: string, stringValue: string): unknown => pair(key, { stringValue });
+  const attributes = [
+    ...["svc.function_id", "function_id", "svc.invocation_id", "invocation_id", "svc.worker.id", "svc.worker.name", "worker_id", "svc.trigger.type"].map(
+      (key) => text(key, "secret::pay"),
+    ),
+    pair("svc.internal", { boolValue: true }),
+    text("color", "red"),
+  ];
+  const own = [text("svc.function_id", "api::x"), text("function_id", "api::x"), text("svc.log.id", "1")];
+  const guest = { worker: { id: "w-1", name: "guest" }, restrictedTo: "role reader", providesFunction: (id: string) => id === "api::x" };
+  const event = { name: "svc.input", attributes: [text("svc.payload.json", "{}")] };
+  telemetry.decode("traces", traces([span({ attributes, events: [event] }), span({ attributes: own.slice(0, 2) })], { attributes }), guest);
+  telemetry.decode("logs", logs({ attributes }, { attributes: own }), guest);
+  const [first, second] = telemetry.ended;
+  expect(first).toMatchObject({ attributes: { color: "red" }, internal: false, resource: { workerId: "w-1", restrictedTo: "role reader" } });
+  expect(Object.keys(first?.attributes ?? {})).toEqual(["color"]);
+  expect(first?.resource.attributes).toEqual({ color: "red", "svc.worker.id": "w-1" });
+  expect(first?.events[0]?.attributes).toEqual({});
+  expect(second?.attributes).toEqual({ "svc.function_id": "api::x", function_id: "api::x" });
+  const entries = telemetry.logRecords.map((log) => log.attributes);
+  expect(entries).toEqual([{ color: "red" }, { "svc.function_id": "api::x", function_id: "api::x", "svc.log.id": "1" }]);
+  telemetry.decode("traces", traces([span({ attributes })]));
+  expect(Object.keys(telemetry.ended[2]?.attributes ?? {})).toHaveLength(10);
+  expect(telemetry.ended[2]?.internal).toBe(true);
+});
+
+test("labels of a restricted sender do not name another service or worker", () => {
+  const labels = { "worker.id": "w-9", worker_id: "w-9", "service.name": "payments", service_name: "payments", function_id: "secret::pay", color: "red" };
+  const body = encodeMetrics([someMetric({ points: someMetric().points.map((point) => ({ ...point, attributes: labels })) })]);
+  const guest = { worker: { id: "w-1", name: "guest" }, restrictedTo: "role reader" };
+  telemetry.decode("metrics", body, guest);
+  telemetry.decode(
+    "metrics",
+    encodeMetrics([someMetric({ points: someMetric().points.map((point) => ({ ...point, attributes: { "worker.id": "w-1" } })) })]),
+    guest,
+  );
+  telemetry.decode("metrics", body);
+  expect(telemetry.metricRecords.map(({ points }) => points[0]?.attributes)).toEqual([{ color: "red" }, { "worker.id": "w-1" }, labels]);
+});
+
 test("what names no service is its worker's", () => {
   telemetry.decode("traces", traces([span()]), { worker: { id: "w-1", name: "math-worker" } });
   telemetry.decode("traces", traces([span()]));

@@ -4,7 +4,13 @@ import type { Ingest } from "./ingest.ts";
 import { parseJsonBody } from "./json-body.ts";
 
 /** Takes what workers send as frames (protocol section 9): OTLP/JSON, never answered. */
-export function takeFrame(ingest: Ingest, directory: Pick<Directory, "workerById">, signal: Signal, body: Uint8Array, source: IngestSource): void {
+export function takeFrame(
+  ingest: Ingest,
+  directory: Pick<Directory, "workerById" | "functionById">,
+  signal: Signal,
+  body: Uint8Array,
+  source: IngestSource,
+): void {
   const { worker, address, principal } = source;
   const isOfSender = workersAt(directory, address);
   const restrictedTo = principal.isTrusted ? undefined : principal.id;
@@ -16,10 +22,25 @@ export function takeFrame(ingest: Ingest, directory: Pick<Directory, "workerById
       isFrame: true,
       mayBeWorker: (id) => isOfSender(id) && (principal.isTrusted || directory.workerById(id)?.principal === principal.id),
       restrictedTo,
+      providesFunction: principal.isTrusted ? undefined : providedBy(directory, principal.id),
     },
     parse: () => parseJsonBody(body),
     onDone: undefined,
   });
+}
+
+/** True for functions that workers of the principal provide. Each function is looked up once: a frame mostly names the same few. */
+function providedBy(directory: Pick<Directory, "workerById" | "functionById">, principalId: string): (functionId: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (functionId) => {
+    let isProvided = known.get(functionId);
+    if (isProvided === undefined) {
+      const workers = directory.functionById(functionId)?.workers ?? [];
+      isProvided = workers.some(({ id }) => directory.workerById(id)?.principal === principalId);
+      known.set(functionId, isProvided);
+    }
+    return isProvided;
+  };
 }
 
 /** True for workers that are connected from the same machine as this address, `ip:port`. */

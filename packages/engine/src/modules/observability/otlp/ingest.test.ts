@@ -18,7 +18,7 @@ function start(): { readonly ingest: Ingest; readonly telemetry: CollectedTeleme
   return { ingest, telemetry };
 }
 
-const NOBODY = { workerById: () => undefined };
+const NOBODY = { workerById: () => undefined, functionById: () => undefined };
 
 function request(count: number, service = "a"): object {
   const resource = { service, workerId: undefined, attributes: {} };
@@ -44,7 +44,7 @@ test("a frame of a worker's is read soon, and named as its worker's", async () =
 test("a worker's id from a socket without a worker counts only from that worker's machine", async () => {
   const { ingest, telemetry } = start();
   const body = Buffer.from(JSON.stringify(encodeTraces([someSpan()])));
-  const directory = { workerById: () => ({ ip_address: "10.0.0.7:5000" }) as never };
+  const directory = { ...NOBODY, workerById: () => ({ ip_address: "10.0.0.7:5000" }) as never };
   takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.7:6000", principal: TRUSTED });
   takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.8:6000", principal: TRUSTED });
   takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "[::ffff:10.0.0.7]:6000", principal: TRUSTED });
@@ -124,6 +124,19 @@ test("a restricted principal's records are limited over all its connections, so 
   takeFrame(ingest, NOBODY, "traces", bodyOf(3_000), { worker: { id: "w", name: "owner" }, address: undefined, principal: TRUSTED });
   while (ingest.counts.waitingBytes > 0) await flush();
   expect(telemetry.ended.length).toBeGreaterThanOrEqual(before + 3_000);
+});
+
+test("a restricted sender names only functions that its principal provides", () => {
+  const { ingest, telemetry } = start();
+  const providers: Record<string, string> = { "api::x": "w-acme", "secret::pay": "w-bank", "other::y": "w-other" };
+  const directory = {
+    functionById: (id: string) => (id in providers ? { workers: [{ id: providers[id] }] } : undefined) as never,
+    workerById: (id: string) => ({ principal: id === "w-bank" ? null : id.slice(2) }) as never,
+  };
+  const spans = ["api::x", "secret::pay", "other::y", "none::such"].map((id) => someSpan({ attributes: { "svc.function_id": id } }));
+  takeFrame(ingest, directory, "traces", Buffer.from(JSON.stringify(encodeTraces(spans))), restricted("acme"));
+  ingest.stop(1_000);
+  expect(telemetry.ended.map(({ attributes }) => attributes["svc.function_id"])).toEqual(["api::x", undefined, undefined, undefined]);
 });
 
 test("telemetry of restricted principals that waits leaves room for trusted senders", () => {

@@ -22,6 +22,7 @@ export function redactSpan(span: SpanRecord, redactor: Redactor): SpanRecord {
     scopeVersion: span.scopeVersion,
     internal: span.internal,
     sampled: span.sampled,
+    outside: span.outside,
     size: span.size,
   };
 }

@@ -54,6 +54,15 @@ export interface SpanStore extends SpanSink {
 /** What functions read of a store. */
 export type SpanReader = Pick<SpanStore, "storage" | "list" | "spansOf" | "span">;
 
+/**
+ * True if `span` may take the place of `stored`, which has the same ids. A restricted sender may replace only what it sent itself: otherwise it could
+ * change what others read, and make a hidden span below visible by claiming to be its parent.
+ */
+export function mayReplace(span: Pick<SpanRecord, "resource">, stored: Pick<SpanRecord, "resource">): boolean {
+  const { restrictedTo } = span.resource;
+  return restrictedTo === undefined || restrictedTo === stored.resource.restrictedTo;
+}
+
 /** What rows are sorted by. */
 export function sortValueOf(facts: TraceFacts, sortBy: TraceSort): string | number {
   switch (sortBy) {

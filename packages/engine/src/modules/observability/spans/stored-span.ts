@@ -28,6 +28,8 @@ export function storedSpan(span: SpanRecord) {
     internal: span.internal,
     service_name: span.resource.service,
     worker_id: span.resource.workerId ?? null,
+    // Lets an import keep the span apart from those of trusted senders.
+    ...(span.resource.restrictedTo === undefined ? {} : { restricted_to: span.resource.restrictedTo }),
     ...shown(span.attributes),
     events: span.events.map((event) => ({
       name: event.name,

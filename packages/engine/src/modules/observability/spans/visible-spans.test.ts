@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { bindTrigger, type InMemoryEngine, type InMemoryWorker } from "../../../testing/index.ts";
 import { accessTo } from "../../../testing/restricted.ts";
-import { sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
+import { type SampleSpan, sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
 import { type SpansEngine, spansEngine } from "./testing/spans-engine.ts";
 import { visibleSpans } from "./visible-spans.ts";
 
@@ -84,6 +84,29 @@ it("visibleSpans hides spans that belong to no function while it has not all spa
   const spans = [sampleSpan({ trace: 1, id: 1 }), sampleSpan({ trace: 1, id: 2, parent: 1, ...of("a::open") })];
   expect(visibleSpans(spans, () => true, true)).toHaveLength(2);
   expect(visibleSpans(spans, () => true, false).map(({ spanId }) => spanId)).toEqual([spanIdOf(2)]);
+});
+
+it("visibleSpans hides spans that name no function while their parent is not stored, other than requests to the engine", () => {
+  const seen = (more: object): number => visibleSpans([sampleSpan({ trace: 1, id: 2, parent: 1, ...more })], () => true).length;
+  expect(seen({})).toBe(0);
+  expect(seen({ kind: "server", outside: true })).toBe(0);
+  expect(seen({ kind: "server" })).toBe(1);
+  expect(seen(of("a::open"))).toBe(1);
+});
+
+it("visibleSpans takes the word of a restricted sender only for spans that it sent itself", () => {
+  const from = (restrictedTo: string | undefined) => ({ resource: { service: "x", workerId: undefined, attributes: {}, restrictedTo } });
+  const seen = (...senders: (string | undefined)[]): number =>
+    visibleSpans(
+      senders.map((sender, at) => sampleSpan({ id: at + 1, ...(at === 0 ? of("a::open") : { parent: at }), ...from(sender) } as SampleSpan)),
+      () => true,
+    ).length;
+  expect(seen("one", "one", "one")).toBe(3);
+  expect(seen(undefined, "one", "one")).toBe(3);
+  expect(seen("one", undefined)).toBe(1);
+  expect(seen("one", "two")).toBe(1);
+  expect(seen("one", undefined, "one")).toBe(1);
+  expect(seen(undefined, "one", undefined)).toBe(2);
 });
 
 it("visibleSpans ends where parents lead in a circle", () => {

@@ -17,7 +17,9 @@ export function spansFor(store: SpanStore, access: CallerAccess | undefined): Sp
 /**
  * The spans that belong to functions which the caller may call. A span belongs to the function that it names, else to that of the nearest span above it that
  * names one. One that belongs to none (an HTTP request, a span from outside) is visible when the caller may call every function of the trace, which is not
- * known unless `isWhole`: `spans` are all spans of the trace.
+ * known unless `isWhole`: `spans` are all spans of the trace. What a restricted sender says about a
+ * span decides about the spans below only where it sent them as well: their true parent may be hidden, or no longer stored. Without their parent, spans
+ * that name no function are hidden.
  */
 export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId: string) => boolean, isWhole = spans.length < MAX_READ_SPANS): SpanRecord[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
@@ -27,10 +29,10 @@ export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId:
     judged.set(functionId, known);
     return known;
   };
-  const owners = new Map<SpanRecord, string | undefined>();
+  const owners = new Map<SpanRecord, Owner>();
   for (const span of spans) {
     const path = new Set<SpanRecord>();
-    let owner: string | undefined;
+    let owner: Owner;
     let at: SpanRecord | undefined = span;
     // Parents that lead in a circle end it as well.
     while (at !== undefined && !path.has(at)) {
@@ -41,15 +43,35 @@ export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId:
       path.add(at);
       owner = functionOf(at);
       if (owner !== undefined) break;
-      at = at.parentSpanId === undefined ? undefined : byId.get(at.parentSpanId);
+      const child: SpanRecord = at;
+      at = child.parentSpanId === undefined ? undefined : byId.get(child.parentSpanId);
+      if (at === undefined ? lacksParent(child) : !isCredible(at, child)) {
+        owner = null;
+        break;
+      }
     }
     for (const each of path) owners.set(each, owner);
   }
-  const seesAll = isWhole && [...owners.values()].every((owner) => owner === undefined || may(owner));
+  const seesAll = isWhole && [...owners.values()].every((owner) => owner === undefined || (owner !== null && may(owner)));
   return spans.filter((span) => {
     const owner = owners.get(span);
+    if (owner === null) return false;
     return owner === undefined ? seesAll : may(owner);
   });
+}
+
+/** Id of the function that a span belongs to; undefined where there is none, null where nobody trustworthy says which. */
+type Owner = string | null | undefined;
+
+/** What a span says about itself holds for a span below it, unless a restricted sender other than that of the span below sent it. */
+function isCredible(parent: SpanRecord, child: SpanRecord): boolean {
+  const { restrictedTo } = parent.resource;
+  return restrictedTo === undefined || restrictedTo === child.resource.restrictedTo;
+}
+
+/** True if the parent was evicted or has not arrived: it may be hidden. A request to the engine may have its parent in another system. */
+function lacksParent({ parentSpanId, outside, kind }: SpanRecord): boolean {
+  return parentSpanId !== undefined && (outside === true || kind !== "server");
 }
 
 function functionOf(span: SpanRecord): string | undefined {

@@ -5,6 +5,7 @@ import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { Attributes, AttributeValue, LogEntry } from "../../../../kernel/telemetry-contract.ts";
 import type { DropCounter } from "../../model.ts";
 import type { RecordRate } from "../../otlp/record-rate.ts";
+import { isReserved, withoutAttributes } from "../../otlp/reserved-attributes.ts";
 import { boundAttributes, cutText, MAX_NAME_CHARACTERS, MAX_VALUE_CHARACTERS } from "../bounded-record.ts";
 import { validSpanId, validTraceId } from "../record-of-entry.ts";
 
@@ -60,7 +61,7 @@ export function provideEngineLog(
       handle: ({ message, trace_id, span_id, data, service_name }, { caller, access, traceparent }) => {
         const restrictedTo = access === undefined ? undefined : principalOf(caller, directory);
         if (!isWithinRate(restrictedTo)) return;
-        const attributes = attributesFor(data, caller);
+        const attributes = attributesFor(data, caller, restrictedTo !== undefined);
         const named = validTraceId(trace_id);
         // An id that is none would be lost otherwise.
         if (trace_id && named === undefined) attributes["svc.trace_id"] = trace_id.slice(0, MAX_NAME_CHARACTERS);
@@ -84,9 +85,12 @@ function principalOf(caller: Caller | undefined, directory: Pick<Directory, "wor
   return directory.workerById(caller?.worker_id ?? "")?.principal ?? "unknown";
 }
 
-function attributesFor(data: Payload | undefined, caller: Caller | undefined): Record<string, AttributeValue> {
+function attributesFor(data: Payload | undefined, caller: Caller | undefined, isRestricted: boolean): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = Object.create(null);
-  Object.assign(attributes, boundAttributes(attributesOf(data)));
+  const given = attributesOf(data);
+  // They say to which function or worker an entry belongs, and this call proves none of that.
+  const permitted = isRestricted ? withoutAttributes(given, (name, value) => isReserved(name, value, {})) : given;
+  Object.assign(attributes, boundAttributes(permitted));
   if (caller !== undefined) {
     attributes["svc.worker.name"] = caller.name;
     attributes["svc.worker.id"] = caller.worker_id;

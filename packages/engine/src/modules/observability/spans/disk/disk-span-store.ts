@@ -248,8 +248,9 @@ export class DiskSpanStore implements SpanStore {
     const bytes = texts.reduce((sum, text) => sum + text.length, 0);
     this.#untrimmedBytes += bytes;
     try {
-      const { refused } = await store.call("append", { spans: texts, nowMs: clock.now() }, { bytes });
+      const { refused, foreign } = await store.call("append", { spans: texts, nowMs: clock.now() }, { bytes });
       if (refused > 0) drops.dropped("spans", "trace_too_large", refused);
+      if (foreign > 0) drops.dropped("spans", "span_of_other_sender", foreign);
     } catch (error) {
       drops.dropped("spans", "disk_write_failed", spans.length);
       log.warn("spans could not be written to the disk and are lost", { spans: spans.length, error });

@@ -28,6 +28,7 @@ export function writeSpan(span: SpanRecord): string {
     scopeVersion: span.scopeVersion,
     internal: span.internal,
     sampled: span.sampled,
+    outside: span.outside,
   };
   return JSON.stringify(json);
 }

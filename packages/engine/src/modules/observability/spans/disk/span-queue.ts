@@ -9,12 +9,14 @@ const MAX_PENDING = 10_000;
 /** Spans on their way to the disk: those that have ended, and those that run and are not there yet. */
 export class SpanQueue {
   #ended: SpanRecord[] = [];
+  /** Ended spans of restricted senders. Written last, so that they find the spans of others that they may not replace. */
+  #restricted: SpanRecord[] = [];
   #bytes = 0;
   /** Whether it is on the disk as pending. */
   readonly #running = new Map<SpanRecord, boolean>();
 
   get count(): number {
-    return this.#ended.length;
+    return this.#ended.length + this.#restricted.length;
   }
 
   started(span: SpanRecord): void {
@@ -26,9 +28,10 @@ export class SpanQueue {
   /** False when there is no room. */
   ended(span: SpanRecord, size: number): boolean {
     this.#running.delete(span);
-    if (this.#ended.length >= MAX_SPANS || this.#bytes + size > MAX_BYTES) return false;
+    if (this.count >= MAX_SPANS || this.#bytes + size > MAX_BYTES) return false;
     span.retain?.();
-    this.#ended.push(span);
+    if (span.outside === true && span.resource.restrictedTo !== undefined) this.#restricted.push(span);
+    else this.#ended.push(span);
     this.#bytes += size;
     return true;
   }
@@ -43,12 +46,15 @@ export class SpanQueue {
       this.#running.set(span, true);
       taken.push(span);
     }
+    for (const span of this.#restricted) taken.push(span);
+    this.#restricted = [];
     return taken;
   }
 
   /** What has ended is forgotten; what runs is written again with its end only. */
   clear(): void {
     this.#ended = [];
+    this.#restricted = [];
     this.#bytes = 0;
   }
 }

@@ -1,5 +1,6 @@
 import type { Database } from "../../../../store/driver.ts";
 import type { SpanRecord } from "../../model.ts";
+import { mayReplace } from "../span-store.ts";
 import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";
 import { SPANS_PER_TRACE } from "./schema.ts";
 import { readSpan, writeSpan } from "./span-json.ts";
@@ -41,12 +42,13 @@ export function spanWriter(database: Database) {
   const addService = database.prepare("INSERT OR IGNORE INTO services (name) VALUES (?)");
   const countServices = database.prepare<{ readonly count: number }>("SELECT count(*) AS count FROM services");
 
-  function append(texts: readonly string[], nowMs: number): { refused: number } {
+  function append(texts: readonly string[], nowMs: number): { refused: number; foreign: number } {
     const traces = new Map<string, OpenTrace>();
     const services = new Set<string>();
     let lastNo = totals.get()?.last_no ?? 0;
     let added = 0;
     let refused = 0;
+    let foreign = 0;
     for (const text of texts) {
       const span = readSpan(text);
       let trace = traces.get(span.traceId);
@@ -58,7 +60,9 @@ export function spanWriter(database: Database) {
         traces.set(span.traceId, trace);
       }
       const before = trace.nextSeq;
-      if (!put(trace, span, text)) refused += 1;
+      const outcome = put(trace, span, text);
+      if (outcome === "full") refused += 1;
+      else if (outcome === "foreign") foreign += 1;
       added += trace.nextSeq - before;
       services.add(span.resource.service);
     }
@@ -71,7 +75,7 @@ export function spanWriter(database: Database) {
     }
     addTotals.run(added, newTraces, newInternal, lastNo);
     if ((countServices.get()?.count ?? 0) < MAX_SERVICES) for (const name of services) addService.run(name);
-    return { refused };
+    return { refused, foreign };
   }
 
   function openTrace(span: SpanRecord, nextNo: () => number): OpenTrace {
@@ -81,23 +85,25 @@ export function spanWriter(database: Database) {
     return { no: row.no, facts, isNew: false, wasInternal: facts.internal, nextSeq: row.next_seq };
   }
 
-  /** False for a span that cannot be taken any more. */
-  function put(trace: OpenTrace, span: SpanRecord, text: string): boolean {
+  /** `full`: the trace has too many spans. `foreign`: another sender's span has the same ids. */
+  function put(trace: OpenTrace, span: SpanRecord, text: string): "stored" | "full" | "foreign" {
     const stored = trace.nextSeq === 0 ? undefined : findSpan.get(trace.no, span.spanId);
     const pending = span.endUnixNano === undefined;
     if (stored === undefined) {
-      if (trace.nextSeq >= MAX_TRACE_SPANS) return false;
+      if (trace.nextSeq >= MAX_TRACE_SPANS) return "full";
       addToFacts(trace.facts, span);
       write(trace.no * SPANS_PER_TRACE + trace.nextSeq, span, text);
       trace.nextSeq += 1;
-      return true;
+      return "stored";
     }
     const before = readSpan(stored.data);
-    if (pending && before.endUnixNano !== undefined) return true;
+    if (!mayReplace(span, before)) return "foreign";
+    // A pending span that arrives late; a forged end of it must not win over it.
+    if (pending && before.endUnixNano !== undefined && mayReplace(before, span)) return "stored";
     addToFacts(trace.facts, span, before);
     dropWords.run(stored.id);
     write(stored.id, span, text);
-    return true;
+    return "stored";
   }
 
   function write(id: number, span: SpanRecord, text: string): void {

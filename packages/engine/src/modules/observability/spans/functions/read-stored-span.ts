@@ -28,6 +28,7 @@ const storedSpanSchema = () =>
     internal: z.boolean().default(false),
     service_name: z.string().max(256),
     worker_id: z.string().max(256).nullish(),
+    restricted_to: z.string().max(1_024).optional(),
     attributes_map: attributes.default({}),
     events: z
       .array(z.object({ name: z.string().max(4_096), timestamp_unix_nano_text: nanos, attributes_map: attributes.default({}) }))
@@ -63,11 +64,12 @@ export function readStoredSpan(line: string): SpanRecord | undefined {
     events: data.events.map((event) => ({ name: event.name, timeUnixNano: event.timestamp_unix_nano_text, attributes: valuesOf(event.attributes_map) })),
     links: data.links.map((link) => ({ traceId: link.trace_id, spanId: link.span_id, attributes: valuesOf(link.attributes_map) })),
     baggage: data.baggage,
-    resource: { service: data.service_name, workerId: data.worker_id ?? undefined, attributes: valuesOf(resource) },
+    resource: { service: data.service_name, workerId: data.worker_id ?? undefined, attributes: valuesOf(resource), restrictedTo: data.restricted_to },
     scopeName: data.instrumentation_scope_name,
     scopeVersion: data.instrumentation_scope_version,
     internal: data.internal,
     sampled: true,
+    outside: data.restricted_to !== undefined,
     // A character takes two bytes at most, and objects take more than their text.
     size: 2 * line.length,
   };

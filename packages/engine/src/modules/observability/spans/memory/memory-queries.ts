@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SpanRecord } from "../../model.ts";
-import { bySpanStart, MAX_LISTED_SPANS, MAX_READ_SPANS, sortValueOf, type TracePage, type TraceRow } from "../span-store.ts";
+import { bySpanStart, MAX_LISTED_SPANS, MAX_READ_SPANS, mayReplace, sortValueOf, type TracePage, type TraceRow } from "../span-store.ts";
 import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";
 import { factsMatcher, matchesSpans, spanConditions } from "../trace-match.ts";
 import type { TraceListRequest, TracePosition } from "../trace-query.ts";
@@ -19,7 +19,7 @@ type Redact = (span: SpanRecord) => SpanRecord;
 
 /** Searches all of them. `all` is the caller's own copy. What is hidden of spans is not found either. */
 export async function listTraces(all: readonly SpanRecord[], request: TraceListRequest, redact: Redact): Promise<TracePage> {
-  const matched = await search(await group(all), request, redact);
+  const matched = await search(await group(restrictedLast(all)), request, redact);
   const sign = request.descending ? -1 : 1;
   const compare = (a: TracePosition, b: TracePosition): number => sign * (order(a.value, b.value) || order(a.tie, b.tie));
   matched.sort((a, b) => compare(a.position, b.position));
@@ -36,8 +36,22 @@ export async function listTraces(all: readonly SpanRecord[], request: TraceListR
 
 export function spansOfTrace(all: readonly SpanRecord[], traceId: string): SpanRecord[] {
   const spans = new Map<string, SpanRecord>();
-  for (const span of all) if (span.traceId === traceId) spans.set(span.spanId, span);
+  for (const span of all) {
+    if (span.traceId !== traceId) continue;
+    const before = spans.get(span.spanId);
+    if (before === undefined || mayReplace(span, before)) spans.set(span.spanId, span);
+  }
   return [...spans.values()].sort(bySpanStart).slice(0, MAX_READ_SPANS);
+}
+
+/** Spans of restricted senders after all others, so that what is not shown of them does not count in the facts of a trace either. */
+function restrictedLast(all: readonly SpanRecord[]): readonly SpanRecord[] {
+  const restricted = all.filter(isRestricted);
+  return restricted.length === 0 ? all : [...all.filter((span) => !isRestricted(span)), ...restricted];
+}
+
+function isRestricted({ resource }: SpanRecord): boolean {
+  return resource.restrictedTo !== undefined;
 }
 
 async function group(all: readonly SpanRecord[]): Promise<Map<string, Trace>> {
@@ -49,7 +63,9 @@ async function group(all: readonly SpanRecord[]): Promise<Map<string, Trace>> {
       trace = { facts: newFacts(span), spans: new Map() };
       traces.set(span.traceId, trace);
     }
-    addToFacts(trace.facts, span, trace.spans.get(span.spanId));
+    const before = trace.spans.get(span.spanId);
+    if (before !== undefined && !mayReplace(span, before)) continue;
+    addToFacts(trace.facts, span, before);
     trace.spans.set(span.spanId, span);
   }
   return traces;

@@ -1,7 +1,7 @@
 import type { Redactor } from "../../calls/redact.ts";
 import { type DropCounter, durationOf, type SpanRecord } from "../../model.ts";
 import { redactSpan } from "../redact-span.ts";
-import type { SpanStore, SpanStoreStats, TracePage } from "../span-store.ts";
+import { mayReplace, type SpanStore, type SpanStoreStats, type TracePage } from "../span-store.ts";
 import { microsOf } from "../trace-facts.ts";
 import type { TraceListRequest } from "../trace-query.ts";
 import { PendingSpans } from "./pending-spans.ts";
@@ -83,7 +83,11 @@ export class MemorySpanStore implements SpanStore {
   }
 
   async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
-    const found = this.#all().findLast((span) => span.spanId === spanId && span.traceId === traceId);
+    let found: SpanRecord | undefined;
+    for (const span of this.#all()) {
+      if (span.spanId !== spanId || span.traceId !== traceId) continue;
+      if (found === undefined || mayReplace(span, found)) found = span;
+    }
     return found === undefined ? undefined : this.#shown()(found);
   }
 
