@@ -186,8 +186,8 @@ class ConsoleServer implements RunningConsole {
   }
 
   #serve(socket: WebSocket, { client, session }: Admitted): void {
-    const { link, topics } = client;
-    new LiveSocket(socket, { link, topics, instanceId: this.#instanceId });
+    const { link, topics, polledTopics } = client;
+    new LiveSocket(socket, { link, topics, polledTopics, instanceId: this.#instanceId });
     if (session === undefined) {
       this.#ownSockets.add(socket);
       socket.on("close", () => this.#ownSockets.delete(socket));
