@@ -22,6 +22,7 @@ export interface EngineLinkOptions {
 const INFO_TIMEOUT_MS = 5_000;
 /** How long somebody who logs in waits for the engine, in milliseconds. */
 const ADMISSION_TIMEOUT_MS = 10_000;
+const TOKEN_REFUSED = "the engine does not accept this token; tokens of roles work only on the listener that lists them, see --bridge-port";
 /** Why this token joins no streams, for people. */
 export const STREAMS_REFUSED = "live updates need the engine's own token";
 /** Closer together than a worker's: somebody sits before the page and waits. */
@@ -128,7 +129,7 @@ export class EngineLink {
   async admitted(): Promise<void> {
     await this.#until(() => this.#ports.bridge.state === "connected" || this.#failure !== undefined, ADMISSION_TIMEOUT_MS);
     if (this.#ports.bridge.state === "connected") return;
-    if (this.isRefused) throw new CallError("AUTH_ERROR", "the engine does not accept this token");
+    if (this.isRefused) throw new CallError("AUTH_ERROR", TOKEN_REFUSED);
     throw new CallError("disconnected", `the engine cannot be asked about the token: ${this.#failure?.reason ?? "it does not answer"}`);
   }
 

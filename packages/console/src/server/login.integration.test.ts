@@ -191,7 +191,10 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     const notes: string[] = [];
     const served = await consoleOf(engine, { now: () => nowMs, note: (line) => void notes.push(line) });
     const wrong = await post(served, "/api/login", { token: "this-is-not-the-token" });
-    expect([wrong.status, errorOf(wrong).message]).toEqual([401, "the engine does not accept this token"]);
+    expect([wrong.status, errorOf(wrong).message]).toEqual([
+      401,
+      "the engine does not accept this token; tokens of roles work only on the listener that lists them, see --bridge-port",
+    ]);
     for (let attempt = 2; attempt <= 10; attempt++) expect((await post(served, "/api/login", { token: "this-is-not-the-token" })).status).toBe(401);
     expect(notes).toEqual([expect.stringContaining("a login failed: the engine does not accept the token")]);
     const limited = await post(served, "/api/login", { token: TOKEN });
