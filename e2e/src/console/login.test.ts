@@ -48,7 +48,7 @@ it("asks for a token by keyboard, says that a wrong one is refused, and shows th
   await page.getByRole("alert").getByText("Enter a token.").waitFor();
   await page.keyboard.type("this-is-not-the-token");
   await page.keyboard.press("Enter");
-  await page.getByRole("alert").getByText("The login failed: the engine does not accept this token.").waitFor();
+  await page.getByRole("alert").getByText("The login failed: the engine does not accept this token; tokens of roles work only on the listener").waitFor();
   await page.keyboard.type(token);
   await page.keyboard.press("Enter");
   await live(page);

@@ -19,7 +19,8 @@ export type ClientMessage = z.infer<typeof clientMessageSchema>;
 /** How the console's server is connected with the engine. */
 export interface EngineState {
   readonly bridge: "connecting" | "connected" | "disconnected";
-  readonly realtime: "connecting" | "connected" | "disconnected";
+  /** `refused`: the engine does not accept the token there, and accepts it at the bridge: calls work, streams do not. */
+  readonly realtime: "connecting" | "connected" | "disconnected" | "refused";
   /** Of the engine's present run; another one means that it was started again. Null before the first connection. */
   readonly instance_id: string | null;
   readonly version: string | null;

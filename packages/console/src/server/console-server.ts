@@ -189,10 +189,10 @@ class ConsoleServer implements RunningConsole {
   }
 
   #serve(socket: WebSocket, { client, session }: Admitted): void {
-    const { link, topics } = client;
+    const { link, topics, polledTopics } = client;
     this.#countSocket(client, 1);
     socket.on("close", () => this.#countSocket(client, -1));
-    new LiveSocket(socket, { link, topics, instanceId: this.#instanceId });
+    new LiveSocket(socket, { link, topics, polledTopics, instanceId: this.#instanceId });
     if (session === undefined) {
       this.#ownSockets.add(socket);
       socket.on("close", () => this.#ownSockets.delete(socket));

@@ -4,6 +4,7 @@ import { EngineLink } from "./engine-link.ts";
 import { LiveTopics } from "./live-topics.ts";
 import type { ConsoleOptions } from "./options.ts";
 import { OwnTraces } from "./own-traces.ts";
+import { PolledTopics } from "./polled-topics.ts";
 import { Probes } from "./probes.ts";
 
 export interface EngineClientParts {
@@ -21,6 +22,8 @@ export interface EngineClientParts {
 export class EngineClient {
   readonly link: EngineLink;
   readonly topics: LiveTopics;
+  /** Stand in for the streams where the engine refuses them. */
+  readonly polledTopics: PolledTopics;
   readonly http: EngineHttp;
   readonly probes: Probes;
   readonly traces: OwnTraces;
@@ -41,12 +44,14 @@ export class EngineClient {
     const presented = (): string | undefined => (this.link.mayAct ? token : undefined);
     this.http = { host: options.engineHost, port: options.enginePort, url: engine.http, token: presented };
     this.topics = new LiveTopics(this.link.streams);
+    this.polledTopics = new PolledTopics(async (functionId, input) => JSON.parse(await this.link.call(functionId, JSON.stringify(input))));
     this.traces = new OwnTraces(this.link.worker, { enabled: options.otel });
     this.probes = new Probes({ link: this.link, http: this.http, bridge, realtime, console });
   }
 
   async close(): Promise<void> {
     this.probes.close();
+    this.polledTopics.close();
     await this.link.close();
   }
 }

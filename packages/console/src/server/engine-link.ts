@@ -22,6 +22,9 @@ export interface EngineLinkOptions {
 const INFO_TIMEOUT_MS = 5_000;
 /** How long somebody who logs in waits for the engine, in milliseconds. */
 const ADMISSION_TIMEOUT_MS = 10_000;
+const TOKEN_REFUSED = "the engine does not accept this token; tokens of roles work only on the listener that lists them, see --bridge-port";
+/** Why this token joins no streams, for people. */
+export const STREAMS_REFUSED = "live updates need the engine's own token";
 /** Closer together than a worker's: somebody sits before the page and waits. */
 const RECONNECT = { initialDelayMs: 500, multiplier: 1.5, maxDelayMs: 5_000 } as const;
 /** What pages have under way at once; more are refused, so that nothing piles up behind an engine that does not answer. */
@@ -64,6 +67,8 @@ export class EngineLink {
   /** Whether `#mode` is that of the present connection. */
   #isModeCurrent = false;
   #retry: NodeJS.Timeout | undefined;
+  /** The engine's last answer at the port of the streams was that it does not accept the token. */
+  #areStreamsRefused = false;
   #failure: { readonly status: number | undefined; readonly reason: string } | undefined;
 
   constructor({ bridge, realtime, token, serviceName, sendsSpans, needsDevelopment, askMode, beforeConnect }: EngineLinkOptions) {
@@ -93,8 +98,10 @@ export class EngineLink {
       else this.#lost("bridge");
     });
     this.streams.onConnectionState((state) => {
-      if (state === "connected") this.#set("realtime", { state: "connected", reason: null, nextTryAtMs: null });
-      else this.#lost("realtime");
+      if (state === "connected") {
+        this.#areStreamsRefused = false;
+        this.#set("realtime", { state: "connected", reason: null, nextTryAtMs: null });
+      } else this.#lost("realtime");
     });
   }
 
@@ -113,11 +120,16 @@ export class EngineLink {
     return this.#failure?.status === 401;
   }
 
+  /** Whether the engine accepts the token for calls, and refuses it for streams, as it does with tokens of roles. */
+  get areStreamsRefused(): boolean {
+    return this.#areStreamsRefused && this.#ports.bridge.state === "connected";
+  }
+
   /** Resolves when the engine has let this link in. Rejects with CallError when its first answer is another: `AUTH_ERROR`, `disconnected`. */
   async admitted(): Promise<void> {
     await this.#until(() => this.#ports.bridge.state === "connected" || this.#failure !== undefined, ADMISSION_TIMEOUT_MS);
     if (this.#ports.bridge.state === "connected") return;
-    if (this.isRefused) throw new CallError("AUTH_ERROR", "the engine does not accept this token");
+    if (this.isRefused) throw new CallError("AUTH_ERROR", TOKEN_REFUSED);
     throw new CallError("disconnected", `the engine cannot be asked about the token: ${this.#failure?.reason ?? "it does not answer"}`);
   }
 
@@ -126,7 +138,8 @@ export class EngineLink {
   }
 
   port(name: Port): PortState {
-    return this.#ports[name];
+    const port = this.#ports[name];
+    return name === "realtime" && this.areStreamsRefused ? { ...port, reason: STREAMS_REFUSED, nextTryAtMs: null } : port;
   }
 
   onState(listener: (state: EngineState) => void): () => void {
@@ -234,6 +247,7 @@ export class EngineLink {
       warn: (_message, { reason, status, delay_ms: delayMs } = {}) => {
         if (typeof reason !== "string" || typeof delayMs !== "number") return;
         if (port === "bridge") this.#failed(reason, status);
+        else if (status === 401 || status === 403) this.#areStreamsRefused = true;
         this.#set(port, { state: "disconnected", reason: inWords(reason), nextTryAtMs: Date.now() + delayMs });
       },
       error: (_message, { reason } = {}) => {
@@ -259,7 +273,7 @@ export class EngineLink {
   }
 
   #compose(): EngineState {
-    const { bridge, realtime } = this.#ports;
+    const [bridge, realtime] = [this.port("bridge"), this.port("realtime")];
     const named = [
       ["SDK bridge", bridge],
       ["WebSocket server", realtime],
@@ -268,7 +282,7 @@ export class EngineLink {
     const tries = [bridge, realtime].flatMap((port) => (port.state === "connected" || port.nextTryAtMs === null ? [] : [port.nextTryAtMs]));
     return {
       bridge: bridge.state,
-      realtime: realtime.state,
+      realtime: this.areStreamsRefused ? "refused" : realtime.state,
       ...this.#engine,
       reason: reasons.length === 0 ? null : reasons.join("; "),
       next_try_at_ms: tries.length === 0 ? null : Math.min(...tries),

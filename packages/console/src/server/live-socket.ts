@@ -3,6 +3,7 @@ import type { RawData, WebSocket } from "ws";
 import { clientMessageSchema, type LiveEvent, type ServerMessage } from "../contract/live.ts";
 import type { EngineLink } from "./engine-link.ts";
 import type { LiveTopics } from "./live-topics.ts";
+import type { PolledTopics } from "./polled-topics.ts";
 
 /** Messages of one tenth of a second go to the page in one frame, in milliseconds. */
 const BATCH_MS = 100;
@@ -21,6 +22,8 @@ const SILENT_MS = 60_000;
 export interface LiveSocketParts {
   readonly link: EngineLink;
   readonly topics: LiveTopics;
+  /** Serve the joins while the engine refuses streams. */
+  readonly polledTopics: PolledTopics;
   /** Of the console's run. */
   readonly instanceId: string;
 }
@@ -36,7 +39,10 @@ interface Joined {
 /** One page's WebSocket: joins the engine's streams for it and passes on what they tell, bounded and batched. */
 export class LiveSocket {
   readonly #socket: WebSocket;
+  readonly #link: EngineLink;
   readonly #topics: LiveTopics;
+  readonly #polledTopics: PolledTopics;
+  #isPolled: boolean;
   readonly #joined = new Map<string, Joined>();
   readonly #undo: () => void;
   #batch: ServerMessage[] = [];
@@ -46,10 +52,16 @@ export class LiveSocket {
   readonly #silence: NodeJS.Timeout;
   readonly #ping: NodeJS.Timeout;
 
-  constructor(socket: WebSocket, { link, topics, instanceId }: LiveSocketParts) {
+  constructor(socket: WebSocket, { link, topics, polledTopics, instanceId }: LiveSocketParts) {
     this.#socket = socket;
+    this.#link = link;
     this.#topics = topics;
-    this.#undo = link.onState((engine) => this.#tell({ type: "engine", engine }));
+    this.#polledTopics = polledTopics;
+    this.#isPolled = link.areStreamsRefused;
+    this.#undo = link.onState((engine) => {
+      this.#tell({ type: "engine", engine });
+      this.#followLink();
+    });
     this.#silence = setTimeout(() => socket.terminate(), SILENT_MS);
     this.#ping = setInterval(() => socket.ping(), PING_MS);
     socket.on("pong", () => this.#silence.refresh());
@@ -96,7 +108,8 @@ export class LiveSocket {
   #join(id: string, joined: Joined): void {
     const isThere = (): boolean => this.#joined.get(id) === joined;
     try {
-      joined.leave = this.#topics.join(joined.stream, joined.group, {
+      const topics = this.#isPolled ? this.#polledTopics : this.#topics;
+      joined.leave = topics.join(joined.stream, joined.group, {
         sync: (data, ids) => isThere() && this.#tell({ type: "sync", id, data, ids, at_ms: Date.now() }),
         event: (update) => isThere() && this.#tellEvent(id, joined, update),
         gap: (reason) => isThere() && this.#tell({ type: "gap", id, reason }),
@@ -104,6 +117,17 @@ export class LiveSocket {
       });
     } catch (error) {
       this.#tell({ type: "status", id, status: "refused", reason: (error as Error).message });
+    }
+  }
+
+  /** Joins everything again where the engine began or ceased to refuse streams. */
+  #followLink(): void {
+    if (this.#isPolled === this.#link.areStreamsRefused) return;
+    this.#isPolled = !this.#isPolled;
+    for (const [id, joined] of this.#joined) {
+      joined.leave();
+      joined.leave = () => {};
+      this.#join(id, joined);
     }
   }
 

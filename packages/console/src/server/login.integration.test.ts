@@ -6,6 +6,7 @@ import { type RunningEngine, startEngine } from "@svc/engine";
 import { freePorts } from "@svc/protocol/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import WebSocket from "ws";
+import type { ServerMessage } from "../contract/live.ts";
 import { type Answer, dataOf, type EngineUrls, errorOf, type TestConsole, type TestConsoleParts, testConsole } from "./running-console.test-support.ts";
 
 const TOKEN = "token-of-the-production-engine";
@@ -18,7 +19,7 @@ engine:
   bridge:
     rbac:
       roles:
-        readers: { allowed_functions: ["engine::functions::list", "engine::info"] }
+        readers: { allowed_functions: ["engine::functions::list", "engine::workers::list", "engine::info"] }
       tokens:
         - { token: ${ROLE_TOKEN}, role: readers }
 workers:
@@ -100,10 +101,11 @@ async function sessionOf(served: TestConsole, token = TOKEN): Promise<string> {
   return dataOf<{ readonly session: string }>(await post(served, "/api/login", { token })).session;
 }
 
-/** The open socket, or the status with which it was refused. */
-function dial(served: TestConsole, token: string): Promise<WebSocket | number> {
+/** The open socket, or the status with which it was refused. What the socket receives is added to `messages`. */
+function dial(served: TestConsole, token: string, messages: ServerMessage[] = []): Promise<WebSocket | number> {
   const socket = new WebSocket(`ws://127.0.0.1:${served.port}/ws/console`, [`svc.console.${token}`]);
   undo.push(() => socket.terminate());
+  socket.on("message", (data) => messages.push(...(JSON.parse(data.toString()) as ServerMessage[])));
   return new Promise((resolve, reject) => {
     socket.on("open", () => resolve(socket));
     socket.on("unexpected-response", (_request, response) => resolve(response.statusCode ?? 0));
@@ -159,12 +161,40 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect((await post(served, "/_console/invoke", CALL, reader)).status).toBe(401);
   });
 
+  it("serves lists by calls to a role, whose token may not join streams, and does not report the engine as away", async () => {
+    const served = await consoleOf();
+    const messages: ServerMessage[] = [];
+    const socket = (await dial(served, await sessionOf(served, ROLE_TOKEN), messages)) as WebSocket;
+    const streams = ["svc.workers", "svc.functions", "svc.triggers", "svc.logs"];
+    for (const stream of streams) socket.send(JSON.stringify({ type: "subscribe", id: stream, stream, group: "all" }));
+    const itemsOf = (id: string) => messages.findLast((message) => message.type === "sync" && message.id === id) as { readonly data: unknown[] } | undefined;
+    const statusOf = (id: string) => messages.findLast((message) => message.type === "status" && message.id === id);
+    await vi.waitFor(
+      () => {
+        expect(itemsOf("svc.workers")?.data).toContainEqual(expect.objectContaining({ name: "svc-console", principal: "role readers", internal: false }));
+        const ofEngine = { function_id: "engine::info", internal: true };
+        expect(itemsOf("svc.functions")?.data).toContainEqual(expect.objectContaining(ofEngine));
+        expect(statusOf("svc.workers")).toMatchObject({ status: "live", reason: null });
+        expect(statusOf("svc.triggers")).toMatchObject({ status: "refused", reason: expect.stringContaining("engine::registered-triggers::list") });
+        expect(statusOf("svc.logs")).toMatchObject({ status: "refused", reason: "live updates need the engine's own token" });
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    const engines = messages.flatMap((message) => (message.type === "engine" || message.type === "hello" ? [message.engine] : []));
+    expect(engines.at(-1)).toMatchObject({ bridge: "connected", realtime: "refused", next_try_at_ms: null });
+    expect(engines.filter(({ bridge, realtime }) => bridge === "disconnected" || realtime === "disconnected")).toEqual([]);
+    expect(JSON.stringify(messages)).not.toContain("SVC_TOKEN");
+  });
+
   it("refuses a wrong token in plain words, checks ten a minute at most, and notes it once a second", async () => {
     let nowMs = 1_000_000;
     const notes: string[] = [];
     const served = await consoleOf(engine, { now: () => nowMs, note: (line) => void notes.push(line) });
     const wrong = await post(served, "/api/login", { token: "this-is-not-the-token" });
-    expect([wrong.status, errorOf(wrong).message]).toEqual([401, "the engine does not accept this token"]);
+    expect([wrong.status, errorOf(wrong).message]).toEqual([
+      401,
+      "the engine does not accept this token; tokens of roles work only on the listener that lists them, see --bridge-port",
+    ]);
     for (let attempt = 2; attempt <= 10; attempt++) expect((await post(served, "/api/login", { token: "this-is-not-the-token" })).status).toBe(401);
     expect(notes).toEqual([expect.stringContaining("a login failed: the engine does not accept the token")]);
     const limited = await post(served, "/api/login", { token: ROLE_TOKEN });

@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck, LoaderCircle, WifiOff } from "lucide-react";
+import { CircleAlert, CircleCheck, LoaderCircle, RefreshCw, WifiOff } from "lucide-react";
 import { useEffect, useState } from "react";
 import { type LiveState, live, type Phase } from "../lib/live-connection.ts";
 import { clockTime, useZone } from "../lib/time.ts";
@@ -15,12 +15,25 @@ const LOOKS: Readonly<Record<Phase, { readonly label: string; readonly className
   offline: { label: "Offline", className: "bg-danger-soft text-danger", icon: WifiOff },
 };
 
+/** The engine answers calls, and refuses live updates to this token. */
+const WITHOUT_UPDATES = { label: "Live updates off", className: "bg-info-soft text-info", icon: RefreshCw };
+const WITHOUT_UPDATES_TEXT = "Live updates need the engine's own token. Lists are read again every 5 s.";
+
+function isWithoutUpdates({ phase, engine }: LiveState): boolean {
+  return phase === "live" && engine?.realtime === "refused";
+}
+
 /** How the page is connected, in the top bar. */
 export function ConnectionPill() {
-  const { phase } = useLiveState();
-  const { label, className, icon: Icon } = LOOKS[phase];
+  const state = useLiveState();
+  const isLimited = isWithoutUpdates(state);
+  const { label, className, icon: Icon } = isLimited ? WITHOUT_UPDATES : LOOKS[state.phase];
   return (
-    <span role="status" className={cn("inline-flex h-6 items-center gap-1.5 rounded-full px-2.5 font-medium text-[12px]", className)}>
+    <span
+      role="status"
+      title={isLimited ? WITHOUT_UPDATES_TEXT : undefined}
+      className={cn("inline-flex h-6 items-center gap-1.5 rounded-full px-2.5 font-medium text-[12px]", className)}
+    >
       <Icon aria-hidden className={cn("size-3.5", Icon === LoaderCircle && "animate-spin")} />
       {label}
     </span>
@@ -35,7 +48,14 @@ export function ConnectionBar() {
   const [sinceMs, setSinceMs] = useState<number>();
   const isTrouble = state.phase !== "live" && state.phase !== "connecting";
   useEffect(() => setSinceMs(isTrouble ? Date.now() : undefined), [isTrouble]);
-  if (!isTrouble) return <RestartNotice atMs={state.restartedAtMs} now={now} />;
+  if (!isTrouble) {
+    return (
+      <>
+        {isWithoutUpdates(state) && <NoUpdatesNotice />}
+        <RestartNotice atMs={state.restartedAtMs} now={now} />
+      </>
+    );
+  }
   const next = state.nextTryAtMs === undefined ? undefined : Math.max(0, Math.ceil((state.nextTryAtMs - now) / 1000));
   return (
     <div role="alert" className="flex items-center gap-3 border-warn/40 border-b bg-warn-soft px-4 py-1 text-warn">
@@ -50,6 +70,26 @@ export function ConnectionBar() {
     </div>
   );
 }
+
+/** Closed once, it stays closed until the page is loaded again: nothing needs to be done about it. */
+function NoUpdatesNotice() {
+  const [isClosed, setClosed] = useState(wasNoticeClosed);
+  if (isClosed) return null;
+  const close = (): void => {
+    wasNoticeClosed = true;
+    setClosed(true);
+  };
+  return (
+    <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
+      <span className="min-w-0 flex-1">{WITHOUT_UPDATES_TEXT}</span>
+      <Button look="ghost" className="h-6 text-info" onClick={close}>
+        Close
+      </Button>
+    </div>
+  );
+}
+
+let wasNoticeClosed = false;
 
 const RESTART_SHOWN_MS = 60_000;
 

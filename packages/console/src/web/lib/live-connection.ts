@@ -2,7 +2,7 @@ import type { ClientMessage, EngineState, LiveEvent, ServerMessage } from "../..
 import { LOGIN_REQUIRED } from "../../contract/login.ts";
 import { endSession, pageToken, renewPageToken } from "./page-token.ts";
 
-/** `offline`: the browser says so. `reconnecting`: the console's server cannot be reached. `engine-away`: it can, and the engine cannot. */
+/** `offline`: the browser says so. `reconnecting`: the console's server cannot be reached. `engine-away`: it can, and the engine cannot. `live`: calls work; live updates do unless the engine refuses them. */
 export type Phase = "connecting" | "live" | "reconnecting" | "engine-away" | "offline";
 
 export interface LiveState {
@@ -148,7 +148,8 @@ export class LiveConnection {
   }
 
   #takeEngine(engine: EngineState): void {
-    const isThere = engine.bridge === "connected" && engine.realtime === "connected";
+    // Without streams everything but live updates works.
+    const isThere = engine.bridge === "connected" && (engine.realtime === "connected" || engine.realtime === "refused");
     const isAnother = engine.instance_id !== null && this.#instanceId !== null && engine.instance_id !== this.#instanceId;
     if (engine.instance_id !== null) this.#instanceId = engine.instance_id;
     const wasAway = this.#state.phase !== "live";
