@@ -354,6 +354,9 @@ export class ModuleHost {
             get ended() {
               return binding.ended;
             },
+            get isGivenUp() {
+              return binding.isGivenUp;
+            },
             onPrincipalChange: (listener) => binding.onPrincipalChange(listener),
             callRefusal: (functionId) => binding.callRefusal(functionId as FunctionId),
             fire: (payload, options) => binding.fire(payload, options),

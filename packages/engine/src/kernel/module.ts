@@ -135,6 +135,11 @@ export interface TriggerBinding<Settings> {
    * while it lives: then only this module lets go of it.
    */
   readonly ended: "withdrawn" | "lapsed" | undefined;
+  /**
+   * To be read in the undo of `bind` and when `principal` has changed: the last trusted worker that asked for it took its request back itself.
+   * False when that worker went, however long ago, and when the config no longer has it.
+   */
+  readonly isGivenUp: boolean;
   /** Why none of those who ask for it may call the function; undefined when one of them may. For occasions that tell what the function would. */
   callRefusal(functionId: string): CallError | undefined;
   /**

@@ -74,6 +74,8 @@ export class Binding {
   kept: { readonly configuredWorker: string | undefined; readonly cancel: () => void } | undefined;
   /** How it ended: somebody took it back, or nobody came back for it in time. */
   ended: "withdrawn" | "lapsed" | undefined;
+  /** The last trusted owner took its request back, and no trusted one has asked since. */
+  isGivenUp = false;
   #id: TriggerId;
   #workerName: string;
   #detach: Undo | undefined;

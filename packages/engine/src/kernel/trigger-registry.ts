@@ -202,7 +202,10 @@ export class TriggerRegistry implements WorkerClaims {
     }
     if (!this.#byId.has(request.id)) this.#byId.set(request.id, binding);
     // What an unrestricted worker may come back to stays so when a restricted one joins and goes.
-    if (owner.principal.isTrusted) this.#cancelKeeping(binding);
+    if (owner.principal.isTrusted) {
+      this.#cancelKeeping(binding);
+      binding.isGivenUp = false;
+    }
     const isRemarked = remark(binding, owner, request);
     binding.owners.set(ownerKey, { owner, request });
     binding.ownersChanged();
@@ -269,6 +272,7 @@ export class TriggerRegistry implements WorkerClaims {
     if (id !== binding.id && this.#byId.get(id) === binding) this.#byId.delete(id);
     const builtIn = this.typeById(binding.type)?.provider.builtIn ?? false;
     const wasLastTrusted = owner.principal.isTrusted && ![...binding.owners.values()].some((other) => other.owner.principal.isTrusted);
+    if (how === "explicit" && wasLastTrusted) binding.isGivenUp = true;
     if (how === "gone" && builtIn && wasLastTrusted) this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
     if (binding.isAway && binding.kept === undefined) {
       this.#remove(binding, "withdrawn");

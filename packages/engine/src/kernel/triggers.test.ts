@@ -75,6 +75,37 @@ describe("a trigger of a module's type", () => {
     expect(endings).toEqual(["withdrawn", "lapsed", undefined]);
   });
 
+  it("is given up when the last trusted worker takes its request back itself, not when that worker goes", async () => {
+    const clock = manualClock();
+    const seen: unknown[] = [];
+    const module = defineModule({
+      name: "svc-bell",
+      summary: "Rings",
+      config: z.unknown(),
+      start(context) {
+        const bind = (binding: TriggerBinding<unknown>) => () => seen.push([binding.ended, binding.isGivenUp]);
+        context.provideTrigger({ type: "bell", summary: "Rings", settings: z.unknown(), bind });
+        return { stop: () => {} };
+      },
+    });
+    const engine = await inMemoryEngine({ modules: [module], clock });
+    const [one, two] = [await engine.connectWorker(), await engine.connectWorker()];
+    for (const [at, worker] of [one, two].entries()) {
+      bind(worker, `t${at}`, "ring", {});
+      await settled(worker);
+    }
+    one.say({ type: "unregistertrigger", id: "t0" });
+    await settled(one);
+    two.close();
+    await two.closed;
+    clock.advance(60_000);
+    expect(seen).toEqual([["lapsed", false]]);
+    bind(one, "t2", "ring", {});
+    one.say({ type: "unregistertrigger", id: "t2" });
+    await settled(one);
+    expect(seen[1]).toEqual(["withdrawn", true]);
+  });
+
   it("is answered, listed as active, and fires the function with its metadata", async () => {
     const { module, bindings } = bellModule();
     const engine = await inMemoryEngine({ modules: [module] });
