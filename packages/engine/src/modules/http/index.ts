@@ -1,18 +1,25 @@
+import { join } from "node:path";
 import { z } from "zod";
 import { defineModule } from "../../kernel/module.ts";
+import { SavedSet } from "../../store/saved-set.ts";
 import { type HttpConfig, httpConfigSchema } from "./config.ts";
 import { RequestHandler } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
 import { routeSettingsSchema } from "./route-settings.ts";
 import { RouteTable } from "./routes.ts";
 
+/** In the data folder: routes that trusted workers registered and did not take back. */
+const RESERVED_FILE = "http-reserved-routes.json";
+
 /** Serves functions over HTTP: trigger type `http` on the engine's HTTP listener. */
 export const httpModule = defineModule<HttpConfig>({
   name: "svc-http",
   summary: "Serves functions over HTTP",
   config: httpConfigSchema,
-  start(context) {
-    const routes = new RouteTable();
+  async start(context) {
+    const { clock, log, dataDir } = context;
+    const saved = new SavedSet({ file: join(dataDir, RESERVED_FILE), what: "the list of routes of trusted workers", clock, log });
+    const routes = new RouteTable({ reserved: await saved.load(), saved });
     const takeMiddleware = ({ middleware }: HttpConfig): void => routes.setNeededByAll(middleware.map(({ functionId }) => functionId));
     takeMiddleware(context.config);
     const handler = new RequestHandler(routes, context);
@@ -35,7 +42,10 @@ export const httpModule = defineModule<HttpConfig>({
         takeMiddleware(next);
         handler.reconfigure(next);
       },
-      stop: () => handler.stop(),
+      async stop() {
+        await handler.stop();
+        await saved.close();
+      },
     };
   },
 });

@@ -82,28 +82,38 @@ export function liesBelow(pattern: RoutePattern, prefix: string): boolean {
 
 /** Whether some path matches both patterns. */
 export function overlaps(a: RoutePattern, b: RoutePattern): boolean {
-  for (let at = 0; ; at++) {
-    const [one, other] = [a.segments[at], b.segments[at]];
-    if (one === undefined || other === undefined) return one === other;
-    if (one.kind === "literal" && other.kind === "literal") {
-      if (one.text !== other.text) return false;
-      // Parameters and tails take at least one character.
-    } else if (isEmpty(one) || isEmpty(other)) return false;
-    if (one.kind === "tail" || other.kind === "tail") return true;
-  }
+  return isRelated(a, b, overlapStep);
 }
 
 /** Whether every path that matches `narrow` matches `wide` as well. */
 export function covers(wide: RoutePattern, narrow: RoutePattern): boolean {
+  return isRelated(wide, narrow, coverStep);
+}
+
+/** What two segments in the same place say of their patterns: not related, related whatever follows, or it depends on the next segments. */
+export type Step = "no" | "yes" | "next";
+
+function isRelated(a: RoutePattern, b: RoutePattern, stepOf: (one: Segment, other: Segment) => Step): boolean {
   for (let at = 0; ; at++) {
-    const [one, other] = [wide.segments[at], narrow.segments[at]];
+    const [one, other] = [a.segments[at], b.segments[at]];
     if (one === undefined || other === undefined) return one === other;
-    if (one.kind === "literal") {
-      if (other.kind !== "literal" || one.text !== other.text) return false;
-    } else if (isEmpty(other)) return false;
-    else if (one.kind === "tail") return true;
-    else if (other.kind === "tail") return false;
+    const step = stepOf(one, other);
+    if (step !== "next") return step === "yes";
   }
+}
+
+/** Parameters and tails take at least one character. */
+export function overlapStep(one: Segment, other: Segment): Step {
+  if (one.kind === "literal" && other.kind === "literal") return one.text === other.text ? "next" : "no";
+  if (isEmpty(one) || isEmpty(other)) return "no";
+  return one.kind === "tail" || other.kind === "tail" ? "yes" : "next";
+}
+
+export function coverStep(wide: Segment, narrow: Segment): Step {
+  if (wide.kind === "literal") return narrow.kind === "literal" && wide.text === narrow.text ? "next" : "no";
+  if (isEmpty(narrow)) return "no";
+  if (wide.kind === "tail") return "yes";
+  return narrow.kind === "tail" ? "no" : "next";
 }
 
 /** What stands behind a trailing slash. */
@@ -111,7 +121,7 @@ function isEmpty(segment: Segment): boolean {
   return segment.kind === "literal" && segment.text === "";
 }
 
-type Segment =
+export type Segment =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "parameter"; readonly name: string }
   /** Takes the rest of the path. */

@@ -1,51 +1,13 @@
-import type { FunctionId } from "@svc/protocol";
 import { character } from "@svc/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Principal, restrictedPrincipal, TRUSTED } from "../../kernel/access/principal.ts";
 import { readTarget } from "./path.ts";
-import { type RouteMethod, type RouteSettings, routeSettingsSchema } from "./route-settings.ts";
-import { type RouteBinding, type RouteMatch, RouteTable } from "./routes.ts";
+import type { RouteMethod, RouteSettings } from "./route-settings.ts";
+import { type RouteMatch, RouteTable } from "./routes.ts";
+import { type Bound, binding } from "./testing/bound-route.ts";
 
 const GUESTS = restrictedPrincipal("role guest");
-
-interface Bound extends RouteBinding {
-  /** What was last reported. */
-  problem: string | undefined;
-  principal: Principal;
-  /** As the kernel does when owners came or went. */
-  become(principal: Principal): void;
-}
-
-function binding(functionId: string, apiPath: string, more: Partial<RouteSettings> = {}): Bound {
-  let tell = (): void => {};
-  const bound: Bound = {
-    id: functionId,
-    key: functionId,
-    functionId: functionId as FunctionId,
-    settings: { ...routeSettingsSchema.parse({ api_path: apiPath }), ...more },
-    problem: undefined,
-    principal: TRUSTED,
-    isAway: false,
-    ended: undefined,
-    callRefusal: () => undefined,
-    onPrincipalChange(listener) {
-      tell = listener;
-      return () => {};
-    },
-    become(principal) {
-      bound.principal = principal;
-      tell();
-    },
-    fire: () => Promise.reject(new Error("a route table fires nothing")),
-    passes: () => Promise.reject(new Error("a route table asks nothing")),
-    needs: () => {},
-    report(problem) {
-      bound.problem = problem;
-    },
-  };
-  return bound;
-}
 
 function tableOf(...paths: string[]): RouteTable {
   const table = new RouteTable();
@@ -221,14 +183,178 @@ describe("a route table", () => {
       for (const each of others) table.add(each);
       expect([own, ...others].map(({ problem }) => problem)).toEqual([
         undefined,
-        "path taken by acme, which serves GET /shop/:id",
-        "path taken by acme, which serves GET /shop/:id",
+        "route taken by acme::me",
+        "path taken by acme::me, which serves GET /shop/me",
         undefined,
       ]);
       expect([lookup(table, "/shop/me"), lookup(table, "/shop/1", "POST")]).toEqual([["acme::me", {}], "wrong method"]);
       leave();
       expect([lookup(table, "/shop/me"), lookup(table, "/shop/1")]).toEqual([["acme::me", {}], "none"]);
       expect(others.map(({ problem }) => problem)).toEqual(["route taken by acme::me", "path taken by acme::me, which serves GET /shop/me", undefined]);
+    });
+
+    describe("with limits", () => {
+      const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+      const GUEST = role("guest");
+
+      it("lets one restricted principal have 1,000 routes over all its connections, and all together 8,000", () => {
+        const table = new RouteTable();
+        const leave = Array.from({ length: 1_000 }, (_, at) => table.add(restricted(`f${at}`, at < 500 ? "/same" : `/r/${at}`)));
+        expect(() => table.add(restricted("more", "/more"))).toThrow("all connections of role guest together have 1000 HTTP routes of 1000");
+        leave[0]?.();
+        leave[0]?.();
+        table.add(restricted("more", "/more"));
+        expect(() => table.add(restricted("again", "/again"))).toThrow("1000 HTTP routes of 1000");
+        table.add(binding("trusted", "/trusted"));
+        for (let of = 1; of < 8; of++) for (let at = 0; at < 1_000; at++) table.add(restricted("f", `/${of}/${at}`, {}, role(`${of}`)));
+        expect(() => table.add(restricted("last", "/last", {}, role("last")))).toThrow("all restricted connections together have 8000 HTTP routes of 8000");
+      });
+
+      it("refuses a route that only its trusted owner had within the limits, and counts it while a restricted one has it", () => {
+        const table = new RouteTable({ maxRoutes: { each: 1, restricted: 2 } });
+        const [shared, other] = [binding("shared", "/shared"), binding("other", "/other")];
+        for (const each of [shared, other]) table.add(each);
+        shared.become(GUEST);
+        other.become(GUEST);
+        expect([shared.problem, other.problem]).toEqual([undefined, "all connections of role guest together have 1 HTTP routes of 1"]);
+        shared.become(TRUSTED);
+        other.become(role("another"));
+        expect([shared.problem, other.problem, lookup(table, "/other")]).toEqual([undefined, undefined, ["other", {}]]);
+      });
+
+      it("refuses a restricted route of more than 32 segments", () => {
+        const table = new RouteTable();
+        const path = "/a".repeat(33);
+        table.add(binding("trusted", path));
+        expect(() => table.add(restricted("guest", path))).toThrow("the route has 33 segments; restricted connections may use 32");
+        table.add(restricted("guest", "/b".repeat(32)));
+      });
+
+      it("tells a bounded number of those that wait when the first of a route leaves", () => {
+        for (const principal of [TRUSTED, GUEST]) {
+          const table = new RouteTable();
+          const all = Array.from({ length: 500 }, (_, at) => restricted(`f${at}`, "/a", {}, principal));
+          const leave = all.map((each) => table.add(each));
+          const reports = (): number => all.reduce((sum, each) => sum + each.reports, 0);
+          for (const [at, undo] of leave.slice(0, -1).entries()) {
+            const before = reports();
+            undo();
+            expect(reports() - before).toBeLessThan(40);
+            expect(lookup(table, "/a")).toEqual([`f${at + 1}`, {}]);
+            expect([all[at + 1]?.problem, all[at + 2]?.problem]).toEqual([undefined, at < 498 ? expect.stringMatching(/taken by/) : undefined]);
+          }
+        }
+      });
+
+      it("visits few routes of its own when a route leaves that others waited for", () => {
+        const table = new RouteTable();
+        const wide = table.add(restricted("wide", "/*rest", {}, role("wide")));
+        const others = Array.from({ length: 150 }, (_, at) => restricted(`f${at}`, `/shop/${at}/:id`));
+        const leave = others.map((each) => table.add(each));
+        expect(others.every(({ problem }) => problem !== undefined)).toBe(true);
+        const before = table.visits;
+        wide();
+        // For each its own path: root, segments and end, in the tree of the trusted and in that of the restricted.
+        expect(table.visits - before).toBeLessThan(150 * 10);
+        expect(others.every(({ problem }) => problem === undefined)).toBe(true);
+        for (const undo of leave) undo();
+        expect([table.visits - before < 150 * 10, table.size]).toEqual([true, 0]);
+      });
+
+      it("hands over at most some hundred routes in one turn of the event loop, in the order in which they came", async () => {
+        const table = new RouteTable();
+        const wide = table.add(restricted("wide", "/*rest", {}, role("wide")));
+        const others = Array.from({ length: 1_000 }, (_, at) => restricted(`f${at}`, `/shop/${at}`));
+        const leave = others.map((each) => table.add(each));
+        wide();
+        expect(lookup(table, "/shop/0")).toEqual(["f0", {}]);
+        expect(lookup(table, "/shop/999")).toBe("none");
+        const first = table.size;
+        expect([first > 50, first <= 200]).toEqual([true, true]);
+        leave.pop()?.();
+        await turn();
+        expect(table.size).toBeLessThanOrEqual(400);
+        for (let turns = 0; turns < 20; turns++) await turn();
+        expect(table.size).toBe(999);
+        expect(others.filter(({ problem }) => problem !== undefined)).toEqual([others[999]]);
+      });
+    });
+
+    describe("after a trusted worker went", () => {
+      it.each(["first", "last"])("keeps its route from restricted connections until a trusted worker takes it back, when they came %s", (when) => {
+        const table = new RouteTable();
+        const user = binding("user", "/users/:id");
+        const guests = [
+          restricted("get", "/users/:x"),
+          restricted("post", "/users/:id", { method: "POST" }),
+          restricted("me", "/users/me"),
+          restricted("wide", "/*rest"),
+        ];
+        if (when === "first") for (const each of guests) table.add(each);
+        const leave = table.add(user);
+        user.isGivenUp = false;
+        leave();
+        if (when === "last") for (const each of guests) table.add(each);
+        const problem = "path reserved: a trusted worker served GET /users/:id and may come back";
+        expect(guests.map((guest) => guest.problem)).toEqual([problem, problem, problem, undefined]);
+        for (const method of ["GET", "HEAD", "POST", "OPTIONS"]) expect(lookup(table, "/users/1", method)).toBe("none");
+        expect([lookup(table, "/users/me"), table.methodsOf("/users/1"), lookup(table, "/other")]).toEqual(["none", [], ["wide", { rest: "other" }]]);
+
+        const again = binding("again", "/users/{name}");
+        const leaveAgain = table.add(again);
+        expect(lookup(table, "/users/1")).toEqual(["again", { name: "1" }]);
+        expect(guests[1]?.problem).toBe("path taken by again, which serves GET /users/{name}");
+        leaveAgain();
+        expect(guests.map((guest) => guest.problem)).toEqual([undefined, undefined, undefined, undefined]);
+        expect(lookup(table, "/users/me")).toEqual(["me", {}]);
+      });
+
+      it("keeps the route while one of two trusted triggers is left, and from the restricted one that shared the trigger", () => {
+        const table = new RouteTable();
+        const [one, two, guest] = [binding("one", "/a"), binding("two", "/a"), restricted("guest", "/a")];
+        const leave = [one, two, guest].map((each) => table.add(each));
+        leave[0]?.();
+        two.isGivenUp = false;
+        two.become(GUESTS);
+        expect([lookup(table, "/a"), two.problem]).toEqual(["none", "path reserved: a trusted worker served GET /a and may come back"]);
+        two.become(TRUSTED);
+        two.isGivenUp = true;
+        two.become(GUESTS);
+        expect([lookup(table, "/a"), two.problem]).toEqual([["two", {}], undefined]);
+      });
+
+      it("lets the rest of a trusted route of many paths be served by its worker", () => {
+        const table = new RouteTable();
+        const me = binding("me", "/users/me");
+        const leave = table.add(me);
+        table.add(binding("user", "/users/:id"));
+        me.isGivenUp = false;
+        leave();
+        expect(lookup(table, "/users/me")).toEqual(["user", { id: "me" }]);
+      });
+
+      it("saves the routes, the newest ones of a limited number, and takes those of the last run", () => {
+        const entries = new Set<string>();
+        const saved = { add: (entry: string) => entries.add(entry), remove: (entry: string) => entries.delete(entry) };
+        const table = new RouteTable({ reserved: ["POST /old/:id", "nonsense", "GET //"], saved, maxReserved: 3 });
+        const guests = ["/old/1", "/a/1", "/b", "/c"].map((path) => restricted(path, path));
+        for (const guest of guests) table.add(guest);
+        expect(guests.map(({ problem }) => problem)).toEqual([
+          "path reserved: a trusted worker served POST /old/:id and may come back",
+          undefined,
+          undefined,
+          undefined,
+        ]);
+        for (const path of ["/a/:id", "/b", "/a/:id", "/c"]) {
+          const bound = binding(path, path);
+          bound.isGivenUp = false;
+          table.add(bound)();
+        }
+        expect([...entries]).toEqual(["GET /a/:id", "GET /b", "GET /c"]);
+        expect(guests.map(({ problem }) => problem === undefined)).toEqual([true, false, false, false]);
+        table.add(binding("b", "/b"))();
+        expect([[...entries], guests[2]?.problem]).toEqual([["GET /a/:id", "GET /c"], undefined]);
+      });
     });
   });
 

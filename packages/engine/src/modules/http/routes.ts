@@ -1,24 +1,14 @@
-import { isDeepStrictEqual } from "node:util";
 import { CallError } from "@svc/protocol";
 import createRouter from "find-my-way";
-import { isSamePrincipal, type Principal, type TriggerBinding } from "../../kernel/module.ts";
+import { overQuota, type Principal, Quota, type QuotaLimits, TRUSTED } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
-import { covers, liesBelow, overlaps, parameterKey, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
-import type { RouteMethod, RouteSettings } from "./route-settings.ts";
+import { keyOf, type RouteBinding, RouteClaim, type RouteHolder } from "./route-claim.ts";
+import { liesBelow, parameterKey, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
+import type { RouteMethod } from "./route-settings.ts";
 import { ROUTE_METHODS } from "./route-settings.ts";
+import { RouteTree } from "./route-tree.ts";
 
-export type RouteBinding = TriggerBinding<RouteSettings>;
-
-/** A binding with its path taken apart. */
-export interface RouteHolder {
-  readonly binding: RouteBinding;
-  readonly pattern: RoutePattern;
-  readonly method: RouteMethod;
-  /** As the holder was last placed by. */
-  principal: Principal;
-  /** The holder that serves in its place; undefined while it serves itself. */
-  behind: RouteHolder | undefined;
-}
+export type { RouteBinding, RouteHolder } from "./route-claim.ts";
 
 export type RouteMatch =
   | { readonly kind: "found"; readonly holder: RouteHolder; readonly pathParams: Record<string, string> }
@@ -28,22 +18,67 @@ export type RouteMatch =
 
 type Router = createRouter.Instance<createRouter.HTTPVersion.V1>;
 
+/** Routes of restricted principals, waiting ones included. */
+const MAX_ROUTES: QuotaLimits = { each: 1_000, restricted: 8_000 };
+/** Maximum number of segments in a route of a restricted principal. Bounds the cost of a search for conflicts. */
+const MAX_SEGMENTS = 32;
+/** Maximum number of trusted routes that stay reserved. Beyond it the oldest are forgotten. */
+const MAX_RESERVED = 10_000;
+/** Maximum work on waiting routes in one turn of the event loop, in nodes visited by searches: about 1 ms. */
+const WORK_PER_TURN = 20_000;
+/** What one waiting route costs besides its search: about what its report does. */
+const WORK_PER_CLAIM = 100;
+
+/** Keeps the reserved routes over restarts of the engine. */
+interface SavedEntries {
+  add(entry: string): void;
+  remove(entry: string): void;
+}
+
+export interface RouteTableOptions {
+  /** Routes that trusted workers had in the last run, e.g. `GET /users/:id`. */
+  readonly reserved?: readonly string[];
+  readonly saved?: SavedEntries;
+  readonly maxRoutes?: QuotaLimits;
+  readonly maxReserved?: number;
+}
+
 /**
- * Who answers which method and path. A path that a trusted worker serves, by whatever method, is served by trusted workers alone; a restricted
- * connection gets what is left. Of two restricted principals the one that came first keeps a path. Among the routes of one principal a static
- * segment beats a parameter, a parameter beats a tail, and of equal routes the first serves. Case and the trailing slash count. Parameters and tails
- * take at least one character.
+ * Who answers which method and path. A path that a trusted worker serves, by whatever method, is served by trusted workers alone, also while that
+ * worker is gone and until one of them takes the route back; a restricted connection gets what is left. Of two restricted principals the one that
+ * came first keeps a path. Among the routes of one principal a static segment beats a parameter, a parameter beats a tail, and of equal routes the
+ * first serves. Case and the trailing slash count. Parameters and tails take at least one character.
  */
 export class RouteTable {
-  /** In order of registration. A route whose principal changes is registered again. */
-  readonly #trusted = new Set<RouteHolder>();
-  #restricted: Set<RouteHolder> = new Set();
-  /** Those trusted that serve, by method and shape. */
-  readonly #serving = new Map<string, RouteHolder>();
+  readonly #holders = new Set<RouteHolder>();
+  /** Claims of trusted workers by method and shape; all of them serve or are reserved. */
+  readonly #trusted = new Map<string, RouteClaim>();
+  readonly #trustedTree = new RouteTree<RouteClaim>();
+  /** Claims of restricted principals, by principal and then by method and shape. */
+  readonly #restricted = new Map<string, Map<string, RouteClaim>>();
+  /** Restricted claims that serve. No two of different principals overlap. */
+  readonly #restrictedTree = new RouteTree<RouteClaim>();
+  /** Claims to examine again, because what they waited for has ended. */
+  #pending: RouteClaim[] = [];
+  #nextTurn: NodeJS.Immediate | undefined;
+  /** Keys of reserved routes with their entries in `saved`, the oldest first. */
+  readonly #reserved = new Map<string, string>();
+  readonly #saved: SavedEntries | undefined;
+  readonly #maxReserved: number;
+  readonly #quota: Quota;
+  #lastOrder = 0;
+  #firstOrder = 0;
   // Taking a route out of a router rebuilds it whole, so leaving routes (a worker with a thousand of them goes) only void it.
   #trustedRouter: Router | undefined;
   #restrictedRouter: Router | undefined;
   #neededByAll: readonly string[] = [];
+
+  constructor({ reserved = [], saved, maxRoutes = MAX_ROUTES, maxReserved = MAX_RESERVED }: RouteTableOptions = {}) {
+    this.#saved = saved;
+    this.#maxReserved = maxReserved;
+    this.#quota = new Quota("HTTP routes", maxRoutes);
+    for (const entry of reserved) this.#restore(entry);
+  }
 
   /** Number of routes that are served. */
   get size(): number {
@@ -52,13 +87,18 @@ export class RouteTable {
 
   /** Who serves each route. */
   owners(): RouteHolder[] {
-    return [...this.#trusted, ...this.#restricted].filter(({ behind }) => behind === undefined);
+    return [...this.#holders].filter((holder) => holder.claim?.isServing === true && holder.claim.first === holder);
+  }
+
+  /** Number of nodes that searches for conflicts have visited so far. */
+  get visits(): number {
+    return this.#trustedTree.visits + this.#restrictedTree.visits;
   }
 
   /** Functions that every route needs: the middleware of svc-http. */
   setNeededByAll(functionIds: readonly string[]): void {
     this.#neededByAll = functionIds;
-    for (const { binding } of [...this.#trusted, ...this.#restricted]) this.#tellNeeds(binding);
+    for (const { binding } of this.#holders) this.#tellNeeds(binding);
   }
 
   #tellNeeds(binding: RouteBinding): void {
@@ -72,17 +112,17 @@ export class RouteTable {
     const { method, apiPath } = binding.settings;
     const pattern = parseRoutePattern(apiPath);
     if ("problem" in pattern) throw new TypeError(`api_path: ${pattern.problem}`);
-    const refusal = outsidePrefix(binding, pattern);
-    if (refusal !== undefined) throw new CallError("FORBIDDEN", refusal);
-    const holder: RouteHolder = { binding, pattern, method, principal: binding.principal, behind: undefined };
+    const holder: RouteHolder = { binding, pattern, method, principal: binding.principal, claim: undefined, namedIn: undefined };
+    const refusal = this.#admit(holder);
+    if (refusal !== undefined) throw refusal;
     this.#tellNeeds(binding);
     this.#place(holder, "last");
     const stopListening = binding.onPrincipalChange(() => {
       this.#remove(holder);
       holder.principal = binding.principal;
-      const outside = outsidePrefix(binding, pattern);
-      if (outside !== undefined) {
-        binding.report(outside);
+      const refused = this.#admit(holder);
+      if (refused !== undefined) {
+        binding.report(refused.message);
         return;
       }
       // Who was raised comes after those who were there; who has fallen behind served before those who wait.
@@ -94,113 +134,239 @@ export class RouteTable {
     };
   }
 
+  /** Why the principal may not have the route. Undefined when it may; then the route is counted. */
+  #admit({ principal, pattern }: RouteHolder): CallError | undefined {
+    if (principal.isTrusted) return undefined;
+    const outside = outsidePrefix(principal, pattern);
+    if (outside !== undefined) return new CallError("FORBIDDEN", outside);
+    const { length } = pattern.segments;
+    if (length > MAX_SEGMENTS) return new CallError("FORBIDDEN", `the route has ${length} segments; restricted connections may use ${MAX_SEGMENTS}`);
+    const problem = this.#quota.take(principal);
+    return problem === undefined ? undefined : overQuota(problem);
+  }
+
   #place(holder: RouteHolder, where: "first" | "last"): void {
-    const isTrusted = holder.principal.isTrusted;
-    if (isTrusted) this.#trusted.add(holder);
-    else if (where === "last") this.#restricted.add(holder);
-    else {
-      this.#restricted = new Set([holder, ...this.#restricted]);
-      this.#restrictedRouter = undefined;
+    this.#holders.add(holder);
+    if (holder.principal.isTrusted) this.#placeTrusted(holder);
+    else this.#placeRestricted(holder, where);
+    this.#settlePending();
+  }
+
+  #placeTrusted(holder: RouteHolder): void {
+    const claim = this.#trusted.get(keyOf(holder)) ?? this.#claimTrusted(holder);
+    claim.add(holder, "last");
+    if (claim.first === holder) {
+      if (this.#trustedRouter !== undefined) addTo(this.#trustedRouter, claim);
+      claim.firstChanged();
+      for (const covered of this.#restrictedTree.all("is covered by", claim.pattern)) this.#displace(covered, claim);
+    } else claim.report(holder);
+    this.#reserve(claim, holder);
+  }
+
+  #claimTrusted(route: { readonly method: RouteMethod; readonly pattern: RoutePattern }): RouteClaim {
+    const claim = new RouteClaim(keyOf(route), TRUSTED, route, 0);
+    claim.isServing = true;
+    this.#trusted.set(claim.key, claim);
+    this.#trustedTree.add(claim);
+    return claim;
+  }
+
+  #placeRestricted(holder: RouteHolder, where: "first" | "last"): void {
+    const { principal } = holder;
+    const key = keyOf(holder);
+    const own = this.#restricted.get(principal.id) ?? new Map<string, RouteClaim>();
+    this.#restricted.set(principal.id, own);
+    const before = own.get(key);
+    const claim = before ?? new RouteClaim(key, principal, holder, 0);
+    own.set(key, claim);
+    if (where === "first") claim.order = --this.#firstOrder;
+    else if (before === undefined) claim.order = ++this.#lastOrder;
+    claim.add(holder, where);
+    if (where === "first" && !claim.isServing) this.#settleFirst(claim);
+    else if (before === undefined) this.#settle(claim);
+    else if (where === "first") claim.firstChanged();
+    else claim.report(holder);
+  }
+
+  /** Decides whether the claim serves. */
+  #settle(claim: RouteClaim): void {
+    const { pattern, owner } = claim;
+    const behind = this.#trustedTree.find("covers", pattern) ?? this.#restrictedTree.find("overlaps", pattern, owner);
+    if (behind === undefined) this.#serve(claim);
+    else this.#wait(claim, behind);
+  }
+
+  /** Decides whether the claim serves, which goes before all restricted ones. */
+  #settleFirst(claim: RouteClaim): void {
+    claim.behind?.waiting.delete(claim);
+    const behind = this.#trustedTree.find("covers", claim.pattern);
+    if (behind !== undefined) {
+      this.#wait(claim, behind);
+      return;
     }
-    this.#settle(holder);
-    if (holder.behind !== undefined) return;
-    this.#served(holder);
-    // A restricted route that serves may have been there before.
-    if (isTrusted || where === "first")
-      this.#settleRestricted((other) => other !== holder && other.behind === undefined && overlaps(holder.pattern, other.pattern));
+    for (const other of this.#restrictedTree.all("overlaps", claim.pattern, claim.owner)) this.#displace(other, claim);
+    this.#serve(claim);
+  }
+
+  #serve(claim: RouteClaim): void {
+    claim.behind = undefined;
+    claim.isServing = true;
+    this.#restrictedTree.add(claim);
+    if (this.#restrictedRouter !== undefined) addTo(this.#restrictedRouter, claim);
+    claim.reportAll();
+  }
+
+  #wait(claim: RouteClaim, behind: RouteClaim): void {
+    claim.behind = behind;
+    behind.waiting.add(claim);
+    claim.reportAll();
+  }
+
+  /** Takes a restricted claim out of service. Those that waited for it may be served beside the other. */
+  #displace(claim: RouteClaim, by: RouteClaim): void {
+    this.#endService(claim);
+    this.#wait(claim, by);
+  }
+
+  #endService(claim: RouteClaim): void {
+    claim.isServing = false;
+    this.#restrictedTree.delete(claim);
+    this.#restrictedRouter = undefined;
+    this.#free(claim);
+  }
+
+  /** The claims that wait for this one are examined again. */
+  #free(claim: RouteClaim): void {
+    const freed = [...claim.waiting].sort((one, other) => one.order - other.order);
+    claim.waiting.clear();
+    for (const each of freed) {
+      each.behind = undefined;
+      this.#pending.push(each);
+    }
+  }
+
+  /**
+   * Examines pending claims in the order in which they came, as many as one turn of the event loop allows. A route that is registered meanwhile
+   * may be served before those that are left.
+   */
+  #settlePending(): void {
+    if (this.#nextTurn !== undefined) return;
+    const until = this.visits + WORK_PER_TURN;
+    let done = 0;
+    for (const claim of this.#pending) {
+      if (this.visits + done * WORK_PER_CLAIM >= until) break;
+      done++;
+      // Meanwhile it may have lost its members, or been placed first.
+      if (claim.members.size > 0 && claim.behind === undefined && !claim.isServing) this.#settle(claim);
+    }
+    this.#pending = this.#pending.slice(done);
+    if (this.#pending.length === 0) return;
+    this.#nextTurn = setImmediate(() => {
+      this.#nextTurn = undefined;
+      this.#settlePending();
+    });
   }
 
   #remove(holder: RouteHolder): void {
-    if (!this.#trusted.delete(holder) && !this.#restricted.delete(holder)) return;
-    if (holder.behind === undefined) this.#voidRouter(holder);
-    const isFreed = ({ behind }: RouteHolder): boolean => behind === holder;
-    for (const other of this.#trusted) if (isFreed(other)) this.#settleAgain(other);
-    this.#settleRestricted(isFreed);
+    const { claim, principal } = holder;
+    if (claim === undefined) return;
+    const wasFirst = claim.first === holder;
+    claim.remove(holder);
+    this.#holders.delete(holder);
+    if (!principal.isTrusted) this.#quota.release(principal);
+    else if (holder.binding.isGivenUp && claim.members.size === 0) this.#unreserve(claim.key);
+    if (claim.members.size > 0) {
+      if (wasFirst) claim.firstChanged();
+    } else if (principal.isTrusted) this.#endTrusted(claim);
+    else this.#endRestricted(claim);
+    this.#settlePending();
   }
 
-  /** In the order they came: one that is served takes the place of later ones. */
-  #settleRestricted(concerns: (holder: RouteHolder) => boolean): void {
-    for (const other of this.#restricted) if (concerns(other)) this.#settleAgain(other);
-  }
-
-  #settleAgain(holder: RouteHolder): void {
-    const before = holder.behind;
-    this.#settle(holder);
-    if (before !== undefined && holder.behind === undefined) this.#served(holder);
-    else if (before === undefined && holder.behind !== undefined) {
-      this.#voidRouter(holder);
-      // Those that waited for it wait for whoever serves now, or serve what that one leaves.
-      this.#settleRestricted(({ behind }) => behind === holder);
+  #endTrusted(claim: RouteClaim): void {
+    this.#trustedRouter = undefined;
+    if (claim.isReserved) {
+      claim.firstChanged();
+      return;
     }
+    this.#trusted.delete(claim.key);
+    this.#trustedTree.delete(claim);
+    this.#free(claim);
   }
 
-  /** Decides who serves in the holder's place, and tells its binding how it stands. */
-  #settle(holder: RouteHolder): void {
-    holder.behind = this.#servingInPlaceOf(holder);
-    holder.binding.report(holder.behind === undefined ? undefined : problemBehind(holder.behind, holder));
+  #endRestricted(claim: RouteClaim): void {
+    const own = this.#restricted.get(claim.owner);
+    own?.delete(claim.key);
+    if (own?.size === 0) this.#restricted.delete(claim.owner);
+    claim.behind?.waiting.delete(claim);
+    if (claim.isServing) this.#endService(claim);
   }
 
-  #servingInPlaceOf(holder: RouteHolder): RouteHolder | undefined {
-    if (holder.principal.isTrusted) return this.#serving.get(keyOf(holder));
-    for (const other of this.#serving.values()) if (covers(other.pattern, holder.pattern)) return other;
-    for (const other of this.#restricted) {
-      if (other === holder) return undefined;
-      if (other.behind !== undefined) continue;
-      if (isSamePrincipal(other.principal, holder.principal) ? keyOf(other) === keyOf(holder) : overlaps(other.pattern, holder.pattern)) return other;
-    }
-    return undefined;
+  #restore(entry: string): void {
+    const space = entry.indexOf(" ");
+    const method = entry.slice(0, space);
+    const pattern = parseRoutePattern(entry.slice(space + 1));
+    if (!isRouteMethod(method) || "problem" in pattern) return;
+    const key = keyOf({ method, pattern });
+    const claim = this.#trusted.get(key) ?? this.#claimTrusted({ method, pattern });
+    claim.isReserved = true;
+    this.#reserved.set(key, entry);
   }
 
-  #served(holder: RouteHolder): void {
-    if (holder.principal.isTrusted) this.#serving.set(keyOf(holder), holder);
-    const router = holder.principal.isTrusted ? this.#trustedRouter : this.#restrictedRouter;
-    if (router !== undefined) addTo(router, holder);
+  /** Keeps the route for trusted workers until one of them takes it back. */
+  #reserve(claim: RouteClaim, { method, pattern }: RouteHolder): void {
+    const before = this.#reserved.get(claim.key);
+    const entry = before ?? `${method} ${pattern.path}`;
+    // As the newest one.
+    this.#reserved.delete(claim.key);
+    this.#reserved.set(claim.key, entry);
+    claim.isReserved = true;
+    if (before !== undefined) return;
+    this.#saved?.add(entry);
+    const [oldest] = this.#reserved.keys();
+    if (this.#reserved.size <= this.#maxReserved || oldest === undefined) return;
+    const forgotten = this.#trusted.get(oldest);
+    this.#unreserve(oldest);
+    if (forgotten?.members.size === 0) this.#endTrusted(forgotten);
   }
 
-  #voidRouter(holder: RouteHolder): void {
-    if (!holder.principal.isTrusted) this.#restrictedRouter = undefined;
-    else {
-      this.#serving.delete(keyOf(holder));
-      this.#trustedRouter = undefined;
-    }
+  #unreserve(key: string): void {
+    const entry = this.#reserved.get(key);
+    if (entry === undefined) return;
+    this.#reserved.delete(key);
+    this.#saved?.remove(entry);
+    const claim = this.#trusted.get(key);
+    if (claim !== undefined) claim.isReserved = false;
   }
 
   /** Finds the route of a decoded path. HEAD falls back to GET. */
   match(method: string, path: string): RouteMatch {
-    for (const router of this.#routers()) {
-      const found = isRouteMethod(method) ? (find(router, method, path) ?? (method === "HEAD" ? find(router, "GET", path) : undefined)) : undefined;
-      if (found !== undefined) return found;
-      const allow = allowedMethods(router, path);
-      if (allow.length > 0) return { kind: "wrong method", allow };
-    }
-    return { kind: "none" };
+    const router = this.#routerFor(path);
+    const found = isRouteMethod(method) ? (find(router, method, path) ?? (method === "HEAD" ? find(router, "GET", path) : undefined)) : undefined;
+    if (found !== undefined) return found;
+    const allow = allowedMethods(router, path);
+    return allow.length > 0 ? { kind: "wrong method", allow } : { kind: "none" };
   }
 
   /** The methods of a decoded path, sorted, with HEAD and OPTIONS where they are answered without a route. */
   methodsOf(path: string): readonly string[] {
-    for (const router of this.#routers()) {
-      const allow = allowedMethods(router, path);
-      if (allow.length > 0) return allow;
-    }
-    return [];
+    return allowedMethods(this.#routerFor(path), path);
   }
 
-  /** That of trusted workers first: what one of its routes matches is not looked for in the other. */
-  #routers(): readonly Router[] {
-    this.#trustedRouter ??= routerOf(this.#trusted);
-    this.#restrictedRouter ??= routerOf(this.#restricted);
-    return [this.#trustedRouter, this.#restrictedRouter];
+  /** What a trusted route matches, served or reserved, is never looked for among the restricted ones. */
+  #routerFor(path: string): Router {
+    if (this.#trustedTree.matches(path)) {
+      this.#trustedRouter ??= routerOf(this.#trusted.values());
+      return this.#trustedRouter;
+    }
+    this.#restrictedRouter ??= routerOf([...this.#restricted.values()].flatMap((claims) => [...claims.values()]));
+    return this.#restrictedRouter;
   }
 }
 
-/** Why the principal of the binding may not have the route, by its path prefix. */
-function outsidePrefix({ principal: { httpPathPrefix } }: RouteBinding, pattern: RoutePattern): string | undefined {
+/** Why the principal may not have the route, by its path prefix. */
+function outsidePrefix({ httpPathPrefix }: Principal, pattern: RoutePattern): string | undefined {
   if (httpPathPrefix === undefined || liesBelow(pattern, httpPathPrefix)) return undefined;
   return `routes of this connection must lie below ${httpPathPrefix}, e.g. ${httpPathPrefix}${pattern.path}`;
-}
-
-function keyOf({ method, pattern }: RouteHolder): string {
-  return `${method} ${pattern.shape}`;
 }
 
 function allowedMethods(router: Router, path: string): readonly string[] {
@@ -214,7 +380,8 @@ function allowedMethods(router: Router, path: string): readonly string[] {
 function find(router: Router, method: RouteMethod, path: string): Extract<RouteMatch, { kind: "found" }> | undefined {
   const found = router.find(method, path);
   if (found === null) return undefined;
-  const holder = found.store as RouteHolder;
+  const holder = (found.store as RouteClaim).first;
+  if (holder === undefined) return undefined;
   const pathParams = Object.create(null) as Record<string, string>;
   const { parameterNames, tailName } = holder.pattern;
   for (const [position, name] of parameterNames.entries()) {
@@ -230,15 +397,15 @@ function find(router: Router, method: RouteMethod, path: string): Extract<RouteM
   return { kind: "found", holder, pathParams };
 }
 
-function routerOf(holders: Iterable<RouteHolder>): Router {
+function routerOf(claims: Iterable<RouteClaim>): Router {
   // No limit of its own for parameters: the listener bounds the request line.
   const router = createRouter({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: Number.POSITIVE_INFINITY });
-  for (const holder of holders) if (holder.behind === undefined) addTo(router, holder);
+  for (const claim of claims) if (claim.isServing && claim.members.size > 0) addTo(router, claim);
   return router;
 }
 
-function addTo(router: Router, holder: RouteHolder): void {
-  router.on(holder.method, holder.pattern.shape, noHandler, holder);
+function addTo(router: Router, claim: RouteClaim): void {
+  router.on(claim.method, claim.pattern.shape, noHandler, claim);
 }
 
 // The router is only asked where a path leads; what happens there is not its business.
@@ -246,22 +413,4 @@ function noHandler(): void {}
 
 function isRouteMethod(method: string): method is RouteMethod {
   return (ROUTE_METHODS as readonly string[]).includes(method);
-}
-
-/** What keeps a binding from being served by the owner of its route. */
-function problemBehind(owner: RouteHolder, holder: RouteHolder): string | undefined {
-  const { binding, pattern } = holder;
-  if (keyOf(owner) !== keyOf(holder)) return `path taken by ${owner.binding.functionId}, which serves ${owner.method} ${owner.pattern.path}`;
-  if (!answersAlike(binding, owner.binding)) return `route taken by ${owner.binding.functionId}`;
-  if (isDeepStrictEqual(namesIn(pattern), namesIn(owner.pattern))) return undefined;
-  return `route served as ${owner.pattern.path}, whose parameters have other names: the function gets those`;
-}
-
-function namesIn({ parameterNames, tailName }: RoutePattern): readonly (string | undefined)[] {
-  return [...parameterNames, tailName];
-}
-
-/** A second binding that would answer exactly like the first is no conflict. */
-function answersAlike(a: RouteBinding, b: RouteBinding): boolean {
-  return a.functionId === b.functionId && isDeepStrictEqual({ ...a.settings, apiPath: "" }, { ...b.settings, apiPath: "" });
 }

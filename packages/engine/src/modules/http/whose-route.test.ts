@@ -1,9 +1,12 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { authResultSchema, grantsOfAuthResult } from "../../kernel/access/grants.ts";
 import { policyOf } from "../../kernel/access/policy.ts";
 import { SessionAccess } from "../../kernel/access/session-access.ts";
 import { type InMemoryEngine, type InMemoryWorker, manualClock } from "../../testing/index.ts";
-import { bind, errorOf, held, serve, site } from "./testing/site.ts";
+import { bind, errorOf, held, lastTriggerId, serve, site } from "./testing/site.ts";
 
 /** A connection of a principal of its own that may call what is `api::`. */
 function restricted(engine: InMemoryEngine, name: string): Promise<InMemoryWorker> {
@@ -130,6 +133,71 @@ describe("a route whose worker is away", () => {
     expect(await bind(guest, "api::shared", { api_path: "/shared" })).toMatchObject({ status: "active" });
     await closed(engine, guest);
     expect((await fetch(`${url}/shared`)).status).toBe(503);
+  });
+});
+
+describe("a route of a trusted worker that did not come back", () => {
+  const guestSees = async (guest: InMemoryWorker): Promise<string[]> => {
+    const seen: string[] = [];
+    guest.serve("users", (data) => {
+      seen.push(JSON.stringify(data));
+      return "guest";
+    });
+    await bind(guest, "users", { api_path: "/users/:id" });
+    await bind(guest, "users", { api_path: "/users/:id", http_method: "POST" });
+    await bind(guest, "users", { api_path: "/*rest" });
+    return seen;
+  };
+  const ask = async (url: string): Promise<number[]> => {
+    const authorization = { headers: { authorization: "Bearer secret" } };
+    const answers = [fetch(`${url}/users/1`, authorization), fetch(`${url}/users/1`, { method: "POST", ...authorization })];
+    return (await Promise.all(answers)).map(({ status }) => status);
+  };
+
+  it("reaches no restricted connection until a trusted worker unregisters its trigger", async () => {
+    const clock = manualClock();
+    const { engine, worker, url } = await site({ clock });
+    await serve(worker, "/users/:id", () => "trusted");
+    const guest = await restricted(engine, "guest");
+    const seen = await guestSees(guest);
+    await closed(engine, worker);
+    expect(await ask(url)).toEqual([503, 405]);
+    clock.advance(61_000);
+    expect(await ask(url)).toEqual([404, 404]);
+    expect(await bind(guest, "users", { api_path: "/users/me" })).toMatchObject({
+      status: "error",
+      reason: "path reserved: a trusted worker served GET /users/:id and may come back",
+    });
+    expect(seen).toEqual([]);
+    expect(await (await fetch(`${url}/other`)).json()).toBe("guest");
+
+    const again = await engine.connectWorker();
+    await serve(again, "/users/:id", () => "trusted");
+    expect(await ask(url)).toEqual([200, 405]);
+    const freed = standing(guest, "active");
+    again.say({ type: "unregistertrigger", id: lastTriggerId() });
+    await freed;
+    expect(await (await fetch(`${url}/users/1`)).json()).toBe("guest");
+  });
+
+  it("reaches none after a restart of the engine either, and is free after a restart once it was unregistered", async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), "svc-http-"));
+    const first = await site({ dataDir });
+    await serve(first.worker, "/users/:id", () => "trusted");
+    await serve(first.worker, "/gone", () => "trusted");
+    first.worker.say({ type: "unregistertrigger", id: lastTriggerId() });
+    first.worker.say({ type: "ping" });
+    await first.worker.next((frame) => frame.type === "pong");
+    await closed(first.engine, first.worker);
+    await first.engine.stop();
+
+    const { engine, url } = await site({ dataDir });
+    const guest = await restricted(engine, "guest");
+    const seen = await guestSees(guest);
+    expect(await ask(url)).toEqual([404, 404]);
+    expect(seen).toEqual([]);
+    expect(await (await fetch(`${url}/gone`)).json()).toBe("guest");
+    await rm(dataDir, { recursive: true });
   });
 });
 

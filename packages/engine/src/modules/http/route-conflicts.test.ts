@@ -1,0 +1,129 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isSamePrincipal, type Principal, restrictedPrincipal, TRUSTED } from "../../kernel/access/principal.ts";
+import { covers, overlaps, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
+import type { RouteMethod } from "./route-settings.ts";
+import { RouteTable } from "./routes.ts";
+import { type Bound, binding } from "./testing/bound-route.ts";
+
+const PRINCIPALS: readonly Principal[] = [
+  TRUSTED,
+  restrictedPrincipal("role a"),
+  restrictedPrincipal("role b"),
+  restrictedPrincipal("role c"),
+  restrictedPrincipal("role d", "/x"),
+];
+
+const OUTSIDE_PREFIX = /^routes of this connection must lie below/;
+
+interface Step {
+  readonly path: string;
+  readonly method: RouteMethod;
+  readonly principal: Principal;
+  /** `leave`: having unregistered the trigger; `go`: without. */
+  readonly what: "add" | "leave" | "go" | "become";
+  readonly which: number;
+}
+
+const path = fc.array(fc.constantFrom("x", "y", ":p", "*t"), { minLength: 1, maxLength: 3 }).map((parts) => {
+  const tail = parts.indexOf("*t");
+  const named = (tail === -1 ? parts : parts.slice(0, tail + 1)).map((part, at) => (part === ":p" ? `:p${at}` : part));
+  return `/${named.join("/")}`;
+});
+
+const step: fc.Arbitrary<Step> = fc.record({
+  path,
+  method: fc.constantFrom("GET", "POST"),
+  principal: fc.constantFrom(...PRINCIPALS),
+  what: fc.constantFrom("add", "add", "leave", "go", "become"),
+  which: fc.nat(20),
+});
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const patternOf = ({ settings }: Bound): RoutePattern => parseRoutePattern(settings.apiPath) as RoutePattern;
+const isSameRoute = (one: Bound, other: Bound): boolean => one.settings.method === other.settings.method && patternOf(one).shape === patternOf(other).shape;
+const takesFrom = (one: Bound, other: Bound): boolean =>
+  isSamePrincipal(one.principal, other.principal)
+    ? isSameRoute(one, other)
+    : !one.principal.isTrusted && !other.principal.isTrusted && overlaps(patternOf(one), patternOf(other));
+
+/** A route table with what is true of it, kept in the simplest way. */
+class Model {
+  readonly table = new RouteTable();
+  readonly #live = new Map<Bound, () => void>();
+  /** Routes that trusted workers have, or had and did not take back. */
+  #kept: Bound[] = [];
+
+  do({ path: apiPath, method, principal, what, which }: Step, at: number): void {
+    if (what === "add") {
+      this.#add(binding(`f${at}`, apiPath, { method }), principal);
+      return;
+    }
+    const chosen = [...this.#live.keys()][which % Math.max(1, this.#live.size)];
+    if (chosen === undefined) return;
+    chosen.isGivenUp = what === "leave" || (what === "become" && which % 2 === 0);
+    if (what === "become") {
+      this.#become(chosen, principal);
+      return;
+    }
+    this.#lose(chosen);
+    this.#live.get(chosen)?.();
+    this.#live.delete(chosen);
+  }
+
+  #add(bound: Bound, principal: Principal): void {
+    bound.principal = principal;
+    try {
+      this.#live.set(bound, this.table.add(bound));
+    } catch (error) {
+      expect(String(error)).toMatch(/must lie below/);
+      return;
+    }
+    if (principal.isTrusted) this.#kept.push(bound);
+  }
+
+  #become(bound: Bound, principal: Principal): void {
+    if (isSamePrincipal(bound.principal, principal)) return;
+    this.#lose(bound);
+    bound.become(principal);
+    if (principal.isTrusted) this.#kept.push(bound);
+  }
+
+  /** The holder is a trusted worker's no longer. */
+  #lose(bound: Bound): void {
+    if (!bound.principal.isTrusted || !bound.isGivenUp) return;
+    const isLeft = [...this.#live.keys()].some((other) => other !== bound && other.principal.isTrusted && isSameRoute(other, bound));
+    if (!isLeft) this.#kept = this.#kept.filter((other) => !isSameRoute(other, bound));
+  }
+
+  check(): void {
+    const serving = this.table.owners().map((holder) => holder.binding as Bound);
+    const isKept = (bound: Bound): boolean => !bound.principal.isTrusted && this.#kept.some((other) => covers(patternOf(other), patternOf(bound)));
+    for (const one of serving) {
+      expect([one.problem, isKept(one)]).toEqual([undefined, false]);
+      expect(serving.filter((other) => other !== one && takesFrom(one, other))).toEqual([]);
+    }
+    for (const bound of this.#live.keys()) {
+      if (serving.includes(bound) || OUTSIDE_PREFIX.test(bound.problem ?? "")) continue;
+      expect(bound.problem).toMatch(/taken|reserved/);
+      expect(isKept(bound) || serving.some((other) => takesFrom(bound, other))).toBe(true);
+    }
+  }
+}
+
+describe("routes of several principals", () => {
+  it("never serve what a trusted worker keeps, nor one path for two principals, and none waits for nothing", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+        const model = new Model();
+        for (const [at, each] of steps.entries()) {
+          model.do(each, at);
+          if (each.which % 3 === 0) await turn();
+        }
+        await turn();
+        model.check();
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,187 @@
+import { coverStep, overlapStep, type RoutePattern, type Segment, type Step } from "./route-pattern.ts";
+
+/** What is kept in a tree. */
+export interface TreeEntry {
+  readonly pattern: RoutePattern;
+  readonly owner: string;
+}
+
+/** How an entry relates to the pattern that is searched for. */
+export type Relation = "covers" | "is covered by" | "overlaps";
+
+const STEPS: Readonly<Record<Relation, (entry: Segment, searched: Segment) => Step>> = {
+  covers: coverStep,
+  "is covered by": (entry, searched) => coverStep(searched, entry),
+  overlaps: overlapStep,
+};
+
+interface Node<Entry> {
+  readonly segment: Segment;
+  readonly literals: Map<string, Node<Entry>>;
+  parameter: Node<Entry> | undefined;
+  tail: Node<Entry> | undefined;
+  readonly entries: Set<Entry>;
+  /** Owners of the entries at and below this node, with how many each has. */
+  readonly owners: Map<string, number>;
+}
+
+/** Route patterns by their segments. A search visits only the branches that can hold what it searches for. */
+export class RouteTree<Entry extends TreeEntry> {
+  readonly #root = nodeOf<Entry>({ kind: "literal", text: "" });
+  #visits = 0;
+
+  /** Number of nodes that searches have visited so far: a measure of their cost. */
+  get visits(): number {
+    return this.#visits;
+  }
+
+  add(entry: Entry): void {
+    let node = this.#root;
+    count(node, entry.owner, 1);
+    for (const segment of entry.pattern.segments) {
+      node = childOf(node, segment) ?? addChild(node, segment);
+      count(node, entry.owner, 1);
+    }
+    node.entries.add(entry);
+  }
+
+  delete(entry: Entry): void {
+    let node = this.#root;
+    count(node, entry.owner, -1);
+    for (const segment of entry.pattern.segments) {
+      const child = childOf(node, segment);
+      if (child === undefined) return;
+      count(child, entry.owner, -1);
+      if (child.owners.size === 0) {
+        removeChild(node, segment);
+        return;
+      }
+      node = child;
+    }
+    node.entries.delete(entry);
+  }
+
+  /** Returns an entry that relates so to the pattern. Entries of the owner `except` are left out. */
+  find(relation: Relation, pattern: RoutePattern, except?: string): Entry | undefined {
+    let found: Entry | undefined;
+    this.#search(this.#root, 0, {
+      segments: pattern.segments,
+      stepOf: STEPS[relation],
+      except,
+      take: (entry) => {
+        found = entry;
+        return true;
+      },
+    });
+    return found;
+  }
+
+  /** Returns all entries that relate so to the pattern. Entries of the owner `except` are left out. */
+  all(relation: Relation, pattern: RoutePattern, except?: string): Entry[] {
+    const found: Entry[] = [];
+    this.#search(this.#root, 0, {
+      segments: pattern.segments,
+      stepOf: STEPS[relation],
+      except,
+      take: (entry) => {
+        found.push(entry);
+        return false;
+      },
+    });
+    return found;
+  }
+
+  /** Whether some entry matches the path, of which only `%`, `?` and `#` are encoded. */
+  matches(path: string): boolean {
+    const texts = path
+      .slice(1)
+      .split("/")
+      .map((text) => (text.includes("%") ? decodeURIComponent(text) : text));
+    return this.#matchesFrom(this.#root, texts, 0);
+  }
+
+  #matchesFrom(node: Node<Entry>, texts: readonly string[], at: number): boolean {
+    const text = texts[at];
+    if (text === undefined) return node.entries.size > 0;
+    const literal = node.literals.get(text);
+    if (literal !== undefined && this.#matchesFrom(literal, texts, at + 1)) return true;
+    if (node.tail !== undefined && (text !== "" || at < texts.length - 1)) return true;
+    return text !== "" && node.parameter !== undefined && this.#matchesFrom(node.parameter, texts, at + 1);
+  }
+
+  /** Returns true when `take` did: the search is over. */
+  #search(node: Node<Entry>, at: number, search: Search<Entry>): boolean {
+    this.#visits++;
+    const segment = search.segments[at];
+    if (segment === undefined) return takeEach(node, search);
+    for (const child of candidates(node, segment)) {
+      if (!hasOther(child, search.except)) continue;
+      const step = search.stepOf(child.segment, segment);
+      if (step === "no") continue;
+      if (step === "next" ? this.#search(child, at + 1, search) : this.#takeAll(child, search)) return true;
+    }
+    return false;
+  }
+
+  #takeAll(node: Node<Entry>, search: Search<Entry>): boolean {
+    this.#visits++;
+    if (takeEach(node, search)) return true;
+    for (const child of children(node)) if (hasOther(child, search.except) && this.#takeAll(child, search)) return true;
+    return false;
+  }
+}
+
+interface Search<Entry> {
+  readonly segments: readonly Segment[];
+  readonly stepOf: (entry: Segment, searched: Segment) => Step;
+  readonly except: string | undefined;
+  /** Returns true to end the search. */
+  take(entry: Entry): boolean;
+}
+
+function takeEach<Entry extends TreeEntry>(node: Node<Entry>, search: Search<Entry>): boolean {
+  for (const entry of node.entries) if (entry.owner !== search.except && search.take(entry)) return true;
+  return false;
+}
+
+/** The children that a segment of the searched pattern may relate to: of many literals only the one with its text. */
+function candidates<Entry>(node: Node<Entry>, segment: Segment): Iterable<Node<Entry>> {
+  if (segment.kind !== "literal") return children(node);
+  return [node.literals.get(segment.text), node.parameter, node.tail].filter((child) => child !== undefined);
+}
+
+function* children<Entry>(node: Node<Entry>): Iterable<Node<Entry>> {
+  yield* node.literals.values();
+  if (node.parameter !== undefined) yield node.parameter;
+  if (node.tail !== undefined) yield node.tail;
+}
+
+function hasOther<Entry>({ owners }: Node<Entry>, except: string | undefined): boolean {
+  return owners.size > 1 || except === undefined || !owners.has(except);
+}
+
+function nodeOf<Entry>(segment: Segment): Node<Entry> {
+  return { segment, literals: new Map(), parameter: undefined, tail: undefined, entries: new Set(), owners: new Map() };
+}
+
+function childOf<Entry>(node: Node<Entry>, segment: Segment): Node<Entry> | undefined {
+  return segment.kind === "literal" ? node.literals.get(segment.text) : node[segment.kind];
+}
+
+function addChild<Entry>(node: Node<Entry>, segment: Segment): Node<Entry> {
+  const child = nodeOf<Entry>(segment);
+  if (segment.kind === "literal") node.literals.set(segment.text, child);
+  else node[segment.kind] = child;
+  return child;
+}
+
+function removeChild<Entry>(node: Node<Entry>, segment: Segment): void {
+  if (segment.kind === "literal") node.literals.delete(segment.text);
+  else node[segment.kind] = undefined;
+}
+
+function count<Entry>({ owners }: Node<Entry>, owner: string, change: number): void {
+  const next = (owners.get(owner) ?? 0) + change;
+  if (next === 0) owners.delete(owner);
+  else owners.set(owner, next);
+}

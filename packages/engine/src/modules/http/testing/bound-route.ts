@@ -1,0 +1,51 @@
+import type { FunctionId } from "@svc/protocol";
+import { type Principal, TRUSTED } from "../../../kernel/access/principal.ts";
+import { type RouteSettings, routeSettingsSchema } from "../route-settings.ts";
+import type { RouteBinding } from "../routes.ts";
+
+/** A binding of an http trigger for tests of the route table. */
+export interface Bound extends RouteBinding {
+  /** What was last reported. */
+  problem: string | undefined;
+  /** How often its problem was reported. */
+  reports: number;
+  principal: Principal;
+  /** False for a worker that goes without having unregistered its trigger. */
+  isGivenUp: boolean;
+  /** As the kernel does when owners came or went. */
+  become(principal: Principal): void;
+}
+
+/** Asked for by a trusted worker. */
+export function binding(functionId: string, apiPath: string, more: Partial<RouteSettings> = {}): Bound {
+  let tell = (): void => {};
+  const bound: Bound = {
+    id: functionId,
+    key: functionId,
+    functionId: functionId as FunctionId,
+    settings: { ...routeSettingsSchema.parse({ api_path: apiPath }), ...more },
+    problem: undefined,
+    reports: 0,
+    principal: TRUSTED,
+    isAway: false,
+    ended: undefined,
+    isGivenUp: true,
+    callRefusal: () => undefined,
+    onPrincipalChange(listener) {
+      tell = listener;
+      return () => {};
+    },
+    become(principal) {
+      bound.principal = principal;
+      tell();
+    },
+    fire: () => Promise.reject(new Error("a route table fires nothing")),
+    passes: () => Promise.reject(new Error("a route table asks nothing")),
+    needs: () => {},
+    report(problem) {
+      bound.problem = problem;
+      bound.reports++;
+    },
+  };
+  return bound;
+}
