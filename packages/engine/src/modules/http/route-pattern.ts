@@ -21,11 +21,6 @@ const RESERVED: ReadonlySet<string> = new Set(["_console", "healthz", "readyz"])
 
 const PARAMETER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** How the router calls the parameter at `position`. */
-export function parameterKey(position: number): string {
-  return `p${position}`;
-}
-
 /** Takes `api_path` apart, or says in one sentence why it cannot be a route. */
 export function parseRoutePattern(apiPath: string): RoutePattern | { readonly problem: string } {
   if (apiPath === "") return { problem: "expected the path of the route, e.g. /orders/:id" };
@@ -62,8 +57,8 @@ function problemInPlace(
 function shapeOf(segments: readonly Segment[]): string {
   let position = 0;
   const parts = segments.map((segment) => {
-    if (segment.kind === "parameter") return `:${parameterKey(position++)}`;
-    // The router reads a doubled colon as a literal one.
+    if (segment.kind === "parameter") return `:p${position++}`;
+    // A doubled colon is a literal one.
     return segment.kind === "tail" ? "*" : segment.text.replaceAll(":", "::");
   });
   return `/${parts.join("/")}`;

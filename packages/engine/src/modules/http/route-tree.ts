@@ -91,22 +91,12 @@ export class RouteTree<Entry extends TreeEntry> {
     return found;
   }
 
-  /** Whether some entry matches the path, of which only `%`, `?` and `#` are encoded. */
-  matches(path: string): boolean {
-    const texts = path
-      .slice(1)
-      .split("/")
-      .map((text) => (text.includes("%") ? decodeURIComponent(text) : text));
-    return this.#matchesFrom(this.#root, texts, 0);
-  }
-
-  #matchesFrom(node: Node<Entry>, texts: readonly string[], at: number): boolean {
-    const text = texts[at];
-    if (text === undefined) return node.entries.size > 0;
-    const literal = node.literals.get(text);
-    if (literal !== undefined && this.#matchesFrom(literal, texts, at + 1)) return true;
-    if (node.tail !== undefined && (text !== "" || at < texts.length - 1)) return true;
-    return text !== "" && node.parameter !== undefined && this.#matchesFrom(node.parameter, texts, at + 1);
+  /**
+   * Returns the entry with the most specific pattern that matches the segments of a path, of those that `accepts` takes. In each place a literal
+   * beats a parameter, and a parameter beats a tail.
+   */
+  match(texts: readonly string[], accepts: (entry: Entry) => boolean): Entry | undefined {
+    return matchFrom(this.#root, texts, 0, accepts);
   }
 
   /** Returns true when `take` did: the search is over. */
@@ -129,6 +119,24 @@ export class RouteTree<Entry extends TreeEntry> {
     for (const child of children(node)) if (hasOther(child, search.except) && this.#takeAll(child, search)) return true;
     return false;
   }
+}
+
+function matchFrom<Entry>(node: Node<Entry>, texts: readonly string[], at: number, accepts: (entry: Entry) => boolean): Entry | undefined {
+  const text = texts[at];
+  if (text === undefined) return firstOf(node, accepts);
+  const literal = node.literals.get(text);
+  const found = literal === undefined ? undefined : matchFrom(literal, texts, at + 1, accepts);
+  if (found !== undefined) return found;
+  // Parameters and tails take at least one character.
+  const byParameter = text === "" || node.parameter === undefined ? undefined : matchFrom(node.parameter, texts, at + 1, accepts);
+  if (byParameter !== undefined) return byParameter;
+  const isEmpty = text === "" && at === texts.length - 1;
+  return isEmpty || node.tail === undefined ? undefined : firstOf(node.tail, accepts);
+}
+
+function firstOf<Entry>({ entries }: Node<Entry>, accepts: (entry: Entry) => boolean): Entry | undefined {
+  for (const entry of entries) if (accepts(entry)) return entry;
+  return undefined;
 }
 
 interface Search<Entry> {
