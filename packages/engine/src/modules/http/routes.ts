@@ -21,9 +21,9 @@ const MAX_ROUTES: QuotaLimits = { each: 1_000, restricted: 8_000 };
 const MAX_SEGMENTS = 32;
 /** Maximum number of trusted routes that stay reserved. Beyond it the oldest are forgotten. */
 const MAX_RESERVED = 10_000;
-/** Maximum work on waiting routes in one turn of the event loop, in nodes visited by searches: about 1 ms. */
-const WORK_PER_TURN = 20_000;
-/** What one waiting route costs besides its search: about what its report does. */
+/** Maximum work on waiting routes in one turn of the event loop, in nodes visited by searches: about 2 ms. */
+const WORK_PER_TURN = 10_000;
+/** Work of one waiting route besides its search, in the same unit: its report and the frame to its worker. */
 const WORK_PER_CLAIM = 100;
 
 /** Keeps the reserved routes over restarts of the engine. */
