@@ -345,9 +345,18 @@ export class RouteTable {
     return allowedMethods(this.#treeFor(texts), texts);
   }
 
-  /** What a trusted route matches, served or reserved, is never looked for among the restricted ones. */
+  /** Whether a trusted route, served or reserved, matches the decoded path, with whatever method. */
+  isOfTrusted(path: string): boolean {
+    return this.#isOfTrusted(textsOf(path));
+  }
+
+  #isOfTrusted(texts: readonly string[]): boolean {
+    return this.#trustedTree.match(texts, () => true) !== undefined;
+  }
+
+  /** What a trusted route matches is never looked for among the restricted ones. */
   #treeFor(texts: readonly string[]): RouteTree<RouteClaim> {
-    return this.#trustedTree.match(texts, () => true) === undefined ? this.#restrictedTree : this.#trustedTree;
+    return this.#isOfTrusted(texts) ? this.#trustedTree : this.#restrictedTree;
   }
 }
 
