@@ -75,35 +75,17 @@ export function liesBelow(pattern: RoutePattern, prefix: string): boolean {
     });
 }
 
-/** Whether some path matches both patterns. */
-export function overlaps(a: RoutePattern, b: RoutePattern): boolean {
-  return isRelated(a, b, overlapStep);
-}
-
-/** Whether every path that matches `narrow` matches `wide` as well. */
-export function covers(wide: RoutePattern, narrow: RoutePattern): boolean {
-  return isRelated(wide, narrow, coverStep);
-}
-
 /** What two segments in the same place say of their patterns: not related, related whatever follows, or it depends on the next segments. */
 export type Step = "no" | "yes" | "next";
 
-function isRelated(a: RoutePattern, b: RoutePattern, stepOf: (one: Segment, other: Segment) => Step): boolean {
-  for (let at = 0; ; at++) {
-    const [one, other] = [a.segments[at], b.segments[at]];
-    if (one === undefined || other === undefined) return one === other;
-    const step = stepOf(one, other);
-    if (step !== "next") return step === "yes";
-  }
-}
-
-/** Parameters and tails take at least one character. */
+/** Whether some path matches both patterns. Parameters and tails take at least one character. */
 export function overlapStep(one: Segment, other: Segment): Step {
   if (one.kind === "literal" && other.kind === "literal") return one.text === other.text ? "next" : "no";
   if (isEmpty(one) || isEmpty(other)) return "no";
   return one.kind === "tail" || other.kind === "tail" ? "yes" : "next";
 }
 
+/** Whether every path that matches `narrow` matches `wide` as well. */
 export function coverStep(wide: Segment, narrow: Segment): Step {
   if (wide.kind === "literal") return narrow.kind === "literal" && wide.text === narrow.text ? "next" : "no";
   if (isEmpty(narrow)) return "no";
