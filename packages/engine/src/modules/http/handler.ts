@@ -174,8 +174,13 @@ export class RequestHandler {
 
   #match(method: string, path: string): RouteMatch {
     const match = this.#routes.match(method, path);
-    if (match.kind === "found" || !this.#config.ignoreTrailingSlash || path === "/") return match;
-    const other = this.#routes.match(method, path.endsWith("/") ? path.slice(0, -1) : `${path}/`);
+    if (!this.#config.ignoreTrailingSlash || path === "/") return match;
+    const otherPath = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
+    // A restricted route that differs by the slash alone must not receive the requests of a trusted one.
+    const [isTrusted, otherIsTrusted] = [this.#routes.isOfTrusted(path), this.#routes.isOfTrusted(otherPath)];
+    if (isTrusted !== otherIsTrusted) return isTrusted ? match : this.#routes.match(method, otherPath);
+    if (match.kind === "found") return match;
+    const other = this.#routes.match(method, otherPath);
     return match.kind === "none" || other.kind === "found" ? other : match;
   }
 

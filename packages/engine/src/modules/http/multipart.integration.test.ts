@@ -114,7 +114,7 @@ describe("a multipart form", () => {
     const here = await site({ dataDir });
     await serveForms(here);
     await (await post(`${here.url}/form`, file("f", "f", "x".repeat(900_000)) + field("a", "1") + END, TYPE)).arrayBuffer();
-    expect(readdirSync(dataDir)).toEqual([]);
+    expect(readdirSync(dataDir)).not.toContain("http-forms");
   });
 
   it("over form_limit_bytes is answered 413 that names it, by what it declares and by what comes", async () => {

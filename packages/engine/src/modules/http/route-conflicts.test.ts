@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isSamePrincipal, type Principal, restrictedPrincipal, TRUSTED } from "../../kernel/access/principal.ts";
-import { covers, overlaps, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
+import { parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
 import type { RouteMethod } from "./route-settings.ts";
 import { RouteTable } from "./routes.ts";
 import { type Bound, binding } from "./testing/bound-route.ts";
@@ -109,6 +109,37 @@ class Model {
       expect(isKept(bound) || serving.some((other) => takesFrom(bound, other))).toBe(true);
     }
   }
+}
+
+/** Whether some path matches both patterns. */
+function overlaps(a: RoutePattern, b: RoutePattern): boolean {
+  for (let at = 0; ; at++) {
+    const [one, other] = [a.segments[at], b.segments[at]];
+    if (one === undefined || other === undefined) return one === other;
+    if (one.kind === "literal" && other.kind === "literal") {
+      if (one.text !== other.text) return false;
+      // Parameters and tails take at least one character.
+    } else if (isEmpty(one) || isEmpty(other)) return false;
+    if (one.kind === "tail" || other.kind === "tail") return true;
+  }
+}
+
+/** Whether every path that matches `narrow` matches `wide` as well. */
+function covers(wide: RoutePattern, narrow: RoutePattern): boolean {
+  for (let at = 0; ; at++) {
+    const [one, other] = [wide.segments[at], narrow.segments[at]];
+    if (one === undefined || other === undefined) return one === other;
+    if (one.kind === "literal") {
+      if (other.kind !== "literal" || one.text !== other.text) return false;
+    } else if (isEmpty(other)) return false;
+    else if (one.kind === "tail") return true;
+    else if (other.kind === "tail") return false;
+  }
+}
+
+/** What stands behind a trailing slash. */
+function isEmpty(segment: RoutePattern["segments"][number]): boolean {
+  return segment.kind === "literal" && segment.text === "";
 }
 
 describe("routes of several principals", () => {

@@ -21,11 +21,6 @@ const RESERVED: ReadonlySet<string> = new Set(["_console", "healthz", "readyz"])
 
 const PARAMETER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** How the router calls the parameter at `position`. */
-export function parameterKey(position: number): string {
-  return `p${position}`;
-}
-
 /** Takes `api_path` apart, or says in one sentence why it cannot be a route. */
 export function parseRoutePattern(apiPath: string): RoutePattern | { readonly problem: string } {
   if (apiPath === "") return { problem: "expected the path of the route, e.g. /orders/:id" };
@@ -62,8 +57,8 @@ function problemInPlace(
 function shapeOf(segments: readonly Segment[]): string {
   let position = 0;
   const parts = segments.map((segment) => {
-    if (segment.kind === "parameter") return `:${parameterKey(position++)}`;
-    // The router reads a doubled colon as a literal one.
+    if (segment.kind === "parameter") return `:p${position++}`;
+    // A doubled colon is a literal one.
     return segment.kind === "tail" ? "*" : segment.text.replaceAll(":", "::");
   });
   return `/${parts.join("/")}`;
@@ -80,35 +75,17 @@ export function liesBelow(pattern: RoutePattern, prefix: string): boolean {
     });
 }
 
-/** Whether some path matches both patterns. */
-export function overlaps(a: RoutePattern, b: RoutePattern): boolean {
-  return isRelated(a, b, overlapStep);
-}
-
-/** Whether every path that matches `narrow` matches `wide` as well. */
-export function covers(wide: RoutePattern, narrow: RoutePattern): boolean {
-  return isRelated(wide, narrow, coverStep);
-}
-
 /** What two segments in the same place say of their patterns: not related, related whatever follows, or it depends on the next segments. */
 export type Step = "no" | "yes" | "next";
 
-function isRelated(a: RoutePattern, b: RoutePattern, stepOf: (one: Segment, other: Segment) => Step): boolean {
-  for (let at = 0; ; at++) {
-    const [one, other] = [a.segments[at], b.segments[at]];
-    if (one === undefined || other === undefined) return one === other;
-    const step = stepOf(one, other);
-    if (step !== "next") return step === "yes";
-  }
-}
-
-/** Parameters and tails take at least one character. */
+/** Whether some path matches both patterns. Parameters and tails take at least one character. */
 export function overlapStep(one: Segment, other: Segment): Step {
   if (one.kind === "literal" && other.kind === "literal") return one.text === other.text ? "next" : "no";
   if (isEmpty(one) || isEmpty(other)) return "no";
   return one.kind === "tail" || other.kind === "tail" ? "yes" : "next";
 }
 
+/** Whether every path that matches `narrow` matches `wide` as well. */
 export function coverStep(wide: Segment, narrow: Segment): Step {
   if (wide.kind === "literal") return narrow.kind === "literal" && wide.text === narrow.text ? "next" : "no";
   if (isEmpty(narrow)) return "no";

@@ -91,44 +91,61 @@ export class RouteTree<Entry extends TreeEntry> {
     return found;
   }
 
-  /** Whether some entry matches the path, of which only `%`, `?` and `#` are encoded. */
-  matches(path: string): boolean {
-    const texts = path
-      .slice(1)
-      .split("/")
-      .map((text) => (text.includes("%") ? decodeURIComponent(text) : text));
-    return this.#matchesFrom(this.#root, texts, 0);
+  /**
+   * Returns the entry with the most specific pattern that matches the segments of a path, of those that `accepts` takes. In each place a literal
+   * beats a parameter, and a parameter beats a tail.
+   */
+  match(texts: readonly string[], accepts: (entry: Entry) => boolean): Entry | undefined {
+    return matchFrom(this.#root, texts, 0, accepts);
   }
 
-  #matchesFrom(node: Node<Entry>, texts: readonly string[], at: number): boolean {
-    const text = texts[at];
-    if (text === undefined) return node.entries.size > 0;
-    const literal = node.literals.get(text);
-    if (literal !== undefined && this.#matchesFrom(literal, texts, at + 1)) return true;
-    if (node.tail !== undefined && (text !== "" || at < texts.length - 1)) return true;
-    return text !== "" && node.parameter !== undefined && this.#matchesFrom(node.parameter, texts, at + 1);
-  }
-
+  // No iterators and lists: a search may visit many thousand nodes.
   /** Returns true when `take` did: the search is over. */
   #search(node: Node<Entry>, at: number, search: Search<Entry>): boolean {
     this.#visits++;
     const segment = search.segments[at];
     if (segment === undefined) return takeEach(node, search);
-    for (const child of candidates(node, segment)) {
-      if (!hasOther(child, search.except)) continue;
-      const step = search.stepOf(child.segment, segment);
-      if (step === "no") continue;
-      if (step === "next" ? this.#search(child, at + 1, search) : this.#takeAll(child, search)) return true;
-    }
-    return false;
+    if (segment.kind === "literal") {
+      // Of many literals only the one with this text can be related.
+      const child = node.literals.get(segment.text);
+      if (child !== undefined && this.#enter(child, segment, at, search)) return true;
+    } else for (const child of node.literals.values()) if (this.#enter(child, segment, at, search)) return true;
+    if (node.parameter !== undefined && this.#enter(node.parameter, segment, at, search)) return true;
+    return node.tail !== undefined && this.#enter(node.tail, segment, at, search);
+  }
+
+  #enter(child: Node<Entry>, segment: Segment, at: number, search: Search<Entry>): boolean {
+    const step = search.stepOf(child.segment, segment);
+    if (step === "no" || !hasOther(child, search.except)) return false;
+    return step === "next" ? this.#search(child, at + 1, search) : this.#takeAll(child, search);
   }
 
   #takeAll(node: Node<Entry>, search: Search<Entry>): boolean {
     this.#visits++;
+    if (!hasOther(node, search.except)) return false;
     if (takeEach(node, search)) return true;
-    for (const child of children(node)) if (hasOther(child, search.except) && this.#takeAll(child, search)) return true;
-    return false;
+    for (const child of node.literals.values()) if (this.#takeAll(child, search)) return true;
+    if (node.parameter !== undefined && this.#takeAll(node.parameter, search)) return true;
+    return node.tail !== undefined && this.#takeAll(node.tail, search);
   }
+}
+
+function matchFrom<Entry>(node: Node<Entry>, texts: readonly string[], at: number, accepts: (entry: Entry) => boolean): Entry | undefined {
+  const text = texts[at];
+  if (text === undefined) return firstOf(node, accepts);
+  const literal = node.literals.get(text);
+  const found = literal === undefined ? undefined : matchFrom(literal, texts, at + 1, accepts);
+  if (found !== undefined) return found;
+  // Parameters and tails take at least one character.
+  const byParameter = text === "" || node.parameter === undefined ? undefined : matchFrom(node.parameter, texts, at + 1, accepts);
+  if (byParameter !== undefined) return byParameter;
+  const isEmpty = text === "" && at === texts.length - 1;
+  return isEmpty || node.tail === undefined ? undefined : firstOf(node.tail, accepts);
+}
+
+function firstOf<Entry>({ entries }: Node<Entry>, accepts: (entry: Entry) => boolean): Entry | undefined {
+  for (const entry of entries) if (accepts(entry)) return entry;
+  return undefined;
 }
 
 interface Search<Entry> {
@@ -142,18 +159,6 @@ interface Search<Entry> {
 function takeEach<Entry extends TreeEntry>(node: Node<Entry>, search: Search<Entry>): boolean {
   for (const entry of node.entries) if (entry.owner !== search.except && search.take(entry)) return true;
   return false;
-}
-
-/** The children that a segment of the searched pattern may relate to: of many literals only the one with its text. */
-function candidates<Entry>(node: Node<Entry>, segment: Segment): Iterable<Node<Entry>> {
-  if (segment.kind !== "literal") return children(node);
-  return [node.literals.get(segment.text), node.parameter, node.tail].filter((child) => child !== undefined);
-}
-
-function* children<Entry>(node: Node<Entry>): Iterable<Node<Entry>> {
-  yield* node.literals.values();
-  if (node.parameter !== undefined) yield node.parameter;
-  if (node.tail !== undefined) yield node.tail;
 }
 
 function hasOther<Entry>({ owners }: Node<Entry>, except: string | undefined): boolean {

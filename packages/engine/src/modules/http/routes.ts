@@ -1,9 +1,8 @@
 import { CallError } from "@svc/protocol";
-import createRouter from "find-my-way";
 import { overQuota, type Principal, Quota, type QuotaLimits, TRUSTED } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { keyOf, type RouteBinding, RouteClaim, type RouteHolder } from "./route-claim.ts";
-import { liesBelow, parameterKey, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
+import { liesBelow, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
 import type { RouteMethod } from "./route-settings.ts";
 import { ROUTE_METHODS } from "./route-settings.ts";
 import { RouteTree } from "./route-tree.ts";
@@ -16,17 +15,15 @@ export type RouteMatch =
   | { readonly kind: "wrong method"; readonly allow: readonly string[] }
   | { readonly kind: "none" };
 
-type Router = createRouter.Instance<createRouter.HTTPVersion.V1>;
-
 /** Routes of restricted principals, waiting ones included. */
 const MAX_ROUTES: QuotaLimits = { each: 1_000, restricted: 8_000 };
 /** Maximum number of segments in a route of a restricted principal. Bounds the cost of a search for conflicts. */
 const MAX_SEGMENTS = 32;
 /** Maximum number of trusted routes that stay reserved. Beyond it the oldest are forgotten. */
 const MAX_RESERVED = 10_000;
-/** Maximum work on waiting routes in one turn of the event loop, in nodes visited by searches: about 1 ms. */
-const WORK_PER_TURN = 20_000;
-/** What one waiting route costs besides its search: about what its report does. */
+/** Maximum work on waiting routes in one turn of the event loop, in nodes visited by searches: about 2 ms. */
+const WORK_PER_TURN = 10_000;
+/** Work of one waiting route besides its search, in the same unit: its report and the frame to its worker. */
 const WORK_PER_CLAIM = 100;
 
 /** Keeps the reserved routes over restarts of the engine. */
@@ -68,9 +65,6 @@ export class RouteTable {
   readonly #quota: Quota;
   #lastOrder = 0;
   #firstOrder = 0;
-  // Taking a route out of a router rebuilds it whole, so leaving routes (a worker with a thousand of them goes) only void it.
-  #trustedRouter: Router | undefined;
-  #restrictedRouter: Router | undefined;
   #neededByAll: readonly string[] = [];
 
   constructor({ reserved = [], saved, maxRoutes = MAX_ROUTES, maxReserved = MAX_RESERVED }: RouteTableOptions = {}) {
@@ -156,7 +150,6 @@ export class RouteTable {
     const claim = this.#trusted.get(keyOf(holder)) ?? this.#claimTrusted(holder);
     claim.add(holder, "last");
     if (claim.first === holder) {
-      if (this.#trustedRouter !== undefined) addTo(this.#trustedRouter, claim);
       claim.firstChanged();
       for (const covered of this.#restrictedTree.all("is covered by", claim.pattern)) this.#displace(covered, claim);
     } else claim.report(holder);
@@ -212,7 +205,6 @@ export class RouteTable {
     claim.behind = undefined;
     claim.isServing = true;
     this.#restrictedTree.add(claim);
-    if (this.#restrictedRouter !== undefined) addTo(this.#restrictedRouter, claim);
     claim.reportAll();
   }
 
@@ -231,7 +223,6 @@ export class RouteTable {
   #endService(claim: RouteClaim): void {
     claim.isServing = false;
     this.#restrictedTree.delete(claim);
-    this.#restrictedRouter = undefined;
     this.#free(claim);
   }
 
@@ -283,7 +274,6 @@ export class RouteTable {
   }
 
   #endTrusted(claim: RouteClaim): void {
-    this.#trustedRouter = undefined;
     if (claim.isReserved) {
       claim.firstChanged();
       return;
@@ -340,26 +330,33 @@ export class RouteTable {
 
   /** Finds the route of a decoded path. HEAD falls back to GET. */
   match(method: string, path: string): RouteMatch {
-    const router = this.#routerFor(path);
-    const found = isRouteMethod(method) ? (find(router, method, path) ?? (method === "HEAD" ? find(router, "GET", path) : undefined)) : undefined;
-    if (found !== undefined) return found;
-    const allow = allowedMethods(router, path);
+    const texts = textsOf(path);
+    const tree = this.#treeFor(texts);
+    const claim = serving(tree, method, texts) ?? (method === "HEAD" ? serving(tree, "GET", texts) : undefined);
+    const holder = claim?.first;
+    if (holder !== undefined) return { kind: "found", holder, pathParams: parametersOf(holder.pattern, texts) };
+    const allow = allowedMethods(tree, texts);
     return allow.length > 0 ? { kind: "wrong method", allow } : { kind: "none" };
   }
 
   /** The methods of a decoded path, sorted, with HEAD and OPTIONS where they are answered without a route. */
   methodsOf(path: string): readonly string[] {
-    return allowedMethods(this.#routerFor(path), path);
+    const texts = textsOf(path);
+    return allowedMethods(this.#treeFor(texts), texts);
   }
 
-  /** What a trusted route matches, served or reserved, is never looked for among the restricted ones. */
-  #routerFor(path: string): Router {
-    if (this.#trustedTree.matches(path)) {
-      this.#trustedRouter ??= routerOf(this.#trusted.values());
-      return this.#trustedRouter;
-    }
-    this.#restrictedRouter ??= routerOf([...this.#restricted.values()].flatMap((claims) => [...claims.values()]));
-    return this.#restrictedRouter;
+  /** Whether a trusted route, served or reserved, matches the decoded path, with whatever method. */
+  isOfTrusted(path: string): boolean {
+    return this.#isOfTrusted(textsOf(path));
+  }
+
+  #isOfTrusted(texts: readonly string[]): boolean {
+    return this.#trustedTree.match(texts, () => true) !== undefined;
+  }
+
+  /** What a trusted route matches is never looked for among the restricted ones. */
+  #treeFor(texts: readonly string[]): RouteTree<RouteClaim> {
+    return this.#isOfTrusted(texts) ? this.#trustedTree : this.#restrictedTree;
   }
 }
 
@@ -369,47 +366,33 @@ function outsidePrefix({ httpPathPrefix }: Principal, pattern: RoutePattern): st
   return `routes of this connection must lie below ${httpPathPrefix}, e.g. ${httpPathPrefix}${pattern.path}`;
 }
 
-function allowedMethods(router: Router, path: string): readonly string[] {
-  const methods = ROUTE_METHODS.filter((candidate) => find(router, candidate, path) !== undefined);
+function allowedMethods(tree: RouteTree<RouteClaim>, texts: readonly string[]): readonly string[] {
+  const methods = ROUTE_METHODS.filter((candidate) => serving(tree, candidate, texts) !== undefined);
   if (methods.length === 0) return [];
   const allow = new Set<string>([...methods, "OPTIONS"]);
   if (allow.has("GET")) allow.add("HEAD");
   return [...allow].sort();
 }
 
-function find(router: Router, method: RouteMethod, path: string): Extract<RouteMatch, { kind: "found" }> | undefined {
-  const found = router.find(method, path);
-  if (found === null) return undefined;
-  const holder = (found.store as RouteClaim).first;
-  if (holder === undefined) return undefined;
+/** A reserved claim without members serves nothing. */
+function serving(tree: RouteTree<RouteClaim>, method: string, texts: readonly string[]): RouteClaim | undefined {
+  return tree.match(texts, (claim) => claim.method === method && claim.members.size > 0);
+}
+
+/** The segments of a path of which only `%`, `?` and `#` are encoded. */
+function textsOf(path: string): readonly string[] {
+  const texts = path.slice(1).split("/");
+  return path.includes("%") ? texts.map(decodeURIComponent) : texts;
+}
+
+function parametersOf({ segments }: RoutePattern, texts: readonly string[]): Record<string, string> {
   const pathParams = Object.create(null) as Record<string, string>;
-  const { parameterNames, tailName } = holder.pattern;
-  for (const [position, name] of parameterNames.entries()) {
-    const value = found.params[parameterKey(position)];
-    if (value === undefined || value === "") return undefined;
-    pathParams[name] = value;
+  for (const [at, segment] of segments.entries()) {
+    if (segment.kind === "parameter") pathParams[segment.name] = texts[at] ?? "";
+    else if (segment.kind === "tail") pathParams[segment.name] = texts.slice(at).join("/");
   }
-  if (tailName !== undefined) {
-    const tail = found.params["*"];
-    if (tail === undefined || tail === "") return undefined;
-    pathParams[tailName] = tail;
-  }
-  return { kind: "found", holder, pathParams };
+  return pathParams;
 }
-
-function routerOf(claims: Iterable<RouteClaim>): Router {
-  // No limit of its own for parameters: the listener bounds the request line.
-  const router = createRouter({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: Number.POSITIVE_INFINITY });
-  for (const claim of claims) if (claim.isServing && claim.members.size > 0) addTo(router, claim);
-  return router;
-}
-
-function addTo(router: Router, claim: RouteClaim): void {
-  router.on(claim.method, claim.pattern.shape, noHandler, claim);
-}
-
-// The router is only asked where a path leads; what happens there is not its business.
-function noHandler(): void {}
 
 function isRouteMethod(method: string): method is RouteMethod {
   return (ROUTE_METHODS as readonly string[]).includes(method);

@@ -201,6 +201,29 @@ describe("a route of a trusted worker that did not come back", () => {
   });
 });
 
+describe("a restricted route that differs from a trusted one by its trailing slash alone", () => {
+  it("gets none of its requests where trailing slashes are ignored", async () => {
+    const clock = manualClock();
+    const { engine, worker, url } = await site({ clock, config: { ignore_trailing_slash: true } });
+    await serve(worker, "/users/:id", () => "trusted");
+    const guest = await restricted(engine, "guest");
+    guest.serve("users", () => "guest");
+    for (const api_path of ["/users/:id/", "/own/:id/"]) await bind(guest, "users", { api_path });
+    await bind(guest, "users", { api_path: "/users/:id/", http_method: "POST" });
+    const ask = async (): Promise<number[]> => {
+      const answers = ["/users/1", "/users/1/"].flatMap((path) => [fetch(`${url}${path}`), fetch(`${url}${path}`, { method: "POST" })]);
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    expect(await (await fetch(`${url}/users/1/`)).json()).toBe("trusted");
+    expect(await ask()).toEqual([200, 405, 200, 405]);
+    expect(await (await fetch(`${url}/own/1`)).json()).toBe("guest");
+    await closed(engine, worker);
+    expect(await ask()).toEqual([503, 405, 503, 405]);
+    clock.advance(61_000);
+    expect(await ask()).toEqual([404, 404, 404, 404]);
+  });
+});
+
 describe("requests to routes of restricted connections", () => {
   it("have a share of the limit, so that functions that hang leave room for the owner's routes", async () => {
     const { engine, worker, url } = await site({ config: { concurrency_request_limit: 16 } });
@@ -222,7 +245,7 @@ describe("requests to routes of restricted connections", () => {
     expect([beyond.status, beyond.headers.get("retry-after"), (await errorOf(beyond)).message]).toEqual([
       503,
       "1",
-      "too many requests are in flight on the routes of this route's owner (a share of concurrency_request_limit of svc-http)",
+      "too many requests are in flight on this route and its like (a share of concurrency_request_limit of svc-http)",
     ]);
     for (const name of ["two", "three", "four"]) ask(`/${name}`, 2);
     await hangs.calls.count(8);
