@@ -245,7 +245,7 @@ describe("requests to routes of restricted connections", () => {
     expect([beyond.status, beyond.headers.get("retry-after"), (await errorOf(beyond)).message]).toEqual([
       503,
       "1",
-      "too many requests are in flight on this route and its like (a share of concurrency_request_limit of svc-http)",
+      "too many requests are in flight on the routes of this route's owner (a share of concurrency_request_limit of svc-http)",
     ]);
     for (const name of ["two", "three", "four"]) ask(`/${name}`, 2);
     await hangs.calls.count(8);
