@@ -11,7 +11,7 @@ import type { Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { Telemetry } from "./telemetry-contract.ts";
 
-export { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
+export { type Principal, TRUSTED } from "./access/principal.ts";
 export { overQuota, Quota, type QuotaLimits } from "./access/quota.ts";
 
 export type Awaitable<T> = T | Promise<T>;
