@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(outside, { recursive: true, force: true });
 });
 
-/** The control of every test: the engine goes on as it was, and takes the next good file. */
+/** The control of every test: the engine keeps its configuration and applies the next valid file. */
 afterEach(async () => {
   expect(await (await fetch(`${site.http}/owner`)).json()).toBe("owner");
   expect(await owner.result("state::get", { scope: "s", key: "k" })).toBe(1);

@@ -161,7 +161,7 @@ describe("a running engine", () => {
     await start(base(), dir);
   });
 
-  it("finishes calls in hand when it stops, refuses new ones, and hangs up on its workers", async () => {
+  it("finishes calls in flight when it stops, refuses new ones, and hangs up on its workers", async () => {
     const { engine, logged } = await start(base());
     const socket = new WebSocket(engine.addresses.bridge);
     const frames: Record<string, unknown>[] = [];

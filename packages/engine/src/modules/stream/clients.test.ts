@@ -220,7 +220,7 @@ describe("triggers of type stream:join", () => {
 });
 
 describe("triggers of type stream:leave", () => {
-  it("are told once of each subscription that had been let in, however it ended (R-5)", async () => {
+  it("receive one notification for each subscription that was admitted, however it ended (R-5)", async () => {
     const told = new Collected<unknown>();
     const worker = await serve({ told: (data) => told.add(data), guard: (data) => ({ unauthorized: (data as { group_id: string }).group_id === "no" }) });
     await bindTrigger(worker, "stream:join", "guard", {});
