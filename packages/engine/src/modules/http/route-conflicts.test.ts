@@ -39,6 +39,14 @@ const step: fc.Arbitrary<Step> = fc.record({
   which: fc.nat(20),
 });
 
+/** Two triggers of a trusted worker with one route become those of one role, the second first: the first one then serves, and the second is said to wait. */
+const FALLING_BEHIND: readonly Step[] = [
+  { path: "/y", method: "GET", principal: TRUSTED, what: "add", which: 0 },
+  { path: "/y", method: "GET", principal: TRUSTED, what: "add", which: 0 },
+  { path: "/x", method: "GET", principal: restrictedPrincipal("role c"), what: "become", which: 1 },
+  { path: "/x", method: "GET", principal: restrictedPrincipal("role c"), what: "become", which: 0 },
+];
+
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const patternOf = ({ settings }: Bound): RoutePattern => parseRoutePattern(settings.apiPath) as RoutePattern;
 const isSameRoute = (one: Bound, other: Bound): boolean => one.settings.method === other.settings.method && patternOf(one).shape === patternOf(other).shape;
@@ -145,7 +153,7 @@ function isEmpty(segment: RoutePattern["segments"][number]): boolean {
 describe("routes of several principals", () => {
   it("never serve what a trusted worker keeps, nor one path for two principals, and none waits for nothing", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps: readonly Step[]) => {
         const model = new Model();
         for (const [at, each] of steps.entries()) {
           model.do(each, at);
@@ -154,7 +162,7 @@ describe("routes of several principals", () => {
         await turn();
         model.check();
       }),
-      { numRuns: 500 },
+      { numRuns: 500, examples: [[FALLING_BEHIND]] },
     );
   });
 });

@@ -174,11 +174,14 @@ export class RouteTable {
     own.set(key, claim);
     if (where === "first") claim.order = --this.#firstOrder;
     else if (before === undefined) claim.order = ++this.#lastOrder;
+    const previousFirst = claim.first;
     claim.add(holder, where);
     if (where === "first" && !claim.isServing) this.#settleFirst(claim);
     else if (before === undefined) this.#settle(claim);
-    else if (where === "first") claim.firstChanged();
-    else claim.report(holder);
+    else if (where === "first") {
+      claim.firstChanged();
+      if (previousFirst !== undefined) claim.report(previousFirst);
+    } else claim.report(holder);
   }
 
   /** Decides whether the claim serves. */
