@@ -186,7 +186,7 @@ const NAMING = [
   ["tenant whose auth function names functions", () => opened(site.connect({ query: "?tenant=named" })), "named::own"],
 ] as const;
 
-describe.each([...NAMING, ["client behind a middleware that passes calls on", behind] as const])("a %s", (_caller, connect) => {
+describe.each([...NAMING, ["client behind a middleware that passes calls on", behind, "own"] as const])("a %s", (_caller, connect) => {
   it("calls them", async () => {
     passesOn = true;
     const client = await connect();
