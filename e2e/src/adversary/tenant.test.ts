@@ -97,6 +97,7 @@ describe("a tenant", () => {
   });
 
   it("cannot call, provide, unregister or join what another tenant or the owner provides (K2)", async () => {
+    expect(await evil.result("api::hello")).toBe("hello");
     for (const id of ["acme::greet", "greet", "owner::tick", "auth::check", "auth::registration"]) {
       expect([id, await evil.codeOf(id)]).toEqual([id, "FORBIDDEN"]);
     }

@@ -19,7 +19,7 @@ export interface Site {
   /** Connects a further trusted worker. */
   connectTrusted(name: string): Promise<Client>;
   /** Connects to the listener with a middleware and no rules. */
-  connectBehindMiddleware(name: string): Promise<Client>;
+  connectBehindMiddleware(name: string, kind?: string): Promise<Client>;
   /** Replaces the config file. */
   edit(config: string): void;
   /** Log records so far. */
@@ -65,7 +65,7 @@ export async function startSite(
     owner: await connected(ports.bridge, { name: "owner", ...engineToken }),
     connect: (more = {}) => connected(ports.restricted, more),
     connectTrusted: (name) => connected(ports.bridge, { name, ...engineToken }),
-    connectBehindMiddleware: (name) => connected(ports.behindMiddleware, { name }),
+    connectBehindMiddleware: (name, kind) => connected(ports.behindMiddleware, { name, ...(kind === undefined ? {} : { kind }) }),
     edit: (text) => writeFileSync(file, text),
     records: () =>
       engine

@@ -75,7 +75,7 @@ export interface CallOptions {
 export interface CallerAccess {
   /** The same directory without what the caller may not see: functions that it may not call, their triggers, workers of others. */
   visible(directory: Directory): Directory;
-  /** Why the caller may not call the function, as FORBIDDEN; undefined when it may. */
+  /** Why the caller may not call the function, or only by way of a middleware, as FORBIDDEN; undefined when it may. */
   callRefusal(functionId: string): CallError | undefined;
   /** Why the engine may not call the function on the caller's behalf, e.g. as a job; undefined when it may. Functions of the engine it may never call so. */
   deferRefusal(functionId: string): CallError | undefined;
@@ -142,7 +142,7 @@ export interface TriggerBinding<Settings> {
    * False when that worker went, however long ago, and when the config no longer has it.
    */
   readonly isGivenUp: boolean;
-  /** Why none of those who ask for it may call the function; undefined when one of them may. For occasions that tell what the function would. */
+  /** Why none of those who ask for it may see what the function returns; undefined when one of them may. For triggers that show the same. */
   callRefusal(functionId: string): CallError | undefined;
   /**
    * Calls the bound function, with the trigger's metadata, to which the members of `options.metadata`, an object, are added. `Payload.absent` when it returned nothing. Rejects

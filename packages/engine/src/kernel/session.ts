@@ -16,7 +16,7 @@ import {
 } from "@svc/protocol";
 import { type Principal, TRUSTED } from "./access/principal.ts";
 import type { SessionAccess } from "./access/session-access.ts";
-import { refusalToCall } from "./access/target-refusal.ts";
+import { refusalToSee } from "./access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
 import type { TriggerStatus } from "./directory.ts";
 import { dispatch } from "./handlers/index.ts";
@@ -314,7 +314,7 @@ export class Session implements Provider, TriggerOwner {
   // TriggerOwner: this worker asked for bindings.
 
   callRefusal(functionId: FunctionId): string | undefined {
-    return this.access === undefined ? undefined : refusalToCall(functionId, this.access, this.#kernel.registry);
+    return this.access === undefined ? undefined : refusalToSee(functionId, this.access, this.#kernel.registry);
   }
 
   notify(

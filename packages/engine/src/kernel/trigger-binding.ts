@@ -19,7 +19,7 @@ export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
   readonly principal: Principal;
-  /** Where access is restricted: why it may not call the function; undefined when it may. */
+  /** Where access is restricted: why it may not see what the function returns; undefined when it may. */
   callRefusal?(functionId: FunctionId): string | undefined;
   /** Tells the worker how its request stands, or that a standing one went wrong. */
   notify(
@@ -139,7 +139,7 @@ export class Binding {
     return this.owners.size === 0;
   }
 
-  /** Why none of its owners may call the function; undefined when one of them may, or it is kept for an unrestricted one. */
+  /** Why none of its owners may see what the function returns; undefined when one of them may, or it is kept for an unrestricted one. */
   callRefusal(functionId: FunctionId): CallError | undefined {
     if (!this.isRestricted) return undefined;
     let refusal: string | undefined;

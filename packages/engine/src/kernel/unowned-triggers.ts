@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc/protocol";
 import { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
 import type { SessionAccess } from "./access/session-access.ts";
-import { refusalToBind, refusalToCall, targetsOf } from "./access/target-refusal.ts";
+import { refusalToBind, refusalToSee, targetsOf } from "./access/target-refusal.ts";
 import type { WatchedTargets } from "./access/watched-targets.ts";
 import { withoutSvc } from "./caller-metadata.ts";
 import type { UnownedTrigger, UnownedTriggers } from "./module.ts";
@@ -65,7 +65,7 @@ export class EngineTriggers implements UnownedTriggers {
         workerId: "engine",
         name: "",
         principal: madeBy,
-        callRefusal: (id) => (session?.access === undefined ? undefined : refusalToCall(id, session.access, this.#registry)),
+        callRefusal: (id) => (session?.access === undefined ? undefined : refusalToSee(id, session.access, this.#registry)),
         notify: (_request, { status, reason, error }) => {
           if (verdict !== undefined) return;
           verdict = error === undefined && status !== "error" ? "taken" : "refused";

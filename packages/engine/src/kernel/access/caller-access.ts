@@ -2,7 +2,7 @@ import { CallError } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { CallerAccess } from "../module.ts";
 import type { SessionAccess } from "./session-access.ts";
-import { refusalToBind, refusalToCall, refusalToDefer } from "./target-refusal.ts";
+import { refusalToBind, refusalToDefer, refusalToSee } from "./target-refusal.ts";
 import { visibleDirectory } from "./visible-directory.ts";
 
 /** What the worker may see and do; undefined when it is not restricted. */
@@ -15,8 +15,8 @@ function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel
   const { registry } = kernel;
   const forbidden = (reason: string | undefined): CallError | undefined => (reason === undefined ? undefined : new CallError("FORBIDDEN", reason));
   return {
-    visible: (directory) => visibleDirectory(directory, { workerId, mayCall: (id) => refusalToCall(id, access, registry) === undefined }),
-    callRefusal: (functionId) => forbidden(refusalToCall(functionId, access, registry)),
+    visible: (directory) => visibleDirectory(directory, { workerId, mayCall: (id) => refusalToSee(id, access, registry) === undefined }),
+    callRefusal: (functionId) => forbidden(refusalToSee(functionId, access, registry)),
     deferRefusal: (functionId) => forbidden(refusalToDefer(functionId, access, registry)),
     bindRefusal({ type, functionId, config }) {
       const { triggerTypes } = access.grants;

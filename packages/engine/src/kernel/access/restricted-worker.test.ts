@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock } from "../../testing/index.ts";
-import { defineModule } from "../module.ts";
+import { defineModule, type Module } from "../module.ts";
+import { callerAccess } from "./caller-access.ts";
 import { ANONYMOUS, authResultSchema, type Grants, grantsOfAuthResult, THROUGH_MIDDLEWARE } from "./grants.ts";
 import { policyOf } from "./policy.ts";
 import { SessionAccess } from "./session-access.ts";
@@ -646,8 +647,8 @@ describe("a middleware function", () => {
   describe("on a listener without rbac", () => {
     const open = settings({ rbac: undefined, middlewareFunctionId: "mw" });
 
-    async function openSite() {
-      const engine = await start();
+    async function openSite(modules: readonly Module<unknown>[] = []) {
+      const engine = await start({ modules });
       engine.kernel.reservedIds.configure([open]);
       const boss = await engine.connectWorker();
       const asked: string[] = [];
@@ -710,6 +711,38 @@ describe("a middleware function", () => {
       other.serve("later", () => 1);
       expect(await guest.next((frame) => frame.error !== undefined)).toMatchObject({ function_id: "later", error: { code: "FORBIDDEN" } });
       expect(engine.directory.triggers().map(({ function_id }) => function_id)).toEqual(["own"]);
+    });
+
+    it("is not passed by over a trigger that shows what a function returns, nor over lists of functions", async () => {
+      // Binds where the connection may see what the function of the config returns.
+      const showing = defineModule({
+        name: "showing",
+        summary: "showing",
+        config: z.unknown(),
+        start(context) {
+          context.provideTrigger({
+            type: "shows",
+            summary: "shows",
+            settings: z.object({ shown: z.string() }),
+            bind(binding) {
+              const refusal = binding.callRefusal(binding.settings.shown);
+              if (refusal !== undefined) throw refusal;
+              return () => {};
+            },
+          });
+          return { stop: () => {} };
+        },
+      });
+      const { engine, guest } = await openSite([showing]);
+      guest.serve("own", () => 1);
+      const bound = async (shown: string) => {
+        guest.say(trigger("own", { shown }, "shows"));
+        return guest.next((frame) => frame.type === "triggerregistrationresult");
+      };
+      for (const shown of ["x", "not::there"]) expect([shown, await bound(shown)]).toMatchObject([shown, { error: { code: "FORBIDDEN" } }]);
+      for (const shown of ["own", "engine::log::info"]) expect([shown, await bound(shown)]).toMatchObject([shown, { status: "active" }]);
+      const visible = callerAccess(guest.id, engine.kernel)?.visible(engine.directory);
+      expect(visible?.functions().map((view) => view.function_id)).toEqual(["own"]);
     });
   });
 });

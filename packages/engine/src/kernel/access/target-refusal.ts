@@ -1,6 +1,6 @@
 import type { FunctionId } from "@svc/protocol";
 import type { Registry } from "../registry.ts";
-import { callRefusal } from "./decide-call.ts";
+import { callRefusal, isInfrastructure } from "./decide-call.ts";
 import { functionReferences } from "./function-references.ts";
 import { isSamePrincipal } from "./principal.ts";
 import type { SessionAccess } from "./session-access.ts";
@@ -10,6 +10,17 @@ export function refusalToCall(id: string, access: SessionAccess, registry: Regis
   if (isOwn(id, access, registry) && access.grants.forbidden.find(id) === undefined) return undefined;
   const metadata = (): unknown => registry.find(id as FunctionId)?.registrations[0]?.description.metadata;
   return callRefusal(id, metadata, access.grants, access.policy);
+}
+
+/**
+ * Why the connection may not see, without calling the function, what the function returns and that it exists; undefined when it may. Without
+ * rules the middleware decides over each call, and it gets no triggers, so only functions of the connection's own principal are seen that way.
+ */
+export function refusalToSee(id: string, access: SessionAccess, registry: Registry): string | undefined {
+  const { exposeRules, middlewareFunctionId } = access.policy;
+  const isDecidedByMiddleware = exposeRules === undefined && !isInfrastructure(id) && !isOwn(id, access, registry);
+  if (!isDecidedByMiddleware) return refusalToCall(id, access, registry);
+  return `calls of function '${id}' go through ${middlewareFunctionId}, which triggers would not: call it directly`;
 }
 
 /** First parts of the ids of functions of the engine, also of modules that are not loaded. */
