@@ -1,4 +1,4 @@
-// `npm run faults`: the long loops. Power cuts, failing syncs, a full disk, kill -9, flipped bits, and an hour of steady load, on both SQLite drivers; takes
+// `npm run faults`: the long loops. Power cuts, failing syncs, a full disk, kill -9, flipped bits, cold starts, reconnects, and an hour of steady load, on both SQLite drivers; takes
 // about two hours. `--short` tries everything in some minutes, `--write` puts the figures into docs/guarantees.md, a pattern selects tests. Needs root and
 // Linux, because it mounts disks of its own to break them; so it is no part of `npm test`. Removes its mounts and loop devices however it ends. SVC_SEED=n
 // repeats a run.

@@ -141,7 +141,8 @@ engine: { drain_ms: .inf, default_timeout_ms: 1e308, legacy_call_timeout_ms: .na
     const text = `${GOOD}engine: { insecure_bind: true, mode: development, token: a-token-of-the-stranger, bridge: { host: 0.0.0.0 }, data_dir: ${outside}/data, logs_dir: ${outside}/logs }\n`;
     expect((await outcomeOf(text)).message).toBe("the config file was applied");
     const lines = JSON.stringify(site.records().slice(before));
-    for (const key of ["engine.data_dir", "engine.token"]) expect(lines).toContain(key);
+    for (const key of ["engine.data_dir", "engine.logs_dir", "engine.token", "engine.insecure_bind"]) expect(lines).toContain(`${key} changed from `);
+    expect(lines).toContain("it takes effect when the engine is started again");
     expect(lines).not.toContain("a-token-of-the-stranger");
     expect(await owner.result("engine::info")).not.toMatchObject({ data_dir: `${outside}/data` });
     // The token of the stranger is no token of this engine.

@@ -16,6 +16,13 @@ export function killHard(pid: number | undefined): void {
   process.kill(pid, "SIGKILL");
 }
 
+/** Processor time that a process has used so far, in seconds: user and system time of all its threads, in steps of 10 ms. */
+export function processorSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
 /** Pids of running processes whose working folder lies in `dir`: everything that was started for a project, whoever its parent is now. */
 export function processesIn(dir: string): number[] {
   return readdirSync("/proc")

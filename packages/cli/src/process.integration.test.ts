@@ -23,9 +23,9 @@ afterEach(() => {
   project.remove();
 });
 
-function start(args: readonly string[]) {
+function start(args: readonly string[], nodeOptions: readonly string[] = []) {
   const { SVC_URL: _, ...env } = process.env;
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, program, ...args], {
     cwd: project.dir,
     env: { ...env, NO_COLOR: "", FORCE_COLOR: "" },
     stdio: ["pipe", "pipe", "pipe"],
@@ -95,6 +95,26 @@ describe("an engine in the foreground", () => {
       http: expect.stringMatching(/^http:\/\/localhost:\d+$/),
       realtime: expect.stringMatching(/^ws:\/\/localhost:\d+$/),
     });
+  });
+
+  it.each([
+    ["an exception that nothing catches", 'throw new Error("injected")'],
+    ["a rejection that nothing handles", 'Promise.reject(new Error("injected"))'],
+  ])("ends with 70 after %s, and writes the error with its stack (X-7)", async (_, defect) => {
+    const child = start(FREE_PORTS, [`--import=data:text/javascript,process.on("SIGUSR2", () => { ${encodeURIComponent(defect)} })`]);
+    const ended = once(child, "close");
+    let log = "";
+    let isInjected = false;
+    for await (const chunk of child.stderr.setEncoding("utf8")) {
+      log += chunk as string;
+      if (isInjected || !log.includes("the engine is up")) continue;
+      isInjected = true;
+      child.kill("SIGUSR2");
+    }
+
+    expect((await ended)[0]).toBe(EXIT.internal);
+    expect(log).toMatch(/^internal error: Error: injected\n +at .*data:text\/javascript/m);
+    expect(log).not.toContain("the engine has stopped");
   });
 
   it("ends with its standard input when --stop-with-stdin says so", async () => {

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type RunningEngine, startEngine } from "./engine.ts";
+import { ENGINE_NAMESPACES, isEngineFunction } from "./kernel/access/target-refusal.ts";
 import { createLogger, type LogRecord } from "./kernel/logger.ts";
+import { configurableModules } from "./modules/index.ts";
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -72,6 +74,15 @@ describe("a running engine", () => {
     const { body } = await invoke("engine::logs::list", { text: "the engine is up" });
     expect(JSON.stringify(body)).toContain('"service_name":"till"');
     expect(JSON.stringify(body)).toContain('"total":1');
+  });
+
+  it("has no function, with every module, that jobs and triggers of restricted workers may call, and one in each namespace that these may not", async () => {
+    const others = configurableModules.map(({ name }) => name).filter((name) => name !== "svc-http");
+    const { invoke } = await start(base(others.map((name) => `  - name: ${name}\n`).join("")));
+    const { body } = await invoke("engine::functions::list", { include_internal: true });
+    const ids = (body as { functions: { function_id: string }[] }).functions.map(({ function_id }) => function_id);
+    expect(ids.filter((id) => !isEngineFunction(id))).toEqual([]);
+    expect([...ENGINE_NAMESPACES].filter((name) => !ids.some((id) => id.startsWith(`${name}::`)))).toEqual([]);
   });
 
   it("says who it is and what it runs", async () => {

@@ -1,7 +1,32 @@
+import { type FunctionId, Payload } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
-import { inMemoryEngine, manualClock } from "../testing/index.ts";
+import { type InMemoryEngine, inMemoryEngine, manualClock } from "../testing/index.ts";
+import type { Outcome } from "./call.ts";
+import { newInvocationId } from "./router.ts";
 
 const errorOf = (frame: Record<string, unknown>): Record<string, unknown> => frame.error as Record<string, unknown>;
+
+/** Makes a call and returns how it ended before the router returned; undefined if it is still in flight then. */
+function outcomeAtOnce({ kernel }: InMemoryEngine, functionId: string): Outcome | undefined {
+  let settled: Outcome | undefined;
+  kernel.router.start({
+    id: newInvocationId(),
+    functionId: functionId as FunctionId,
+    payload: Payload.null,
+    timeoutMs: undefined,
+    fallbackTimeoutMs: 30_000,
+    traceparent: undefined,
+    baggage: undefined,
+    metadata: undefined,
+    caller: undefined,
+    job: undefined,
+    whileDraining: false,
+    onSettled: (outcome) => {
+      settled = outcome;
+    },
+  });
+  return settled;
+}
 
 describe("a call", () => {
   it("reaches the worker that provides the function and brings its answer back under the caller's id", async () => {
@@ -33,6 +58,51 @@ describe("a call", () => {
       message: "Function math::nope not found",
       details: { executed: "no" },
     });
+  });
+
+  it("is refused without waiting when nobody provides the function (C-4)", async () => {
+    const engine = await inMemoryEngine();
+    expect(outcomeAtOnce(engine, "math::nope")).toMatchObject({ ok: false, error: { code: "function_not_found" } });
+  });
+
+  it("is refused without waiting when every worker holds as many calls as it may; calls of other workers go on (C-8)", async () => {
+    const engine = await inMemoryEngine({ limits: { maxCallsHeld: 1 } });
+    const mute = await engine.connectWorker();
+    mute.say({ type: "registerfunction", id: "mute" });
+    const other = await engine.connectWorker();
+    other.serve("other", () => "answer");
+    const caller = await engine.connectWorker();
+    expect((await caller.call("other")).result).toBe("answer");
+    expect(outcomeAtOnce(engine, "mute")).toBeUndefined();
+    expect(outcomeAtOnce(engine, "mute")).toMatchObject({ ok: false, error: { code: "worker_overloaded" } });
+    expect((await caller.call("other")).result).toBe("answer");
+  });
+
+  it.each([
+    { from: "a client of ours", features: undefined },
+    { from: "a published client", features: [] },
+  ])("of $from reaches a worker after all calls that the same connection made before, whatever their sizes and kinds (C-7)", async ({ features }) => {
+    const engine = await inMemoryEngine();
+    const callee = await engine.connectWorker();
+    callee.say({ type: "registerfunction", id: "f" });
+    callee.say({ type: "registerfunction", id: "g" });
+    const caller = await engine.connectWorker(features === undefined ? {} : { features });
+    const kinds: readonly ((n: number) => Record<string, unknown>)[] = [
+      (n) => ({ function_id: "f", invocation_id: crypto.randomUUID(), data: { n } }),
+      (n) => ({ function_id: "g", invocation_id: crypto.randomUUID(), data: { n, text: "x".repeat(5_000) } }),
+      (n) => ({ function_id: "f", action: { type: "void" }, data: { n } }),
+      // The payload is not the last member, and a member is unknown.
+      (n) => ({ data: { n }, function_id: "g", action: { type: "void" }, unknown: "member" }),
+      (n) => ({ function_id: "f", invocation_id: crypto.randomUUID(), timeout_ms: 60_000, data: { n, text: "é".repeat(100_000) } }),
+    ];
+    const numbers = Array.from({ length: 100 }, (_, n) => n);
+    for (const n of numbers) caller.say({ type: "invokefunction", ...kinds[n % kinds.length]?.(n) });
+    const delivered: unknown[] = [];
+    for (const _ of numbers) {
+      const { data } = await callee.next((frame) => frame.type === "invokefunction");
+      delivered.push((data as { n: number }).n);
+    }
+    expect(delivered).toEqual(numbers);
   });
 
   it("fails with call_timeout at its deadline, and the callee is told to stop (gap 54)", async () => {

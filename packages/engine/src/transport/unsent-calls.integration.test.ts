@@ -75,3 +75,22 @@ it("calls no frame unsent that the peer received after the connection was cut", 
   expect(received.filter((n) => unsent[n] || atOnce[n])).toEqual([]);
   expect([atOnce.includes(true), unsent.at(-1)]).toEqual([true, true]);
 });
+
+it("brings the peer frames of all sizes and kinds in the order in which they were sent (C-7)", async () => {
+  const { socket, client } = await stalledPeer();
+  const received: number[] = [];
+  const isOver = new Promise<void>((resolve) => {
+    client.on("message", (data) => {
+      if (received.push((JSON.parse(String(data)) as { n: number }).n) === 300) resolve();
+    });
+  });
+  const fillers = ["", "é", "x".repeat(500), "x".repeat(200_000)];
+  for (let n = 0; n < 300; n++) {
+    const frame = JSON.stringify({ n, filler: fillers[n % fillers.length] });
+    socket.send(n % 3 === 0 ? [Buffer.from(frame.slice(0, 5)), Buffer.from(frame.slice(5))] : frame);
+    if (n % 50 === 0) await new Promise(setImmediate);
+  }
+  client.resume();
+  await isOver;
+  expect(received).toEqual(Array.from({ length: 300 }, (_, n) => n));
+});

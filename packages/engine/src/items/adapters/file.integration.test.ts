@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -52,6 +52,30 @@ describe("the file adapter", () => {
     expect(await after.scopes({ prefix: "" })).toEqual(["s"]);
     expect(await after.set("gone", "k", newValue("1"), newWrite())).toMatchObject({ item: { version: 3 } });
     await after.close();
+  });
+
+  it("writes no more than two pages more for an item of a scope of 20,000 than for one of a scope of 20 (S-5)", async () => {
+    const PAGE_BYTES = 4_096;
+    const folder = freshFolder();
+    const write = (state: ItemStore, scope: string, n: number) =>
+      state.set(scope, `k${n % 20_000}`, newValue(JSON.stringify({ n, text: "x".repeat(100) })), newWrite());
+    const filled = await openIn(folder);
+    for (let first = 0; first < 20_000; first += 5_000) await Promise.all(Array.from({ length: 5_000 }, (_, n) => write(filled, "large", first + n)));
+    await Promise.all(Array.from({ length: 20 }, (_, n) => write(filled, "small", n)));
+    // After closing, the log begins again: its length is what was written since.
+    await filled.close();
+    const state = await openIn(folder);
+    const logBytes = (): number => statSync(join(folder, "state.db-wal")).size;
+    const bytesOfOneWrite = async (scope: string): Promise<number> => {
+      const before = logBytes();
+      await write(state, scope, 20_007);
+      return logBytes() - before;
+    };
+    await write(state, "other", 1);
+    const [small, large] = [await bytesOfOneWrite("small"), await bytesOfOneWrite("large")];
+    expect(small).toBeGreaterThanOrEqual(PAGE_BYTES);
+    expect(large).toBeLessThanOrEqual(small + 2 * PAGE_BYTES);
+    await state.close();
   });
 
   it("finishes what was asked for when it is closed", async () => {

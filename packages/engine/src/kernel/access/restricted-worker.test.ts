@@ -345,7 +345,7 @@ describe("a restricted worker's triggers (gap 56)", () => {
     const engine = await start();
     const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allowed_functions: ["match('*')", "engine::workers::list"] })) });
     guest.say({ type: "registerfunction", id: "mine" });
-    for (const id of ["engine::workers::list", "state::set", "queue::redrive"]) {
+    for (const id of ["engine::workers::list", "state::set", "queue::redrive", "publish"]) {
       guest.say(trigger(id));
       expect(await guest.next()).toMatchObject({ function_id: id, error: { code: "FORBIDDEN", message: expect.stringContaining("its own rights") } });
       guest.say(trigger("mine", { condition_function_id: id }));

@@ -23,16 +23,23 @@ export function refusalToSee(id: string, access: SessionAccess, registry: Regist
   return `calls of function '${id}' go through ${middlewareFunctionId}, which triggers would not: call it directly`;
 }
 
-/** First parts of the ids of functions of the engine, also of modules that are not loaded. */
-const ENGINE_NAMESPACES: ReadonlySet<string> = new Set(["cron", "engine", "event", "iii", "queue", "state", "stream", "svc", "worker"]);
+/** First parts of the ids of functions of the engine. */
+export const ENGINE_NAMESPACES: ReadonlySet<string> = new Set(["cron", "engine", "event", "iii", "queue", "state", "stream", "svc", "worker"]);
+
+/** Id of the one function of the engine that is in no namespace: published clients publish events by this name. */
+const PUBLISH = "publish";
+
+/** True for ids of functions of the engine, also of modules that are not loaded. */
+export function isEngineFunction(id: string): boolean {
+  return id === PUBLISH || ENGINE_NAMESPACES.has(id.split("::", 1)[0] ?? "");
+}
 
 /**
  * Why a job, a trigger or an alert of the connection may not call the function: the engine makes such a call, so a function of the engine would run with
  * the engine's rights.
  */
 function refusalOfEngineTarget(id: string, registry: Registry): string | undefined {
-  const isOfEngine =
-    ENGINE_NAMESPACES.has(id.split("::", 1)[0] ?? "") || registry.find(id as FunctionId)?.registrations.some(({ provider }) => provider.builtIn) === true;
+  const isOfEngine = isEngineFunction(id) || registry.find(id as FunctionId)?.registrations.some(({ provider }) => provider.builtIn) === true;
   return isOfEngine
     ? `function '${id}' not allowed for jobs and triggers (it belongs to the engine, which would run it with its own rights: call it directly, or use a function of your own)`
     : undefined;

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { systemClock } from "../../../kernel/clock.ts";
 import type { Attributes } from "../../../kernel/telemetry-contract.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../config.ts";
@@ -125,12 +125,23 @@ test("what ended while the collector was away arrives once it is back, in order 
   expect(sender.states[0]).toMatchObject({ state: "ok", queued: 0, queued_bytes: 0, sent: 3_001 });
 });
 
-test("a stop ends although the collector hangs, and counts what was left (L-5)", async () => {
-  const { port } = await collector(0, () => "hang");
+test("a stop ends after 2 s although the collector hangs, and counts what was left (L-5)", async () => {
+  const { port, requests } = await collector(0, () => "hang");
   const { sender, dropped } = exporter(port, { metrics_enabled: false });
   for (let at = 0; at < 300; at += 1) sender.ended(someSpan());
   sender.add(someLog());
-  await sender.stop();
+  await until(() => requests.length === 2);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  undo.push(() => vi.useRealTimers());
+  let isStopped = false;
+  const stopped = sender.stop().then(() => {
+    isStopped = true;
+  });
+  await vi.advanceTimersByTimeAsync(1_999);
+  expect(isStopped).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(isStopped).toBe(true);
+  await stopped;
   expect(dropped.counts.get("spans shutdown")).toBe(300);
   expect(dropped.counts.get("logs shutdown")).toBe(1);
 });

@@ -1,0 +1,71 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePorts } from "@svc/protocol/testing";
+import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { expect, it } from "vitest";
+import { connectLooker } from "../state-load/look.ts";
+import { type EngineProcess, startEngine } from "../support/cli.ts";
+import { killHard, processorSeconds } from "../support/processes.ts";
+import { faultsFolder } from "./disks.ts";
+import { amount, figure } from "./runs.ts";
+
+const WORKERS = amount(1_000, 100);
+/** Limits of the contract (X-5). */
+const BACK_WITHIN_MS = 10_000;
+const CALM_AFTER_MS = 15_000;
+const MEASURED_MS = 5_000;
+const LOOK_EVERY_MS = 100;
+
+interface Listing {
+  readonly workers: readonly { readonly name: string | null }[];
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
+
+it(`${WORKERS} workers are back within 10 s after a kill -9 and a start of the engine, which then keeps no core busy (X-5)`, async () => {
+  const project = join(faultsFolder("reconnect-storm"), "project");
+  mkdirSync(project);
+  writeFileSync(join(project, "config.yaml"), "workers: []\n");
+  const ports = await freePorts();
+  const url = `ws://127.0.0.1:${ports.bridge}`;
+  let engine: EngineProcess = await startEngine({ cwd: project, ports });
+  const workers: Worker[] = [];
+  try {
+    for (let n = 0; n < WORKERS; n++) {
+      const worker = connect(url, { name: `storm-${n}`, handleSignals: false, logger: silentLogger });
+      worker.registerFunction(`storm::${n}`, () => n);
+      workers.push(worker);
+    }
+    await Promise.all(workers.map((worker) => worker.connected()));
+
+    killHard(engine.pid);
+    await engine.exited;
+    engine = await startEngine({ cwd: project, ports });
+    const upAt = performance.now();
+    const looker = connectLooker(url);
+    workers.push(looker);
+    const countBack = async (): Promise<number> => {
+      const { workers: listed } = await looker.call<Listing>({ function_id: "engine::workers::list", payload: {} });
+      return listed.filter(({ name }) => name?.startsWith("storm-")).length;
+    };
+    while ((await countBack()) < WORKERS) await pause(LOOK_EVERY_MS);
+    const backAfterMs = performance.now() - upAt;
+    const answers = await Promise.all(Array.from({ length: WORKERS }, (_, n) => looker.call({ function_id: `storm::${n}`, payload: null })));
+    await pause(upAt + CALM_AFTER_MS - performance.now());
+    const [usedBefore, measuredFrom] = [processorSeconds(engine.pid), performance.now()];
+    await pause(MEASURED_MS);
+    const cores = (processorSeconds(engine.pid) - usedBefore) / ((performance.now() - measuredFrom) / 1_000);
+
+    figure(
+      `${WORKERS} workers after a kill -9 and a start of the engine`,
+      `all back after ${(backAfterMs / 1_000).toFixed(1)} s; ${(100 * cores).toFixed(0)} % of a core from 15 s on`,
+    );
+    expect(answers).toEqual(Array.from({ length: WORKERS }, (_, n) => n));
+    expect(backAfterMs).toBeLessThan(BACK_WITHIN_MS);
+    expect(cores).toBeLessThan(1);
+  } finally {
+    await Promise.all(workers.map((worker) => worker.shutdown({ timeout_ms: 2_000 })));
+    engine.child.kill("SIGTERM");
+    await engine.exited;
+  }
+});
