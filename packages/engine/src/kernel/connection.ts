@@ -27,6 +27,8 @@ const SMALL_FRAME_BYTES = 2_048;
 /** "Service restart": every published client reconnects on it; on 1000 and 1001 the published Python client never does. */
 const CLOSE_SERVICE_RESTART = 1012;
 
+const always = (): boolean => true;
+
 const toText = (bytes: Uint8Array): string => (bytes as Buffer).toString("utf8");
 
 /** One worker's socket: heartbeat, send queue with its bound, and back-pressure. What the frames mean is the session's business. */
@@ -44,8 +46,12 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   /** How many reasons there are not to read just now. */
   #pauses = 0;
 
-  /** Without `access` the connection is not restricted. */
-  constructor(kernel: Kernel, socket: FrameSocket, access?: SessionAccess) {
+  /** Without `access` the connection is not restricted. `isCurrent`: see Session; by default it stays so. */
+  constructor(
+    kernel: Kernel,
+    socket: FrameSocket,
+    { access, isCurrent = always }: { readonly access?: SessionAccess | undefined; readonly isCurrent?: () => boolean } = {},
+  ) {
     this.#kernel = kernel;
     this.#socket = socket;
     this.#lastHeardAt = kernel.clock.monotonic();
@@ -54,6 +60,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       reattachToken: randomUUID(),
       remoteAddress: socket.remoteAddress,
       access,
+      isCurrent,
     });
     this.#registrations = new RegistrationBudget(this.session.principal, kernel.quotas.registeredBytes);
     kernel.heartbeat.add(this);
