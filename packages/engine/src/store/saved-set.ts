@@ -74,10 +74,16 @@ export class SavedSet {
     return [...this.#entries];
   }
 
+  /** The oldest first. */
+  get entries(): ReadonlySet<string> {
+    return this.#entries;
+  }
+
+  /** Adds the entry as the newest one. Saves it unless it is there already. */
   add(entry: string): void {
-    if (this.#entries.has(entry)) return;
+    const isKnown = this.#entries.delete(entry);
     this.#entries.add(entry);
-    this.#saveSoon();
+    if (!isKnown) this.#saveSoon();
   }
 
   remove(entry: string): void {
