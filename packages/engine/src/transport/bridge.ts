@@ -103,7 +103,8 @@ export class Bridge {
       refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
       return;
     }
-    if (path === "/") this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, admitted)));
+    if (path === "/")
+      this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, admitted)));
     // Refusing it would hang a published client's shutdown.
     else if (path === "/otel")
       this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket, admitted)));
