@@ -221,7 +221,8 @@ class Engine implements RunningEngine {
   async start(): Promise<void> {
     try {
       this.#reserveIds();
-      this.#kernel.reservedIds.keepIn(this.#trustedIds, await this.#trustedIds.load());
+      await this.#trustedIds.load();
+      this.#kernel.reservedIds.keepIn(this.#trustedIds);
       await this.#listeners.bind(this.#config);
       this.#announce();
       const problems = await this.#host.apply(requestsOf(this.#config));

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { CallError, decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, type WorkerId } from "@svc/protocol";
+import { CallError, decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, type MessageType, type WorkerId } from "@svc/protocol";
 import type { SessionAccess } from "./access/session-access.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import type { Kernel } from "./kernel.ts";
-import { RegistrationBudget } from "./registration-budget.ts";
+import { countsBytes, RegistrationBudget } from "./registration-budget.ts";
 import type { Undo } from "./scope.ts";
 import { Session, type SessionOutlet } from "./session.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "./telemetry-frames.ts";
@@ -27,6 +27,8 @@ const SMALL_FRAME_BYTES = 2_048;
 /** "Service restart": every published client reconnects on it; on 1000 and 1001 the published Python client never does. */
 const CLOSE_SERVICE_RESTART = 1012;
 
+const always = (): boolean => true;
+
 const toText = (bytes: Uint8Array): string => (bytes as Buffer).toString("utf8");
 
 /** One worker's socket: heartbeat, send queue with its bound, and back-pressure. What the frames mean is the session's business. */
@@ -34,7 +36,8 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   readonly session: Session;
   readonly #kernel: Kernel;
   readonly #socket: FrameSocket;
-  readonly #registrations: RegistrationBudget;
+  // Made when the first counted one comes: hardly any trusted connection has one.
+  #registrations: RegistrationBudget | undefined;
   #lastHeardAt: number;
   /** Since the last look. Looking at the clock at each frame would cost as much as finding the call that it answers. */
   #wasHeard = false;
@@ -44,8 +47,12 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   /** How many reasons there are not to read just now. */
   #pauses = 0;
 
-  /** Without `access` the connection is not restricted. */
-  constructor(kernel: Kernel, socket: FrameSocket, access?: SessionAccess) {
+  /** Without `access` the connection is not restricted. `isCurrent`: see Session; by default it stays so. */
+  constructor(
+    kernel: Kernel,
+    socket: FrameSocket,
+    { access, isCurrent = always }: { readonly access?: SessionAccess | undefined; readonly isCurrent?: () => boolean } = {},
+  ) {
     this.#kernel = kernel;
     this.#socket = socket;
     this.#lastHeardAt = kernel.clock.monotonic();
@@ -54,8 +61,8 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       reattachToken: randomUUID(),
       remoteAddress: socket.remoteAddress,
       access,
+      isCurrent,
     });
-    this.#registrations = new RegistrationBudget(this.session.principal, kernel.quotas.registeredBytes);
     kernel.heartbeat.add(this);
     kernel.sessions.add(this.session);
     kernel.changes.emit({ kind: "worker", id: this.session.workerId, op: "created" });
@@ -111,7 +118,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       return;
     }
     if ("id" in message && message.type !== "undecodable") {
-      const problem = this.#registrations.problemOf(message.type, message.id, bytes.length);
+      const problem = this.#registrationProblem(message.type, message.id, bytes.length);
       if (problem !== undefined) {
         this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type, id: message.id } }));
         return;
@@ -125,6 +132,12 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       this.session.sendError(new CallError("invocation_error", "the engine failed to handle the frame; its log has the reason"));
     }
     if (this.isFull()) this.#holdBack();
+  }
+
+  #registrationProblem(type: MessageType, id: string, bytes: number): string | undefined {
+    const { principal } = this.session;
+    if (countsBytes(principal, bytes)) this.#registrations ??= new RegistrationBudget(principal, this.#kernel.quotas.registeredBytes);
+    return this.#registrations?.problemOf(type, id, bytes);
   }
 
   send(frame: Frame): void {
@@ -208,7 +221,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     const { session } = this;
     this.#kernel.sessions.remove(session);
     session.end();
-    this.#registrations.end();
+    this.#registrations?.end();
     this.#kernel.triggers.forgetWorker(session.workerId);
     this.#kernel.changes.emit({ kind: "worker", id: session.workerId, op: "removed" });
     session.log.debug("a worker disconnected", { code, reason, workerName: session.name });

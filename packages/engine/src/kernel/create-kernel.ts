@@ -41,7 +41,9 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
   const changes = new Changes(log);
   const sessions = new Sessions();
   const watchedTargets = new WatchedTargets();
-  const registry = new Registry((id, op) => {
+  const limits = { ...WORKER_LIMITS, ...options.limits };
+  const quotas = createQuotas(limits);
+  const registry = new Registry(quotas.functions, (id, op) => {
     if (op !== "removed") watchedTargets.registered(id);
     changes.emit({ kind: "function", id, op });
     triggers.functionChanged(id);
@@ -65,7 +67,6 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
   const heartbeat = new Heartbeat(clock);
   const instanceId = randomUUID();
   const streams = new StreamHub({ clock, log, epoch: instanceId, onChange: (id, op) => changes.emit({ kind: "stream", id, op }) });
-  const limits = { ...WORKER_LIMITS, ...options.limits };
   const kernel: Kernel = {
     registry,
     router,
@@ -84,7 +85,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     log,
     throttledLog: new ThrottledLog(clock),
     limits,
-    quotas: createQuotas(limits),
+    quotas,
     reservedIds,
     watchedTargets,
     identity: { version: options.version, instanceId, startedAtMs: clock.now() },

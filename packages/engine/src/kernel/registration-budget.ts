@@ -15,12 +15,16 @@ const ENDED_BY: Readonly<Partial<Record<MessageType, MessageType>>> = {
 };
 const REGISTERS: ReadonlySet<MessageType> = new Set(Object.values(ENDED_BY));
 
+/** False for what only the number of registrations bounds. */
+export function countsBytes({ isTrusted }: Principal, bytes: number): boolean {
+  return !isTrusted || bytes > SMALL_BYTES;
+}
+
 /** Counts the bytes that the registrations of one connection keep in memory: of a restricted one all of them, which its principal's connections share. */
 export class RegistrationBudget {
   readonly #principal: Principal;
   readonly #quota: Quota;
-  // Made when the first counted one comes: hardly any trusted connection has one.
-  #sizes: Map<string, number> | undefined;
+  readonly #sizes = new Map<string, number>();
   #total = 0;
 
   constructor(principal: Principal, quota: Quota) {
@@ -36,7 +40,7 @@ export class RegistrationBudget {
     const key = `${type} ${id}`;
     const { isTrusted } = this.#principal;
     // If it is refused, the one before it stays. So the larger of the two counts until it is unregistered.
-    const counted = Math.max(this.#sizeOf(key), isTrusted && bytes <= SMALL_BYTES ? 0 : bytes);
+    const counted = Math.max(this.#sizeOf(key), countsBytes(this.#principal, bytes) ? bytes : 0);
     const more = counted - this.#sizeOf(key);
     if (isTrusted && this.#total + more > MAX_LARGE_REGISTRATIONS_BYTES) {
       return `the registrations of this connection have more than ${MAX_LARGE_REGISTRATIONS_BYTES} bytes together, which is the limit`;
@@ -50,11 +54,11 @@ export class RegistrationBudget {
   end(): void {
     this.#quota.release(this.#principal, this.#total);
     this.#total = 0;
-    this.#sizes = undefined;
+    this.#sizes.clear();
   }
 
   #sizeOf(key: string): number {
-    return this.#sizes?.get(key) ?? 0;
+    return this.#sizes.get(key) ?? 0;
   }
 
   #set(key: string, bytes: number): void {
@@ -62,10 +66,7 @@ export class RegistrationBudget {
     if (more === 0) return;
     this.#total += more;
     this.#quota.release(this.#principal, -more);
-    if (bytes === 0) this.#sizes?.delete(key);
-    else {
-      this.#sizes ??= new Map();
-      this.#sizes.set(key, bytes);
-    }
+    if (bytes === 0) this.#sizes.delete(key);
+    else this.#sizes.set(key, bytes);
   }
 }

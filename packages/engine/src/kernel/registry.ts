@@ -1,4 +1,5 @@
 import type { FunctionId } from "@svc/protocol";
+import type { Quota } from "./access/quota.ts";
 import type { Provider } from "./call.ts";
 import type { FormatCheck } from "./format-check.ts";
 import type { Undo } from "./scope.ts";
@@ -31,9 +32,12 @@ export interface FunctionEntry {
 /** Who provides each function right now. Knows neither sockets nor time. */
 export class Registry {
   readonly #functions = new Map<FunctionId, FunctionEntry>();
+  readonly #quota: Quota;
   readonly #onChange: (id: FunctionId, op: "created" | "updated" | "removed") => void;
 
-  constructor(onChange: (id: FunctionId, op: "created" | "updated" | "removed") => void) {
+  /** `quota`: counts the registrations of each principal; whoever registers asks it first. */
+  constructor(quota: Quota, onChange: (id: FunctionId, op: "created" | "updated" | "removed") => void) {
+    this.#quota = quota;
     this.#onChange = onChange;
   }
 
@@ -44,6 +48,7 @@ export class Registry {
     if (known === undefined) this.#functions.set(id, { id, registrations: [registration], turn: 0 });
     else if (provider.builtIn) known.registrations.unshift(registration);
     else known.registrations.push(registration);
+    this.#quota.add(provider.principal);
     this.#onChange(id, known === undefined ? "created" : "updated");
     return () => this.#remove(id, registration);
   }
@@ -61,6 +66,7 @@ export class Registry {
     const at = entry?.registrations.indexOf(registration) ?? -1;
     if (entry === undefined || at === -1) return;
     entry.registrations.splice(at, 1);
+    this.#quota.release(registration.provider.principal);
     if (entry.registrations.length === 0) this.#functions.delete(id);
     this.#onChange(id, entry.registrations.length === 0 ? "removed" : "updated");
   }

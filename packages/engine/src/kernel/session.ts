@@ -78,6 +78,8 @@ export class Session implements Provider, TriggerOwner {
   readonly connectedAtMs: number;
   /** What it may do; undefined when it is not restricted. */
   readonly access: SessionAccess | undefined;
+  /** False once the rules changed by which its connection was let in. */
+  readonly isCurrent: () => boolean;
   readonly scope = new Scope();
   readonly builtIn = false;
   /** Calls that this worker is running. */
@@ -102,7 +104,8 @@ export class Session implements Provider, TriggerOwner {
       readonly workerId: WorkerId;
       readonly reattachToken: string;
       readonly remoteAddress: string | undefined;
-      readonly access?: SessionAccess | undefined;
+      readonly access: SessionAccess | undefined;
+      readonly isCurrent: () => boolean;
     },
   ) {
     this.#kernel = kernel;
@@ -112,6 +115,7 @@ export class Session implements Provider, TriggerOwner {
     this.remoteAddress = identity.remoteAddress;
     this.connectedAtMs = kernel.clock.now();
     this.access = identity.access;
+    this.isCurrent = identity.isCurrent;
     if (this.access?.grants.prefix !== undefined) this.scope.add(kernel.reservedIds.hold(this.access.grants.prefix));
     this.#caller = { worker_id: identity.workerId, name: "" };
   }

@@ -5,6 +5,8 @@ import type { Logger } from "../kernel/logger.ts";
 import { replaceWhole } from "./whole-file.ts";
 
 const RETRY_MS = 5_000;
+/** Entries in one piece of the file's text. */
+const ENTRIES_PER_PIECE = 500;
 /** Maximum size of a file that is read, in bytes. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
@@ -20,6 +22,29 @@ export interface SavedSetOptions {
   readonly what: string;
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+/**
+ * Yields the text of the file in pieces: a long text at each save makes the heap grow, and the memory stays with the process. Entries may be added and
+ * removed between two pieces.
+ */
+function* textOf(entries: Iterable<string>): Generator<string> {
+  yield '{"version":1,"entries":[';
+  let separator = "";
+  let piece: string[] = [];
+  for (const entry of entries) {
+    if (piece.length === ENTRIES_PER_PIECE) {
+      yield separator + membersOf(piece);
+      separator = ",";
+      piece = [];
+    }
+    piece.push(entry);
+  }
+  yield `${separator}${membersOf(piece)}]}`;
+}
+
+function membersOf(piece: readonly string[]): string {
+  return JSON.stringify(piece).slice(1, -1);
 }
 
 /** A set of strings in a file, for what must be known after a crash. The whole file is replaced soon after a change. */
@@ -49,10 +74,16 @@ export class SavedSet {
     return [...this.#entries];
   }
 
+  /** The oldest first. */
+  get entries(): ReadonlySet<string> {
+    return this.#entries;
+  }
+
+  /** Adds the entry as the newest one. Saves it unless it is there already. */
   add(entry: string): void {
-    if (this.#entries.has(entry)) return;
+    const isKnown = this.#entries.delete(entry);
     this.#entries.add(entry);
-    this.#saveSoon();
+    if (!isKnown) this.#saveSoon();
   }
 
   remove(entry: string): void {
@@ -84,7 +115,7 @@ export class SavedSet {
     try {
       while (this.#dirty) {
         this.#dirty = false;
-        await replaceWhole(file, JSON.stringify({ version: 1, entries: [...this.#entries] }));
+        await replaceWhole(file, textOf(this.#entries));
         this.#isFailing = false;
       }
     } catch (error) {

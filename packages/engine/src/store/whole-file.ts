@@ -11,8 +11,8 @@ export function writeWhole(file: string, write: (draft: string) => Promise<void>
   return make(file, write, { replace: false });
 }
 
-/** Puts a text in place of whatever a file held: after a crash it holds the one or the other. Otherwise as `writeWhole`. */
-export function replaceWhole(file: string, text: string): Promise<{ readonly bytes: number }> {
+/** Puts a text, or its pieces, in place of whatever a file held: after a crash it holds the one or the other. Otherwise as `writeWhole`. */
+export function replaceWhole(file: string, text: string | Iterable<string>): Promise<{ readonly bytes: number }> {
   return make(file, (draft) => writeFile(draft, text, { mode: 0o600 }), { replace: true });
 }
 

@@ -189,7 +189,7 @@ async function connectWorker(
   } = {},
 ): Promise<InMemoryWorker> {
   const { socket, client } = inMemoryPair();
-  new Connection(kernel, socket, options.access);
+  new Connection(kernel, socket, { access: options.access });
   const greeting = await client.next((frame) => frame.type === "workerregistered");
   const say = (message: Readonly<Record<string, unknown>>): void => client.send(JSON.stringify(message));
   say({

@@ -24,6 +24,9 @@ export interface Admitted {
   readonly isCurrent: () => boolean;
 }
 
+/** For a connection without restrictions, whatever the rules become. */
+export const UNRESTRICTED: Admitted = { admitted: true, access: undefined, isCurrent: () => true };
+
 /** The role of a token. */
 interface TokenRole {
   readonly digest: Buffer;
@@ -44,6 +47,8 @@ export class Admissions {
   readonly #guard: TokenGuard;
   readonly #settings: () => AccessSettings;
   readonly #roles = new WeakMap<RbacSettings, readonly TokenRole[]>();
+  /** Of listeners without rules. */
+  readonly #open = new WeakMap<AccessSettings, Admitted>();
   #waiting = 0;
 
   constructor(kernel: Kernel, guard: TokenGuard, settings: () => AccessSettings) {
@@ -57,7 +62,7 @@ export class Admissions {
     const settings = this.#settings();
     const { rbac } = settings;
     // Supervised workers hold the engine's token too.
-    if (this.#guard.isHolder(request)) return { admitted: true, access: undefined, isCurrent: () => true };
+    if (this.#guard.isHolder(request)) return UNRESTRICTED;
     const credentials = credentialsOf(request);
     const role = credentials.kind === "token" ? this.#roleOf(credentials.token, rbac) : undefined;
     if (role !== undefined) return this.#admit(role.grants, settings, role);
@@ -66,7 +71,17 @@ export class Admissions {
     if (settings.tokenRequired) return this.#refuse(request, unauthorized(MISSING_TOKEN));
     if (rbac !== undefined) return this.#admit(ANONYMOUS, settings);
     if (settings.middlewareFunctionId !== undefined) return this.#admit(THROUGH_MIDDLEWARE, settings);
-    return { admitted: true, access: undefined, isCurrent: this.#whileRulesStay(settings) };
+    return this.#withoutRules(settings);
+  }
+
+  /** One object for all of them: there may be ten thousand. */
+  #withoutRules(settings: AccessSettings): Admitted {
+    let admitted = this.#open.get(settings);
+    if (admitted === undefined) {
+      admitted = { admitted: true, access: undefined, isCurrent: this.#whileRulesStay(settings) };
+      this.#open.set(settings, admitted);
+    }
+    return admitted;
   }
 
   async #ask(request: IncomingMessage, authFunctionId: string, settings: AccessSettings, signal: AbortSignal): Promise<Admission> {

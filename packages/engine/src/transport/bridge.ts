@@ -7,7 +7,7 @@ import { Connection } from "../kernel/connection.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "../kernel/telemetry-frames.ts";
-import { Admissions, type Admitted } from "./admission.ts";
+import { Admissions, type Admitted, UNRESTRICTED } from "./admission.ts";
 import type { EngineProof } from "./engine-proof.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { HeldUpgrades } from "./held-upgrades.ts";
@@ -37,8 +37,8 @@ export class Bridge {
   readonly #kernel: Kernel;
   readonly #rules: () => AccessRules;
   readonly #admissions: Admissions | undefined;
-  readonly #telemetry = new Set<FrameSocket>();
-  readonly #connections = new Set<{ isCurrent(): boolean; hangUp(): void }>();
+  /** Sockets of `/otel`, with `isCurrent` of each. */
+  readonly #telemetry = new Map<FrameSocket, () => boolean>();
   readonly #held = new HeldUpgrades();
   #closing = false;
 
@@ -65,11 +65,16 @@ export class Bridge {
     this.#held.open();
   }
 
-  /** Cuts the connections that were let in by rules that hold no more. They connect again, and are let in or refused by the rules of now. */
+  /**
+   * Cuts every worker's connection, and its own connections for telemetry, that were let in by rules that hold no more. They connect again, and are let
+   * in or refused by the rules of now. Returns how many there were.
+   */
   dropOutdated(): number {
-    const outdated = [...this.#connections].filter((connection) => !connection.isCurrent());
-    for (const connection of outdated) connection.hangUp();
-    return outdated.length;
+    const sessions = this.#kernel.sessions.all().filter((session) => !session.isCurrent());
+    for (const session of sessions) session.hangUp("the rules for its connection changed");
+    const sinks = [...this.#telemetry].filter(([, isCurrent]) => !isCurrent());
+    for (const [sink] of sinks) sink.hangUp();
+    return sessions.length + sinks.length;
   }
 
   /** Cuts every worker's socket. No close frame: one published client takes a clean close for the end and never comes back. */
@@ -78,7 +83,7 @@ export class Bridge {
     this.#held.dropAll();
     for (const session of this.#kernel.sessions.all()) session.hangUp("the engine stopped");
     this.#kernel.channelSockets.dropAll();
-    for (const sink of this.#telemetry) sink.hangUp();
+    for (const sink of this.#telemetry.keys()) sink.hangUp();
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
@@ -98,7 +103,8 @@ export class Bridge {
       refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
       return;
     }
-    if (path === "/") this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => this.#takeWorker(socket, admitted)));
+    if (path === "/")
+      this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, admitted)));
     // Refusing it would hang a published client's shutdown.
     else if (path === "/otel")
       this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket, admitted)));
@@ -109,7 +115,7 @@ export class Bridge {
   /** Goes on once it is decided that the client may connect; no frame goes out before. */
   #admit(request: IncomingMessage, stream: Duplex, accept: (admitted: Admitted) => void): void {
     if (this.#admissions === undefined) {
-      accept({ admitted: true, access: undefined, isCurrent: () => true });
+      accept(UNRESTRICTED);
       return;
     }
     const gone = new AbortController();
@@ -155,17 +161,8 @@ export class Bridge {
     acceptWebSocket(request, stream, head, (socket) => this.#kernel.channelSockets.attach(channel, direction, socket));
   }
 
-  #takeWorker(socket: FrameSocket, { access, isCurrent }: Admitted): void {
-    const { session } = new Connection(this.#kernel, socket, access);
-    const connection = { isCurrent, hangUp: () => session.hangUp("the rules for its connection changed") };
-    this.#connections.add(connection);
-    session.scope.add(() => this.#connections.delete(connection));
-  }
-
   #takeTelemetry(socket: FrameSocket, { access, isCurrent }: Admitted): void {
     const principal = access?.grants.principal ?? TRUSTED;
-    const connection = { isCurrent, hangUp: () => socket.hangUp() };
-    this.#connections.add(connection);
     const { clock, heartbeat } = this.#kernel;
     let lastHeardAt = clock.monotonic();
     const heard = (): void => {
@@ -177,7 +174,7 @@ export class Bridge {
         else socket.ping();
       },
     };
-    this.#telemetry.add(socket);
+    this.#telemetry.set(socket, isCurrent);
     heartbeat.add(beating);
     socket.listen({
       onFrame: (bytes, kind) => {
@@ -190,7 +187,6 @@ export class Bridge {
       onClosed: () => {
         heartbeat.remove(beating);
         this.#telemetry.delete(socket);
-        this.#connections.delete(connection);
       },
     });
   }

@@ -123,15 +123,15 @@ function reading(told = -1) {
   const texts: string[] = [];
   const left: Buffer[] = [];
   let bytesLeft = 0;
-  const reader: FrameReader = new FrameReader(
-    (chunk) => {
+  const reader: FrameReader = new FrameReader({
+    toLibrary: (chunk) => {
       left.push(Buffer.from(chunk));
       bytesLeft += chunk.length;
       // As the library does when it has the whole of a message.
       if (bytesLeft === told) reader.messageCame();
     },
-    (bytes) => texts.push(bytes.toString("utf8")),
-  );
+    onText: (bytes) => texts.push(bytes.toString("utf8")),
+  });
   return { texts, reader, left: () => Buffer.concat(left) };
 }
 

@@ -23,14 +23,20 @@ const LENGTH_IN_EIGHT_BYTES = 127;
 const LAST = -1;
 const INCOMPLETE = -2;
 
+export interface FrameReaderListener {
+  /** One message, its UTF-8 checked; bytes of the chunk, unmasked in place. */
+  onText(bytes: Buffer): void;
+  /** Bytes that the library is to read. */
+  toLibrary(chunk: Buffer): void;
+}
+
 /**
  * Stands between a server's socket and the WebSocket library and reads what nearly all the traffic is: whole, small, masked text frames. All else, and all
  * of a frame that is not whole in one chunk, goes to the library byte for byte, so that the library decides about everything unusual. The library spends
  * four buffers and a dozen calls on each frame, which was a tenth of what the engine does for a call.
  */
 export class FrameReader {
-  readonly #toLibrary: (chunk: Buffer) => void;
-  readonly #onText: (bytes: Buffer) => void;
+  readonly #listener: FrameReaderListener;
   /** Bytes of the frame under way that belong to the library. */
   #passOn = 0;
   /** Beginning of a header, which the library has already. */
@@ -41,10 +47,8 @@ export class FrameReader {
   #isOver = false;
   #isStopped = false;
 
-  /** `onText`: one message, its UTF-8 checked; bytes of the chunk, unmasked in place. */
-  constructor(toLibrary: (chunk: Buffer) => void, onText: (bytes: Buffer) => void) {
-    this.#toLibrary = toLibrary;
-    this.#onText = onText;
+  constructor(listener: FrameReaderListener) {
+    this.#listener = listener;
   }
 
   /** The library tells a message. It does so before it returns from the chunk with the message's end; if it did not, all would go to the library. */
@@ -70,7 +74,7 @@ export class FrameReader {
         this.#passOn -= taken;
         at += taken;
       } else {
-        if (libraryFrom < at) this.#toLibrary(chunk.subarray(libraryFrom, at));
+        if (libraryFrom < at) this.#listener.toLibrary(chunk.subarray(libraryFrom, at));
         libraryFrom = at;
         const end = this.#isOwed ? 0 : endOfText(chunk, at);
         const text = end === 0 ? undefined : unmaskedText(chunk, at, end);
@@ -78,11 +82,11 @@ export class FrameReader {
         else {
           at = end;
           libraryFrom = end;
-          this.#onText(text);
+          this.#listener.onText(text);
         }
       }
     }
-    if (libraryFrom < at) this.#toLibrary(libraryFrom === 0 ? chunk : chunk.subarray(libraryFrom, at));
+    if (libraryFrom < at) this.#listener.toLibrary(libraryFrom === 0 ? chunk : chunk.subarray(libraryFrom, at));
   }
 
   /** A frame of the library's begins at `at`. Returns where to go on. */

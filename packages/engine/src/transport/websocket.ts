@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { type Frame, MAX_FRAME_BYTES, TOKEN_SUBPROTOCOL_PREFIX } from "@svc/protocol";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { FrameSocket, FrameSocketListener } from "../kernel/frame-socket.ts";
-import { FrameReader } from "./frame-reader.ts";
+import { FrameReader, type FrameReaderListener } from "./frame-reader.ts";
 
 // The only file that knows which WebSocket library there is.
 
@@ -122,24 +122,14 @@ function onData(this: Duplex, chunk: Buffer): void {
   (this as ReadStream)[READER].read(chunk);
 }
 
-/** Puts a reader before the library, which takes what comes from the stream by one listener of its own. */
-function readBefore(webSocket: ListenedWebSocket, stream: Duplex, listener: FrameSocketListener): void {
-  const [library, ...others] = stream.listeners("data") as ((this: Duplex, chunk: Buffer) => void)[];
-  if (library === undefined || others.length > 0) return;
-  const toLibrary = (chunk: Buffer): void => library.call(stream, chunk);
-  const onText = (bytes: Buffer): void => listener.onFrame(bytes, "text");
-  const reader = new FrameReader(toLibrary, onText);
-  webSocket[READER] = reader;
-  (stream as ReadStream)[READER] = reader;
-  // In this order: taking the only listener away would leave the stream a slow table of listeners, a kilobyte for each connection.
-  stream.on("data", onData);
-  stream.off("data", library);
-}
+type DataListener = (this: Duplex, chunk: Buffer) => void;
 
-class WebSocketFrameSocket implements FrameSocket {
+class WebSocketFrameSocket implements FrameSocket, FrameReaderListener {
   readonly remoteAddress: string | undefined;
   readonly #webSocket: WebSocket;
   readonly #stream: Duplex;
+  /** The library's listener for what comes from the stream, where a reader is before it. */
+  #library: DataListener | undefined;
   /** Whole frames, header and text, one character per byte; not yet given to the stream. */
   #joined = "";
   #joinedFrames = 0;
@@ -161,7 +151,29 @@ class WebSocketFrameSocket implements FrameSocket {
     webSocket.on("close", onClose);
     // Always followed by "close", which carries the code (1009 for a frame over the limit, 1007 for bad UTF-8).
     webSocket.on("error", onError);
-    readBefore(webSocket, this.#stream, listener);
+    this.#readBefore();
+  }
+
+  /** Puts a reader before the library, which takes what comes from the stream by one listener of its own. */
+  #readBefore(): void {
+    const stream = this.#stream;
+    const [library, ...others] = stream.listeners("data") as DataListener[];
+    if (library === undefined || others.length > 0) return;
+    this.#library = library;
+    const reader = new FrameReader(this);
+    (this.#webSocket as ListenedWebSocket)[READER] = reader;
+    (stream as ReadStream)[READER] = reader;
+    // In this order: taking the only listener away would leave the stream a slow table of listeners, a kilobyte for each connection.
+    stream.on("data", onData);
+    stream.off("data", library);
+  }
+
+  onText(bytes: Buffer): void {
+    (this.#webSocket as ListenedWebSocket)[LISTENER].onFrame(bytes, "text");
+  }
+
+  toLibrary(chunk: Buffer): void {
+    this.#library?.call(this.#stream, chunk);
   }
 
   send(frame: Frame): void {

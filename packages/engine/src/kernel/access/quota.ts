@@ -1,5 +1,4 @@
 import { CallError } from "@svc/protocol";
-import type { Undo } from "../scope.ts";
 import type { Principal } from "./principal.ts";
 
 /** Bounds of one resource, in units of that resource. */
@@ -34,23 +33,23 @@ export class Quota {
   /** Counts `amount` for the principal. Returns undefined, or the bound that would be exceeded, in words; then nothing is counted. */
   take(principal: Principal, amount = 1): string | undefined {
     const problem = this.problemOf(principal, amount);
-    if (problem === undefined) this.#add(principal, amount);
+    if (problem === undefined) this.add(principal, amount);
     return problem;
   }
 
   /** Counts `amount` without a check, for what was checked by `problemOf` or replaces something. */
-  hold(principal: Principal, amount = 1): Undo {
-    this.#add(principal, amount);
-    let isHeld = true;
-    return () => {
-      if (isHeld) this.#add(principal, -amount);
-      isHeld = false;
-    };
+  add(principal: Principal, amount = 1): void {
+    this.#total += amount;
+    if (principal.isTrusted) return;
+    this.#restricted += amount;
+    const own = (this.#used.get(principal.id) ?? 0) + amount;
+    if (own === 0) this.#used.delete(principal.id);
+    else this.#used.set(principal.id, own);
   }
 
-  /** Takes back what was taken for the principal. */
+  /** Takes back what was counted for the principal. */
   release(principal: Principal, amount = 1): void {
-    this.#add(principal, -amount);
+    this.add(principal, -amount);
   }
 
   /** The bound that `amount` more would exceed, in words, or undefined. */
@@ -62,15 +61,6 @@ export class Quota {
     if (own + amount > each) return `all connections of ${principal.id} together have ${own} ${this.#what} of ${each}`;
     if (this.#restricted + amount > restricted) return `all restricted connections together have ${this.#restricted} ${this.#what} of ${restricted}`;
     return undefined;
-  }
-
-  #add(principal: Principal, amount: number): void {
-    this.#total += amount;
-    if (principal.isTrusted) return;
-    this.#restricted += amount;
-    const own = (this.#used.get(principal.id) ?? 0) + amount;
-    if (own === 0) this.#used.delete(principal.id);
-    else this.#used.set(principal.id, own);
   }
 }
 

@@ -6,8 +6,10 @@ const MAX_REMEMBERED = 100_000;
 
 type Kind = "function" | "trigger type";
 
-/** Keeps ids over restarts of the engine. */
-interface SavedIds {
+/** Ids that trusted connections registered, the oldest first. */
+interface TrustedIds {
+  readonly entries: ReadonlySet<string>;
+  /** As the newest one. */
   add(entry: string): void;
   remove(entry: string): void;
 }
@@ -18,9 +20,8 @@ export class ReservedIds {
   #configuredPrefixes: ReadonlySet<string> = new Set();
   /** Prefixes of live connections, with how many have each. */
   readonly #livePrefixes = new Map<string, number>();
-  /** Ids that trusted connections registered and did not take back, also when they left. */
-  readonly #trusted = new Set<string>();
-  #saved: SavedIds | undefined;
+  /** Those that were not taken back, also when the connections left. */
+  #trusted = unsavedIds();
   readonly #isNeededByTrustedTrigger: (functionId: string) => boolean;
 
   /** @param isNeededByTrustedTrigger whether a trigger of a trusted worker names the function as its condition or middleware */
@@ -53,24 +54,22 @@ export class ReservedIds {
     };
   }
 
-  /** Takes the ids of the run before. Changes are saved from now on. */
-  keepIn(saved: SavedIds, entries: readonly string[]): void {
-    this.#saved = saved;
-    for (const entry of entries) this.#trusted.add(entry);
+  /** From now on the ids of trusted connections are kept in `saved`, which has those of the run before. */
+  keepIn(saved: TrustedIds): void {
+    for (const entry of this.#trusted.entries) saved.add(entry);
+    this.#trusted = saved;
   }
 
   /** A trusted connection registered the id: it stays reserved when that connection leaves. */
   remember(kind: Kind, id: string): void {
-    const entry = entryOf(kind, id);
-    // As the newest one.
-    if (!this.#trusted.delete(entry)) this.#saved?.add(entry);
-    this.#trusted.add(entry);
-    if (this.#trusted.size > MAX_REMEMBERED) this.#forget(this.#trusted.keys().next().value ?? "");
+    this.#trusted.add(entryOf(kind, id));
+    const { entries } = this.#trusted;
+    if (entries.size > MAX_REMEMBERED) this.#trusted.remove(entries.keys().next().value ?? "");
   }
 
   /** A trusted connection took the id back: others may have it. */
   release(kind: Kind, id: string): void {
-    this.#forget(entryOf(kind, id));
+    this.#trusted.remove(entryOf(kind, id));
   }
 
   /** Why a restricted connection may not provide the function; undefined when it may. `ownPrefix` is the connection's. */
@@ -86,11 +85,7 @@ export class ReservedIds {
 
   /** Whether the id belongs to trusted workers, which may be away. */
   isOfTrusted(kind: Kind, id: string): boolean {
-    return this.#trusted.has(entryOf(kind, id));
-  }
-
-  #forget(entry: string): void {
-    if (this.#trusted.delete(entry)) this.#saved?.remove(entry);
+    return this.#trusted.entries.has(entryOf(kind, id));
   }
 
   /** The longest reserved prefix that the id lies below; undefined when it lies below none. */
@@ -101,6 +96,18 @@ export class ReservedIds {
     }
     return undefined;
   }
+}
+
+function unsavedIds(): TrustedIds {
+  const entries = new Set<string>();
+  return {
+    entries,
+    add(entry) {
+      entries.delete(entry);
+      entries.add(entry);
+    },
+    remove: (entry) => entries.delete(entry),
+  };
 }
 
 function entryOf(kind: Kind, id: string): string {

@@ -36,7 +36,7 @@ export function createChannel(options: ChannelOptions, parts: { readonly kernel:
       forget();
     },
   });
-  quotas.channels.hold(principal);
+  quotas.channels.add(principal);
   openIn.set(owner, open + 1);
   forget = owner.add(() => channels.ownerLeft(channel));
   return {

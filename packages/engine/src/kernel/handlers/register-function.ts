@@ -28,19 +28,16 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
   const check = kernel.formats.checkFor({ format: message.request_format, wanted: message.validate, principal: session.principal });
   reportFormatProblem(check, message, session);
   const replaced = session.functions.get(id);
-  const release = kernel.quotas.functions.hold(session.principal);
-  const unregister = kernel.registry.register(id, provider, {
-    description: message.description,
-    requestFormat: message.request_format,
-    responseFormat: message.response_format,
-    metadata: message.metadata,
-    timeoutMs: message.timeout_ms,
-    check,
-  });
-  const undo = session.scope.add(() => {
-    unregister();
-    release();
-  });
+  const undo = session.scope.add(
+    kernel.registry.register(id, provider, {
+      description: message.description,
+      requestFormat: message.request_format,
+      responseFormat: message.response_format,
+      metadata: message.metadata,
+      timeoutMs: message.timeout_ms,
+      check,
+    }),
+  );
   session.functions.set(id, undo);
   // After the new one is in, so that the function is never gone in between.
   replaced?.();

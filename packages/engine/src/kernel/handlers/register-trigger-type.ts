@@ -52,7 +52,7 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
     },
   };
   const replaced = session.triggerTypes.get(id);
-  const release = kernel.quotas.triggerTypes.hold(session.principal);
+  kernel.quotas.triggerTypes.add(session.principal);
   const withdraw = kernel.triggers.provideType({
     id,
     description: message.description,
@@ -63,7 +63,7 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   });
   const undo = session.scope.add(() => {
     withdraw();
-    release();
+    kernel.quotas.triggerTypes.release(session.principal);
   });
   session.triggerTypes.set(id, undo);
   replaced?.();

@@ -57,11 +57,11 @@ function addTrigger(message: MessageOf<"registertrigger">, session: Session, ker
 
 /** Ends the binding, and its count, with the connection. */
 function leaveWithSession(id: TriggerId, session: Session, kernel: Kernel): Undo {
-  const release = kernel.quotas.triggers.hold(session.principal);
+  kernel.quotas.triggers.add(session.principal);
   return session.scope.add(() => {
     const standing = session.triggers.get(id);
     standing?.unwatch();
     standing?.hold.leave();
-    release();
+    kernel.quotas.triggers.release(session.principal);
   });
 }

@@ -44,10 +44,12 @@ export class RunSlots {
   }
 
   #tryTake(principal: Principal): Undo | undefined {
-    if (this.#quota.problemOf(principal) !== undefined) return undefined;
-    const release = this.#quota.hold(principal);
+    if (this.#quota.take(principal) !== undefined) return undefined;
+    let isTaken = true;
     return () => {
-      release();
+      if (!isTaken) return;
+      isTaken = false;
+      this.#quota.release(principal);
       this.#serveWaiting();
     };
   }

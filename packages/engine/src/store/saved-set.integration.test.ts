@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { systemClock } from "../kernel/clock.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { SavedSet } from "./saved-set.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-saved-set-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const open = (name: string): SavedSet => new SavedSet({ file: join(root, name), what: "the list", clock: systemClock, log: silentLogger });
+
+it("a saved set has its entries again after a restart, however many they are", async () => {
+  for (const count of [1, 499, 500, 501, 1_700]) {
+    const name = `${count}.json`;
+    const entries = Array.from({ length: count }, (_, index) => `entry "${index}" é`);
+    const saved = open(name);
+    for (const entry of entries) saved.add(entry);
+    await saved.close();
+    expect(JSON.parse(readFileSync(join(root, name), "utf8"))).toEqual({ version: 1, entries });
+    expect(await open(name).load()).toEqual(entries);
+  }
+});
+
+it("a saved set is empty after a restart when all entries were removed", async () => {
+  const saved = open("removed.json");
+  saved.add("a");
+  await saved.close();
+  const again = open("removed.json");
+  expect(await again.load()).toEqual(["a"]);
+  again.remove("a");
+  await again.close();
+  expect(await open("removed.json").load()).toEqual([]);
+});
+
+it("a saved set saves what is added and removed while it is saved", async () => {
+  const saved = open("meanwhile.json");
+  for (let index = 0; index < 3_000; index++) saved.add(`first ${index}`);
+  // The save begins with the next turn of the event loop.
+  await new Promise((resolve) => setImmediate(resolve));
+  for (let index = 0; index < 3_000; index++) {
+    if (index % 2 === 0) saved.remove(`first ${index}`);
+    saved.add(`second ${index}`);
+    if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await saved.close();
+  expect(await open("meanwhile.json").load()).toEqual([...saved.entries]);
+});
+
+it("an entry that is added again is the newest", () => {
+  const saved = open("newest.json");
+  for (const entry of ["a", "b", "a"]) saved.add(entry);
+  expect([...saved.entries]).toEqual(["b", "a"]);
+});
