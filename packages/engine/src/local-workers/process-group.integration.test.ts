@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,7 +14,6 @@ import { LAUNCHER_SCRIPT } from "./launcher.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import { type ProcessGroup, startProcessGroup } from "./process-group.ts";
 import { findProcess, identityOf, listProcesses, membersOf } from "./process-table.ts";
-import { RunMembers } from "./run-members.ts";
 
 const ENV = { PATH: process.env.PATH ?? "/usr/bin:/bin" };
 let folder: string;
@@ -300,8 +299,11 @@ async function pidIn(line: Promise<string>): Promise<number> {
 }
 
 /** Pids of the processes with the run's marker. */
+/** Ids of the processes whose environment has the run's id. Reads `/proc` itself, since the test is about how the product finds them. */
 async function runningIn(runId: string): Promise<readonly number[]> {
-  return (await new RunMembers({ id: runId, since: undefined }).find()).map(({ pid }) => pid);
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const environments = await Promise.all(pids.map(async (pid) => [pid, await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")] as const));
+  return environments.filter(([, environment]) => environment.includes(runId)).map(([pid]) => Number(pid));
 }
 
 /** Lets no event be handled for a while. */
