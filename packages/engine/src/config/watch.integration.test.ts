@@ -1,5 +1,6 @@
 import { EventEmitter, once } from "node:events";
-import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { unlinkSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -10,13 +11,15 @@ import { addWorkerToConfig } from "./edit.ts";
 import { revisionOf } from "./load.ts";
 import { type ConfigFileChange, type ConfigWatch, type WatchOptions, watchConfig } from "./watch.ts";
 
+// Files are written synchronously: otherwise the watch may read a file that is empty for a moment, and reports that.
+
 let folder: string;
 let file: string;
 let watching: ConfigWatch | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-config-watch-"));
   file = join(folder, "config.yaml");
-  await writeFile(file, "workers: []\n");
+  writeFileSync(file, "workers: []\n");
 });
 afterEach(async () => {
   await watching?.close();
@@ -67,9 +70,9 @@ const changedTo = (text: string): ConfigFileChange => ({ kind: "changed", revisi
 describe("watchConfig", () => {
   it("reports a change in place, then one by rename, then one by the CLI's own edit", async () => {
     const changes = await watchFile(file);
-    await writeFile(file, "# in place\n");
+    writeFileSync(file, "# in place\n");
     expect(await changes.next()).toEqual(changedTo("# in place\n"));
-    await writeFile(join(folder, "config.yaml~"), "# renamed\n");
+    writeFileSync(join(folder, "config.yaml~"), "# renamed\n");
     await rename(join(folder, "config.yaml~"), file);
     expect(await changes.next()).toEqual(changedTo("# renamed\n"));
     await addWorkerToConfig(file, { name: "svc-state" });
@@ -79,20 +82,20 @@ describe("watchConfig", () => {
 
   it("follows a file that is deleted and created anew", async () => {
     const changes = await watchFile(file);
-    await unlink(file);
+    unlinkSync(file);
     expect(await changes.next()).toEqual({ kind: "unreadable", reason: expect.stringContaining("there is no such file") });
-    await writeFile(file, "# back\n");
+    writeFileSync(file, "# back\n");
     expect(await changes.next()).toEqual(changedTo("# back\n"));
   });
 
   it("takes no notice of saves that change nothing and of other files", async () => {
     const changes = await watchFile(file);
-    await writeFile(file, "workers: []\n");
-    await writeFile(join(folder, "other.yaml"), "x");
+    writeFileSync(file, "workers: []\n");
+    writeFileSync(join(folder, "other.yaml"), "x");
     await rename(join(folder, "other.yaml"), join(folder, "another.yaml"));
-    await unlink(file);
-    await writeFile(file, "workers: []\n");
-    await writeFile(file, "# real\n");
+    unlinkSync(file);
+    writeFileSync(file, "workers: []\n");
+    writeFileSync(file, "# real\n");
     expect(await changes.next()).toEqual(changedTo("# real\n"));
     expect(changes.all).toHaveLength(1);
   });
@@ -132,7 +135,7 @@ describe("watchConfig", () => {
 
   it("reports an edit made between loading and watching", async () => {
     const loaded = revisionOf("workers: []\n");
-    await writeFile(file, "# meanwhile\n");
+    writeFileSync(file, "# meanwhile\n");
     const changes = await watchFile(file, { revision: loaded });
     expect(await changes.next()).toEqual(changedTo("# meanwhile\n"));
   });
@@ -140,11 +143,11 @@ describe("watchConfig", () => {
   it("follows a symbolic link to the file", async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), "svc-config-real-"));
     const real = join(elsewhere, "real.yaml");
-    await writeFile(real, "workers: []\n");
-    await unlink(file);
+    writeFileSync(real, "workers: []\n");
+    unlinkSync(file);
     await symlink(real, file);
     const changes = await watchFile(file);
-    await writeFile(real, "# behind the link\n");
+    writeFileSync(real, "# behind the link\n");
     expect(await changes.next()).toEqual(changedTo("# behind the link\n"));
     await rm(elsewhere, { recursive: true });
   });
@@ -153,7 +156,7 @@ describe("watchConfig", () => {
     const changes = await watchFile(file, { debounceMs: 1 });
     for (let round = 0; round < 30; round++) {
       for (const text of ["a", "b", "c"]) {
-        await writeFile(join(folder, "draft"), `# ${round}${text}\n`);
+        writeFileSync(join(folder, "draft"), `# ${round}${text}\n`);
         await rename(join(folder, "draft"), file);
         for (let turn = 0; turn < round; turn++) await setImmediate();
       }
@@ -167,7 +170,7 @@ describe("watchConfig", () => {
     const create = async (text: string, turns: number): Promise<void> => {
       await mkdir(inner, { recursive: true });
       for (let turn = 0; turn < turns; turn++) await setImmediate();
-      await writeFile(path, text);
+      writeFileSync(path, text);
     };
     if (first === "exists") await create("# first\n", 0);
     const changes = await watchFile(path, { debounceMs: 1, revision: "none yet" });
@@ -175,7 +178,7 @@ describe("watchConfig", () => {
       await rm(join(folder, "etc"), { recursive: true, force: true });
       await create(`# ${round}\n`, round);
       await changes.until(changedTo(`# ${round}\n`));
-      await writeFile(path, `# ${round}, again\n`);
+      writeFileSync(path, `# ${round}, again\n`);
       await changes.until(changedTo(`# ${round}, again\n`));
     }
   });
@@ -183,22 +186,22 @@ describe("watchConfig", () => {
   it("follows links that are changed to lead elsewhere, as those of a ConfigMap of Kubernetes", async () => {
     for (const name of ["v1", "v2"]) {
       await mkdir(join(folder, name));
-      await writeFile(join(folder, name, "config.yaml"), `# ${name}\n`);
+      writeFileSync(join(folder, name, "config.yaml"), `# ${name}\n`);
     }
     await symlink("v1", join(folder, "..data"));
-    await unlink(file);
+    unlinkSync(file);
     await symlink("..data/config.yaml", file);
     const changes = await watchFile(file);
     await symlink("v2", join(folder, "..next"));
     await rename(join(folder, "..next"), join(folder, "..data"));
     await changes.until(changedTo("# v2\n"));
-    await writeFile(join(folder, "v2", "config.yaml"), "# in place\n");
+    writeFileSync(join(folder, "v2", "config.yaml"), "# in place\n");
     await changes.until(changedTo("# in place\n"));
-    await writeFile(join(folder, "v3.yaml"), "# v3\n");
+    writeFileSync(join(folder, "v3.yaml"), "# v3\n");
     await symlink("v3.yaml", join(folder, "next"));
     await rename(join(folder, "next"), file);
     await changes.until(changedTo("# v3\n"));
-    await writeFile(join(folder, "v3.yaml"), "# v3 in place\n");
+    writeFileSync(join(folder, "v3.yaml"), "# v3 in place\n");
     await changes.until(changedTo("# v3 in place\n"));
   });
 
@@ -216,14 +219,14 @@ describe("watchConfig", () => {
       onError: (error) => errors.emit("failed", error),
     });
     const failed = once(errors, "failed", { signal: AbortSignal.timeout(5_000) });
-    await writeFile(file, "# one\n");
+    writeFileSync(file, "# one\n");
     expect(await failed).toEqual([new Error("not applied")]);
     await watching?.close();
     let calls = 0;
     errors.on("failed", () => {
       calls += 1;
     });
-    await writeFile(file, "# two\n");
+    writeFileSync(file, "# two\n");
     expect(calls).toBe(0);
   });
 });
