@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type RunningEngine, startEngine } from "./engine.ts";
-import { ENGINE_NAMESPACES, isEngineFunction } from "./kernel/access/target-refusal.ts";
+import { ENGINE_NAMESPACES, isEngineFunction } from "./kernel/access/engine-ids.ts";
 import { createLogger, type LogRecord } from "./kernel/logger.ts";
 import { configurableModules } from "./modules/index.ts";
 

@@ -2,11 +2,8 @@ import { CallError, type FunctionId, type MessageOf, Payload } from "@svc/protoc
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { auditDenial } from "./audit.ts";
-import { isInfrastructure } from "./decide-call.ts";
 import type { SessionAccess } from "./session-access.ts";
-import { refusalToCall, refusalToDefer } from "./target-refusal.ts";
-
-const ENQUEUE = "engine::queue::enqueue";
+import { ENQUEUE, goesThroughMiddleware, refusalToCall, refusalToDefer } from "./target-refusal.ts";
 
 /**
  * Decides over a call of a restricted connection. Returns the call to make, which may be one of the middleware in its place, or undefined
@@ -25,7 +22,7 @@ export function admitCall(
     return refuse(new CallError("FORBIDDEN", refusal));
   }
   const { middlewareFunctionId } = access.policy;
-  if (middlewareFunctionId === undefined || bypassesMiddleware(functionId, access)) return message;
+  if (middlewareFunctionId === undefined || !goesThroughMiddleware(functionId, access)) return message;
   if (!message.data.isJson()) return refuse(new CallError("invalid_message", "the payload is not JSON"));
   return {
     ...message,
@@ -41,15 +38,6 @@ export function admitCall(
     if (wanted !== undefined && action?.type !== "void" && !session.made.has(wanted)) session.answer(wanted, functionId, { ok: false, error });
     return undefined;
   }
-}
-
-/**
- * Without rules only the middleware stands between a connection and the functions that administer the engine. With rules the connection may
- * call functions of the engine only where a rule says so. A job is a call by way of the queue, so the middleware gets it in any case.
- */
-function bypassesMiddleware(id: FunctionId, { policy }: SessionAccess): boolean {
-  if (policy.exposeRules === undefined) return isInfrastructure(id);
-  return id.startsWith("engine::") && id !== ENQUEUE;
 }
 
 /** The payload keeps its text, so that numbers keep their digits. It was checked to be JSON. */

@@ -2,7 +2,7 @@ import { CallError } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { CallerAccess } from "../module.ts";
 import type { SessionAccess } from "./session-access.ts";
-import { refusalToBind, refusalToDefer, refusalToSee } from "./target-refusal.ts";
+import { refusalToBind, refusalToDefer, refusalToList, refusalToSee } from "./target-refusal.ts";
 import { visibleDirectory } from "./visible-directory.ts";
 
 /** What the worker may see and do; undefined when it is not restricted. */
@@ -15,9 +15,10 @@ function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel
   const { registry } = kernel;
   const forbidden = (reason: string | undefined): CallError | undefined => (reason === undefined ? undefined : new CallError("FORBIDDEN", reason));
   return {
-    visible: (directory) => visibleDirectory(directory, { workerId, mayCall: (id) => refusalToSee(id, access, registry) === undefined }),
+    visible: (directory) => visibleDirectory(directory, { workerId, mayCall: (id) => refusalToList(id, access, registry) === undefined }),
     callRefusal: (functionId) => forbidden(refusalToSee(functionId, access, registry)),
-    deferRefusal: (functionId) => forbidden(refusalToDefer(functionId, access, registry)),
+    // The call that asks for it did not go through the middleware.
+    deferRefusal: (functionId) => forbidden(refusalToDefer(functionId, access, registry) ?? refusalToSee(functionId, access, registry)),
     bindRefusal({ type, functionId, config }) {
       const { triggerTypes } = access.grants;
       if (triggerTypes !== undefined && !triggerTypes.has(type)) return forbidden(`this connection may not use the trigger type ${type}`);

@@ -1,4 +1,5 @@
 import type { Undo } from "../scope.ts";
+import { isEngineFunction } from "./engine-ids.ts";
 import type { AccessSettings } from "./settings.ts";
 
 /** Ids that the engine remembers of trusted connections that left. Beyond it the oldest are forgotten. */
@@ -74,8 +75,8 @@ export class ReservedIds {
 
   /** Why a restricted connection may not provide the function; undefined when it may. `ownPrefix` is the connection's. */
   refusalOfFunction(id: string, ownPrefix: string | undefined): string | undefined {
-    // The engine hands it everybody's jobs.
-    if (id.startsWith("engine::")) return `${id} is reserved: ids that begin with engine:: are not for restricted connections`;
+    // A module that is loaded later would share the calls of its functions with the connection.
+    if (isEngineFunction(id)) return `${id} is reserved for the engine: restricted connections cannot provide ids of its modules; choose another id`;
     if (this.#deciders.has(id)) return `${id} decides over access: only a trusted connection can provide it, e.g. one with the engine's token`;
     if (this.#isNeededByTrustedTrigger(id)) return `${id} decides over a trigger of a trusted worker: only a trusted connection can provide it`;
     const prefix = this.#prefixOf(id);

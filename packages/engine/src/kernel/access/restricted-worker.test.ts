@@ -30,6 +30,26 @@ const settings = (more: Partial<AccessSettings> = {}): AccessSettings => ({ toke
 const granted = (result: Record<string, unknown>): Grants => grantsOfAuthResult(authResultSchema.parse(result), "auth::check");
 const accessTo = (rules: AccessSettings, grants: Grants = ANONYMOUS): SessionAccess => new SessionAccess(grants, policyOf(rules));
 
+/** Binds where the connection may see what the function of the config returns. */
+const showing = defineModule({
+  name: "showing",
+  summary: "showing",
+  config: z.unknown(),
+  start(context) {
+    context.provideTrigger({
+      type: "shows",
+      summary: "shows",
+      settings: z.object({ shown: z.string() }),
+      bind(binding) {
+        const refusal = binding.callRefusal(binding.settings.shown);
+        if (refusal !== undefined) throw refusal;
+        return () => {};
+      },
+    });
+    return { stop: () => {} };
+  },
+});
+
 /** Resolves when the engine has dealt with everything the worker said. */
 async function settled(worker: InMemoryWorker): Promise<void> {
   worker.say({ type: "ping" });
@@ -355,6 +375,20 @@ describe("a restricted worker's triggers (gap 56)", () => {
     expect(await guest.next()).toMatchObject({ function_id: "mine", status: "inactive" });
   });
 
+  it("provide no function of the engine, also of modules that are not loaded", async () => {
+    const engine = await start();
+    const guest = await engine.connectWorker({ access: accessTo(settings()) });
+    for (const id of ["publish", "state::set", "queue::enqueue", "worker::stop", "engine::anything", "iii::durable::publish"]) {
+      guest.say({ type: "registerfunction", id });
+      expect(await refused(guest)).toEqual(["registerfunction", id, "FORBIDDEN"]);
+    }
+    // A trusted worker may stand in for a module.
+    const owner = await engine.connectWorker();
+    owner.serve("state::set", () => "owner");
+    await settled(owner);
+    expect(await engine.call("state::set")).toBe("owner");
+  });
+
   it.each([
     ["by itself", (guest: InMemoryWorker) => guest.say(trigger("orders::wipe"))],
     ["as a condition", (guest: InMemoryWorker) => guest.say(trigger("mine", { condition_function_id: "orders::wipe" }))],
@@ -644,6 +678,28 @@ describe("a middleware function", () => {
     expect(codeOf(await guest.call("api::x"))).toBe("function_not_found");
   });
 
+  it("is not passed by over a trigger that shows what a function returns, also where a role may call the function", async () => {
+    const engine = await start({ modules: [showing] });
+    const rules = settings({ middlewareFunctionId: "mw" });
+    const guest = await engine.connectWorker({ access: accessTo(rules, granted({ allowed_functions: ["orders::list", "engine::functions::list"] })) });
+    const owner = await engine.connectWorker();
+    for (const id of ["mw", "orders::list"]) owner.serve(id, () => 1);
+    await settled(owner);
+    guest.serve("own", () => 1);
+    for (const [shown, outcome] of [
+      ["orders::list", { error: { code: "FORBIDDEN", message: expect.stringContaining("only through the middleware mw") } }],
+      // The middleware is not asked for these.
+      ["engine::functions::list", { status: "active" }],
+      ["own", { status: "active" }],
+    ] as const) {
+      guest.say(trigger("own", { shown }, "shows"));
+      expect([shown, await guest.next((frame) => frame.type === "triggerregistrationresult")]).toMatchObject([shown, outcome]);
+    }
+    // What it may call by way of the middleware it may find in lists.
+    const listed = callerAccess(guest.id, engine.kernel)?.visible(engine.directory).functions();
+    expect(listed?.map((view) => view.function_id)).toEqual(["orders::list", "own"]);
+  });
+
   describe("on a listener without rbac", () => {
     const open = settings({ rbac: undefined, middlewareFunctionId: "mw" });
 
@@ -714,25 +770,6 @@ describe("a middleware function", () => {
     });
 
     it("is not passed by over a trigger that shows what a function returns, nor over lists of functions", async () => {
-      // Binds where the connection may see what the function of the config returns.
-      const showing = defineModule({
-        name: "showing",
-        summary: "showing",
-        config: z.unknown(),
-        start(context) {
-          context.provideTrigger({
-            type: "shows",
-            summary: "shows",
-            settings: z.object({ shown: z.string() }),
-            bind(binding) {
-              const refusal = binding.callRefusal(binding.settings.shown);
-              if (refusal !== undefined) throw refusal;
-              return () => {};
-            },
-          });
-          return { stop: () => {} };
-        },
-      });
       const { engine, guest } = await openSite([showing]);
       guest.serve("own", () => 1);
       const bound = async (shown: string) => {

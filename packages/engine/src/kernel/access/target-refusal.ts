@@ -1,9 +1,13 @@
 import type { FunctionId } from "@svc/protocol";
 import type { Registry } from "../registry.ts";
 import { callRefusal, isInfrastructure } from "./decide-call.ts";
+import { isEngineFunction } from "./engine-ids.ts";
 import { functionReferences } from "./function-references.ts";
 import { isSamePrincipal } from "./principal.ts";
 import type { SessionAccess } from "./session-access.ts";
+
+/** Puts a job on a queue. */
+export const ENQUEUE = "engine::queue::enqueue";
 
 /** Why a connection may not call the function; undefined when it may. What its own principal provides it may, unless it is forbidden. */
 export function refusalToCall(id: string, access: SessionAccess, registry: Registry): string | undefined {
@@ -13,25 +17,32 @@ export function refusalToCall(id: string, access: SessionAccess, registry: Regis
 }
 
 /**
- * Why the connection may not see, without calling the function, what the function returns and that it exists; undefined when it may. Without
- * rules the middleware decides over each call, and it gets no triggers, so only functions of the connection's own principal are seen that way.
+ * Whether a call of the function goes through the connection's middleware. Without rules only the middleware stands between a connection and the
+ * functions that administer the engine. With rules the connection may call functions of the engine only where a rule says so. A job is a call by way
+ * of the queue, so it goes through the middleware in any case.
  */
-export function refusalToSee(id: string, access: SessionAccess, registry: Registry): string | undefined {
-  const { exposeRules, middlewareFunctionId } = access.policy;
-  const isDecidedByMiddleware = exposeRules === undefined && !isInfrastructure(id) && !isOwn(id, access, registry);
-  if (!isDecidedByMiddleware) return refusalToCall(id, access, registry);
-  return `calls of function '${id}' go through ${middlewareFunctionId}, which triggers would not: call it directly`;
+export function goesThroughMiddleware(id: string, { policy }: SessionAccess): boolean {
+  if (policy.middlewareFunctionId === undefined) return false;
+  if (policy.exposeRules === undefined) return !isInfrastructure(id);
+  return !id.startsWith("engine::") || id === ENQUEUE;
 }
 
-/** First parts of the ids of functions of the engine. */
-export const ENGINE_NAMESPACES: ReadonlySet<string> = new Set(["cron", "engine", "event", "iii", "queue", "state", "stream", "svc", "worker"]);
+/**
+ * Why the connection may not learn, without a call, what the function returns; undefined when it may. Triggers, traces and call history bypass the
+ * middleware, so what goes through it cannot be learnt from them.
+ */
+export function refusalToSee(id: string, access: SessionAccess, registry: Registry): string | undefined {
+  return (isOwn(id, access, registry) ? undefined : refusalToBypass(id, access)) ?? refusalToCall(id, access, registry);
+}
 
-/** Id of the one function of the engine that is in no namespace: published clients publish events by this name. */
-const PUBLISH = "publish";
+/** Why the connection may not list the function; undefined when it may. Without rules, nothing says which functions the middleware would let it call. */
+export function refusalToList(id: string, access: SessionAccess, registry: Registry): string | undefined {
+  return access.policy.exposeRules === undefined ? refusalToSee(id, access, registry) : refusalToCall(id, access, registry);
+}
 
-/** True for ids of functions of the engine, also of modules that are not loaded. */
-export function isEngineFunction(id: string): boolean {
-  return id === PUBLISH || ENGINE_NAMESPACES.has(id.split("::", 1)[0] ?? "");
+function refusalToBypass(id: string, access: SessionAccess): string | undefined {
+  if (!goesThroughMiddleware(id, access)) return undefined;
+  return `function '${id}' is reachable only through the middleware ${access.policy.middlewareFunctionId}, which triggers, jobs and alerts bypass; call it directly`;
 }
 
 /**
@@ -59,11 +70,7 @@ function refusalAsTarget(id: string, access: SessionAccess, registry: Registry):
   // Nobody but a trusted worker can take an id below the prefix. Once somebody does, this is decided again.
   const { prefix } = access.grants;
   if (!isProvided && prefix !== undefined && id.startsWith(`${prefix}::`)) return undefined;
-  const { middlewareFunctionId } = access.policy;
-  if (isProvided && middlewareFunctionId !== undefined) {
-    return `calls of this connection go through ${middlewareFunctionId}, which triggers would not: bind a function of its own`;
-  }
-  return refusalToCall(id, access, registry);
+  return (isProvided ? refusalToBypass(id, access) : undefined) ?? refusalToCall(id, access, registry);
 }
 
 /** Provided by connections of the same principal, and by nobody else. */

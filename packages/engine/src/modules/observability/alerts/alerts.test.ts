@@ -323,5 +323,10 @@ describe("alerts made at run time", () => {
     const byPattern = await engine.connectWorker({ access: accessTo(['match("engine::*")']) });
     expect(await byPattern.call("engine::alerts::create", { ...errors, name: "b" })).toMatchObject({ error: { code: "FORBIDDEN" } });
     expect(await byPattern.call("engine::alerts::list", {})).toMatchObject({ result: { firing_count: 0 } });
+    // The alert's call would bypass the middleware.
+    const behind = accessTo(["engine::alerts::create", "orders::list"], { middlewareFunctionId: "mw" });
+    const filtered = await engine.connectWorker({ access: behind });
+    const around = { ...errors, name: "c", action: { type: "function", path: "orders::list" } };
+    expect(await filtered.call("engine::alerts::create", around)).toMatchObject({ error: { code: "FORBIDDEN" } });
   });
 });
