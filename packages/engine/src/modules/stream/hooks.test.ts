@@ -125,12 +125,12 @@ describe("functions that keep the items of a stream", () => {
     expect(await call("list_all", {})).toMatchObject({ stream: [{ id: "other" }] });
   });
 
-  it("do not count when a restricted connection registers them", async () => {
+  it("cannot be provided by a restricted connection", async () => {
     const guest = await engine.connectWorker({ access: accessTo([]) });
     guest.serve("stream::set(prices)", () => ({ new_value: "stolen" }));
     guest.say({ type: "ping" });
     await guest.next((frame) => frame.type === "pong");
-    expect(engine.directory.functionById("stream::set(prices)")).toBeDefined();
+    expect(engine.directory.functionById("stream::set(prices)")).toBeUndefined();
     expect(await call("set", { ...item, data: 1 })).toMatchObject({ new_value: 1, version: 1 });
   });
 
