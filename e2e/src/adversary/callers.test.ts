@@ -113,8 +113,8 @@ workers:
   });
   await owner.serve("owner::page", () => ({ status_code: 200, body: "page" }));
   expect(await owner.bind("http", "owner::page", { api_path: "/page" })).toMatchObject({ status: "active" });
-  await owner.result("state::set", { scope: "s", key: "k", value: "card 4711" });
-  await owner.result("stream::set", { stream_name: "prices", group_id: "g", item_id: "i", data: "card 4711" });
+  await owner.result("state::set", { scope: "s", key: "k", value: "private-value" });
+  await owner.result("stream::set", { stream_name: "prices", group_id: "g", item_id: "i", data: "private-value" });
 });
 afterAll(() => site?.stop());
 
@@ -128,7 +128,7 @@ afterEach(async () => {
   await owner.result("queue::enqueue", { queue: "default", function_id: "secret::job", data: length });
   await expect.poll(() => ran).toContain(length);
   expect(await (await fetch(`${site.http}/page`)).json()).toBe("page");
-  expect(await owner.result("state::get", { scope: "s", key: "k" })).toBe("card 4711");
+  expect(await owner.result("state::get", { scope: "s", key: "k" })).toBe("private-value");
 });
 
 const clients: Client[] = [];
@@ -157,27 +157,40 @@ describe.each([
   ["worker with a role that names nothing", () => opened(site.connect({ token: PLAIN })), "FORBIDDEN"],
   ["tenant", tenant, "FORBIDDEN"],
   ["client behind a middleware that refuses", behind, "failed"],
-] as const)("a %s", (_caller, connect, refusal) => {
+] as const)("a %s", (caller, connect, refusal) => {
   it("reads, manages, sees and administers nothing that is not its own", async () => {
     const client = await connect();
+    await owner.result("state::set", { scope: "written", key: "k", value: "before" });
+    await owner.result("stream::set", { stream_name: "written", group_id: "g", item_id: "i", data: "before" });
     for (const [, id, data] of CALLS) expect([id, await client.codeOf(id, data)]).toEqual([id, refusal]);
     if (refusal === "failed") expect(asked).toEqual(CALLS.map(([, id]) => id));
     for (const [id, data] of CALLS_ON_JOBS) expect([id, await client.codeOf(id, data)]).toEqual([id, refusal]);
-    expect(await owner.codeOf("state::get", { scope: "written", key: "k" })).toBeUndefined();
+    expect(await owner.result("state::get", { scope: "written", key: "k" })).toBe("before");
+    expect(await owner.result("stream::get", { stream_name: "written", group_id: "g", item_id: "i" })).toBe("before");
   });
 
   it("is shown nothing by triggers on what it may not read", async () => {
     const client = await connect();
     const shown: unknown[] = [];
     await client.serve("spy", (data) => void shown.push(data));
-    const spy = connect === tenant ? "acme::spy" : "spy";
     for (const [type, config] of TRIGGERS) expect([type, await client.bind(type, "spy", config)]).toMatchObject([type, { error: { code: "FORBIDDEN" } }]);
     for (const type of ["engine::functions-available", "engine::workers-available"]) {
       expect([type, await client.bind(type, "spy", {})]).toMatchObject([type, { status: "active" }]);
     }
-    await owner.serve(`secret::new-${_caller}`, () => 1);
-    await expect.poll(() => JSON.stringify(shown)).toContain(spy);
-    expect(JSON.stringify(shown)).not.toMatch(/secret::|4711/);
+    const witness = await trusted();
+    const seen: unknown[] = [];
+    await witness.serve("witness::see", (data) => void seen.push(data));
+    expect(await witness.bind("engine::workers-available", "witness::see", {})).toMatchObject({ status: "active" });
+    const stranger = await trusted();
+    await stranger.serve(`secret::new-${caller}`, () => 1);
+    await expect.poll(() => seen).toContainEqual({ event: "worker_connected", worker_id: stranger.id });
+    // Events of one trigger arrive in order. Every caller gets the event of a worker that left, and this one comes after those of the stranger.
+    await client.serve("last", () => 1);
+    witness.close();
+    await expect.poll(() => JSON.stringify(shown)).toContain(connect === tenant ? '"acme::last"' : '"last"');
+    await expect.poll(() => shown).toContainEqual({ event: "worker_disconnected", worker_id: witness.id });
+    expect(JSON.stringify(shown)).not.toMatch(/secret::|private-value/);
+    expect(JSON.stringify(shown)).not.toContain(stranger.id);
   });
 });
 
@@ -192,7 +205,7 @@ describe.each([...NAMING, ["client behind a middleware that passes calls on", be
     const client = await connect();
     for (const [, id, data] of CALLS) expect([id, await client.codeOf(id, data)]).toEqual([id, undefined]);
     for (const [id, data] of CALLS_ON_JOBS) expect(JSON.stringify(await client.call(id, { data }))).toContain("job_not_found");
-    expect(await client.result("state::get", { scope: "s", key: "k" })).toBe("card 4711");
+    expect(await client.result("state::get", { scope: "s", key: "k" })).toBe("private-value");
     await owner.result("engine::log::warn", { message: "a line of the owner" });
     await expect.poll(async () => JSON.stringify(await client.result("engine::logs::list", { text: "a line of the owner" }))).toContain("WARN");
   });
@@ -320,6 +333,6 @@ it("a process of this machine without a token is a stream client in development"
   socket.send(JSON.stringify({ type: "join", data: { subscriptionId: "s", streamName: "prices", groupId: "g" } }));
   const [message] = (await once(socket, "message")) as [Buffer];
   expect(JSON.parse(String(message))).toMatchObject({ streamName: "prices", event: { type: "sync" } });
-  expect(String(message)).toContain("card 4711");
+  expect(String(message)).toContain("private-value");
   socket.terminate();
 });

@@ -294,9 +294,9 @@ describe("a restricted worker's registrations", () => {
       ]);
     }
     expect(await client.register({ type: "registertriggertype", id: "guest.bell", description: "" })).toBeUndefined();
-    expect(await owner.bind("guest.bell", "secret::pay", { card: "4711" })).toMatchObject({ status: "inactive" });
+    expect(await owner.bind("guest.bell", "secret::pay", { note: "private-config" })).toMatchObject({ status: "inactive" });
     await client.settled();
-    expect(JSON.stringify(client.received)).not.toContain("4711");
+    expect(JSON.stringify(client.received)).not.toContain("private-config");
   });
 });
 
@@ -331,8 +331,8 @@ describe("a restricted worker's identity (A12)", () => {
 describe("a restricted worker's view (A7, K11)", () => {
   it("shows calls of functions that it may call, in lists, trees, live updates, call history and metrics", async () => {
     await owner.serve("secret::with-card", () => "done");
-    await owner.result("secret::with-card", { card: "4711" });
-    await owner.serve("api::outer", () => owner.result("secret::with-card", { card: "4711" }));
+    await owner.result("secret::with-card", { card: "private-payload" });
+    await owner.serve("api::outer", () => owner.result("secret::with-card", { card: "private-payload" }));
     const reader = await guest({ token: READER, name: "reader" });
     const told: unknown[] = [];
     await reader.serve("reader::watch", (data) => void told.push(data));
@@ -344,7 +344,7 @@ describe("a restricted worker's view (A7, K11)", () => {
       await reader.bind(type, id, {});
     }
     expect(await reader.result("api::outer")).toBe("done");
-    await owner.result("engine::log::warn", { message: "a line about card 4711 of secret::with-card" });
+    await owner.result("engine::log::warn", { message: "a line about private-payload of secret::with-card" });
     type Spans = { spans: { name: string; trace_id: string }[]; total: number };
     await expect.poll(async () => ((await reader.result("engine::traces::list", { text: "api::outer" })) as Spans).total).toBeGreaterThan(0);
     await expect.poll(async () => ((await owner.result("engine::traces::list", { text: "secret::with-card" })) as Spans).total).toBeGreaterThan(0);
@@ -367,14 +367,14 @@ describe("a restricted worker's view (A7, K11)", () => {
     }
     await expect.poll(() => told.length).toBeGreaterThan(0);
     await reader.settled();
-    expect(JSON.stringify([seen, told])).not.toMatch(/secret::with-card|4711/);
+    expect(JSON.stringify([seen, told])).not.toMatch(/secret::with-card|private-payload/);
     expect(JSON.stringify(seen)).toContain("api::outer");
   });
 
   it("does not include values that others write: state, stream items, events, jobs and log lines", async () => {
     const client = await guest({ token: READER });
     const told: string[] = [];
-    const notice = (data: unknown): void => void told.push(...(JSON.stringify(data).match(/.{0,100}4711.{0,100}/g) ?? []));
+    const notice = (data: unknown): void => void told.push(...(JSON.stringify(data).match(/.{0,100}private-value.{0,100}/g) ?? []));
     const types: readonly (readonly [string, unknown])[] = [
       ["state", {}],
       ["state:created", {}],
@@ -401,12 +401,12 @@ describe("a restricted worker's view (A7, K11)", () => {
     ] as const) {
       expect([type, await owner.bind(type, "owner::listen", config)]).toMatchObject([type, { status: "active" }]);
     }
-    await owner.result("state::set", { scope: "s", key: "k", value: "card 4711" });
-    await owner.result("stream::set", { stream_name: "prices", group_id: "g", item_id: "i", data: "card 4711" });
-    await owner.result("publish", { topic: "orders.paid", data: "card 4711" });
-    await owner.result("svc::durable::publish", { topic: "orders.paid", data: "card 4711" });
-    await owner.result("engine::log::warn", { message: "card 4711" });
-    await owner.serve("secret::new-function-4711", () => 1);
+    await owner.result("state::set", { scope: "s", key: "k", value: "private-value" });
+    await owner.result("stream::set", { stream_name: "prices", group_id: "g", item_id: "i", data: "private-value" });
+    await owner.result("publish", { topic: "orders.paid", data: "private-value" });
+    await owner.result("svc::durable::publish", { topic: "orders.paid", data: "private-value" });
+    await owner.result("engine::log::warn", { message: "private-value" });
+    await owner.serve("secret::new-function-private-value", () => 1);
     await expect.poll(() => seen.length).toBeGreaterThanOrEqual(3);
     await ticks.more(1);
     await client.settled();

@@ -10,10 +10,12 @@ import { faultsFolder } from "./disks.ts";
 import { amount, figure } from "./runs.ts";
 
 const WORKERS = amount(1_000, 100);
-/** Limits of the contract (X-5). */
+/** Limits of the contract (X-5), without a margin. */
 const BACK_WITHIN_MS = 10_000;
 const CALM_AFTER_MS = 15_000;
 const MEASURED_MS = 5_000;
+/** The contract allows less than one core, which one event loop cannot exceed. 1,000 idle connections need about 0.05. */
+const IDLE_CORES = 0.2;
 const LOOK_EVERY_MS = 100;
 
 interface Listing {
@@ -48,8 +50,13 @@ it(`${WORKERS} workers are back within 10 s after a kill -9 and a start of the e
       const { workers: listed } = await looker.call<Listing>({ function_id: "engine::workers::list", payload: {} });
       return listed.filter(({ name }) => name?.startsWith("storm-")).length;
     };
-    while ((await countBack()) < WORKERS) await pause(LOOK_EVERY_MS);
+    let back = await countBack();
+    while (back < WORKERS && performance.now() - upAt < BACK_WITHIN_MS) {
+      await pause(LOOK_EVERY_MS);
+      back = await countBack();
+    }
     const backAfterMs = performance.now() - upAt;
+    expect(back, `workers that are back after ${Math.round(backAfterMs)} ms`).toBe(WORKERS);
     const answers = await Promise.all(Array.from({ length: WORKERS }, (_, n) => looker.call({ function_id: `storm::${n}`, payload: null })));
     await pause(upAt + CALM_AFTER_MS - performance.now());
     const [usedBefore, measuredFrom] = [processorSeconds(engine.pid), performance.now()];
@@ -62,7 +69,7 @@ it(`${WORKERS} workers are back within 10 s after a kill -9 and a start of the e
     );
     expect(answers).toEqual(Array.from({ length: WORKERS }, (_, n) => n));
     expect(backAfterMs).toBeLessThan(BACK_WITHIN_MS);
-    expect(cores).toBeLessThan(1);
+    expect(cores).toBeLessThan(IDLE_CORES);
   } finally {
     await Promise.all(workers.map((worker) => worker.shutdown({ timeout_ms: 2_000 })));
     engine.child.kill("SIGTERM");

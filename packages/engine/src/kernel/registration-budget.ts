@@ -15,7 +15,7 @@ const ENDED_BY: Readonly<Partial<Record<MessageType, MessageType>>> = {
 };
 const REGISTERS: ReadonlySet<MessageType> = new Set(Object.values(ENDED_BY));
 
-/** False for what only the number of registrations bounds. */
+/** True if the frame's bytes count towards the limit. Those of small frames of trusted connections do not. */
 export function countsBytes({ isTrusted }: Principal, bytes: number): boolean {
   return !isTrusted || bytes > SMALL_BYTES;
 }

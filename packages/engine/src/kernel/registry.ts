@@ -35,7 +35,7 @@ export class Registry {
   readonly #quota: Quota;
   readonly #onChange: (id: FunctionId, op: "created" | "updated" | "removed") => void;
 
-  /** `quota`: counts the registrations of each principal; whoever registers asks it first. */
+  /** `quota`: counts the registrations of each principal; callers must check the quota first. */
   constructor(quota: Quota, onChange: (id: FunctionId, op: "created" | "updated" | "removed") => void) {
     this.#quota = quota;
     this.#onChange = onChange;

@@ -298,7 +298,6 @@ async function pidIn(line: Promise<string>): Promise<number> {
   return Number((await line).split(" ")[1]);
 }
 
-/** Pids of the processes with the run's marker. */
 /** Ids of the processes whose environment has the run's id. Reads `/proc` itself, since the test is about how the product finds them. */
 async function runningIn(runId: string): Promise<readonly number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));

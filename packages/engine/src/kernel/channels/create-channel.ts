@@ -13,7 +13,7 @@ const MAX_CHANNELS_PER_RESTRICTED = 500;
 /** How many channels lie in a scope. */
 const openIn = new WeakMap<Scope, number>();
 
-/** Makes a channel for a module, or through it for the worker that asked, and ties it to that owner's life. */
+/** Opens a channel that ends with its owner: the module, or the worker for which the module opens it. */
 export function createChannel(options: ChannelOptions, parts: { readonly kernel: Kernel; readonly scope: Scope }): Channel {
   const { channels, sessions, quotas } = parts.kernel;
   const { ownedBy } = options;
