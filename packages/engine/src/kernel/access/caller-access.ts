@@ -1,6 +1,7 @@
 import { CallError } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { CallerAccess } from "../module.ts";
+import { isSamePrincipal, type Principal } from "./principal.ts";
 import type { SessionAccess } from "./session-access.ts";
 import { refusalToBind, refusalToDefer, refusalToSee } from "./target-refusal.ts";
 import { visibleDirectory } from "./visible-directory.ts";
@@ -17,6 +18,7 @@ function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel
   return {
     visible: (directory) => visibleDirectory(directory, { workerId, mayCall: (id) => refusalToSee(id, access, registry) === undefined }),
     callRefusal: (functionId) => forbidden(refusalToSee(functionId, access, registry)),
+    isOwnConnection: (id) => id === workerId || isOfPrincipal(access.grants.principal, kernel.sessions.byId(id)),
     deferRefusal: (functionId) => forbidden(refusalToDefer(functionId, access, registry)),
     bindRefusal({ type, functionId, config }) {
       const { triggerTypes } = access.grants;
@@ -27,4 +29,8 @@ function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel
       return forbidden(refusalToBind({ functionId, config }, access, registry));
     },
   };
+}
+
+function isOfPrincipal(principal: Principal, session: { readonly principal: Principal } | undefined): boolean {
+  return session !== undefined && isSamePrincipal(session.principal, principal);
 }
