@@ -237,8 +237,13 @@ describe.each(NAMING)("a %s", (_caller, connect, own) => {
 
   it("sees traces, metrics, calls, functions and workers of its own functions, and of no others", async () => {
     const client = await connect();
-    await client.serve("own", () => "own");
-    await owner.serve("secret::seen", () => "seen");
+    // Every client may call engine::log::info; what it logs is its own.
+    const logs =
+      (by: Client, message: string) =>
+      (_data: unknown, { traceparent }: { traceparent?: unknown }) =>
+        by.result("engine::log::info", { message }, { traceparent });
+    await client.serve("own", logs(client, `line of ${own}`));
+    await owner.serve("secret::seen", logs(owner, "card 4711 of secret::seen"));
     for (const id of [own, "secret::seen"]) await owner.result(id);
     const lists = [...(ROWS["read traces, metrics, call history"] ?? []), ...(ROWS["see workers and functions"] ?? [])];
     for (const [id] of lists) {

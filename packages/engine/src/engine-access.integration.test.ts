@@ -500,6 +500,49 @@ describe("connections (gap 58)", () => {
     expect(holder.readyState).toBe(WebSocket.OPEN);
   });
 
+  it("are closed when their token is removed, also if an address in engine.bridges changes or a listener is added in the same save", async () => {
+    const [running, other] = [await freePort(), await freePort()];
+    const listener = (port: number, tokens: string): string => `{port: ${port}, rbac: {roles: {tenant: {}}, tokens: [${tokens}]}}`;
+    const config = (...listeners: string[]): string => `${empty}engine: {bridges: [${listeners.join(", ")}]}\n`;
+    const tokens = (...names: string[]): string => names.map((name) => `{token: ${name}-token-that-is-long, role: tenant}`).join(", ");
+    const url = `ws://127.0.0.1:${running}`;
+    const open = async (name: string): Promise<WebSocket> => {
+      const socket = await dial(url, bearer(`${name}-token-that-is-long`));
+      if (!(socket instanceof WebSocket)) throw new Error(`refused: ${socket.body}`);
+      return socket;
+    };
+    const { dir, edit, logged } = await start(config(listener(running, tokens("kept", "second", "stolen"))));
+    const engineToken = readFileSync(join(dir, ".svc", "token"), "utf8").trim();
+    const [kept, second, stolen, holder] = [
+      await open("kept"),
+      await open("second"),
+      await open("stolen"),
+      (await dial(url, bearer(engineToken))) as WebSocket,
+    ];
+
+    const stolenClosed = once(stolen, "close");
+    edit(config(listener(other, tokens("kept", "second"))));
+    await stolenClosed;
+    expect(await dial(url, bearer("stolen-token-that-is-long"))).toMatchObject({ status: 401 });
+
+    const secondClosed = once(second, "close");
+    edit(config(listener(other, tokens("second")), listener(running, tokens("kept"))));
+    await secondClosed;
+    expect(await dial(url, bearer("second-token-that-is-long"))).toMatchObject({ status: 401 });
+    expect([kept, holder].map(({ readyState }) => readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
+
+    // The file no longer has the listener that runs.
+    const allClosed = [kept, holder].map((socket) => once(socket, "close"));
+    edit(config());
+    await Promise.all(allClosed);
+    expect(await logged("a listener was removed from engine.bridges")).toMatchObject({ fields: { port: running } });
+    for (const token of ["kept-token-that-is-long", engineToken]) {
+      for (const path of ["/", "/otel", "/ws/channels/x?key=y&dir=read"]) expect(await dial(url + path, bearer(token))).toMatchObject({ status: 503 });
+    }
+    edit(config(listener(running, tokens("kept"))));
+    await expect.poll(async () => (await dial(url, bearer("kept-token-that-is-long"))) instanceof WebSocket).toBe(true);
+  });
+
   it("that are restricted cannot take an id of a trusted worker before it is back after a restart (A4)", async () => {
     const config = `${empty}engine: {bridge: {rbac: {roles: {tenant: {allow_trigger_type_registration: true}}, tokens: [{token: a-tenant-token-that-is-long, role: tenant}]}}}\n`;
     const messages = [

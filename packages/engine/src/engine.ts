@@ -303,7 +303,7 @@ class Engine implements RunningEngine {
       await this.#listeners.move(diff, undoMoves);
       this.#announce();
       this.#config = { ...next, engine: settingsOfThisRun(before.engine, next.engine) };
-      this.#takeBridges(before, next);
+      this.#warnOfOtherBridges(before, next);
       this.#reserveIds();
       this.#dropOutdated();
       const problems = await this.#host.apply(requestsOf(next));
@@ -349,12 +349,16 @@ class Engine implements RunningEngine {
     if (problems.length > 0) this.#log.error("the former configuration could not be restored in full", { problems });
   }
 
-  /** Rules of further listeners take effect at once; which listeners there are does not. */
-  #takeBridges(before: LoadedConfig, next: LoadedConfig): void {
+  /** The rules of running listeners take effect at once; which listeners there are does not. */
+  #warnOfOtherBridges(before: LoadedConfig, next: LoadedConfig): void {
     const addressesOf = ({ engine }: LoadedConfig): readonly ListenAddress[] => engine.bridges.map(({ address }) => address);
     if (isDeepStrictEqual(addressesOf(before), addressesOf(next))) return;
     this.#log.warn("engine.bridges has other listeners now; they take effect when the engine is started again");
-    this.#config = { ...this.#config, engine: { ...this.#config.engine, bridges: before.engine.bridges } };
+    for (const [index, { address, access }] of this.#config.engine.bridges.entries()) {
+      if (access.isRemoved !== true || before.engine.bridges[index]?.access.isRemoved === true) continue;
+      const { host, port } = address;
+      this.#log.warn("a listener was removed from engine.bridges; it refuses every connection until the engine is started again", { host, port });
+    }
   }
 
   #reserveIds(): void {

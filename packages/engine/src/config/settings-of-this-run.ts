@@ -1,15 +1,21 @@
 import type { AccessSettings } from "../kernel/access/settings.ts";
-import type { EngineSettings } from "./types.ts";
+import type { BridgeListener, EngineSettings, ListenAddress } from "./types.ts";
+
+/** Rules of a running listener that the config file no longer has. */
+const REMOVED: AccessSettings = { tokenRequired: true, rbac: undefined, middlewareFunctionId: undefined, isRemoved: true };
 
 /**
- * The settings in force after a change of the file. Stays as it is what only a restart changes: workers know the bridge's address, and open
+ * The settings in force after a change of the file. Stays as it is what only a restart changes: workers know the addresses of the bridges, and open
  * files lie in the folders. A listener that goes on listening where it did goes on wanting the token as it did.
  */
 export function settingsOfThisRun(before: EngineSettings, next: EngineSettings): EngineSettings {
   const { bridge, dataDir, logsDir, mode, token, insecureBind } = before;
   const isExposedAlike = mode === next.mode && insecureBind === next.insecureBind;
-  const access = (earlier: AccessSettings | undefined, later: AccessSettings, isJudgedAlike: boolean): AccessSettings =>
-    isJudgedAlike ? later : { ...later, tokenRequired: later.tokenRequired || (earlier?.tokenRequired ?? true) };
+  const access = (running: BridgeListener, listener: BridgeListener): AccessSettings => {
+    const [earlier, later] = [running.access, listener.access];
+    if (isExposedAlike && running.address.host === listener.address.host) return later;
+    return { ...later, tokenRequired: later.tokenRequired || earlier.tokenRequired || (later.rbac === undefined && earlier.rbac !== undefined) };
+  };
   return {
     ...next,
     bridge,
@@ -18,7 +24,23 @@ export function settingsOfThisRun(before: EngineSettings, next: EngineSettings):
     mode,
     token,
     insecureBind,
-    bridgeAccess: access(before.bridgeAccess, next.bridgeAccess, isExposedAlike && bridge.host === next.bridge.host),
-    bridges: next.bridges.map((listener, index) => ({ ...listener, access: access(before.bridges[index]?.access, listener.access, isExposedAlike) })),
+    bridgeAccess: access({ address: bridge, access: before.bridgeAccess }, { address: next.bridge, access: next.bridgeAccess }),
+    bridges: before.bridges.map((running, index) => {
+      const listener = counterpartOf(index, before.bridges, next.bridges);
+      return { address: running.address, access: listener === undefined ? REMOVED : access(running, listener) };
+    }),
   };
+}
+
+/** The listener of the file that a running one has become: that of the same address, else the one in its place if the file has as many as run. */
+function counterpartOf(index: number, running: readonly BridgeListener[], listeners: readonly BridgeListener[]): BridgeListener | undefined {
+  const sameAddress = listeners.find(({ address }) => isSameAddress(address, running[index]?.address));
+  if (sameAddress !== undefined || running.length !== listeners.length) return sameAddress;
+  const inPlace = listeners[index];
+  return running.some(({ address }) => isSameAddress(address, inPlace?.address)) ? undefined : inPlace;
+}
+
+/** Port 0 identifies no listener: each one gets another port. */
+function isSameAddress(a: ListenAddress, b: ListenAddress | undefined): boolean {
+  return a.port !== 0 && a.host === b?.host && a.port === b.port;
 }

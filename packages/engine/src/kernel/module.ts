@@ -11,6 +11,7 @@ import type { Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { Telemetry } from "./telemetry-contract.ts";
 
+export { isInfrastructure } from "./access/decide-call.ts";
 export { type Principal, TRUSTED } from "./access/principal.ts";
 export { overQuota, Quota, type QuotaLimits } from "./access/quota.ts";
 
@@ -77,6 +78,8 @@ export interface CallerAccess {
   visible(directory: Directory): Directory;
   /** Why the caller may not call the function, or only by way of a middleware, as FORBIDDEN; undefined when it may. */
   callRefusal(functionId: string): CallError | undefined;
+  /** Whether a connection of the caller's principal has this worker id now. */
+  isOwnConnection(workerId: string): boolean;
   /** Why the engine may not call the function on the caller's behalf, e.g. as a job; undefined when it may. Functions of the engine it may never call so. */
   deferRefusal(functionId: string): CallError | undefined;
   /** Why the caller may not bind the function, and what the config names, to an occasion. */

@@ -24,7 +24,7 @@ export interface Admitted {
   readonly isCurrent: () => boolean;
 }
 
-/** For a connection without restrictions, whatever the rules become. */
+/** For a connection without restrictions to a listener without settings. */
 export const UNRESTRICTED: Admitted = { admitted: true, access: undefined, isCurrent: () => true };
 
 /** The role of a token. */
@@ -46,6 +46,8 @@ export class Admissions {
   readonly #kernel: Kernel;
   readonly #guard: TokenGuard;
   readonly #settings: () => AccessSettings;
+  /** For holders of the engine's token, whatever the rules become. */
+  readonly #holder: Admitted = { admitted: true, access: undefined, isCurrent: () => !this.isRemoved };
   readonly #roles = new WeakMap<RbacSettings, readonly TokenRole[]>();
   /** Of listeners without rules. */
   readonly #open = new WeakMap<AccessSettings, Admitted>();
@@ -57,12 +59,17 @@ export class Admissions {
     this.#settings = settings;
   }
 
+  /** True once the config file no longer has the listener. */
+  get isRemoved(): boolean {
+    return this.#settings().isRemoved === true;
+  }
+
   /** Without an auth function at once; `signal` tells that the client has gone. Never rejects. */
   decide(request: IncomingMessage, signal: AbortSignal): Admission | Promise<Admission> {
     const settings = this.#settings();
     const { rbac } = settings;
     // Supervised workers hold the engine's token too.
-    if (this.#guard.isHolder(request)) return UNRESTRICTED;
+    if (this.#guard.isHolder(request)) return this.#holder;
     const credentials = credentialsOf(request);
     const role = credentials.kind === "token" ? this.#roleOf(credentials.token, rbac) : undefined;
     if (role !== undefined) return this.#admit(role.grants, settings, role);

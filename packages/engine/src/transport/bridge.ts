@@ -103,6 +103,10 @@ export class Bridge {
       refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
       return;
     }
+    if (this.#admissions?.isRemoved === true) {
+      refuseUpgrade(stream, "503 Service Unavailable", "draining", "this listener was removed from engine.bridges in the config file");
+      return;
+    }
     if (path === "/")
       this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, admitted)));
     // Refusing it would hang a published client's shutdown.

@@ -1,6 +1,7 @@
 import { CallError } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { CallerAccess } from "../module.ts";
+import { isSamePrincipal, type Principal } from "./principal.ts";
 import type { SessionAccess } from "./session-access.ts";
 import { refusalToBind, refusalToDefer, refusalToList, refusalToSee } from "./target-refusal.ts";
 import { visibleDirectory } from "./visible-directory.ts";
@@ -17,6 +18,7 @@ function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel
   return {
     visible: (directory) => visibleDirectory(directory, { workerId, mayCall: (id) => refusalToList(id, access, registry) === undefined }),
     callRefusal: (functionId) => forbidden(refusalToSee(functionId, access, registry)),
+    isOwnConnection: (id) => id === workerId || isOfPrincipal(access.grants.principal, kernel.sessions.byId(id)),
     // The call that asks for it did not go through the middleware.
     deferRefusal: (functionId) => forbidden(refusalToDefer(functionId, access, registry) ?? refusalToSee(functionId, access, registry)),
     bindRefusal({ type, functionId, config }) {
@@ -28,4 +30,8 @@ function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel
       return forbidden(refusalToBind({ functionId, config }, access, registry));
     },
   };
+}
+
+function isOfPrincipal(principal: Principal, session: { readonly principal: Principal } | undefined): boolean {
+  return session !== undefined && isSamePrincipal(session.principal, principal);
 }

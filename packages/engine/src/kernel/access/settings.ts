@@ -38,4 +38,6 @@ export interface AccessSettings {
   readonly rbac: RbacSettings | undefined;
   /** Called in place of every permitted call. */
   readonly middlewareFunctionId: string | undefined;
+  /** True: nobody may connect, whatever token they have, since the config file no longer has the listener. Default false. */
+  readonly isRemoved?: boolean;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { CallerAccess, ModuleContext } from "../../../kernel/module.ts";
+import { type SeesCall, seesCall } from "../query/sees-call.ts";
 import type { InvocationHistory } from "./history.ts";
 import type { Redactor } from "./redact.ts";
 
@@ -31,16 +32,16 @@ export function provideInvocations(
     id: "engine::invocations::list",
     summary: "The last calls, newest first",
     input: invocationsQuerySchema,
-    handle: async (query, { access }) => (await queries()).listInvocations(parts.history, query, mayCall(access)),
+    handle: async (query, { access }) => (await queries()).listInvocations(parts.history, query, seen(access)),
   });
   provideFunction({
     id: "engine::invocations::get",
     summary: "One call with its input, its output or its error; null when it is no longer kept",
     input: () => z.object({ invocation_id: text }),
-    handle: async ({ invocation_id }, { access }) => (await queries()).getInvocation(parts.history, invocation_id, mayCall(access), parts.redactor()),
+    handle: async ({ invocation_id }, { access }) => (await queries()).getInvocation(parts.history, invocation_id, seen(access), parts.redactor()),
   });
 }
 
-function mayCall(access: CallerAccess | undefined): (functionId: string) => boolean {
-  return access === undefined ? () => true : (functionId) => access.callRefusal(functionId) === undefined;
+function seen(access: CallerAccess | undefined): SeesCall {
+  return access === undefined ? () => true : seesCall(access);
 }

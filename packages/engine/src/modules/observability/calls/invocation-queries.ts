@@ -1,12 +1,11 @@
 import { CallError } from "@svc/protocol";
+import type { SeesCall } from "../query/sees-call.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { InvocationHistory } from "./history.ts";
 import type { InvocationsQuery } from "./invocation-functions.ts";
 import type { Redactor } from "./redact.ts";
 
 const DEFAULT_LIMIT = 50;
-
-type MayCall = (functionId: string) => boolean;
 
 export interface InvocationRow {
   readonly invocation_id: string;
@@ -29,17 +28,16 @@ export interface InvocationRow {
 export function listInvocations(
   history: InvocationHistory,
   query: InvocationsQuery,
-  mayCall: MayCall,
+  sees: SeesCall,
 ): { readonly invocations: readonly InvocationRow[]; readonly cursor: string | null; readonly total: number } {
   const before = query.cursor ? sequenceOf(query.cursor) : Number.POSITIVE_INFINITY;
   const limit = query.limit ?? DEFAULT_LIMIT;
   const invocations: InvocationRow[] = [];
-  const seen = new Map<string, boolean>();
   let cursor: string | null = null;
   let last = 0;
   let total = 0;
   for (const record of history) {
-    if (!matches(record, query) || !isAllowed(record.facts.functionId, seen, mayCall)) continue;
+    if (!matches(record, query) || !sees(record.facts.functionId, record.caller?.worker_id)) continue;
     total++;
     if (record.sequence >= before) continue;
     if (invocations.length < limit) {
@@ -51,14 +49,9 @@ export function listInvocations(
 }
 
 /** The same row with what went in and out; null when it is not there, or not for this caller. */
-export function getInvocation(
-  history: InvocationHistory,
-  invocationId: string,
-  mayCall: MayCall,
-  redactor: Redactor,
-): Readonly<Record<string, unknown>> | null {
+export function getInvocation(history: InvocationHistory, invocationId: string, sees: SeesCall, redactor: Redactor): Readonly<Record<string, unknown>> | null {
   const record = history.byId(invocationId);
-  if (record === undefined || !mayCall(record.facts.functionId)) return null;
+  if (record === undefined || !sees(record.facts.functionId, record.caller?.worker_id)) return null;
   const { failure, input, output } = record;
   return {
     ...rowOf(record),
@@ -79,15 +72,6 @@ export function getInvocation(
 function sequenceOf(cursor: string): number {
   if (!/^[0-9]{1,15}$/.test(cursor)) throw new CallError("invalid_input", "`cursor` is not one of engine::invocations::list");
   return Number(cursor);
-}
-
-function isAllowed(functionId: string, seen: Map<string, boolean>, mayCall: MayCall): boolean {
-  let allowed = seen.get(functionId);
-  if (allowed === undefined) {
-    allowed = mayCall(functionId);
-    seen.set(functionId, allowed);
-  }
-  return allowed;
 }
 
 function matches(record: CallRecord, query: InvocationsQuery): boolean {

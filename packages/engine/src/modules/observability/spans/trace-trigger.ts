@@ -4,6 +4,7 @@ import { schemaOf } from "../../../kernel/late-schema.ts";
 import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { SpanRecord } from "../model.ts";
+import { seesCall } from "../query/sees-call.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";
 import { factsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 import { TraceFeed } from "./trace-feed.ts";
@@ -120,11 +121,11 @@ export class TraceTriggers {
 
   /** Traces as far as those who asked for the binding may see them. */
   async #asSeenBy(binding: TriggerBinding<Settings>, traces: readonly TraceFacts[]): Promise<TraceFacts[]> {
-    const mayCall = (functionId: string): boolean => binding.callRefusal(functionId) === undefined;
+    const sees = seesCall({ callRefusal: (functionId) => binding.callRefusal(functionId) });
     const seen: TraceFacts[] = [];
     // One after the other: a trace may have 50,000 spans.
     for (const { traceId } of traces) {
-      const facts = factsOf(visibleSpans(await this.#store.spansOf(traceId), mayCall));
+      const facts = factsOf(visibleSpans(await this.#store.spansOf(traceId), sees));
       if (facts !== undefined) seen.push(facts);
     }
     return seen;

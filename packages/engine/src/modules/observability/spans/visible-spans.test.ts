@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { bindTrigger, type InMemoryEngine, type InMemoryWorker } from "../../../testing/index.ts";
 import { accessTo } from "../../../testing/restricted.ts";
+import { seesCall } from "../query/sees-call.ts";
 import { type SampleSpan, sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
 import { type SpansEngine, spansEngine } from "./testing/spans-engine.ts";
 import { visibleSpans } from "./visible-spans.ts";
@@ -84,6 +85,18 @@ it("visibleSpans hides spans that belong to no function while it has not all spa
   const spans = [sampleSpan({ trace: 1, id: 1 }), sampleSpan({ trace: 1, id: 2, parent: 1, ...of("a::open") })];
   expect(visibleSpans(spans, () => true, true)).toHaveLength(2);
   expect(visibleSpans(spans, () => true, false).map(({ spanId }) => spanId)).toEqual([spanIdOf(2)]);
+});
+
+it("visibleSpans shows a request whose trace has a call of a hidden function that every client may call, and not that call", () => {
+  const spans = [
+    sampleSpan({ trace: 1, id: 1, kind: "server" }),
+    sampleSpan({ trace: 1, id: 2, parent: 1, ...of("engine::log::info", { "svc.caller.worker_id": "bank" }) }),
+    sampleSpan({ trace: 1, id: 3, parent: 2 }),
+  ];
+  const idsFor = (own: string) =>
+    visibleSpans(spans, seesCall({ callRefusal: () => undefined, isOwnConnection: (id) => id === own })).map(({ spanId }) => spanId);
+  expect(idsFor("reader")).toEqual([spanIdOf(1)]);
+  expect(idsFor("bank")).toEqual([1, 2, 3].map(spanIdOf));
 });
 
 it("visibleSpans hides spans that name no function while their parent is not stored, other than requests to the engine", () => {

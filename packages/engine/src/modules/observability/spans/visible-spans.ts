@@ -1,6 +1,7 @@
-import type { CallerAccess } from "../../../kernel/module.ts";
+import { type CallerAccess, isInfrastructure } from "../../../kernel/module.ts";
 import type { SpanRecord } from "../model.ts";
 import { attributeOf } from "../query/attributes.ts";
+import { type SeesCall, seesCall } from "../query/sees-call.ts";
 import { MAX_READ_SPANS, type SpanReader, type SpanStore, type TracePage, type TraceRow } from "./span-store.ts";
 import { factsOf } from "./trace-facts.ts";
 import { factsMatcher, matchesSpans, spanConditions, traceIdsOf } from "./trace-match.ts";
@@ -11,24 +12,19 @@ const MAX_PAGES = 50;
 
 /** The store as the caller sees it: all of it, or what `visibleSpans` leaves of it. */
 export function spansFor(store: SpanStore, access: CallerAccess | undefined): SpanReader {
-  return access === undefined ? store : new VisibleSpans(store, (functionId) => access.callRefusal(functionId) === undefined);
+  return access === undefined ? store : new VisibleSpans(store, seesCall(access));
 }
 
 /**
- * The spans that belong to functions which the caller may call. A span belongs to the function that it names, else to that of the nearest span above it that
- * names one. One that belongs to none (an HTTP request, a span from outside) is visible when the caller may call every function of the trace, which is not
- * known unless `isWhole`: `spans` are all spans of the trace. What a restricted sender says about a
+ * The spans that belong to calls which the caller sees. A span belongs to the call of the function that it names, else to that of the nearest span above it
+ * that names one. One that belongs to none (an HTTP request, a span from outside) is visible when the caller sees every call of the trace, except those of
+ * functions that every client may call, which say nothing about the trace. That is not known unless `isWhole`: `spans` are all spans of the trace. What a restricted sender says about a
  * span decides about the spans below only where it sent them as well: their true parent may be hidden, or no longer stored. Without their parent, spans
  * that name no function are hidden.
  */
-export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId: string) => boolean, isWhole = spans.length < MAX_READ_SPANS): SpanRecord[] {
+export function visibleSpans(spans: readonly SpanRecord[], sees: SeesCall, isWhole = spans.length < MAX_READ_SPANS): SpanRecord[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
-  const judged = new Map<string, boolean>();
-  const may = (functionId: string): boolean => {
-    const known = judged.get(functionId) ?? mayCall(functionId);
-    judged.set(functionId, known);
-    return known;
-  };
+  const isSeen = ({ functionId, callerId }: Call): boolean => sees(functionId, callerId);
   const owners = new Map<SpanRecord, Owner>();
   for (const span of spans) {
     const path = new Set<SpanRecord>();
@@ -41,7 +37,7 @@ export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId:
         break;
       }
       path.add(at);
-      owner = functionOf(at);
+      owner = callOf(at);
       if (owner !== undefined) break;
       const child: SpanRecord = at;
       at = child.parentSpanId === undefined ? undefined : byId.get(child.parentSpanId);
@@ -52,16 +48,23 @@ export function visibleSpans(spans: readonly SpanRecord[], mayCall: (functionId:
     }
     for (const each of path) owners.set(each, owner);
   }
-  const seesAll = isWhole && [...owners.values()].every((owner) => owner === undefined || (owner !== null && may(owner)));
+  const seesAll =
+    isWhole && [...owners.values()].every((owner) => owner === undefined || (owner !== null && (isInfrastructure(owner.functionId) || isSeen(owner))));
   return spans.filter((span) => {
     const owner = owners.get(span);
     if (owner === null) return false;
-    return owner === undefined ? seesAll : may(owner);
+    return owner === undefined ? seesAll : isSeen(owner);
   });
 }
 
-/** Id of the function that a span belongs to; undefined where there is none, null where nobody trustworthy says which. */
-type Owner = string | null | undefined;
+interface Call {
+  readonly functionId: string;
+  /** Worker id of the caller, if it is known. */
+  readonly callerId: string | undefined;
+}
+
+/** The call that a span belongs to; undefined where there is none, null where nobody trustworthy says which. */
+type Owner = Call | null | undefined;
 
 /** What a span says about itself holds for a span below it, unless a restricted sender other than that of the span below sent it. */
 function isCredible(parent: SpanRecord, child: SpanRecord): boolean {
@@ -74,18 +77,19 @@ function lacksParent({ parentSpanId, outside, kind }: SpanRecord): boolean {
   return parentSpanId !== undefined && (outside === true || kind !== "server");
 }
 
-function functionOf(span: SpanRecord): string | undefined {
-  const value = attributeOf(span.attributes, "svc.function_id");
-  return typeof value === "string" ? value : undefined;
+function callOf({ attributes }: SpanRecord): Call | undefined {
+  const functionId = attributeOf(attributes, "svc.function_id");
+  const callerId = attributeOf(attributes, "svc.caller.worker_id");
+  return typeof functionId === "string" ? { functionId, callerId: typeof callerId === "string" ? callerId : undefined } : undefined;
 }
 
 class VisibleSpans implements SpanReader {
   readonly #store: SpanStore;
-  readonly #mayCall: (functionId: string) => boolean;
+  readonly #sees: SeesCall;
 
-  constructor(store: SpanStore, mayCall: (functionId: string) => boolean) {
+  constructor(store: SpanStore, sees: SeesCall) {
     this.#store = store;
-    this.#mayCall = mayCall;
+    this.#sees = sees;
   }
 
   get storage(): SpanStore["storage"] {
@@ -93,7 +97,7 @@ class VisibleSpans implements SpanReader {
   }
 
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
-    return visibleSpans(await this.#store.spansOf(traceId), this.#mayCall);
+    return visibleSpans(await this.#store.spansOf(traceId), this.#sees);
   }
 
   async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
@@ -113,7 +117,7 @@ class VisibleSpans implements SpanReader {
       const wanted = offset - skipped + limit - rows.length;
       const page = await this.#store.list({ ...request, filters: shared(filters), after, offset: 0, limit: Math.min(wanted, limit), spans: "all" });
       for (const row of page.rows) {
-        const visible = visibleSpans(row.spans, this.#mayCall, row.facts.spanCount <= row.spans.length);
+        const visible = visibleSpans(row.spans, this.#sees, row.facts.spanCount <= row.spans.length);
         const facts = factsOf(visible);
         if (facts === undefined || !matchesFacts(facts) || !matchesSpans(conditions, visible)) continue;
         if (skipped < offset) skipped += 1;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CallerAccess } from "../../../../kernel/module.ts";
+import { type CallerAccess, isInfrastructure } from "../../../../kernel/module.ts";
 import type { BucketLayout, HistogramCounts } from "../histogram.ts";
 import { percentileOf } from "../histogram.ts";
 import type { Series } from "../series.ts";
@@ -31,11 +31,12 @@ export const functionsInput = () => z.object({ window_seconds: z.number().int().
 export const workersInput = () => z.object({});
 export const rollupsInput = () => z.object({ start_time: time, end_time: time, level: z.number().int().min(0).max(2).nullish(), metric_name: name.nullish() });
 
-/** What a restricted caller may see: nothing of functions that it may not call, nor of workers that it may not see. */
+/** What a restricted caller may see: nothing of functions that it may not call or that every client calls, nor of workers that it may not see. */
 export function maySee({ labels }: Pick<Series, "labels">, access: CallerAccess | undefined, seesWorker: (id: string) => boolean): boolean {
   if (access === undefined) return true;
   const { function_id, worker_id } = labels;
-  return (function_id === undefined || access.callRefusal(function_id) === undefined) && (worker_id === undefined || seesWorker(worker_id));
+  const seesFunction = function_id === undefined || (!isInfrastructure(function_id) && access.callRefusal(function_id) === undefined);
+  return seesFunction && (worker_id === undefined || seesWorker(worker_id));
 }
 
 export function percentilesOf(counts: HistogramCounts, layout: BucketLayout) {
