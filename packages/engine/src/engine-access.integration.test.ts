@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as tlsRequest } from "node:https";
 import { connect as connectTcp } from "node:net";
@@ -574,6 +574,51 @@ describe("connections (gap 58)", () => {
       expect.stringContaining("the trigger type card belongs to a trusted worker that is away"),
     ]);
     expect(await register(second, tokenOf(second))).toEqual([]);
+  });
+
+  it("that are restricted get no ids and routes of trusted workers when the files of reserved ones are damaged", async () => {
+    const tokens = ["tenant", "prefixed"].map((role) => `{token: a-${role}-token-that-is-long, role: ${role}}`).join(", ");
+    const roles = "tenant: {allow_trigger_type_registration: true}, prefixed: {function_registration_prefix: acme, http_path_prefix: /acme}";
+    const config = `workers: [{name: svc-http}, {name: svc-observability}]\nengine: {bridge: {rbac: {roles: {${roles}}, tokens: [${tokens}]}}}\n`;
+    const dir = folder();
+    const data = join(dir, ".svc", "data");
+    mkdirSync(data, { recursive: true });
+    for (const name of ["trusted-ids.json", "http-reserved-routes.json"]) writeFileSync(join(data, name), "{");
+    const { engine, logged } = await start(config, { dir });
+    const damaged = readdirSync(data).filter((name) => name.includes(".json.damaged-"));
+    expect(damaged).toHaveLength(2);
+    expect(await logged("the list of ids of trusted workers of an earlier run cannot be read")).toMatchObject({ level: "error" });
+
+    /** Messages of the refusals that the frames get. */
+    const refusals = async (credential: string, messages: readonly object[]): Promise<readonly string[]> => {
+      const socket = (await dial(engine.addresses.bridge, bearer(credential))) as WebSocket;
+      const errors: string[] = [];
+      const done = new Promise<void>((resolve) => {
+        socket.on("message", (frame) => {
+          const { type, error } = JSON.parse(String(frame)) as { readonly type: string; readonly error?: { readonly message: string } };
+          if (error !== undefined) errors.push(error.message);
+          if (type === "pong") resolve();
+        });
+      });
+      for (const message of [...messages, { type: "ping" }]) socket.send(JSON.stringify(message));
+      await done;
+      return errors;
+    };
+    const route = (path: string, id: string) => ({ type: "registertrigger", id: "t", trigger_type: "http", function_id: id, config: { api_path: path } });
+    const own = { type: "registerfunction", id: "charge" };
+    const tenant = [own, { type: "registertriggertype", id: "card", description: "" }];
+    const unknown = (file: string) => expect.stringContaining(`${join(data, file)}.damaged-`);
+    expect(await refusals("a-tenant-token-that-is-long", tenant)).toEqual([unknown("trusted-ids.json"), unknown("trusted-ids.json")]);
+    expect(await refusals("a-prefixed-token-that-is-long", [own, route("/acme/pay", "charge")])).toEqual([]);
+    const trusted = readFileSync(join(dir, ".svc", "token"), "utf8").trim();
+    expect(await refusals(trusted, [{ type: "registerfunction", id: "payments::charge" }, route("/pay", "payments::charge")])).toEqual([]);
+
+    const health = await send(`${engine.addresses.http}/readyz`, { headers: { authorization: `Bearer ${trusted}` } });
+    expect(JSON.parse(health.body)).toMatchObject({
+      components: expect.arrayContaining([
+        expect.objectContaining({ component: "access", status: "degraded", details: expect.stringContaining(damaged[0] ?? "") }),
+      ]),
+    });
   });
 
   it("have a limit for each address on every listener, and room again when one goes (W11)", async () => {

@@ -223,6 +223,10 @@ class Engine implements RunningEngine {
       this.#reserveIds();
       await this.#trustedIds.load();
       this.#kernel.reservedIds.keepIn(this.#trustedIds);
+      this.#kernel.health.report("access", "engine", () => {
+        const { problem } = this.#trustedIds;
+        return problem === undefined ? undefined : { status: "degraded", details: problem };
+      });
       await this.#listeners.bind(this.#config);
       this.#announce();
       const problems = await this.#host.apply(requestsOf(this.#config));

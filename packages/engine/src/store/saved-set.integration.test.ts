@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -52,4 +52,25 @@ it("an entry that is added again is the newest", () => {
   const saved = open("newest.json");
   for (const entry of ["a", "b", "a"]) saved.add(entry);
   expect([...saved.entries]).toEqual(["b", "a"]);
+});
+
+it("a file that cannot be read is set aside and kept, and the set has a problem until that file is gone", async () => {
+  const name = "damaged.json";
+  const aside = (): string[] => readdirSync(root).filter((each) => each.startsWith(`${name}.damaged-`));
+  writeFileSync(join(root, name), '{"version":1,"entr');
+  const damaged = open(name);
+  expect(await damaged.load()).toEqual([]);
+  expect(aside()).toHaveLength(1);
+  const file = join(root, String(aside()[0]));
+  expect(damaged.problem).toBe(`the list of an earlier run cannot be read: repair ${file} and save it as ${name}, or delete it, and restart the engine`);
+  damaged.add("a");
+  await damaged.close();
+  expect(readFileSync(file, "utf8")).toBe('{"version":1,"entr');
+
+  const restarted = open(name);
+  expect(await restarted.load()).toEqual(["a"]);
+  expect(restarted.problem).toBe(damaged.problem);
+  rmSync(file);
+  const repaired = open(name);
+  expect([await repaired.load(), repaired.problem]).toEqual([["a"], undefined]);
 });

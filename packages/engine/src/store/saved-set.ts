@@ -1,4 +1,5 @@
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, rename, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -55,23 +56,59 @@ export class SavedSet {
   #isFailing = false;
   #saving: Promise<void> | undefined;
   #closed = false;
+  /** File of an earlier run that could not be read and is still there. */
+  #damagedFile: string | undefined;
   #cancelRetry = (): void => {};
 
   constructor(options: SavedSetOptions) {
     this.#options = options;
   }
 
-  /** Returns the entries of the last run. Logs a warning and returns none if the file cannot be read. */
+  /** Returns the entries of the last run. Renames the file to `<name>.damaged-<time>` and returns no entries if it cannot be read. */
   async load(): Promise<readonly string[]> {
     const { file, what, log } = this.#options;
+    let cause: unknown;
     try {
       const { size } = await stat(file);
       if (size > MAX_FILE_BYTES) throw new Error(`the file has ${size} bytes; at most ${MAX_FILE_BYTES} are read`);
       for (const entry of fileSchema.parse(JSON.parse(await readFile(file, "utf8"))).entries) this.#entries.add(entry);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") log.warn(`${what} of the last run cannot be read and is empty now`, { file, error });
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
+        cause = error;
+        await this.#setAside();
+      }
+    }
+    this.#damagedFile ??= await this.#findDamagedFile();
+    if (this.#damagedFile !== undefined) {
+      log.error(`${what} of an earlier run cannot be read; repair or delete the file and restart the engine`, { file: this.#damagedFile, error: cause });
     }
     return [...this.#entries];
+  }
+
+  /** What is wrong and what to do, if entries of an earlier run are unknown because their file cannot be read. Does not change after `load`. */
+  get problem(): string | undefined {
+    const { file, what } = this.#options;
+    if (this.#damagedFile === undefined) return undefined;
+    return `${what} of an earlier run cannot be read: repair ${this.#damagedFile} and save it as ${basename(file)}, or delete it, and restart the engine`;
+  }
+
+  async #setAside(): Promise<void> {
+    const { file, clock } = this.#options;
+    const aside = `${file}.damaged-${clock.now()}`;
+    try {
+      await rename(file, aside);
+      this.#damagedFile = aside;
+    } catch {
+      // It stays where it is and is not overwritten.
+      this.#damagedFile = file;
+    }
+  }
+
+  async #findDamagedFile(): Promise<string | undefined> {
+    const { file } = this.#options;
+    const names = await readdir(dirname(file)).catch((): string[] => []);
+    const name = names.find((each) => each.startsWith(`${basename(file)}.damaged-`));
+    return name === undefined ? undefined : join(dirname(file), name);
   }
 
   /** The oldest first. */
@@ -112,6 +149,10 @@ export class SavedSet {
 
   async #save(): Promise<void> {
     const { file, what, log } = this.#options;
+    if (this.#damagedFile === file) {
+      this.#dirty = false;
+      return;
+    }
     try {
       while (this.#dirty) {
         this.#dirty = false;

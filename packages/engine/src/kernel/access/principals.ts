@@ -26,7 +26,9 @@ export function settlePrincipal(id: FunctionId, session: Session, parts: Parts):
   }
   const isTaken = parts.registry.find(id)?.registrations.some(({ provider }) => !isSamePrincipal(provider.principal, session.principal));
   if (isTaken) return `${id} belongs to another principal`;
-  return parts.reservedIds.isOfTrusted("function", id) ? `${id} belongs to a trusted worker that is away` : undefined;
+  if (parts.reservedIds.isOfTrusted("function", id)) return `${id} belongs to a trusted worker that is away`;
+  // Ids below the prefix of a connection are its own.
+  return session.access?.grants.prefix === undefined ? refusalOfUnknown(id, parts) : undefined;
 }
 
 /** The same for a trigger type: who stands by for another would hear of all its bindings as soon as that one is away. */
@@ -44,7 +46,13 @@ export function settleTypePrincipal(id: TriggerTypeId, session: Session, parts: 
   }
   const isTaken = providers.some(({ principal }) => !isSamePrincipal(principal, session.principal));
   if (isTaken) return `the trigger type ${id} belongs to another principal`;
-  return parts.reservedIds.isOfTrusted("trigger type", id) ? `the trigger type ${id} belongs to a trusted worker that is away` : undefined;
+  if (parts.reservedIds.isOfTrusted("trigger type", id)) return `the trigger type ${id} belongs to a trusted worker that is away`;
+  return refusalOfUnknown(`the trigger type ${id}`, parts);
+}
+
+/** Why a restricted connection may not have what may belong to a trusted worker that is away. */
+function refusalOfUnknown(what: string, { reservedIds: { problem } }: Parts): string | undefined {
+  return problem === undefined ? undefined : `${what} may belong to a trusted worker: ${problem}`;
 }
 
 /** Takes the function away from restricted connections that provide it. `reason` completes a sentence that begins with the id. */

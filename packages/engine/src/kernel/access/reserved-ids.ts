@@ -10,6 +10,8 @@ type Kind = "function" | "trigger type";
 /** Ids that trusted connections registered, the oldest first. */
 interface TrustedIds {
   readonly entries: ReadonlySet<string>;
+  /** Why ids of an earlier run are not known, and what to do; undefined if they are known. */
+  readonly problem?: string | undefined;
   /** As the newest one. */
   add(entry: string): void;
   remove(entry: string): void;
@@ -87,6 +89,11 @@ export class ReservedIds {
   /** Whether the id belongs to trusted workers, which may be away. */
   isOfTrusted(kind: Kind, id: string): boolean {
     return this.#trusted.entries.has(entryOf(kind, id));
+  }
+
+  /** Why nobody knows which ids belong to trusted workers, and what to do; undefined if it is known. */
+  get problem(): string | undefined {
+    return this.#trusted.problem;
   }
 
   /** The longest reserved prefix that the id lies below; undefined when it lies below none. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type InMemoryWorker, inMemoryEngine, manualClock } from "../../testing/index.ts";
+import type { SessionAccess } from "../../kernel/access/session-access.ts";
+import { accessTo, type InMemoryWorker, inMemoryEngine, manualClock } from "../../testing/index.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
 
 const INFO = { version: "0.0.0" } as EngineInfo;
@@ -10,7 +11,7 @@ async function settled(worker: InMemoryWorker): Promise<void> {
 }
 
 /** An engine with a worker whose function hears of `type`; `events()` are those heard so far, after 50 ms have passed. */
-async function scene(type: string, client: { readonly features?: []; readonly version?: string } = {}) {
+async function scene(type: string, client: { readonly features?: []; readonly version?: string; readonly access?: SessionAccess } = {}) {
   const clock = manualClock();
   const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)], clock });
   const listener = await engine.connectWorker({ name: "listener", ...client });
@@ -91,6 +92,43 @@ describe("engine::workers-available", () => {
     await settled(cli);
     cli.close();
     expect(await events()).toEqual([]);
+  });
+
+  it("shows a restricted worker the end of workers that it could see, and of no others", async () => {
+    const { engine, events } = await scene("engine::workers-available", { access: accessTo(["shop::open"]) });
+    const [stranger, shop] = [await engine.connectWorker({ name: "stranger" }), await engine.connectWorker({ name: "shop" })];
+    stranger.say({ type: "registerfunction", id: "secret" });
+    await settled(stranger);
+    await settled(shop);
+    expect(await events()).toEqual([]);
+    // It becomes visible after it connected.
+    shop.say({ type: "registerfunction", id: "shop::open" });
+    await settled(shop);
+    await events();
+    stranger.close();
+    expect(await events()).toEqual([]);
+    shop.close();
+    expect(await events()).toEqual([{ event: "worker_disconnected", worker_id: shop.id }]);
+  });
+
+  it("shows a restricted worker the end of workers that were there before it", async () => {
+    const clock = manualClock();
+    const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)], clock });
+    const [stranger, shop] = [await engine.connectWorker({ name: "stranger" }), await engine.connectWorker({ name: "shop" })];
+    shop.say({ type: "registerfunction", id: "shop::open" });
+    await settled(shop);
+    const listener = await engine.connectWorker({ name: "listener", access: accessTo(["shop::open"]) });
+    const heard: unknown[] = [];
+    clock.advance(50);
+    listener.serve("hear", (data) => void heard.push(data));
+    listener.say({ type: "registertrigger", id: "t1", trigger_type: "engine::workers-available", function_id: "hear", config: {} });
+    await settled(listener);
+    stranger.close();
+    shop.close();
+    clock.advance(50);
+    await settled(listener);
+    await settled(listener);
+    expect(heard).toEqual([{ event: "worker_disconnected", worker_id: shop.id }]);
   });
 
   it("calls nobody while the worker that hears is away", async () => {

@@ -1,5 +1,6 @@
 import { Payload } from "@svc/protocol";
 import { z } from "zod";
+import type { FunctionView } from "../../kernel/directory.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { functionRow } from "./functions.ts";
@@ -12,6 +13,7 @@ const MAX_WAITING = 1_000;
 
 type Context = Pick<ModuleContext<unknown>, "accessOf" | "directory" | "clock" | "log" | "provideTrigger">;
 type Binding = TriggerBinding<unknown>;
+type Hearer = FunctionView["workers"][number];
 
 /** Trigger types by which workers hear at once who comes and goes. Returns how to stop listening. */
 export function provideAvailabilityTriggers(context: Context): Undo {
@@ -32,21 +34,32 @@ export function provideAvailabilityTriggers(context: Context): Undo {
   });
   let functionsChanged = false;
   const workersChanged = new Set<string>();
+  const workersRegistered = new Set<string>();
   let cancel: Undo | undefined;
+  const notifySoon = (): void => {
+    cancel ??= clock.after(BATCH_MS, () => {
+      cancel = undefined;
+      if (functionsChanged) functions.changed();
+      workers.registered(workersRegistered);
+      workers.changed(workersChanged);
+      functionsChanged = false;
+      workersRegistered.clear();
+      workersChanged.clear();
+    });
+  };
   const stopListening = directory.onChange(({ kind, id, op }) => {
     if (kind === "worker") workersChanged.add(id);
     else if (kind === "function" && op !== "updated") functionsChanged = true;
     else return;
-    cancel ??= clock.after(BATCH_MS, () => {
-      cancel = undefined;
-      if (functionsChanged) functions.changed();
-      workers.changed(workersChanged);
-      functionsChanged = false;
-      workersChanged.clear();
-    });
+    notifySoon();
+  });
+  const stopListeningToRegistrations = directory.onRegistration((id) => {
+    workersRegistered.add(id);
+    notifySoon();
   });
   return () => {
     stopListening();
+    stopListeningToRegistrations();
     cancel?.();
   };
 }
@@ -64,11 +77,15 @@ function isHeard({ functionId }: Binding, { directory }: Context): boolean {
   return directory.functionById(functionId) !== undefined;
 }
 
+/** The worker that hears. */
+function hearerOf({ functionId }: Binding, { directory }: Context): Hearer | undefined {
+  return directory.functionById(functionId)?.workers[0];
+}
+
 /** What the worker that hears may see, in the shape that its client expects. */
-function sightOf({ functionId }: Binding, { directory, accessOf }: Context): Sight {
-  const [worker] = directory.functionById(functionId)?.workers ?? [];
-  if (worker === undefined) return new Sight(directory, { caller: undefined, access: undefined });
-  return new Sight(directory, { caller: { worker_id: worker.id, name: worker.name }, access: accessOf(worker.id) });
+function sightOf(hearer: Hearer | undefined, { directory, accessOf }: Context): Sight {
+  if (hearer === undefined) return new Sight(directory, { caller: undefined, access: undefined });
+  return new Sight(directory, { caller: { worker_id: hearer.id, name: hearer.name }, access: accessOf(hearer.id) });
 }
 
 class FunctionsAvailable {
@@ -102,7 +119,7 @@ class FunctionsAvailable {
   }
 
   #eventFor(binding: Binding): unknown {
-    const sight = sightOf(binding, this.#context);
+    const sight = sightOf(hearerOf(binding, this.#context), this.#context);
     return { event: "functions_changed", functions: sight.functions().map((view) => functionRow(view, sight.dialect)) };
   }
 }
@@ -112,6 +129,8 @@ class WorkersAvailable {
   readonly #outboxes = new Map<Binding, Outbox>();
   /** Workers that were told of, so that each is told of once, and nobody hears of the end of one that was never told of. */
   readonly #told: Set<string>;
+  /** By restricted worker that hears: the workers that it could see at some time. It is told of the end of these only. */
+  readonly #shown = new Map<string, Set<string>>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -124,7 +143,14 @@ class WorkersAvailable {
   }
 
   bind(binding: Binding): Undo {
+    this.#shownTo(hearerOf(binding, this.#context));
     return openOutbox(this.#outboxes, new Outbox(binding, this.#context.log, MAX_WAITING));
+  }
+
+  /** These workers may have become visible. */
+  registered(ids: ReadonlySet<string>): void {
+    for (const binding of this.#outboxes.keys()) this.#shownTo(hearerOf(binding, this.#context));
+    for (const id of ids) this.#show(id);
   }
 
   changed(ids: ReadonlySet<string>): void {
@@ -132,7 +158,10 @@ class WorkersAvailable {
       const view = this.#context.directory.workerById(id);
       if (view === undefined) {
         if (this.#told.delete(id)) this.#tell("worker_disconnected", id);
+        this.#shown.delete(id);
+        for (const shown of this.#shown.values()) shown.delete(id);
       } else if (!view.internal) {
+        this.#show(id);
         if (!this.#told.has(id)) this.#tell("worker_connected", id);
         this.#told.add(id);
         this.#tell("worker_metadata_updated", id);
@@ -142,10 +171,33 @@ class WorkersAvailable {
 
   #tell(event: string, worker_id: string): void {
     for (const [binding, outbox] of this.#outboxes) {
-      if (!isHeard(binding, this.#context)) continue;
-      // The id of one that is gone tells nothing.
-      if (event !== "worker_disconnected" && sightOf(binding, this.#context).worker(worker_id) === undefined) continue;
-      outbox.put(() => ({ event, worker_id }));
+      const hearer = hearerOf(binding, this.#context);
+      if (hearer === undefined) continue;
+      const isSeen =
+        event === "worker_disconnected" ? (this.#shownTo(hearer)?.has(worker_id) ?? true) : sightOf(hearer, this.#context).worker(worker_id) !== undefined;
+      if (isSeen) outbox.put(() => ({ event, worker_id }));
+    }
+  }
+
+  /** Workers that the hearer could see since it first heard; undefined when it is not restricted. */
+  #shownTo(hearer: Hearer | undefined): ReadonlySet<string> | undefined {
+    if (hearer === undefined || this.#context.accessOf(hearer.id) === undefined) return undefined;
+    let shown = this.#shown.get(hearer.id);
+    if (shown === undefined) {
+      shown = new Set(
+        sightOf(hearer, this.#context)
+          .workers()
+          .map(({ id }) => id),
+      );
+      this.#shown.set(hearer.id, shown);
+    }
+    return shown;
+  }
+
+  #show(id: string): void {
+    const { directory, accessOf } = this.#context;
+    for (const [hearer, shown] of this.#shown) {
+      if (!shown.has(id) && accessOf(hearer)?.visible(directory).workerById(id) !== undefined) shown.add(id);
     }
   }
 }

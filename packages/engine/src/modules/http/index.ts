@@ -19,7 +19,10 @@ export const httpModule = defineModule<HttpConfig>({
   async start(context) {
     const { clock, log, dataDir } = context;
     const saved = new SavedSet({ file: join(dataDir, RESERVED_FILE), what: "the list of routes of trusted workers", clock, log });
-    const routes = new RouteTable({ reserved: await saved.load(), saved });
+    const reserved = await saved.load();
+    const { problem } = saved;
+    const routes = new RouteTable({ reserved, saved, problem });
+    if (problem !== undefined) context.reportHealth("access", () => ({ status: "degraded", details: problem }));
     const takeMiddleware = ({ middleware }: HttpConfig): void => routes.setNeededByAll(middleware.map(({ functionId }) => functionId));
     takeMiddleware(context.config);
     const handler = new RequestHandler(routes, context);

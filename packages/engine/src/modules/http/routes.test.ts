@@ -333,6 +333,15 @@ describe("a route table", () => {
         expect(lookup(table, "/users/me")).toEqual(["user", { id: "me" }]);
       });
 
+      it("gives restricted principals only paths below their prefix while the reserved routes are unknown", () => {
+        const table = new RouteTable({ problem: "delete the file" });
+        const bind = (path: string, prefix?: string) => () => table.add(restricted(path, path, {}, restrictedPrincipal("role r", prefix)));
+        expect(bind("/pay")).toThrow("/pay may be a route of a trusted worker: delete the file");
+        expect(bind("/acme/pay", "/acme")).not.toThrow();
+        table.add(binding("bank", "/pay"));
+        expect(lookup(table, "/pay")).toEqual(["bank", {}]);
+      });
+
       it("saves the routes, the newest ones of a limited number, and takes those of the last run", () => {
         const entries = new Set<string>();
         const saved = { add: (entry: string) => entries.add(entry), remove: (entry: string) => entries.delete(entry) };

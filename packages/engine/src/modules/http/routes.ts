@@ -36,6 +36,8 @@ export interface RouteTableOptions {
   /** Routes that trusted workers had in the last run, e.g. `GET /users/:id`. */
   readonly reserved?: readonly string[];
   readonly saved?: SavedEntries;
+  /** Why routes that trusted workers had are not known, and what to do; undefined if they are known. */
+  readonly problem?: string | undefined;
   readonly maxRoutes?: QuotaLimits;
   readonly maxReserved?: number;
 }
@@ -61,14 +63,16 @@ export class RouteTable {
   /** Keys of reserved routes with their entries in `saved`, the oldest first. */
   readonly #reserved = new Map<string, string>();
   readonly #saved: SavedEntries | undefined;
+  readonly #problem: string | undefined;
   readonly #maxReserved: number;
   readonly #quota: Quota;
   #lastOrder = 0;
   #firstOrder = 0;
   #neededByAll: readonly string[] = [];
 
-  constructor({ reserved = [], saved, maxRoutes = MAX_ROUTES, maxReserved = MAX_RESERVED }: RouteTableOptions = {}) {
+  constructor({ reserved = [], saved, problem, maxRoutes = MAX_ROUTES, maxReserved = MAX_RESERVED }: RouteTableOptions = {}) {
     this.#saved = saved;
+    this.#problem = problem;
     this.#maxReserved = maxReserved;
     this.#quota = new Quota("HTTP routes", maxRoutes);
     for (const entry of reserved) this.#restore(entry);
@@ -133,6 +137,10 @@ export class RouteTable {
     if (principal.isTrusted) return undefined;
     const outside = outsidePrefix(principal, pattern);
     if (outside !== undefined) return new CallError("FORBIDDEN", outside);
+    // Below its prefix every path is the principal's own.
+    if (this.#problem !== undefined && principal.httpPathPrefix === undefined) {
+      return new CallError("FORBIDDEN", `${pattern.path} may be a route of a trusted worker: ${this.#problem}`);
+    }
     const { length } = pattern.segments;
     if (length > MAX_SEGMENTS) return new CallError("FORBIDDEN", `the route has ${length} segments; restricted connections may use ${MAX_SEGMENTS}`);
     const problem = this.#quota.take(principal);
