@@ -1,3 +1,4 @@
+export { type BackoffOptions, backoffMs } from "./backoff.ts";
 export { CallError, type CallErrorOptions, type WireError } from "./call-error.ts";
 export { type ChannelRef, channelPath, channelRefSchema } from "./channel-ref.ts";
 export {

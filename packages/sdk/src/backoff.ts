@@ -1,9 +1,11 @@
+import { backoffMs } from "@svc/protocol";
+
 export interface ReconnectOptions {
   /** Wait before the first new attempt, in milliseconds. Default 1,000. */
   readonly initialDelayMs?: number | undefined;
   /** Factor from one wait to the next. Default 2. */
   readonly multiplier?: number | undefined;
-  /** Longest wait before jitter, in milliseconds. Default 30,000. */
+  /** Maximum wait in milliseconds, jitter included. Default 30,000. */
   readonly maxDelayMs?: number | undefined;
   /** Share of the wait by which it is randomly longer or shorter, 0 to 1. Default 0.3. */
   readonly jitter?: number | undefined;
@@ -39,9 +41,9 @@ export class Backoff {
   /** The wait before the next attempt in milliseconds, or undefined when there shall be none. */
   next(): number | undefined {
     if (this.#attempts >= this.#maxAttempts) return undefined;
-    const capped = Math.min(this.#initialDelayMs * this.#multiplier ** this.#attempts, this.#maxDelayMs);
     this.#attempts++;
-    return Math.floor(capped + capped * this.#jitter * (2 * this.#random() - 1));
+    const options = { firstMs: this.#initialDelayMs, maxMs: this.#maxDelayMs, jitter: this.#jitter, factor: this.#multiplier };
+    return backoffMs(options, this.#attempts, this.#random);
   }
 
   reset(): void {

@@ -1,3 +1,4 @@
+import { type BackoffOptions, backoffMs } from "@svc/protocol";
 import type { Clock } from "../kernel/clock.ts";
 import { IntervalClock } from "../kernel/interval-clock.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -9,9 +10,8 @@ const BATCH_ITEMS = 500;
 const LONGEST_SLEEP_MS = 60_000;
 /** Least time between two sweeps, in milliseconds. */
 const PAUSE_MS = 20;
-/** How long a store that failed is left alone: at first and at most, in milliseconds. */
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 60_000;
+/** Pause after a failure of the store. */
+const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 60_000, jitter: 0 };
 
 export interface ExpirySweepOptions {
   readonly store: Pick<ItemStore, "expired" | "nextExpiry">;
@@ -33,7 +33,8 @@ export class ExpirySweep {
   #cancelTimer: (() => void) | undefined;
   /** The sweep under way. */
   #sweeping: Promise<void> | undefined;
-  #retryMs = FIRST_RETRY_MS;
+  /** Failures in a row. */
+  #failures = 0;
   #stopped = false;
 
   constructor(options: ExpirySweepOptions) {
@@ -96,13 +97,13 @@ export class ExpirySweep {
         this.#next = undefined;
         const next = await store.nextExpiry();
         if (next !== undefined) this.note(next);
-        this.#retryMs = FIRST_RETRY_MS;
+        this.#failures = 0;
         break;
       }
       return PAUSE_MS;
     } catch (error) {
-      const retryAfterMs = this.#retryMs;
-      this.#retryMs = Math.min(2 * retryAfterMs, LONGEST_RETRY_MS);
+      this.#failures += 1;
+      const retryAfterMs = backoffMs(BACKOFF, this.#failures);
       this.#next ??= this.#clock.now();
       log.warn("items past their end could not be deleted; they are not read any more, and it is tried again", { error, retryAfterMs });
       return retryAfterMs;

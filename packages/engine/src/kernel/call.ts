@@ -6,7 +6,14 @@ import type { CallSpan } from "./telemetry-contract.ts";
 /** How a call ended. `result` is undefined when the handler returned nothing. */
 export type Outcome =
   | { readonly ok: true; readonly result: Payload | undefined; readonly traceparent?: string | undefined; readonly baggage?: string | undefined }
-  | { readonly ok: false; readonly error: CallError };
+  | { readonly ok: false; readonly error: CallError; readonly cause?: CallFailureCause };
+
+/**
+ * Why a call got no answer from its provider. Absent if the provider answered with an error, the deadline passed or the caller cancelled.
+ * - `not_delivered`: no provider received the call.
+ * - `provider_disconnected`: the provider may have received the call and disconnected before it answered.
+ */
+export type CallFailureCause = "not_delivered" | "provider_disconnected";
 
 /** What is asked of the router. */
 export interface CallRequest {

@@ -93,7 +93,7 @@ export class ModuleProvider implements Provider {
     this.#stopped = true;
     for (const call of this.#held.all()) {
       this.withdraw(call, "the module stopped");
-      this.#router.settle(call, { ok: false, error: new CallError("invocation_stopped", "Invocation stopped") });
+      this.#router.settle(call, { ok: false, error: new CallError("invocation_stopped", "Invocation stopped"), cause: "provider_disconnected" });
     }
   }
 

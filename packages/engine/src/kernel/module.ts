@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallError, Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
 import type { z } from "zod";
 import type { Principal } from "./access/principal.ts";
+import type { CallFailureCause } from "./call.ts";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
 import type { ComponentReport, HealthProbe } from "./health-contract.ts";
@@ -66,6 +67,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called at once with a call that is under way; not when it failed before. */
   readonly onStarted?: ((call: StartedCall) => void) | undefined;
+  /** Called before the promise rejects. `cause` is undefined if a provider answered with an error, the deadline passed or the call was cancelled. */
+  readonly onFailed?: ((cause: CallFailureCause | undefined) => void) | undefined;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
   readonly metadata?: Payload | undefined;

@@ -105,7 +105,7 @@ export class Router {
     this.#deadlines.add(call);
     const problem = provider.deliver(call);
     if (problem !== undefined) {
-      this.settle(call, { ok: false, error: problem });
+      this.settle(call, { ok: false, error: problem, cause: "not_delivered" });
       return undefined;
     }
     return call.settled ? undefined : call;
@@ -165,8 +165,12 @@ export class Router {
         whileDraining: options.whileDraining ?? false,
         onSettled: (outcome) => {
           if (abort !== undefined) signal?.removeEventListener("abort", abort);
-          if (outcome.ok) resolve(outcome.result ?? Payload.absent);
-          else reject(outcome.error);
+          if (outcome.ok) {
+            resolve(outcome.result ?? Payload.absent);
+          } else {
+            options.onFailed?.(outcome.cause);
+            reject(outcome.error);
+          }
         },
       });
       if (call === undefined) return;
@@ -198,7 +202,7 @@ export class Router {
   #refuse(request: CallRequest, error: CallError): undefined {
     this.counts.failed++;
     this.#telemetry.collector?.callRefused(request, error);
-    request.onSettled({ ok: false, error });
+    request.onSettled({ ok: false, error, cause: "not_delivered" });
     return undefined;
   }
 

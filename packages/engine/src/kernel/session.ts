@@ -271,10 +271,9 @@ export class Session implements Provider, TriggerOwner {
     this.#made = undefined;
     for (const call of stopped) {
       const details = { function_id: call.functionId, worker_id: this.workerId, worker_name: this.name, reason: "the worker's connection ended" };
-      const error = new CallError("invocation_stopped", "Invocation stopped", {
-        details: call.isUnsent?.() ? { ...details, executed: "no" } : details,
-      });
-      this.#kernel.router.settle(call, { ok: false, error });
+      const isUnsent = call.isUnsent?.() ?? false;
+      const error = new CallError("invocation_stopped", "Invocation stopped", { details: isUnsent ? { ...details, executed: "no" } : details });
+      this.#kernel.router.settle(call, { ok: false, error, cause: isUnsent ? "not_delivered" : "provider_disconnected" });
     }
   }
 

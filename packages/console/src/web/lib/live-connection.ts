@@ -1,3 +1,4 @@
+import { type BackoffOptions, backoffMs } from "@svc/protocol/backoff";
 import type { ClientMessage, EngineState, LiveEvent, ServerMessage } from "../../contract/live.ts";
 import { LOGIN_REQUIRED } from "../../contract/login.ts";
 import { endSession, pageToken, renewPageToken } from "./page-token.ts";
@@ -25,8 +26,7 @@ export interface TopicHandlers {
   onStatus?(status: "joining" | "live" | "refused", reason: string | null): void;
 }
 
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 10_000;
+const BACKOFF: BackoffOptions = { firstMs: 500, maxMs: 10_000, jitter: 0.2 };
 const PING_MS = 15_000;
 const SILENT_MS = 40_000;
 
@@ -112,7 +112,7 @@ export class LiveConnection {
   #lost(): void {
     this.#socket = undefined;
     const attempt = this.#state.attempt + 1;
-    const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1)) * (0.8 + Math.random() * 0.4);
+    const waitMs = backoffMs(BACKOFF, attempt);
     this.#set({ phase: navigator.onLine ? "reconnecting" : "offline", attempt, nextTryAtMs: Date.now() + waitMs });
     for (const { handlers } of this.#topics.values()) handlers.onStatus?.("joining", "the connection to the console's server was lost");
     this.#retry = setTimeout(() => void this.#reopen(), waitMs);

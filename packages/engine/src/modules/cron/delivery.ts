@@ -1,4 +1,5 @@
 import { CallError, Payload } from "@svc/protocol";
+import { DeliveryAttempt } from "../../deliveries/call-failure.ts";
 import { occasion } from "../../deliveries/in-span.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { CronSettings } from "./settings.ts";
@@ -49,25 +50,29 @@ async function deliverIn(
 ): Promise<Delivered> {
   const { settings, functionId } = binding;
   const data = payloadOf(binding.id, run, context.clock.now());
-  let isCalled = false;
-  const onStarted = (): void => {
-    isCalled = true;
-  };
+  const attempt = new DeliveryAttempt();
   const payload = Payload.fromValue(data);
   try {
-    if (!(await binding.passes(payload, { signal, traceparent }))) return ended("skipped", `${settings.conditionFunctionId} answered false`);
+    if (!(await binding.passes(payload, attempt.callOptions({ signal, traceparent }))))
+      return ended("skipped", `${settings.conditionFunctionId} answered false`);
   } catch (thrown) {
-    return failed(thrown, `the condition ${settings.conditionFunctionId} failed: `);
+    return failed(thrown, attempt, `the condition ${settings.conditionFunctionId} failed: `);
   }
+  if (settings.queue === undefined) {
+    try {
+      return { outcome: "ok", error: null, result: await binding.fire(payload, attempt.callOptions({ signal, traceparent })) };
+    } catch (thrown) {
+      return failed(thrown, attempt, "");
+    }
+  }
+  const options = { dedupe_key: `cron:${jobId}:${run.manual ? `manual-${run.seq}-` : ""}${data.scheduled_time}` };
   try {
-    if (settings.queue === undefined) return { outcome: "ok", error: null, result: await binding.fire(payload, { signal, traceparent, onStarted }) };
-    const options = { dedupe_key: `cron:${jobId}:${run.manual ? `manual-${run.seq}-` : ""}${data.scheduled_time}` };
     await context.call(ENQUEUE, Payload.fromValue({ queue: settings.queue, function_id: functionId, data, options }), { signal, traceparent });
     return ended("enqueued", null);
   } catch (thrown) {
-    // A function that ran may answer with the refusal that a call of its own met.
-    const delivered = failed(thrown, "");
-    return isCalled && delivered.outcome === "refused" ? { ...delivered, outcome: "error" } : delivered;
+    // The queue refuses jobs while it shuts down.
+    const isRefused = CallError.is(thrown) && thrown.code === "draining";
+    return ended(isRefused ? "refused" : "error", problemOf(thrown));
   }
 }
 
@@ -82,9 +87,15 @@ function payloadOf(triggerId: string, run: Run, now: number) {
   };
 }
 
-function failed(thrown: unknown, what: string): Delivered {
+function failed(thrown: unknown, attempt: DeliveryAttempt, context: string): Delivered {
+  const error = CallError.from(thrown);
+  const isRefused = error.code === "draining" && attempt.failureOf(error) === "unavailable";
+  return ended(isRefused ? "refused" : "error", context + problemOf(error));
+}
+
+function problemOf(thrown: unknown): string {
   const { code, message } = CallError.from(thrown);
-  return ended(code === "draining" ? "refused" : "error", `${what}${code}: ${message}`.slice(0, MAX_ERROR_CHARACTERS));
+  return `${code}: ${message}`.slice(0, MAX_ERROR_CHARACTERS);
 }
 
 function ended(outcome: Delivered["outcome"], error: string | null): Delivered {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { CallError, type Payload } from "@svc/protocol";
+import { type BackoffOptions, backoffMs, CallError, type Payload } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import { type DelegatedCall, type InvocationRunner, overQuota, Quota, type QuotaLimits, type Registrar, type RunDelegatedCall } from "../../kernel/module.ts";
 import { ExchangeFailure, Exchanger, type HttpAnswer } from "../../outbound-http/exchange.ts";
@@ -31,8 +31,7 @@ const MAX_REQUESTS: QuotaLimits = { each: 128, restricted: 512, total: 1_024 };
 const MAX_REQUESTS_PER_FUNCTION = 256;
 /** Bytes of their bodies and answers. A single call may have 16 MiB. */
 const MAX_BYTES: QuotaLimits = { each: 32 * 1024 * 1024, restricted: 64 * 1024 * 1024, total: 256 * 1024 * 1024 };
-const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 5_000;
+const BACKOFF: BackoffOptions = { firstMs: 200, maxMs: 5_000, jitter: 0.25 };
 
 /** One call with what stays the same over its attempts. */
 interface Job {
@@ -137,7 +136,7 @@ export class HttpFunctions implements InvocationRunner {
     const { invocation, call } = job;
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(job, attempt);
-      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS) * (0.5 + this.#random() / 2);
+      const pauseMs = backoffMs(BACKOFF, attempt, this.#random);
       const attempts = invocation.attempts ?? 1 + this.#options.rules().retries;
       const again = attempt < attempts && mayTryAgain(outcome, invocation) && this.#clock.monotonic() + pauseMs < job.deadlineAt;
       if (!again) {

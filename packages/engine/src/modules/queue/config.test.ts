@@ -31,7 +31,7 @@ describe("the config of svc-queue", () => {
       concurrency: 3,
       type: "fifo",
       groupField: "g",
-      backoff: { type: "exponential", baseMs: 20 },
+      backoff: { growth: "exponential", firstMs: 20 },
       maxPriority: 7,
       priorityField: "p",
     });
@@ -41,7 +41,7 @@ describe("the config of svc-queue", () => {
     const config = { max_attempts: 7, backoff_ms: 5, mode: "fifo", save_interval_ms: 1, channel_size: 1, poll_interval_ms: 1 };
     const parsed = queueConfigSchema.parse({ adapter: { name: "builtin", config }, queue_configs: { q: { max_retries: 2 } } });
     expect(parsed.adapter.name).toBe("file_based");
-    expect(new Map(parsed.queues).get("q")).toMatchObject({ maxAttempts: 2, concurrency: 1, backoff: { baseMs: 5 } });
+    expect(new Map(parsed.queues).get("q")).toMatchObject({ maxAttempts: 2, concurrency: 1, backoff: { firstMs: 5 } });
     expect(queueConfigSchema.parse({ adapter: { name: "builtin", config: { store_method: "in_memory" } } }).adapter.name).toBe("in_memory");
   });
 

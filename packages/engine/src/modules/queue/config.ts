@@ -131,9 +131,9 @@ export function settingsOf(keys: QueueKeys, base: QueueSettings): QueueSettings 
     concurrency: keys.concurrency ?? base.concurrency,
     maxAttempts: attempts ?? base.maxAttempts,
     backoff: {
-      type: keys.backoff_type ?? base.backoff.type,
-      baseMs: keys.backoff_ms ?? base.backoff.baseMs,
-      capMs: Math.min(defaultQueueSettings.backoff.capMs, keys.backoff_cap_ms ?? base.backoff.capMs),
+      growth: keys.backoff_type ?? base.backoff.growth,
+      firstMs: keys.backoff_ms ?? base.backoff.firstMs,
+      maxMs: Math.min(defaultQueueSettings.backoff.maxMs, keys.backoff_cap_ms ?? base.backoff.maxMs),
       jitter: base.backoff.jitter,
     },
     timeoutMs: keys.timeout_ms ?? base.timeoutMs,

@@ -1,8 +1,7 @@
-import { CallError } from "@svc/protocol";
+import { backoffMs, CallError } from "@svc/protocol";
+import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { retryDelayMs, waitMs } from "./backoff.ts";
-import type { Failure } from "./failure.ts";
 import type { Attempt } from "./job-attempt.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { TakenJob } from "./store/job.ts";
@@ -32,21 +31,20 @@ interface EndingParts {
 
 /** What is to become of a job whose attempt failed. */
 export function endingAfter(
-  { error, failure }: Attempt,
-  kind: Failure,
+  { error, kind, failure }: Attempt,
   parts: EndingParts & { readonly hand: Hand; readonly isStopping: boolean; readonly noteDue: (at: number) => void },
 ): Ending {
   const { hand, store, clock, settings, name, log } = parts;
   const { job, cut } = hand;
   // While the engine shuts down workers go because it ends them: that is no fault of the job.
-  const isNoFault = cut === "stopped" || (kind === "stopped" && parts.isStopping);
-  if (kind === "missing" || kind === "busy" || isNoFault) return release(store);
+  const isNoFault = cut === "stopped" || (kind === "interrupted" && parts.isStopping);
+  if (kind === "missing" || kind === "unavailable" || isNoFault) return release(store);
   if (failure.attempt >= job.maxAttempts) {
     const fields = { queue: name, job: job.id, functionId: job.functionId, attempts: failure.attempt, code: error.code, problem: error.message };
     log.error("a job failed as often as it may; it is a dead letter now", fields);
     return ({ seq }) => store.call("bury", { seq, failure });
   }
-  const runAt = clock.now() + (kind === "stopped" ? 0 : retryDelayMs(settings.backoff, failure.attempt));
+  const runAt = clock.now() + (kind === "interrupted" ? 0 : backoffMs(settings.backoff, failure.attempt));
   return async ({ seq }) => {
     const output = await store.call("retry", { seq, failure, runAt });
     parts.noteDue(runAt);
@@ -76,7 +74,7 @@ export async function recordEnding(
       if (failures === 1) parts.log.warn("the end of a job cannot be recorded at present", { queue: parts.name, job: hand.job.id, error });
       // It stays active in the store, and the next start gives it back.
       if (hand.cut === "stopped" || (CallError.is(error) && error.code === "draining")) return;
-      await pauseOf(hand, Math.min(5_000, waitMs(failures)), parts.clock);
+      await pauseOf(hand, Math.min(5_000, backoffMs(UNAVAILABLE_BACKOFF, failures)), parts.clock);
     }
   }
 }

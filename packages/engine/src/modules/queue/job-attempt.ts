@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { CallError, Payload } from "@svc/protocol";
+import { DeliveryAttempt, type DeliveryFailure } from "../../deliveries/call-failure.ts";
 import type { Directory } from "../../kernel/directory.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
@@ -10,15 +11,16 @@ import type { FailedAttempt, TakenJob } from "./store/job.ts";
 const MAX_MESSAGE = 4_096;
 const MAX_STACK = 16_384;
 
-/** One run of one job's handler. Resolves with undefined when it ended well. */
 export interface Attempt {
   readonly error: CallError;
+  readonly kind: DeliveryFailure;
   readonly failure: FailedAttempt;
 }
 
 export interface AttemptParts {
   readonly job: TakenJob;
-  readonly run: (payload: Payload, options: CallOptions) => Promise<unknown>;
+  /** Calls with `attempt.callOptions(options)`. */
+  readonly run: (payload: Payload, options: CallOptions, attempt: DeliveryAttempt) => Promise<unknown>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly now: () => number;
@@ -26,25 +28,28 @@ export interface AttemptParts {
   readonly telemetry: Pick<Telemetry, "startSpan">;
 }
 
+/** Runs one job's handler once. Resolves with undefined if it succeeded. */
 export async function attemptJob({ job, run, timeoutMs, signal, now, directory, telemetry }: AttemptParts): Promise<Attempt | undefined> {
   const attempt = job.attempts + 1;
   const span = telemetry.startSpan(attemptSpan(job, attempt));
   const traceparent = span.traceparent ?? newTraceparent();
   let workerId: string | undefined;
   let workerName: string | undefined;
+  const calls = new DeliveryAttempt();
+  const options: CallOptions = {
+    timeoutMs,
+    traceparent,
+    baggage: job.baggage,
+    job: { queue: job.queue, id: job.id, attempt },
+    signal,
+    onStarted(call) {
+      workerId = call.workerId;
+      // By the time it fails the worker may be gone.
+      workerName = directory.workerById(workerId)?.name;
+    },
+  };
   try {
-    await run(Payload.fromText(job.data), {
-      timeoutMs,
-      traceparent,
-      baggage: job.baggage,
-      job: { queue: job.queue, id: job.id, attempt },
-      signal,
-      onStarted(call) {
-        workerId = call.workerId;
-        // By the time it fails the worker may be gone.
-        workerName = directory.workerById(workerId)?.name;
-      },
-    });
+    await run(Payload.fromText(job.data), options, calls);
     span.end();
     return undefined;
   } catch (thrown) {
@@ -59,7 +64,7 @@ export async function attemptJob({ job, run, timeoutMs, signal, now, directory, 
       worker: workerId === undefined ? undefined : `${workerName ?? "worker"} (${workerId})`,
       traceId: traceparent.slice(3, 35),
     };
-    return { error, failure };
+    return { error, kind: calls.failureOf(error), failure };
   }
 }
 

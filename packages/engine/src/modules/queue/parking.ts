@@ -1,5 +1,6 @@
+import { backoffMs } from "@svc/protocol";
+import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { waitMs } from "./backoff.ts";
 
 /** Functions of one queue that may be parked at a time; from then on only jobs of functions that are there are taken. */
 const MAX_PARKED = 1_000;
@@ -79,7 +80,7 @@ export class Parking {
   }
 
   #put(key: string, tries: number): void {
-    const cancel = this.#clock.after(waitMs(tries), () => {
+    const cancel = this.#clock.after(backoffMs(UNAVAILABLE_BACKOFF, tries), () => {
       // Nobody has told that it came; a look is cheap, and trying a job in vain is not.
       if (this.#isThere(key)) this.free(key);
       else this.#put(key, tries + 1);

@@ -1,9 +1,10 @@
 import type { Payload } from "@svc/protocol";
+import type { DeliveryAttempt } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { QueueSettings } from "./queue-settings.ts";
-import type { AddedJob, QueueCounts, TakenJob } from "./store/job.ts";
+import type { AddedJob, QueueCounts } from "./store/job.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 
 /** A job as a function of the module asks for it; what is left out follows from the queue. */
@@ -30,10 +31,10 @@ export interface JobRequest {
 export interface JobServer {
   /** True while jobs are to wait: whoever would run them is away. Call `wake(queue)` when that changes. */
   isAway(): boolean;
-  /** The function that may be missing, for telling its absence from a failure of the handler; with it those that it cannot do without. */
+  /** The functions whose arrival lets its jobs run: those that run them, and those that they need. */
   readonly functionIds: readonly string[];
-  /** Runs one job. Resolving ends it as done; rejecting with CallError is a failed attempt, unless nobody could run it (see failure.ts). */
-  run(job: TakenJob, payload: Payload, options: CallOptions): Promise<unknown>;
+  /** Runs one job, by calls with `attempt.callOptions(options)`. Resolving completes it; rejecting with CallError is a failure, which `attempt` classifies. */
+  run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<unknown>;
 }
 
 export interface RedriveOptions {

@@ -1,13 +1,12 @@
-import type { Payload } from "@svc/protocol";
+import { backoffMs, type Payload } from "@svc/protocol";
+import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
-import { waitMs } from "./backoff.ts";
-import { failureOf } from "./failure.ts";
 import { type Ending, endingAfter, type Hand, recordEnding, release } from "./hand.ts";
-import { type Attempt, attemptJob } from "./job-attempt.ts";
+import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
 import { Parking } from "./parking.ts";
 import type { JobServer } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
@@ -215,7 +214,7 @@ export class QueueRunner {
       this.#failures += 1;
       this.#parts.onDoubt();
       if (this.#failures === 1) log.warn("jobs cannot be taken at present", { queue: name, error });
-      this.#pauseFor(Math.min(5_000, waitMs(this.#failures)));
+      this.#pauseFor(Math.min(5_000, backoffMs(UNAVAILABLE_BACKOFF, this.#failures)));
     }
   }
 
@@ -287,10 +286,10 @@ export class QueueRunner {
   }
 
   #endingAfter(attempt: Attempt, hand: Hand, key: string): Ending {
-    const kind = failureOf(attempt, this.#functionIdsOf(hand.job));
-    if (kind !== "missing" && kind !== "busy") this.#parking.served(key);
+    const { kind } = attempt;
+    if (kind !== "missing" && kind !== "unavailable") this.#parking.served(key);
     else if (!this.#stopped) this.#parking.park(key);
-    return endingAfter(attempt, kind, { ...this.#parts, hand, isStopping: this.#stopped, noteDue: (at) => this.noteDue(at) });
+    return endingAfter(attempt, { ...this.#parts, hand, isStopping: this.#stopped, noteDue: (at) => this.noteDue(at) });
   }
 
   #whoIsThere(): string[] {
@@ -302,15 +301,11 @@ export class QueueRunner {
     return this.#parts.directory.functionById(key) === undefined;
   }
 
-  #functionIdsOf({ functionId }: TakenJob): readonly string[] {
-    return functionId === undefined ? (this.#server?.functionIds ?? []) : [functionId];
-  }
-
-  #runOf(job: TakenJob): (payload: Payload, options: CallOptions) => Promise<unknown> {
+  #runOf(job: TakenJob): AttemptParts["run"] {
     const { functionId } = job;
-    if (functionId !== undefined) return (payload, options) => this.#parts.call(functionId, payload, options);
+    if (functionId !== undefined) return (payload, options, attempt) => this.#parts.call(functionId, payload, attempt.callOptions(options));
     const server = this.#server;
     if (server === undefined) throw new TypeError("nobody serves this queue");
-    return (payload, options) => server.run(job, payload, options);
+    return (payload, options, attempt) => server.run(payload, options, attempt);
   }
 }

@@ -1,15 +1,5 @@
+import type { BackoffOptions } from "@svc/protocol";
 import type { QueueLimits } from "./store/job.ts";
-
-export type BackoffType = "exponential" | "linear" | "fixed";
-
-/** How long a failed job waits. */
-export interface BackoffSettings {
-  readonly type: BackoffType;
-  readonly baseMs: number;
-  readonly capMs: number;
-  /** 0.1: up to a tenth more or less. */
-  readonly jitter: number;
-}
 
 /** How a queue treats its jobs. */
 export interface QueueSettings {
@@ -20,7 +10,8 @@ export interface QueueSettings {
   readonly concurrency: number;
   /** Attempts in all, the first included. */
   readonly maxAttempts: number;
-  readonly backoff: BackoffSettings;
+  /** Delay before a failed job runs again. */
+  readonly backoff: Required<Omit<BackoffOptions, "factor">>;
   /** Deadline of one attempt. */
   readonly timeoutMs: number;
   /** Each job waits this long before its first attempt, unless it says otherwise. */
@@ -39,7 +30,7 @@ export const defaultQueueSettings: QueueSettings = {
   groupField: undefined,
   concurrency: 10,
   maxAttempts: 3,
-  backoff: { type: "exponential", baseMs: 1_000, capMs: 15 * 60_000, jitter: 0.1 },
+  backoff: { growth: "exponential", firstMs: 1_000, maxMs: 15 * 60_000, jitter: 0.1 },
   timeoutMs: 15 * 60_000,
   delayMs: 0,
   priorityField: undefined,

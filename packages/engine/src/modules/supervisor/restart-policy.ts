@@ -1,9 +1,9 @@
-const FIRST_DELAY_MS = 1_000;
-/** Of the first restart of a process that was ready: nothing is wrong with how it starts, and whoever calls it waits. */
-const FIRST_DELAY_OF_READY_MS = 250;
-const LONGEST_DELAY_MS = 60_000;
-const JITTER = 0.2;
-/** A run this long is a good one: the next exit starts from the first delay again. */
+import { type BackoffOptions, backoffMs } from "@svc/protocol";
+
+const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 60_000, jitter: 0.2 };
+/** For the first restart of a process that was ready: its start works, and its callers wait. */
+const READY_BACKOFF: BackoffOptions = { ...BACKOFF, firstMs: 250 };
+/** A process that ran this long is stable: its next exit counts as the first one. */
 const STABLE_MS = 60_000;
 const CRASH_LOOP_EXITS = 5;
 const CRASH_LOOP_WINDOW_MS = 60_000;
@@ -19,7 +19,8 @@ export interface RestartDecision {
 export class RestartPolicy {
   readonly #random: () => number;
   #exitsAtMs: number[] = [];
-  #delayMs = FIRST_DELAY_MS;
+  /** Exits since the last stable run, without the first one if the process was ready. */
+  #failures = 0;
 
   /** `random` answers numbers from 0 up to 1. */
   constructor(random: () => number) {
@@ -34,16 +35,14 @@ export class RestartPolicy {
       this.forget();
       return { state: "crash_looping", delayMs: CRASH_LOOP_REST_MS };
     }
-    const jitter = 1 - JITTER + 2 * JITTER * this.#random();
-    if (run.wasReady && this.#exitsAtMs.length === 1) return { state: "backing_off", delayMs: Math.round(FIRST_DELAY_OF_READY_MS * jitter) };
-    const delayMs = Math.round(this.#delayMs * jitter);
-    this.#delayMs = Math.min(this.#delayMs * 2, LONGEST_DELAY_MS);
-    return { state: "backing_off", delayMs };
+    if (run.wasReady && this.#exitsAtMs.length === 1) return { state: "backing_off", delayMs: backoffMs(READY_BACKOFF, 1, this.#random) };
+    this.#failures += 1;
+    return { state: "backing_off", delayMs: backoffMs(BACKOFF, this.#failures, this.#random) };
   }
 
   /** The next exit counts as the first one. */
   forget(): void {
     this.#exitsAtMs = [];
-    this.#delayMs = FIRST_DELAY_MS;
+    this.#failures = 0;
   }
 }

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { type BackoffOptions, backoffMs, CallError } from "@svc/protocol";
 import { Redis } from "ioredis";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
@@ -40,8 +40,7 @@ export interface Settle<T> {
   reject(error: unknown): void;
 }
 
-const FIRST_RETRY_MS = 50;
-const LONGEST_RETRY_MS = 1_000;
+const RECONNECT_BACKOFF: BackoffOptions = { firstMs: 50, maxMs: 1_000, jitter: 0 };
 
 /**
  * One connection to a Redis server. Commands run in the order in which they were given, and their callbacks are called in that order, each in the turn
@@ -82,7 +81,7 @@ export class RedisLink {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       // Asked before `close` is told.
-      retryStrategy: (attempt) => (this.#state === "starting" || this.#state === "closed" ? null : retryDelay(attempt)),
+      retryStrategy: (attempt) => (this.#state === "starting" || this.#state === "closed" ? null : backoffMs(RECONNECT_BACKOFF, attempt)),
       keepAlive: 10_000,
       connectionName: "svc",
       disableClientInfo: true,
@@ -259,10 +258,6 @@ export class RedisLink {
     this.#state = "closed";
     this.#redis.disconnect();
   }
-}
-
-function retryDelay(attempt: number): number {
-  return Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LONGEST_RETRY_MS);
 }
 
 /** What fails in reading a reply fails the request. */

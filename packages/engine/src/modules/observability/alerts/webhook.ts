@@ -1,3 +1,4 @@
+import { type BackoffOptions, backoffMs } from "@svc/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { OutboundRules } from "../../../kernel/module.ts";
 import { Exchanger } from "../../../outbound-http/exchange.ts";
@@ -7,7 +8,7 @@ import { orAborted, pause } from "../../../outbound-http/waiting.ts";
 
 const TRY_MS = 10_000;
 const TRIES = 3;
-const FIRST_PAUSE_MS = 1_000;
+const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 2_000, jitter: 0 };
 
 /** Posts JSON to addresses that the rules allow, checked anew at each try, without following redirects. */
 export class Webhooks {
@@ -31,7 +32,7 @@ export class Webhooks {
       } catch (error) {
         if (signal.aborted || attempt === TRIES) throw error;
       }
-      await pause(this.#clock, FIRST_PAUSE_MS * 2 ** (attempt - 1), signal);
+      await pause(this.#clock, backoffMs(BACKOFF, attempt), signal);
     }
   }
 

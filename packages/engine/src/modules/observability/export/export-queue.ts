@@ -1,3 +1,4 @@
+import { type BackoffOptions, backoffMs } from "@svc/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { DropCounter } from "../model.ts";
 
@@ -50,10 +51,8 @@ export interface ExportState {
 
 /** One request, at most: collectors take 4 MiB of gRPC unless told otherwise. */
 const MAX_BATCH_BYTES = 2 * 1024 * 1024;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 10_000;
-/** So much of a pause is left to chance, either way: those that failed together do not come again together. */
-const JITTER = 0.2;
+/** Pause after a failed request. The jitter keeps engines that failed together from retrying together. */
+const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 10_000, jitter: 0.2 };
 const MAX_ODD_ANSWERS = 5;
 const FAILING_AFTER = 5;
 
@@ -172,7 +171,7 @@ export class ExportQueue<T> {
       this.#goOn();
       return;
     }
-    const pause = this.#isPausing ? pauseAfter(this.#failures) : flushMs;
+    const pause = this.#isPausing ? backoffMs(BACKOFF, this.#failures) : flushMs;
     this.#cancelTimer = clock.after(pause, () => this.#goOn());
   }
 
@@ -246,9 +245,4 @@ export class ExportQueue<T> {
     this.#dropped += count;
     this.#options.drops.dropped(this.#options.signal, reason, count);
   }
-}
-
-function pauseAfter(failures: number): number {
-  const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
-  return pause * (1 + (Math.random() * 2 - 1) * JITTER);
 }

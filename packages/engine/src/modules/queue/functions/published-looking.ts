@@ -103,5 +103,5 @@ function configOf(core: QueueCore, queue: string | undefined): unknown {
   const settings = queue === undefined ? undefined : core.settingsOf(queue);
   if (settings === undefined) return null;
   const { type, concurrency, maxAttempts, backoff, groupField } = settings;
-  return { type, concurrency, max_retries: maxAttempts, backoff_ms: backoff.baseMs, backoff_type: backoff.type, message_group_field: groupField ?? null };
+  return { type, concurrency, max_retries: maxAttempts, backoff_ms: backoff.firstMs, backoff_type: backoff.growth, message_group_field: groupField ?? null };
 }

@@ -50,6 +50,6 @@ export function settingsOfSubscription(config: SubscriptionConfig, base: QueueSe
     maxAttempts: maxRetries == null ? base.maxAttempts : maxRetries + 1,
     timeoutMs: visibilityTimeout == null ? base.timeoutMs : Math.ceil(visibilityTimeout * 1_000),
     delayMs: delaySeconds == null ? 0 : Math.round(delaySeconds * 1_000),
-    backoff: { ...base.backoff, type: backoffType ?? base.backoff.type, baseMs: backoffDelayMs ?? base.backoff.baseMs },
+    backoff: { ...base.backoff, growth: backoffType ?? base.backoff.growth, firstMs: backoffDelayMs ?? base.backoff.firstMs },
   };
 }

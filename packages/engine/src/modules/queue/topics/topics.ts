@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { CallError, type Payload } from "@svc/protocol";
+import { backoffMs, CallError, type Payload } from "@svc/protocol";
+import { UNAVAILABLE_BACKOFF } from "../../../deliveries/call-failure.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { Undo } from "../../../kernel/scope.ts";
-import { waitMs } from "../backoff.ts";
 import type { JobServer, QueueCore } from "../queue-core.ts";
 import type { QueueSettings } from "../queue-settings.ts";
 import type { Subscription } from "../store/topic.ts";
@@ -215,7 +215,7 @@ export class Topics {
       (error: unknown) => {
         if (this.#stopped) return;
         if (attempt === 1) log.warn("a subscription cannot be stored at present", { topic, functionId, error });
-        this.#after(waitMs(attempt), () => {
+        this.#after(backoffMs(UNAVAILABLE_BACKOFF, attempt), () => {
           if (this.#byTopic.get(topic)?.get(functionId) === known) this.#remember(known, attempt + 1);
         });
       },

@@ -1,9 +1,9 @@
 import type { Payload } from "@svc/protocol";
+import type { DeliveryAttempt } from "../../../deliveries/call-failure.ts";
 import type { Directory } from "../../../kernel/directory.ts";
 import type { CallOptions, TriggerBinding } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import type { JobServer } from "../queue-core.ts";
-import type { TakenJob } from "../store/job.ts";
 
 /** What all settings of triggers served here have. */
 export interface WithCondition {
@@ -52,11 +52,12 @@ export class BoundFunctions implements JobServer {
     for (const binding of this.#bound) binding.report(problem);
   }
 
-  async run(_job: TakenJob, payload: Payload, options: CallOptions): Promise<unknown> {
+  async run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<unknown> {
     const { signal, traceparent, baggage, timeoutMs } = options;
     for (const binding of this.#inTurn()) {
-      if (binding.settings.conditionFunctionId !== undefined && !(await binding.passes(payload, { signal, traceparent, baggage, timeoutMs }))) continue;
-      return binding.fire(payload, options);
+      const conditionOptions = attempt.callOptions({ signal, traceparent, baggage, timeoutMs });
+      if (binding.settings.conditionFunctionId !== undefined && !(await binding.passes(payload, conditionOptions))) continue;
+      return binding.fire(payload, attempt.callOptions(options));
     }
     return undefined;
   }

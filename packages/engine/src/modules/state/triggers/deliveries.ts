@@ -1,13 +1,13 @@
-import { CallError } from "@svc/protocol";
+import { backoffMs, CallError } from "@svc/protocol";
+import { DeliveryAttempt, type DeliveryFailure, UNAVAILABLE_BACKOFF } from "../../../deliveries/call-failure.ts";
 import { occasion } from "../../../deliveries/in-span.ts";
 import type { Delivery, ItemChange, Outbox } from "../../../items/outbox.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
-import type { TriggerBinding } from "../../../kernel/module.ts";
+import type { StartedCall, TriggerBinding } from "../../../kernel/module.ts";
 import type { ActiveSpan, Telemetry } from "../../../kernel/telemetry-contract.ts";
 import { type DeliveryBudget, DeliveryWindow, type Entry } from "./delivery-window.ts";
 import { eventPayload } from "./event.ts";
-import { backOffMs, failureOf } from "./failure.ts";
 import { FailureReport } from "./failure-report.ts";
 import type { Firings } from "./firings.ts";
 import { type DeliveryOrigin, decodeOrigin } from "./origin.ts";
@@ -50,7 +50,6 @@ export class Deliveries {
   readonly #parts: DeliveriesParts;
   readonly #window: DeliveryWindow;
   readonly #report: FailureReport;
-  readonly #functionIds: readonly string[];
   /** Calls off what waits for a time. */
   readonly #timers = new Set<() => void>();
   #running = 0;
@@ -81,8 +80,6 @@ export class Deliveries {
     this.#parts = parts;
     this.#window = new DeliveryWindow(parts.budget);
     this.#report = new FailureReport(parts.clock, (problem) => parts.binding.report(problem));
-    const { functionId, settings } = parts.binding;
-    this.#functionIds = settings.conditionFunctionId === undefined ? [functionId] : [functionId, settings.conditionFunctionId];
     void parts.after.then(() => {
       this.#mayBegin = true;
       this.#pump();
@@ -177,7 +174,7 @@ export class Deliveries {
     } catch (error) {
       this.#readFailures += 1;
       if (this.#readFailures === 1) this.#parts.log.warn("deliveries of a state trigger cannot be read at present", { watcher, error });
-      this.#pauseFor(backOffMs(this.#readFailures));
+      this.#pauseFor(backoffMs(UNAVAILABLE_BACKOFF, this.#readFailures));
     } finally {
       this.#reading = false;
       this.#pumpSoon();
@@ -196,7 +193,7 @@ export class Deliveries {
       }
     } catch (error) {
       this.#parts.log.error("a delivery of a state trigger went wrong in the engine", { watcher: this.#parts.watcher, error });
-      this.#tryLater(entry, { waitMs: backOffMs(Number.MAX_SAFE_INTEGER) });
+      this.#tryLater(entry, { waitMs: UNAVAILABLE_BACKOFF.maxMs });
     } finally {
       this.#running -= 1;
       if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
@@ -218,19 +215,22 @@ export class Deliveries {
     const span = this.#startSpan(change, origin, entry.attempts + 1);
     const firing = firings.begin(origin, watcher, entry.item, { functionId: binding.functionId, scope, key }, span.traceparent);
     const wakes = this.#wakes;
+    const attempt = new DeliveryAttempt();
     try {
       const payload = eventPayload(change);
       const trace = { traceparent: firing.traceparent, baggage: firing.baggage, signal };
-      if (binding.settings.conditionFunctionId === undefined || (await binding.passes(payload, trace))) {
-        await binding.fire(payload, { ...trace, onStarted: ({ workerId }) => firing.runsOn(workerId, tellsTraces(workerId)) });
+      if (binding.settings.conditionFunctionId === undefined || (await binding.passes(payload, attempt.callOptions(trace)))) {
+        const onStarted = ({ workerId }: StartedCall): void => firing.runsOn(workerId, tellsTraces(workerId));
+        await binding.fire(payload, attempt.callOptions({ ...trace, onStarted }));
       }
       this.#busyTries = 0;
       this.#report.served();
       span.end();
       return "over";
     } catch (thrown) {
-      span.end({ error: CallError.from(thrown) });
-      return this.#failed(entry, CallError.from(thrown), wakes);
+      const error = CallError.from(thrown);
+      span.end({ error });
+      return this.#failed(entry, error, attempt.failureOf(error), wakes);
     } finally {
       firing.end();
     }
@@ -243,30 +243,30 @@ export class Deliveries {
     return telemetry.startSpan({ name: `state:${kind} ${scope}`, kind: "consumer", traceparent, baggage, attributes });
   }
 
-  #failed(entry: Entry, error: CallError, wakes: number): "over" | { readonly waitMs: number } {
+  #failed(entry: Entry, error: CallError, failure: DeliveryFailure, wakes: number): "over" | { readonly waitMs: number } {
     const { binding, signal } = this.#parts;
     if (this.#stopped || signal.aborted) return { waitMs: 0 };
     entry.tries += 1;
-    switch (failureOf(error, this.#functionIds)) {
+    switch (failure) {
       case "missing":
         // It may have come meanwhile; then nobody will say so again.
-        if (wakes !== this.#wakes) return { waitMs: backOffMs(entry.tries) };
+        if (wakes !== this.#wakes) return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.tries) };
         this.#missing = true;
         entry.tries = 0;
         return { waitMs: 0 };
-      case "busy":
+      case "unavailable":
         this.#busyTries += 1;
-        this.#pauseFor(backOffMs(this.#busyTries));
+        this.#pauseFor(backoffMs(UNAVAILABLE_BACKOFF, this.#busyTries));
         return { waitMs: 0 };
       case "interrupted":
         if (entry.tries === SUSPICIOUS_TRIES) this.#warnOfEnds(entry);
-        return { waitMs: backOffMs(entry.tries) };
+        return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.tries) };
       case "failed":
         entry.attempts += 1;
-        if (entry.attempts < binding.settings.maxAttempts) return { waitMs: backOffMs(entry.attempts) };
+        if (entry.attempts < binding.settings.maxAttempts) return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.attempts) };
         this.#giveUp(entry, error);
         return "over";
-      case "hopeless":
+      case "permanent":
         entry.attempts += 1;
         this.#giveUp(entry, error);
         return "over";
@@ -303,7 +303,7 @@ export class Deliveries {
         // It stays in the outbox, and comes again after the next start.
         if (this.#stopped) return;
         if (failures === 1) log.warn("a served delivery cannot be recorded at present", { watcher, ...whichChange(delivery.change), error });
-        await new Promise<void>((resolve) => this.#after(backOffMs(failures), resolve));
+        await new Promise<void>((resolve) => this.#after(backoffMs(UNAVAILABLE_BACKOFF, failures), resolve));
       }
     }
   }

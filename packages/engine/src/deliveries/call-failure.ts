@@ -1,0 +1,45 @@
+import type { BackoffOptions, CallError } from "@svc/protocol";
+import type { CallFailureCause } from "../kernel/call.ts";
+import type { CallOptions } from "../kernel/module.ts";
+
+/**
+ * What a failed attempt means for its delivery.
+ * - `failed`: counts as an attempt; retried after the backoff.
+ * - `permanent`: counts as an attempt; a retry would fail in the same way.
+ * - `missing`: the function has no provider. Does not count; retried when it gets one.
+ * - `unavailable`: every provider is overloaded or shutting down. Does not count; retried after a pause.
+ * - `interrupted`: the provider disconnected during the call, so the function may have run.
+ */
+export type DeliveryFailure = "failed" | "permanent" | "missing" | "unavailable" | "interrupted";
+
+/** Delay before a delivery is attempted again that failed through no fault of its own. */
+export const UNAVAILABLE_BACKOFF: BackoffOptions = { firstMs: 200, maxMs: 30_000, jitter: 0.2 };
+
+/** The calls of one attempt of a delivery: of the condition, then of the function. */
+export class DeliveryAttempt {
+  #cause: CallFailureCause | undefined;
+
+  /** Returns the options for the next call of the attempt. */
+  callOptions(options: CallOptions): CallOptions {
+    this.#cause = undefined;
+    return {
+      ...options,
+      onFailed: (cause) => {
+        this.#cause = cause;
+      },
+    };
+  }
+
+  /**
+   * Classifies the failure of the last call. The error alone is not enough: a handler that does not catch the error of a call of its own fails with the same
+   * code and message.
+   */
+  failureOf({ code }: CallError): DeliveryFailure {
+    if (this.#cause === "provider_disconnected") return "interrupted";
+    if (this.#cause === "not_delivered") {
+      if (code === "function_not_found") return "missing";
+      if (code === "worker_overloaded" || code === "draining" || code === "invocation_stopped") return "unavailable";
+    }
+    return code === "trigger_loop" ? "permanent" : "failed";
+  }
+}
