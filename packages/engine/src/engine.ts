@@ -60,8 +60,6 @@ export interface RunningEngine {
   readonly config: LoadedConfig;
   readonly version: string;
   readonly instanceId: string;
-  /** Calls since the start, of whatever outcome. */
-  readonly calls: number;
   /** Modules of the config file and how they are. */
   modules(): readonly ModuleState[];
   /** Takes no new work, finishes calls in hand for up to `graceMs` (default: the config's drain time), stops workers and modules. Safe to call twice. */
@@ -246,10 +244,6 @@ class Engine implements RunningEngine {
     this.#stopWatching = () => watch.close();
     this.#stopWatchingCertificates = this.#listeners.watchCertificates();
     this.#log.info("the engine is up", { ...this.addresses, ...this.#listeners.exposure(), version: this.version });
-  }
-
-  get calls(): number {
-    return this.#kernel.router.counts.calls;
   }
 
   stop(options: { readonly graceMs?: number } = {}): Promise<void> {

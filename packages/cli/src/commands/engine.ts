@@ -9,9 +9,7 @@ import type { Shell } from "../shell.ts";
 import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
 import { askedAsOption, typedWords } from "../typed-command.ts";
-import { startUnoptimised } from "../unoptimised-start.ts";
 import { workerRecordOf } from "../worker-record.ts";
-import { growYoungHeapWhenBusy, keepYoungHeapSmall } from "../young-heap.ts";
 import { configOption, parsePort } from "./options.ts";
 import { UnknownCommand } from "./unknown-command.ts";
 
@@ -90,9 +88,7 @@ interface Serving {
 async function serve(shell: Shell, { configFile, form, stop, options }: Serving): Promise<void> {
   const engine = await start(shell, { configFile, form, options });
   if (form === "text") shell.note(startSummary(engine, shell));
-  const settleYoungHeap = growYoungHeapWhenBusy(() => engine.calls);
   const signal = await stop.first;
-  settleYoungHeap();
   if (form === "text") shell.note(`Stopping (${signal}): finishing the calls in flight. Once more to stop at once.\n`);
   await engine.stop();
   if (form === "text") shell.note("Stopped.\n");
@@ -116,8 +112,6 @@ function forPeople(record: LogRecord): LogRecord {
 }
 
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
-  keepYoungHeapSmall();
-  const optimiseAgain = startUnoptimised();
   // Loaded here and not above: the other commands must not wait for the engine's code.
   const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([import("@svc/engine"), import("../start-failure.ts")]);
   const overrides = {
@@ -142,7 +136,5 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
     return engine;
   } catch (error) {
     throw await explainStartFailure(error, options.askedAs ?? ["svc"]);
-  } finally {
-    optimiseAgain();
   }
 }

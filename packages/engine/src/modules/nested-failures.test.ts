@@ -65,7 +65,9 @@ describe.each([
     await bindTrigger(worker, "state", "handler", { scope: "s", max_attempts: 3 });
     await engine.call("state::set", { scope: "s", key: "k", value: 1 });
     await callsEndAfter(3);
-    expect(engine.logs).toContainEqual(expect.objectContaining({ level: "error", fields: expect.objectContaining({ functionId: "handler", attempts: 3, code }) }));
+    expect(engine.logs).toContainEqual(
+      expect.objectContaining({ level: "error", fields: expect.objectContaining({ functionId: "handler", attempts: 3, code }) }),
+    );
   });
 
   it("is called once by a stream trigger", async () => {
