@@ -4,14 +4,15 @@ import type { FunctionDetail } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";
 import { occasionOf } from "./occasion.ts";
 import type { Shell } from "./shell.ts";
+import { padded, widest } from "./text-width.ts";
 
 /** All about one function, for people: who provides it, what it takes and gives, what calls it, and a call to try. */
 export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
   const { function_id, description, status, workers, validated, format_problem, request_format, response_format } = detail;
   const fact = (name: string, value: string): string => `${paint.dim(name.padEnd(12))}${escapeUnprintable(value)}`;
-  const typeWidth = Math.max(0, ...detail.registered_triggers.map(({ trigger_type }) => trigger_type.length));
+  const typeWidth = widest(detail.registered_triggers.map(({ trigger_type }) => trigger_type));
   const triggers = detail.registered_triggers.map(({ trigger_type, config }) =>
-    `${trigger_type.padEnd(typeWidth)}  ${occasionOf(trigger_type, config)}`.trim(),
+    `${padded(trigger_type, typeWidth)}  ${occasionOf(trigger_type, config)}`.trim(),
   );
   const lines = [
     paint.bold(escapeUnprintable(function_id)),
@@ -45,10 +46,10 @@ function formatLines(title: string, format: unknown, paint: Shell["paint"]): rea
   if (members === undefined) return [`${head}  ${escapeUnprintable(typeOf(format))}`, ""];
   if (members.length === 0) return [`${head}  {}`, ""];
   const shown = members.map((member) => ({ ...member, name: escapeUnprintable(member.name), type: escapeUnprintable(member.type) }));
-  const nameWidth = Math.max(...shown.map(({ name }) => name.length));
-  const typeWidth = Math.max(...shown.map(({ type }) => type.length));
+  const nameWidth = widest(shown.map(({ name }) => name));
+  const typeWidth = widest(shown.map(({ type }) => type));
   const rows = shown.map(({ name, type, isRequired, description }) =>
-    `  ${name.padEnd(nameWidth)}  ${type.padEnd(typeWidth)}  ${isRequired ? "required" : paint.dim("optional")}  ${escapeUnprintable(description)}`.trimEnd(),
+    `  ${padded(name, nameWidth)}  ${padded(type, typeWidth)}  ${isRequired ? "required" : paint.dim("optional")}  ${escapeUnprintable(description)}`.trimEnd(),
   );
   return [head, ...rows, ""];
 }

@@ -1,5 +1,6 @@
 import pc from "picocolors";
 import { readToEnd } from "./bounded-read.ts";
+import { padded, widest } from "./text-width.ts";
 
 type Colors = ReturnType<typeof pc.createColors>;
 
@@ -115,9 +116,9 @@ async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise
 
 async function choose({ stdin, stderr }: NodeJS.Process, question: string, choices: readonly Choice[]): Promise<string | undefined> {
   const { isCancel, select } = await import("@clack/prompts");
-  const width = Math.max(...choices.map(({ value }) => value.length));
+  const width = widest(choices.map(({ value }) => value));
   // All hints at once: a newcomer compares them. Of itself the library shows that of the choice at hand only.
-  const options = choices.map(({ value, hint }) => ({ value, label: `${value.padEnd(width)}  ${hint}` }));
+  const options = choices.map(({ value, hint }) => ({ value, label: `${padded(value, width)}  ${hint}` }));
   const picked = await select({ message: question, options, input: stdin, output: stderr, withGuide: false });
   stdin.pause();
   return isCancel(picked) ? undefined : picked;

@@ -1,4 +1,5 @@
 import { escapeUnprintable } from "./log-lines.ts";
+import { clipped, padded, widest } from "./text-width.ts";
 import { wrapped } from "./word-wrap.ts";
 
 export interface TableOptions {
@@ -33,8 +34,8 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
     shown
       .map(({ head, cells, width }, index) => {
         const text = clipped(row < 0 ? head : (cells[row] ?? ""), width);
-        const padded = index === shown.length - 1 ? text : text.padEnd(width);
-        return style === undefined || row < 0 ? padded : style(padded, { row, head });
+        const cell = index === shown.length - 1 ? text : padded(text, width);
+        return style === undefined || row < 0 ? cell : style(cell, { row, head });
       })
       .join(GAP)
       .trimEnd();
@@ -50,7 +51,7 @@ interface Column {
 
 function columnOf(head: string, column: number, rows: readonly (readonly string[])[]): Column {
   const cells = rows.map((row) => escapeUnprintable(row[column] ?? ""));
-  return { head, cells, width: cells.reduce((widest, { length }) => Math.max(widest, length), head.length) };
+  return { head, cells, width: widest([head, ...cells]) };
 }
 
 function widthOf(columns: readonly Column[]): number {
@@ -75,10 +76,10 @@ function shrunk(all: readonly Column[], columns: number, gives: (column: Column)
   const result = [...all];
   for (let excess = widthOf(all) - columns; excess > 0; excess -= 1) {
     const spare = result.map((column) => (gives(column) && column.width > Math.max(LEAST_WIDTH, column.head.length) ? column.width : 0));
-    const widest = spare.indexOf(Math.max(...spare));
-    const column = result[widest];
-    if (column === undefined || (spare[widest] ?? 0) === 0) break;
-    result[widest] = { ...column, width: column.width - 1 };
+    const at = spare.indexOf(Math.max(...spare));
+    const column = result[at];
+    if (column === undefined || (spare[at] ?? 0) === 0) break;
+    result[at] = { ...column, width: column.width - 1 };
   }
   return result;
 }
@@ -105,9 +106,4 @@ function linesBelow(text: string, columns: number | undefined): readonly string[
   const shown = lines.slice(0, LINES_BELOW).map((line) => clipped(line, width));
   const last = shown.length - 1;
   return shown.map((line, index) => `${INDENT}${index === last && lines.length > LINES_BELOW ? clipped(`${line} …`, width) : line}`);
-}
-
-/** At most so many characters; one that is longer ends with "…". */
-export function clipped(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }

@@ -1,7 +1,7 @@
 import { escapeUnprintable } from "./log-lines.ts";
 import { formatDuration } from "./progress.ts";
 import type { Shell } from "./shell.ts";
-import { clipped } from "./table.ts";
+import { clipped, padded, widest } from "./text-width.ts";
 import { MAX_SPANS, type Span, type Spans, type SpanTree, treesOf } from "./traces.ts";
 
 const DEFAULT_COLUMNS = 100;
@@ -82,8 +82,8 @@ const DURATION_WIDTH = 8;
 const MARK_WIDTH = 2;
 
 function widthsFor(rows: readonly Row[], columns: number): Widths {
-  const name = Math.min(MOST_NAME, Math.max(...rows.map(({ span, branch }) => branch.length + MARK_WIDTH + span.name.length)), Math.floor(columns * 0.5));
-  const service = Math.min(MOST_SERVICE, Math.max(...rows.map(({ span }) => span.service_name.length)), Math.floor(columns * 0.2));
+  const name = Math.min(MOST_NAME, MARK_WIDTH + widest(rows.map(({ span, branch }) => branch + span.name)), Math.floor(columns * 0.5));
+  const service = Math.min(MOST_SERVICE, widest(rows.map(({ span }) => span.service_name)), Math.floor(columns * 0.2));
   const left = columns - name - service - DURATION_WIDTH - 6;
   return { name, service, bar: left < LEAST_BAR ? 0 : Math.min(MOST_BAR, left) };
 }
@@ -94,8 +94,8 @@ function lineOf(
 ): string {
   const isError = span.status === "error";
   const mark = isError ? "✗ " : "";
-  const name = clipped(`${branch}${mark}${escapeUnprintable(span.name)}`, widths.name).padEnd(widths.name);
-  const service = clipped(escapeUnprintable(span.service_name), widths.service).padEnd(widths.service);
+  const name = padded(clipped(`${branch}${mark}${escapeUnprintable(span.name)}`, widths.name), widths.name);
+  const service = padded(clipped(escapeUnprintable(span.service_name), widths.service), widths.service);
   const end = endMs(span);
   const duration = (end === undefined ? "running" : precise(end - startMs(span))).padStart(DURATION_WIDTH);
   const shownName = isError ? name.replace(mark, paint.red(mark)) : name;

@@ -1,4 +1,5 @@
 import type { Shell } from "./shell.ts";
+import { clipped, padded, widest } from "./text-width.ts";
 
 type Paint = (text: string) => string;
 
@@ -30,8 +31,7 @@ export class Prefixes {
   /** `math-worker | `; names that come later and are longer move the bar to the right from then on. `bar` tells kinds of lines apart. */
   of(name: string, bar: string): string {
     const paint = this.#know(name);
-    const shown = name.length > MAX_WIDTH ? `${name.slice(0, MAX_WIDTH - 1)}…` : name;
-    return paint(`${shown.padEnd(this.#width)} ${bar} `);
+    return paint(`${padded(clipped(name, MAX_WIDTH), this.#width)} ${bar} `);
   }
 
   #know(name: string): Paint {
@@ -39,7 +39,7 @@ export class Prefixes {
     if (paint === undefined) {
       paint = this.#paints[this.#painted.size % this.#paints.length] ?? String;
       this.#painted.set(name, paint);
-      this.#width = Math.min(MAX_WIDTH, Math.max(this.#width, name.length));
+      this.#width = Math.min(MAX_WIDTH, widest([name], this.#width));
     }
     return paint;
   }

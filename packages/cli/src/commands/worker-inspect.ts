@@ -7,6 +7,7 @@ import { ofProcess } from "../module-refusal.ts";
 import { sayNote } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal-text.ts";
+import { padded, widest } from "../text-width.ts";
 import { formatBytes } from "../times.ts";
 import { hung } from "../word-wrap.ts";
 import { fullName, inspectWorker, type WorkerInspection } from "../worker-functions.ts";
@@ -112,9 +113,9 @@ interface Look {
 }
 
 function rows(members: Readonly<Record<string, unknown>>, { paint, columns, indent }: Look): readonly string[] {
-  const width = Math.max(0, ...Object.keys(members).map((member) => member.length));
+  const width = widest(Object.keys(members));
   return Object.entries(members).flatMap(([member, value]) => {
-    const head = `${indent}${paint.dim(escapeUnprintable(member).padEnd(width))}`;
+    const head = `${indent}${paint.dim(padded(escapeUnprintable(member), width))}`;
     const line = (text: string): readonly string[] => hung(`${head}  `, text === "" ? paint.dim("none") : text, columns);
     if (value === null || value === undefined) return line("");
     if (Array.isArray(value)) return line(value.map(shownValue).join(", "));
