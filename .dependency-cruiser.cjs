@@ -81,7 +81,7 @@ module.exports = {
       comment: "Whoever keeps items stands above the store of items.",
       severity: "error",
       from: { path: "^packages/engine/src/items/", pathNot: tests },
-      to: { path: "^packages/engine/src/(?!(items|store)/|kernel/(clock|interval-clock|logger)[.]ts$)" },
+      to: { path: "^packages/engine/src/(?!files/|(items|store)/|kernel/(clock|interval-clock|logger)[.]ts$)" },
     },
     {
       name: "deliveries-know-no-module",
@@ -103,6 +103,13 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/engine/src/file-events/", pathNot: tests },
       to: { path: "^packages/engine/src/(?!file-events/|kernel/clock[.]ts$)" },
+    },
+    {
+      name: "files-know-no-user",
+      comment: "Replaces files for config, stores and modules, so it is below all of them.",
+      severity: "error",
+      from: { path: "^packages/engine/src/files/", pathNot: tests },
+      to: { path: "^packages/engine/src/(?!files/)" },
     },
     {
       name: "modules-read-no-config",

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, posix, relative, resolve, sep } from "node:path";
+import { replaceFile } from "../files/replace-file.ts";
 import { canonicalModuleName, moduleNameOfClass } from "./compatibility-names.ts";
 import { refuseNewProblems } from "./edit-check.ts";
 import { ConfigEditError } from "./edit-error.ts";
 import { withEditLock } from "./edit-lock.ts";
 import { entryLists, withEntry, withoutEntries } from "./list-edit.ts";
 import { type LoadOptions, readConfigText } from "./load.ts";
-import { replaceFile } from "./replace-file.ts";
 import { kindOf } from "./schema-problems.ts";
 import { ConfigError } from "./types.ts";
 import { literalText } from "./variables.ts";
@@ -99,9 +99,12 @@ function textOf(file: string): string | undefined {
   return existsSync(file) ? readConfigText(file) : undefined;
 }
 
-async function write(file: string, content: { readonly text: string; readonly previous: string | undefined }): Promise<void> {
+/** Keeps the content that is replaced as `<file>.bak`. */
+async function write(file: string, { text, previous }: { readonly text: string; readonly previous: string | undefined }): Promise<void> {
   try {
-    await replaceFile(file, content);
+    const options = { mode: 0o644, like: file };
+    if (previous !== undefined) await replaceFile(`${file}.bak`, previous, options);
+    await replaceFile(file, text, options);
   } catch (error) {
     throw new ConfigEditError("not_written", `${file} could not be written and is as it was: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,

@@ -1,6 +1,5 @@
 import type { BackoffOptions, CallError } from "@svc/protocol";
-import type { CallFailureCause } from "../kernel/call.ts";
-import type { CallOptions } from "../kernel/module.ts";
+import type { CallFailureCause, CallOptions } from "../kernel/module.ts";
 
 /**
  * What a failed attempt means for its delivery.

@@ -58,6 +58,8 @@ export interface StartedCall {
   setDeadline(ms: number): void;
 }
 
+export type { CallFailureCause } from "./call.ts";
+
 export interface CallOptions {
   /** UUID of the call; made by the engine when absent. */
   readonly invocationId?: string | undefined;

@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { replaceFile } from "../files/replace-file.ts";
 import { hashDependencies } from "./dependency-hash.ts";
 import { installEnvironment } from "./environment.ts";
 import { takeInstallLock } from "./install-lock.ts";
@@ -248,9 +248,7 @@ class Install {
   async #writeMarker(facts: { readonly hash: string; readonly runtime: string }): Promise<void> {
     const environment = await this.#environment();
     const marker: Marker = { ...facts, environment, installed_at: new Date().toISOString() };
-    const draft = `${this.#markerFile}.${randomUUID()}`;
-    await writeFile(draft, `${JSON.stringify(marker, null, 2)}\n`);
-    await rename(draft, this.#markerFile);
+    await replaceFile(this.#markerFile, `${JSON.stringify(marker, null, 2)}\n`);
   }
 
   /** What the install left in the folder: a package without dependencies gets no `node_modules`, and a command of the user's own makes what it likes. */

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { replaceFileSync } from "../files/replace-file.ts";
 import { DatabaseRefused } from "./damage.ts";
 import { closeQuietly } from "./database-file.ts";
 import { type Database, openDatabase, resultCodes, SqlError } from "./driver.ts";
@@ -61,11 +62,7 @@ type Holder = z.output<typeof holderSchema>;
 
 /** In one step, so that nobody reads half of it. For this user only, as the data beside it. */
 function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddresses> & { readonly token_file?: string; readonly proof_key?: string }): void {
-  const draft = `${holderFile}.${process.pid}`;
-  // One that a killed process of the same number left may have other rights.
-  rmSync(draft, { force: true });
-  writeFileSync(draft, JSON.stringify(facts), { mode: 0o600 });
-  renameSync(draft, holderFile);
+  replaceFileSync(holderFile, JSON.stringify(facts));
 }
 
 function holding(database: Database, { holder, holderFile }: { readonly holder: Holder; readonly holderFile: string }): DataFolderLock {

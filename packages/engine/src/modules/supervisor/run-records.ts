@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import { replaceFile } from "../../files/replace-file.ts";
 import { bootId, findProcess, identityOf, listProcesses, membersOf, type ProcessEntry } from "../../local-workers/process-table.ts";
 import { killMembers, RunMembers, signalProcess } from "../../local-workers/run-members.ts";
 
@@ -38,10 +39,7 @@ export class RunRecords {
     // It has ended already.
     if (identity === undefined) return;
     const record: RunRecord = { worker, group, start_time: identity.start_time, boot_id: identity.boot_id, run_id: runId };
-    await mkdir(this.#folder, { recursive: true });
-    const draft = join(this.#folder, `${group}.draft`);
-    await writeFile(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-    await rename(draft, this.#file(group));
+    await replaceFile(this.#file(group), `${JSON.stringify(record)}\n`);
   }
 
   async remove(group: number): Promise<void> {

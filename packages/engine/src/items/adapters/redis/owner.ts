@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFileSync } from "../../../files/replace-file.ts";
 
 const uuid = /^[0-9a-f-]{36}$/;
 
@@ -17,29 +18,6 @@ export function ownerOf(dataDir: string): string {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
   const made = randomUUID();
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  writeSynced(`${file}.part`, `${made}\n`);
-  renameSync(`${file}.part`, file);
-  syncFolder(dataDir);
+  replaceFileSync(file, `${made}\n`);
   return made;
-}
-
-function writeSynced(file: string, text: string): void {
-  const handle = openSync(file, "w", 0o600);
-  try {
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-/** A renamed file is there after a power cut only once its folder is on the disk. */
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }
