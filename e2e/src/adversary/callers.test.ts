@@ -184,11 +184,14 @@ describe.each([
     const stranger = await trusted();
     await stranger.serve(`secret::new-${caller}`, () => 1);
     await expect.poll(() => seen).toContainEqual({ event: "worker_connected", worker_id: stranger.id });
-    // Events of one trigger arrive in order. Every caller gets the event of a worker that left, and this one comes after those of the stranger.
+    // Events of one trigger arrive in order: those of the caller's other connection come after those of the stranger.
     await client.serve("last", () => 1);
-    witness.close();
+    const twin = await connect();
+    await twin.serve("twin", () => 1);
+    await expect.poll(() => JSON.stringify(shown)).toContain(twin.id);
+    twin.close();
     await expect.poll(() => JSON.stringify(shown)).toContain(connect === tenant ? '"acme::last"' : '"last"');
-    await expect.poll(() => shown).toContainEqual({ event: "worker_disconnected", worker_id: witness.id });
+    await expect.poll(() => shown).toContainEqual({ event: "worker_disconnected", worker_id: twin.id });
     expect(JSON.stringify(shown)).not.toMatch(/secret::|private-value/);
     expect(JSON.stringify(shown)).not.toContain(stranger.id);
   });
