@@ -233,7 +233,7 @@ describe("the connection", () => {
 describe("the back-off", () => {
   it("spreads each wait by the jitter to both sides", () => {
     expect(new Backoff({}, () => 0).next()).toBe(700);
-    expect(new Backoff({}, () => 0.999_999).next()).toBe(1299);
+    expect(new Backoff({}, () => 0.999_999).next()).toBe(1300);
   });
 
   it.each([{ initialDelayMs: -1 }, { multiplier: 0.5 }, { jitter: 2 }, { maxDelayMs: Number.NaN }, { maxAttempts: -1 }])("refuses %j", (options) => {
