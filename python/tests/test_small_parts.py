@@ -39,6 +39,7 @@ def test_waits_double_up_to_a_cap_with_jitter_and_begin_anew_after_a_reset() -> 
     assert backoff.next_delay_s() == 1
     assert Backoff(ReconnectOptions(), lambda: 0.0).next_delay_s() == 0.7
     assert Backoff(ReconnectOptions(), lambda: 1.0).next_delay_s() == 1.3
+    assert Backoff(ReconnectOptions(initial_delay_ms=30_000), lambda: 1.0).next_delay_s() == 30
     assert Backoff(ReconnectOptions(max_attempts=0), lambda: 0.5).next_delay_s() is None
     with pytest.raises(ValueError, match=r"reconnect\.jitter must be a number from 0 to 1, not 2"):
         ReconnectOptions(jitter=2)

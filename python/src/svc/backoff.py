@@ -14,7 +14,7 @@ class ReconnectOptions:
     Attributes:
         initial_delay_ms: Wait before the first new attempt.
         multiplier: Factor from one wait to the next.
-        max_delay_ms: Longest wait, before jitter.
+        max_delay_ms: Maximum wait, jitter included.
         jitter: Share of the wait by which it is randomly longer or shorter, 0 to 1.
         max_attempts: Attempts without a lasting connection after which the worker gives up (state ``failed``).
             None: never.
@@ -57,7 +57,7 @@ class Backoff:
         grown = options.initial_delay_ms * options.multiplier ** min(self._attempts, 64)
         capped = min(grown, options.max_delay_ms)
         self._attempts += 1
-        return (capped + capped * options.jitter * (2 * self._rand() - 1)) / 1_000
+        return min(options.max_delay_ms, capped + capped * options.jitter * (2 * self._rand() - 1)) / 1_000
 
     def reset(self) -> None:
         self._attempts = 0
