@@ -150,7 +150,7 @@ describe("state triggers after a restart", () => {
     await stop();
     writeFileSync(join(dataDir, "state-triggers.json"), "{ no json");
     await start();
-    expect(engine.logs.some(({ level, message }) => level === "warn" && message.startsWith("the list of state triggers"))).toBe(true);
+    expect(engine.logs.some(({ level, message }) => level === "error" && message.startsWith("the list of state triggers"))).toBe(true);
     const changes = await listener(engine);
     await bind(changes.worker, "on::change");
     await changes.count(3);
