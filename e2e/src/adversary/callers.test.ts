@@ -44,7 +44,7 @@ const ROWS: Readonly<Record<string, readonly (readonly [functionId: string, data
   ],
 };
 const CALLS = Object.entries(ROWS).flatMap(([row, calls]) => calls.map(([id, data]) => [row, id, data] as const));
-/** Calls that whoever may make them sees fail, as there is no such job. */
+/** Calls that fail with job_not_found for a caller that may make them. */
 const CALLS_ON_JOBS = [
   ["queue::cancel", { job_id: NO_JOB }],
   ["queue::discard", { queue: "other", job_ids: [NO_JOB] }],

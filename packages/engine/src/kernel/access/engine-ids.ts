@@ -1,4 +1,4 @@
-/** First parts of the ids of functions of the engine. */
+/** First parts of the ids of functions of the engine. `iii` is the one that published clients call some of them by. */
 export const ENGINE_NAMESPACES: ReadonlySet<string> = new Set(["cron", "engine", "event", "iii", "queue", "state", "stream", "svc", "worker"]);
 
 /** Id of the one function of the engine that is in no namespace: published clients publish events by this name. */

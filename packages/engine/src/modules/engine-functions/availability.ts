@@ -129,7 +129,7 @@ class WorkersAvailable {
   readonly #outboxes = new Map<Binding, Outbox>();
   /** Workers that were told of, so that each is told of once, and nobody hears of the end of one that was never told of. */
   readonly #told: Set<string>;
-  /** By restricted worker that hears: the workers that it could see at some time. It is told of the end of these only. */
+  /** By restricted subscriber: the workers that it could see at some time. Only their disconnects are reported to it. */
   readonly #shown = new Map<string, Set<string>>();
 
   constructor(context: Context) {

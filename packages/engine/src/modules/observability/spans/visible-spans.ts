@@ -63,7 +63,7 @@ interface Call {
   readonly callerId: string | undefined;
 }
 
-/** The call that a span belongs to; undefined where there is none, null where nobody trustworthy says which. */
+/** The call that a span belongs to; undefined if there is none, null if no trusted sender names one. */
 type Owner = Call | null | undefined;
 
 /** What a span says about itself holds for a span below it, unless a restricted sender other than that of the span below sent it. */
